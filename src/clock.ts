@@ -1,0 +1,56 @@
+/** Cancels what it was returned for; calling it twice is harmless. */
+export type Cancel = () => void
+
+/** The one source of time. Timestamps come from `wallMs`, every interval from `monotonicMs` or `after`. */
+export interface Clock {
+  /** Milliseconds since the epoch; may step. For timestamps only. */
+  wallMs(): number
+  /** Milliseconds on a clock that never steps. For intervals and deadlines. */
+  monotonicMs(): number
+  /** Runs `task` once after `delayMs` of monotonic time. */
+  after(delayMs: number, task: () => void): Cancel
+}
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, task) {
+    // setTimeout overflows to 1 ms above 2^31-1; longer waits are cut and re-checked by level-triggered callers.
+    const timer = setTimeout(task, Math.min(Math.max(0, delayMs), 2_147_000_000))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Runs `task` every `periodMs`, the next turn counted from the end of the last, so turns never overlap. */
+export function every(clock: Clock, periodMs: number, task: () => unknown): Cancel {
+  let cancelled = false
+  let cancel: Cancel = () => {}
+  const turn = async () => {
+    await task()
+    if (!cancelled) cancel = clock.after(periodMs, turn)
+  }
+  cancel = clock.after(periodMs, turn)
+  return () => {
+    cancelled = true
+    cancel()
+  }
+}
+
+/** Resolves after `delayMs`, or at once when `signal` aborts. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const cancel = clock.after(delayMs, done)
+    function done() {
+      cancel()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    signal?.addEventListener('abort', done, { once: true })
+  })
+}
+
+/** ISO 8601 UTC with milliseconds (contract.md 1). */
+export function timestamp(wallMs: number): string {
+  return new Date(wallMs).toISOString()
+}

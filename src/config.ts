@@ -1,0 +1,118 @@
+import path from 'node:path'
+import { z } from 'zod'
+import { AppError } from './errors.ts'
+import { Secret } from './log.ts'
+
+/** User token `lsu_` or environment token `lse_`: 43 base62 characters (32 random bytes) and a 6-character checksum. */
+export const tokenPattern = /^ls[ue]_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/
+
+const port = (what: string) =>
+  z.coerce
+    .number({ error: `${what} must be a port number from 0 to 65535 (0 picks a free one)` })
+    .int()
+    .min(0)
+    .max(65535)
+
+const flag = z
+  .enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' })
+  .transform((value) => value === 'true' || value === '1')
+
+const settings = {
+  LONGSHORE_HOME: z.string().min(1).default('.longshore'),
+  LONGSHORE_HOST: z.string().min(1).max(253).default('127.0.0.1'),
+  LONGSHORE_PORT: port('LONGSHORE_PORT').default(4400),
+  LONGSHORE_GATEWAY_PORT: port('LONGSHORE_GATEWAY_PORT').default(4480),
+  LONGSHORE_ENGINE: z
+    .enum(['auto', 'process', 'docker', 'kubernetes'], { error: 'must be auto, process, docker or kubernetes' })
+    .default('auto'),
+  LONGSHORE_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  LONGSHORE_BOOTSTRAP_TOKEN: z
+    .string()
+    .regex(tokenPattern, 'must be a user token: lsu_ and 49 base62 characters')
+    .optional(),
+  LONGSHORE_MASTER_KEY: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$|^[A-Za-z0-9+/_-]{43}=?$/, 'must be 32 bytes as 64 hex digits or base64')
+    .optional(),
+  LONGSHORE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  LONGSHORE_TOKEN: z.string().min(1).optional(),
+  LONGSHORE_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps address' }).optional(),
+  LONGSHORE_INCIDENT_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  LONGSHORE_ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
+  LONGSHORE_CLOCK_SCALE: z.coerce
+    .number({ error: 'must be a number from 1 to 10000' })
+    .min(1, 'must be a number from 1 to 10000')
+    .max(10_000, 'must be a number from 1 to 10000')
+    .default(1),
+  LONGSHORE_LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
+      error: 'must be trace, debug, info, warn, error or silent',
+    })
+    .default('info'),
+}
+
+export type EngineChoice = 'auto' | 'process' | 'docker' | 'kubernetes'
+
+/** Everything that can be set from outside (contract.md 10), read once and frozen. */
+export interface Config {
+  /** Absolute path; all state of the embedded installation. */
+  readonly home: string
+  readonly host: string
+  readonly port: number
+  readonly gatewayPort: number
+  readonly engine: EngineChoice
+  /** `DOCKER_HOST`, the engine's own setting. */
+  readonly dockerHost: string | undefined
+  readonly databaseUrl: Secret | undefined
+  readonly bootstrapToken: Secret | undefined
+  readonly masterKey: Secret | undefined
+  readonly url: string | undefined
+  readonly token: Secret | undefined
+  readonly smtpUrl: Secret | undefined
+  readonly incidentUrl: string | undefined
+  readonly allowPrivateWebhooks: boolean
+  readonly clockScale: number
+  readonly logLevel: string
+}
+
+/**
+ * Reads the environment once. Every problem is reported in one error, and a LONGSHORE_ variable that nobody
+ * reads stops the start: a mistyped safety option must not be ignored.
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = process.cwd()): Config {
+  const names = Object.keys(env).filter((name) => name.startsWith('LONGSHORE_'))
+  const problems = names
+    .filter((name) => !(name in settings))
+    .map((name) => `${name} is not a setting of Longshore`)
+  const present = Object.fromEntries(names.filter((name) => env[name] !== '').map((name) => [name, env[name]]))
+  const parsed = z.object(settings).safeParse(present)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
+  }
+  if (problems.length > 0 || !parsed.success) {
+    throw new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
+  }
+  const value = parsed.data
+  return Object.freeze({
+    home: path.resolve(workingDir, value.LONGSHORE_HOME),
+    host: value.LONGSHORE_HOST,
+    port: value.LONGSHORE_PORT,
+    gatewayPort: value.LONGSHORE_GATEWAY_PORT,
+    engine: value.LONGSHORE_ENGINE,
+    dockerHost: env.DOCKER_HOST || undefined,
+    databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
+    bootstrapToken: secret(value.LONGSHORE_BOOTSTRAP_TOKEN),
+    masterKey: secret(value.LONGSHORE_MASTER_KEY),
+    url: value.LONGSHORE_URL?.replace(/\/+$/, ''),
+    token: secret(value.LONGSHORE_TOKEN),
+    smtpUrl: secret(value.LONGSHORE_SMTP_URL),
+    incidentUrl: value.LONGSHORE_INCIDENT_URL,
+    allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
+    clockScale: value.LONGSHORE_CLOCK_SCALE,
+    logLevel: value.LONGSHORE_LOG_LEVEL,
+  })
+}
+
+function secret(value: string | undefined): Secret | undefined {
+  return value === undefined ? undefined : new Secret(value)
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import { host, pendingChanges } from './app-envs.ts'
+import { environmentRef, environmentStatuses, isoTime } from './fields.ts'
+import { operation } from './operation.ts'
+
+export const deploymentStatuses = ['BUILDING', 'DEPLOYING', 'DEPLOYED', 'FAILED'] as const
+export type DeploymentStatus = (typeof deploymentStatuses)[number]
+
+export const deployment = z.object({
+  contentId: z.string(),
+  version: z.number(),
+  status: z.enum(deploymentStatuses),
+  type: z.enum(['BUILD', 'IMAGE']),
+  containerImage: z.string().nullable(),
+  createdAt: isoTime,
+  deployedAt: isoTime.nullable(),
+  failure: z.object({ reason: z.string(), message: z.string() }).nullable(),
+})
+export type Deployment = z.output<typeof deployment>
+
+export const getAppEnvStatus = operation({
+  id: 'get-app-env-status',
+  method: 'GET',
+  path: '/app-env/status',
+  summary: 'Is it up, at which version, and why did the last deployment fail.',
+  policy: { on: 'environment', environmentToken: true },
+  input: z.strictObject(environmentRef),
+  output: z.object({
+    appEnvId: z.string(),
+    status: z.enum(environmentStatuses),
+    currentContentId: z.string().nullable(),
+    currentVersion: z.number().nullable(),
+    currentDeployment: deployment.nullable(),
+    containers: z.object({ desired: z.number(), running: z.number(), ready: z.number() }),
+    pendingChanges,
+    hosts: z.array(host),
+  }),
+})
+
+export const podStatuses = ['Pending', 'Running', 'Succeeded', 'Failed'] as const
+export type PodStatus = (typeof podStatuses)[number]
+
+export const pod = z.object({
+  name: z.string(),
+  podId: z.string(),
+  status: z.enum(podStatuses),
+  containerReady: z.boolean(),
+  startedAt: isoTime.nullable(),
+  finishedAt: isoTime.nullable(),
+  restartCount: z.number(),
+  lastTermination: z
+    .object({ exitCode: z.number(), reason: z.string(), finishedAt: isoTime })
+    .nullable(),
+  resources: z.object({ cpu: z.number(), memoryMb: z.number() }),
+  nodeName: z.string(),
+  contentId: z.string(),
+})
+export type Pod = z.output<typeof pod>
+
+export const getAppEnvPods = operation({
+  id: 'get-app-env-pods',
+  method: 'GET',
+  path: '/app-env/pods',
+  summary: 'Lists containers. Functions: the last 20 whatever their status, dead ones included (F10).',
+  policy: { on: 'environment', environmentToken: true },
+  input: z.strictObject(environmentRef),
+  output: z.object({ appEnvId: z.string(), contentId: z.string().nullable(), pods: z.array(pod) }),
+})
+
+export const activity = z.object({
+  activity: z.string(),
+  contentId: z.string().nullable(),
+  version: z.number().nullable(),
+  status: z.string(),
+  timestamp: isoTime,
+  userId: z.string().nullable(),
+  gitCommitId: z.string().nullable(),
+  details: z.string().nullable(),
+})
+export type Activity = z.output<typeof activity>
+
+export const instant = z
+  .string()
+  .max(40)
+  .refine((value) => !Number.isNaN(Date.parse(value)), 'must be an ISO 8601 time')
+
+export const getAppEnvHistory = operation({
+  id: 'get-app-env-history',
+  method: 'GET',
+  path: '/app-env/history',
+  summary: 'Lists what happened to an environment, newest first: deployments, starts, stops, changes.',
+  policy: { on: 'environment' },
+  input: z.strictObject({
+    ...environmentRef,
+    limit: z.number().int().min(1).max(200).default(50),
+    offset: z.number().int().min(0).max(1_000_000).default(0),
+    fromDate: instant.optional(),
+    toDate: instant.optional(),
+  }),
+  output: z.object({
+    appEnvId: z.string(),
+    activities: z.array(activity),
+    pagination: z.object({ limit: z.number(), offset: z.number(), total: z.number(), hasMore: z.boolean() }),
+  }),
+})
+
+export const logTypes = ['RUNTIME', 'BUILD', 'JOB'] as const
+export type LogType = (typeof logTypes)[number]
+
+export const logLine = z.object({
+  timestamp: isoTime,
+  stream: z.enum(['stdout', 'stderr']),
+  type: z.enum(logTypes),
+  podName: z.string().nullable(),
+  contentId: z.string().nullable(),
+  message: z.string(),
+})
+export type LogLine = z.output<typeof logLine>
+
+export const getLogs = operation({
+  id: 'get-logs',
+  method: 'GET',
+  path: '/logs',
+  summary: 'Reads runtime, build or job logs, newest last; search and time range narrow it.',
+  policy: { on: 'environment', environmentToken: true },
+  input: z.strictObject({
+    ...environmentRef,
+    type: z.enum(logTypes).default('RUNTIME'),
+    stream: z.enum(['stdout', 'stderr']).optional(),
+    podName: z.string().max(128).optional(),
+    contentId: z.string().max(64).optional(),
+    search: z.string().max(200).optional().describe('Text to find, case ignored'),
+    size: z.number().int().min(1).max(1000).default(300),
+    from: instant.optional(),
+    to: instant.optional(),
+    cursor: z.string().max(200).optional(),
+  }),
+  output: z.object({
+    appEnvId: z.string(),
+    logs: z.array(logLine),
+    cursor: z.string().nullable(),
+    truncated: z.boolean(),
+  }),
+})

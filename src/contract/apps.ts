@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { accountId, appId, dockerPreset, id, image, isoTime, line, processText, revision, sourcePath } from './fields.ts'
+import { jobConfig, jobConfigRead } from './job-config.ts'
+import { operation } from './operation.ts'
+
+export const createApp = operation({
+  id: 'create-app',
+  method: 'POST',
+  path: '/app',
+  summary: 'Creates an app. dockerPreset FUNCTION makes a function, JOB a job, a database preset a managed database.',
+  policy: { on: 'account' },
+  input: z.strictObject({
+    name: line(100).describe('App name'),
+    accountId,
+    port: z.number().int().min(1).max(65_535).optional().describe('Port the code listens on; not for JOB and databases'),
+    dockerPreset: dockerPreset.default('CUSTOM'),
+    useImage: z.boolean().default(false).describe('Runs a prebuilt image'),
+    image: image.optional(),
+    isCliDeployment: z.boolean().default(false),
+    gitNamespace: line(100).optional(),
+    gitRepo: line(200).optional(),
+    contextDir: sourcePath.optional(),
+    dockerfilePath: sourcePath.optional(),
+    customDockerfileContent: processText(65_536).optional(),
+    jobConfig: jobConfig.optional(),
+  }),
+  output: z.object({ appId: z.string() }),
+})
+
+export const app = z.object({
+  appId: z.string(),
+  accountId: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  port: z.number().nullable(),
+  dockerPreset,
+  useImage: z.boolean(),
+  image: z.string().nullable(),
+  isCliDeployment: z.boolean(),
+  gitNamespace: z.string().nullable(),
+  gitRepo: z.string().nullable(),
+  contextDir: z.string().nullable(),
+  dockerfilePath: z.string().nullable(),
+  customDockerfileContent: z.string().nullable(),
+  jobConfig: jobConfigRead.nullable(),
+  isFunction: z.boolean(),
+  isDatabase: z.boolean(),
+  isJob: z.boolean(),
+  createdAt: isoTime,
+  revision,
+})
+export type App = z.output<typeof app>
+
+export const getApp = operation({
+  id: 'get-app',
+  method: 'GET',
+  path: '/app',
+  summary: 'Reads one app.',
+  policy: { on: 'app' },
+  input: z.strictObject({ appId }),
+  output: app,
+})
+
+export const listApps = operation({
+  id: 'list-apps',
+  method: 'GET',
+  path: '/apps',
+  summary: 'Lists the apps of an account that the caller can see.',
+  policy: { on: 'account' },
+  input: z.strictObject({ accountId: id.describe('Account id') }),
+  output: z.object({ apps: z.array(app) }),
+})

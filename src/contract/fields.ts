@@ -1,0 +1,114 @@
+import { z } from 'zod'
+
+/** The constant that stands for a secret value on read; written back it means "keep" (interface.md 2.2). */
+export const secretMask = '***SECRET***'
+
+const printable = /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$/
+
+/** One line of printable text: no control, direction or zero-width characters. */
+export function line(maxLength: number) {
+  return z
+    .string()
+    .trim()
+    .min(1)
+    .max(maxLength)
+    .regex(printable, 'must be one line of printable characters')
+}
+
+export const id = z.string().min(1).max(64)
+export const accountId = id.describe('Account id')
+export const appId = id.describe('App id')
+
+/** Every operation on one environment takes one of these two; `appEnvId` wins (contract.md 1). */
+export const environmentRef = {
+  appEnvId: id.optional().describe('Environment id'),
+  envName: z.string().min(1).max(140).optional().describe('Or its cliEnvName'),
+}
+
+export const expectedRevision = z
+  .number()
+  .int()
+  .min(0)
+  .max(2_147_483_647)
+  .optional()
+  .describe('Refuse if the revision is another')
+
+export const revision = z.number()
+export const isoTime = z.string().describe('ISO 8601 UTC')
+
+export const zClouds = z
+  .literal([1, 2, 4, 8], { error: 'zClouds must be 1, 2, 4 or 8' })
+  .describe('Size: 1, 2, 4 or 8')
+
+export const branch = z
+  .string()
+  .min(1, 'branch cannot be empty')
+  .max(200)
+  .regex(
+    /^(?![-/.])(?!.*(?:\.\.|\/\/|@\{))[A-Za-z0-9._/+@#-]+(?<![/.])$/,
+    'branch must be a Git branch name: letters, digits and . _ / + @ # - only',
+  )
+
+/** An OCI image reference: registry, path, tag, digest. Never begins with `-`, so it cannot become an option. */
+export const image = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(
+    /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[a-f0-9]{64})?$/,
+    'image must be a container image reference such as registry.example.com/team/app:1.2',
+  )
+  .describe('Container image reference')
+
+/** A path inside the uploaded source: relative, without `..` parts. */
+export const sourcePath = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(printable, 'must be one line of printable characters')
+  .refine(
+    (value) => !value.startsWith('/') && !value.includes('\\') && !value.split('/').includes('..'),
+    'must be a path inside the source, without .. parts',
+  )
+
+/** Text that reaches a process as one value: anything but NUL. */
+export function processText(maxLength: number) {
+  return z
+    .string()
+    .max(maxLength)
+    .refine((value) => !value.includes('\0'), 'must not contain a NUL character')
+}
+
+export const dockerPresets = [
+  'CUSTOM',
+  'FUNCTION',
+  'JOB',
+  'NEXT_JS',
+  'EXPRESS',
+  'NODE_JS',
+  'STATIC',
+  'MONGODB',
+  'POSTGRESQL',
+  'MYSQL',
+  'REDIS',
+  'COUCHDB',
+  'RABBITMQ',
+  'CLICKHOUSE',
+] as const
+export type DockerPreset = (typeof dockerPresets)[number]
+export const dockerPreset = z.enum(dockerPresets)
+
+export const environmentStatuses = ['STOPPED', 'PENDING', 'UPDATING', 'RUNNING'] as const
+export type EnvironmentStatus = (typeof environmentStatuses)[number]
+
+/** The answer family of operations that act on an environment (contract.md 1). */
+export const acted = {
+  success: z.literal(true),
+  message: z.string(),
+  appEnv: z.object({ appEnvId: z.string(), name: z.string(), status: z.enum(environmentStatuses) }),
+}
+
+export const message = { message: z.string() }
+
+/** An optional boolean that also arrives as a query string. */
+export const querySwitch = z.boolean().optional()

@@ -1,0 +1,51 @@
+import { listAccounts } from './accounts.ts'
+import { getAppEnvHistory, getAppEnvPods, getAppEnvStatus, getLogs } from './app-env-reads.ts'
+import {
+  applyAppEnvChanges,
+  createAppEnv,
+  deleteAppEnv,
+  getAppEnv,
+  listAppEnvs,
+  restartAppEnv,
+  scaleAppEnvContainers,
+  startAppEnv,
+  stopAppEnv,
+  updateAppEnv,
+  updateAppEnvAutoscaling,
+  updateAppEnvVariables,
+  updateFunctionConfig,
+} from './app-envs.ts'
+import { createApp, getApp, listApps } from './apps.ts'
+import { deployAppEnvImage, notifyCodeUpload, redeployAppEnv, requestDeployStorageKey } from './deployments.ts'
+import type { Operation } from './operation.ts'
+import { listRegions } from './regions.ts'
+
+/** Every operation there is, in the order in which documents and tool lists show them. */
+export const operations: readonly Operation[] = [
+  listAccounts,
+  listRegions,
+  createApp,
+  getApp,
+  listApps,
+  createAppEnv,
+  getAppEnv,
+  updateAppEnv,
+  deleteAppEnv,
+  listAppEnvs,
+  getAppEnvStatus,
+  getAppEnvPods,
+  getAppEnvHistory,
+  getLogs,
+  requestDeployStorageKey,
+  notifyCodeUpload,
+  deployAppEnvImage,
+  redeployAppEnv,
+  applyAppEnvChanges,
+  stopAppEnv,
+  startAppEnv,
+  restartAppEnv,
+  updateAppEnvVariables,
+  updateFunctionConfig,
+  updateAppEnvAutoscaling,
+  scaleAppEnvContainers,
+]

@@ -1,0 +1,59 @@
+import type { z } from 'zod'
+
+export const apiPrefix = '/api/public/v1'
+
+/**
+ * Who may call an operation (interface.md 5, contract.md 2). `on` names what the caller must reach; the one
+ * authorisation function turns it into a loaded target or a refusal.
+ */
+export type Policy =
+  /** Any user token; `environmentToken` lets environment tokens in too. */
+  | { on: 'installation'; environmentToken?: true }
+  /** The account named by `accountId`. */
+  | { on: 'account'; needs?: 'admin' | 'manageMembers' }
+  /** The app named by `appId`. */
+  | { on: 'app' }
+  /** The account of `accountId`, or the app of `appId`: one of the two. */
+  | { on: 'account-or-app' }
+  /** The environment named by `appEnvId` or `envName`; M1 to M7 apply. */
+  | { on: 'environment'; needs?: 'admin'; environmentToken?: true }
+  /** The new environment's app and account, before the environment exists. */
+  | { on: 'new-environment' }
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** One row of the interface. Server, client, OpenAPI document and tools are all made from it. */
+export interface Operation<
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodType = z.ZodType,
+> {
+  readonly id: string
+  readonly method: Method
+  /** Below `apiPrefix`, such as `/app-env/status`. */
+  readonly path: string
+  readonly summary: string
+  readonly policy: Policy
+  readonly input: Input
+  readonly output: Output
+  /** Keys that a read adds: accepted and ignored where a read object is written back (contract.md 11). */
+  readonly ignored?: readonly string[]
+  /** The answer shows a token: it is never kept for a replay (contract.md 11). */
+  readonly answersSecret?: true
+  /** People do these; no agent tool is offered (contract.md 2). */
+  readonly peopleOnly?: true
+}
+
+export type InputOf<O extends Operation> = z.output<O['input']>
+/** What a client may leave out: inputs before their defaults are filled in. */
+export type RawInputOf<O extends Operation> = z.input<O['input']>
+export type OutputOf<O extends Operation> = z.output<O['output']>
+
+export function operation<const Input extends z.ZodObject, const Output extends z.ZodType>(
+  row: Operation<Input, Output>,
+): Operation<Input, Output> {
+  return Object.freeze(row)
+}
+
+export function isRead(row: Operation): boolean {
+  return row.method === 'GET'
+}

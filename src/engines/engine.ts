@@ -1,0 +1,161 @@
+/** Where a container answers, as seen from this machine. */
+export interface Address {
+  host: string
+  port: number
+}
+
+/** One container the platform wishes for. Applying the same spec again is harmless: `name` decides. */
+export interface ContainerSpec {
+  /** Unique in the installation, derived from row ids and the attempt: `[a-z0-9][a-z0-9-]{0,62}`. */
+  name: string
+  podId: string
+  appEnvId: string
+  accountId: string
+  contentId: string
+  /** Tells which settings the container was made from; the reconciler compares it, the engine only keeps it. */
+  template: string
+  /** What `build` returned, or a container image reference when the engine runs images. */
+  image: string
+  /** Port the code should listen on; null when it serves nothing. The engine sets PORT. */
+  port: number | null
+  env: Record<string, string>
+  cpuMillicores: number
+  memoryMb: number
+  /** Name under which other containers of the account reach this environment. */
+  internalHost: string
+}
+
+export type ContainerState = 'created' | 'running' | 'exited'
+
+/** One container as the engine reports it. */
+export interface EngineContainer {
+  name: string
+  podId: string
+  appEnvId: string
+  contentId: string
+  template: string
+  state: ContainerState
+  /** ISO 8601; null until it ran. */
+  startedAt: string | null
+  finishedAt: string | null
+  exitCode: number | null
+  outOfMemory: boolean
+  /** Null while it does not run or serves no port. */
+  address: Address | null
+  nodeName: string
+}
+
+/** Why a build, an image or a start failed; the reconciler puts it into `currentDeployment.failure`. */
+export type FailureReason =
+  | 'image pull'
+  | 'no Dockerfile'
+  | 'build step'
+  | 'build timeout'
+  | 'bad archive'
+  | 'exited'
+  | 'port not listening'
+  | 'out of memory'
+  | 'timeout'
+  | 'not supported'
+  | 'interrupted'
+
+/** A failure of the tenant's own code or settings, not of the platform: says what and how to mend it. */
+export class EngineFailure extends Error {
+  readonly reason: FailureReason
+
+  constructor(reason: FailureReason, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'EngineFailure'
+    this.reason = reason
+  }
+}
+
+export interface BuildSpec {
+  appEnvId: string
+  contentId: string
+  /** Folder with the unpacked source; the engine may read it, never write it. */
+  sourceDir: string
+  /** Relative to `sourceDir`; where COPY reads from. */
+  contextDir: string
+  /** Relative to `contextDir`; used unless `dockerfileContent` is given. */
+  dockerfilePath: string
+  /** Dockerfile text that replaces the one in the source. */
+  dockerfileContent: string | null
+  /** Build-time variables (types BUILD and BOTH), offered as build arguments. */
+  buildArgs: Record<string, string>
+  /** The values among `buildArgs` that must not stay in an image layer or a log line. */
+  secretBuildArgs: readonly string[]
+}
+
+export interface BuiltImage {
+  /** What `ContainerSpec.image` takes. */
+  image: string
+}
+
+export interface EngineLogLine {
+  /** ISO 8601 with milliseconds or finer. */
+  timestamp: string
+  stream: 'stdout' | 'stderr'
+  message: string
+}
+
+export interface Usage {
+  /** CPU time used since the container started, in milliseconds. */
+  cpuMs: number
+  memoryMb: number
+}
+
+export interface EngineCapabilities {
+  builds: boolean
+  runsImages: boolean
+  isolates: boolean
+  scalesFunctions: boolean
+  volumes: boolean
+}
+
+/**
+ * The port to whatever runs containers. Every verb may be repeated safely; nothing here knows the store.
+ * Failures of the tenant's code throw `EngineFailure`; an engine that is away throws an `AppError` of kind
+ * `unavailable` that says how to bring it back; anything else is a bug.
+ */
+export interface Engine {
+  readonly kind: 'process' | 'docker' | 'kubernetes' | 'fake'
+  readonly capabilities: EngineCapabilities
+
+  /** Makes the engine ready (networks, supervisor), or throws `unavailable` with the remedy. */
+  open(): Promise<void>
+  /** Lets go of sockets and timers; containers keep running. */
+  close(): Promise<void>
+
+  /** Builds source into an image. `onLog` gets every line while it builds. */
+  build(spec: BuildSpec, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<BuiltImage>
+  /** Makes an image reference runnable here, or throws `EngineFailure('image pull', …)`. */
+  pull(image: string, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<void>
+  /** Removes what `build` made; unknown images are fine. Never removes an image this platform did not build. */
+  removeImage(image: string): Promise<void>
+
+  /** Creates and starts the container unless it exists; returns it as it is. Does not wait until it listens. */
+  apply(spec: ContainerSpec): Promise<EngineContainer>
+  /** Creates the container without starting it, so that a later `apply` is short. Optional speed-up. */
+  prepare?(spec: ContainerSpec): Promise<void>
+  /** Ends the process: SIGTERM, then SIGKILL after `graceSeconds`. The container stays listed as exited. */
+  stop(name: string, graceSeconds: number): Promise<void>
+  /** Removes the container, killing it when it runs; unknown names are fine. */
+  remove(name: string): Promise<void>
+  /** Every container of this installation, whatever its state. The truth after a restart. */
+  list(): Promise<EngineContainer[]>
+
+  /** Lines from `since` (exclusive, an ISO time) on; with `follow` goes on until the container ends or the signal. */
+  logs(
+    name: string,
+    options: { since: string | null; follow: boolean; signal: AbortSignal },
+  ): AsyncIterable<EngineLogLine>
+  /** Null when it does not run. */
+  usage(name: string): Promise<Usage | null>
+  /** Removes volumes, networks and files kept for an environment that is gone. */
+  forgetEnvironment(appEnvId: string): Promise<void>
+
+  /** Calls back when something may have changed. A hint only: `list` is the truth. */
+  watch(onChange: (name: string) => void): () => void
+}
+

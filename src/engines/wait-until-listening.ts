@@ -1,0 +1,45 @@
+import net from 'node:net'
+import type { Clock } from '../clock.ts'
+import type { Address } from './engine.ts'
+
+export type ListenOutcome = 'listening' | 'gone' | 'timeout' | 'cancelled'
+
+/**
+ * Connects every few milliseconds until the port answers (goals.md: a connect every 2 ms finds readiness 1 ms
+ * after listen). Each try has a short deadline and a new socket: a SYN lost before the container's network
+ * is up would otherwise be retried by the kernel only after a second.
+ */
+export async function waitUntilListening(options: {
+  address: () => Address | null
+  stillRunning: () => boolean
+  timeoutMs: number
+  clock: Clock
+  signal: AbortSignal
+}): Promise<ListenOutcome> {
+  const { clock, signal } = options
+  const startedMs = clock.monotonicMs()
+  for (;;) {
+    if (signal.aborted) return 'cancelled'
+    if (!options.stillRunning()) return 'gone'
+    const elapsedMs = clock.monotonicMs() - startedMs
+    if (elapsedMs > options.timeoutMs) return 'timeout'
+    const address = options.address()
+    if (address && (await connects(address, 50))) return 'listening'
+    // Quick while a start is likely to be short, then gentler: 2 ms for the first two seconds, 25 ms after.
+    await new Promise((resolve) => setTimeout(resolve, elapsedMs < 2_000 ? 2 : 25))
+  }
+}
+
+function connects(address: Address, deadlineMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: address.host, port: address.port })
+    const finish = (answer: boolean) => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(answer)
+    }
+    const timer = setTimeout(() => finish(false), deadlineMs)
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
+  })
+}
