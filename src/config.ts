@@ -23,7 +23,9 @@ const settings = {
   LONGSHORE_PORT: port('LONGSHORE_PORT').default(4400),
   LONGSHORE_GATEWAY_PORT: port('LONGSHORE_GATEWAY_PORT').default(4480),
   LONGSHORE_ENGINE: z
-    .enum(['auto', 'process', 'docker', 'kubernetes'], { error: 'must be auto, process, docker or kubernetes' })
+    .enum(['auto', 'process', 'docker', 'kubernetes'], {
+      error: 'must be auto, process, docker or kubernetes',
+    })
     .default('auto'),
   LONGSHORE_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   LONGSHORE_BOOTSTRAP_TOKEN: z
@@ -37,7 +39,9 @@ const settings = {
   LONGSHORE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   LONGSHORE_TOKEN: z.string().min(1).optional(),
   LONGSHORE_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps address' }).optional(),
-  LONGSHORE_INCIDENT_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  LONGSHORE_INCIDENT_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+    .optional(),
   LONGSHORE_ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
   LONGSHORE_CLOCK_SCALE: z.coerce
     .number({ error: 'must be a number from 1 to 10000' })
@@ -84,7 +88,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
   const problems = names
     .filter((name) => !(name in settings))
     .map((name) => `${name} is not a setting of Longshore`)
-  const present = Object.fromEntries(names.filter((name) => env[name] !== '').map((name) => [name, env[name]]))
+  const present = Object.fromEntries(
+    names.filter((name) => env[name] !== '').map((name) => [name, env[name]]),
+  )
   const parsed = z.object(settings).safeParse(present)
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)

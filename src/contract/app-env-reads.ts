@@ -48,9 +48,7 @@ export const pod = z.object({
   startedAt: isoTime.nullable(),
   finishedAt: isoTime.nullable(),
   restartCount: z.number(),
-  lastTermination: z
-    .object({ exitCode: z.number(), reason: z.string(), finishedAt: isoTime })
-    .nullable(),
+  lastTermination: z.object({ exitCode: z.number(), reason: z.string(), finishedAt: isoTime }).nullable(),
   resources: z.object({ cpu: z.number(), memoryMb: z.number() }),
   nodeName: z.string(),
   contentId: z.string(),

@@ -137,7 +137,10 @@ export const getAppEnv = operation({
   path: '/app-env',
   summary: 'Reads one environment: settings, variables (secrets masked), hosts, pending changes.',
   policy: { on: 'environment', environmentToken: true },
-  input: z.strictObject({ ...environmentRef, decrypt: z.boolean().default(false).describe('Secrets in clear; admin') }),
+  input: z.strictObject({
+    ...environmentRef,
+    decrypt: z.boolean().default(false).describe('Secrets in clear; admin'),
+  }),
   output: appEnv,
 })
 
@@ -145,7 +148,8 @@ export const updateAppEnv = operation({
   id: 'update-app-env',
   method: 'PUT',
   path: '/app-env',
-  summary: 'Changes an environment. envVars REPLACES all variables (E1); to change some, use update-app-env-variables.',
+  summary:
+    'Changes an environment. envVars REPLACES all variables (E1); to change some, use update-app-env-variables.',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,
@@ -246,7 +250,8 @@ export const updateAppEnvVariables = operation({
   id: 'update-app-env-variables',
   method: 'PATCH',
   path: '/app-env/variables',
-  summary: 'Sets or removes some variables; the others keep value, type and secret flag. Pending until apply.',
+  summary:
+    'Sets or removes some variables; the others keep value, type and secret flag. Pending until apply.',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,
@@ -321,9 +326,9 @@ export const scaleAppEnvContainers = operation({
   id: 'scale-app-env-containers',
   method: 'PATCH',
   path: '/app-env/containers',
-  summary: 'Sets how many containers an app or database runs. Not for functions: they scale by concurrency (F8).',
+  summary:
+    'Sets how many containers an app or database runs. Not for functions: they scale by concurrency (F8).',
   policy: { on: 'environment' },
   input: z.strictObject({ ...environmentRef, containers, expectedRevision }),
   output: z.object({ ...acted, containers: z.number() }),
 })
-

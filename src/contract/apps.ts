@@ -1,5 +1,16 @@
 import { z } from 'zod'
-import { accountId, appId, dockerPreset, id, image, isoTime, line, processText, revision, sourcePath } from './fields.ts'
+import {
+  accountId,
+  appId,
+  dockerPreset,
+  id,
+  image,
+  isoTime,
+  line,
+  processText,
+  revision,
+  sourcePath,
+} from './fields.ts'
 import { jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 
@@ -7,12 +18,19 @@ export const createApp = operation({
   id: 'create-app',
   method: 'POST',
   path: '/app',
-  summary: 'Creates an app. dockerPreset FUNCTION makes a function, JOB a job, a database preset a managed database.',
+  summary:
+    'Creates an app. dockerPreset FUNCTION makes a function, JOB a job, a database preset a managed database.',
   policy: { on: 'account' },
   input: z.strictObject({
     name: line(100).describe('App name'),
     accountId,
-    port: z.number().int().min(1).max(65_535).optional().describe('Port the code listens on; not for JOB and databases'),
+    port: z
+      .number()
+      .int()
+      .min(1)
+      .max(65_535)
+      .optional()
+      .describe('Port the code listens on; not for JOB and databases'),
     dockerPreset: dockerPreset.default('CUSTOM'),
     useImage: z.boolean().default(false).describe('Runs a prebuilt image'),
     image: image.optional(),

@@ -8,7 +8,8 @@ export const requestDeployStorageKey = operation({
   id: 'request-deploy-storage-key',
   method: 'POST',
   path: '/app-env/request-storage-key',
-  summary: 'First step of a deploy from source: PUT the archive once to uploadUrl, then call notify-code-upload.',
+  summary:
+    'First step of a deploy from source: PUT the archive once to uploadUrl, then call notify-code-upload.',
   policy: { on: 'environment', environmentToken: true },
   input: z.strictObject({
     ...environmentRef,

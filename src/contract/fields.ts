@@ -7,12 +7,7 @@ const printable = /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200b-\u200f\u202a-
 
 /** One line of printable text: no control, direction or zero-width characters. */
 export function line(maxLength: number) {
-  return z
-    .string()
-    .trim()
-    .min(1)
-    .max(maxLength)
-    .regex(printable, 'must be one line of printable characters')
+  return z.string().trim().min(1).max(maxLength).regex(printable, 'must be one line of printable characters')
 }
 
 export const id = z.string().min(1).max(64)

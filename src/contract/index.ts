@@ -16,7 +16,12 @@ import {
   updateFunctionConfig,
 } from './app-envs.ts'
 import { createApp, getApp, listApps } from './apps.ts'
-import { deployAppEnvImage, notifyCodeUpload, redeployAppEnv, requestDeployStorageKey } from './deployments.ts'
+import {
+  deployAppEnvImage,
+  notifyCodeUpload,
+  redeployAppEnv,
+  requestDeployStorageKey,
+} from './deployments.ts'
 import type { Operation } from './operation.ts'
 import { listRegions } from './regions.ts'
 

@@ -8,7 +8,12 @@ export const jobConfigFields = {
   shell: z.boolean().optional(),
   workingDir: processText(1024).optional(),
   timeoutSeconds: z.number().int().min(1).max(604_800).optional(),
-  ttlSecondsAfterFinished: z.number().int().min(300, 'must be at least 300 seconds (section 8)').max(31_536_000).optional(),
+  ttlSecondsAfterFinished: z
+    .number()
+    .int()
+    .min(300, 'must be at least 300 seconds (section 8)')
+    .max(31_536_000)
+    .optional(),
   backoffLimit: z.number().int().min(0).max(100).optional(),
   maxConcurrency: z.number().int().min(1).max(1000).optional(),
   allowConcurrentRuns: z.boolean().optional(),

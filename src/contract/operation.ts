@@ -23,10 +23,7 @@ export type Policy =
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One row of the interface. Server, client, OpenAPI document and tools are all made from it. */
-export interface Operation<
-  Input extends z.ZodObject = z.ZodObject,
-  Output extends z.ZodType = z.ZodType,
-> {
+export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
   readonly id: string
   readonly method: Method
   /** Below `apiPrefix`, such as `/app-env/status`. */

@@ -158,4 +158,3 @@ export interface Engine {
   /** Calls back when something may have changed. A hint only: `list` is the truth. */
   watch(onChange: (name: string) => void): () => void
 }
-
