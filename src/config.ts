@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { AppError } from './errors.ts'
 import { Secret } from './log.ts'
 
-/** User token `lsu_` or environment token `lse_`: 43 base62 characters (32 random bytes) and a 6-character checksum. */
-export const tokenPattern = /^ls[ue]_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/
+/** User token: prefix, 32 random bytes in base62, 6-character checksum (contract.md 1); other encoders drop leading zeros. */
+export const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
 
 const port = (what: string) =>
   z.coerce
@@ -30,7 +30,7 @@ const settings = {
   LONGSHORE_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   LONGSHORE_BOOTSTRAP_TOKEN: z
     .string()
-    .regex(tokenPattern, 'must be a user token: lsu_ and 49 base62 characters')
+    .regex(userTokenPattern, 'must be a user token: lsu_ and 49 letters and digits')
     .optional(),
   LONGSHORE_MASTER_KEY: z
     .string()

@@ -1,0 +1,118 @@
+import type { Kysely } from 'kysely'
+
+/** JSON columns hold text; each repository turns it into the domain's types. */
+export interface Tables {
+  installation: { key: string; value: string }
+  data_keys: { key_id: string; wrapped: string; created_at: string }
+  users: { user_id: string; email: string; name: string; created_at: string }
+  accounts: {
+    account_id: string
+    name: string
+    slug: string
+    settings: string
+    revision: number
+    created_at: string
+  }
+  memberships: {
+    membership_id: string
+    account_id: string
+    user_id: string
+    admin: number
+    manage_members: number
+    allowed_app_env_ids: string
+    revision: number
+    created_at: string
+  }
+  tokens: {
+    hash: string
+    kind: 'user' | 'environment'
+    user_id: string | null
+    app_env_id: string | null
+    created_at: string
+  }
+  apps: {
+    app_id: string
+    account_id: string
+    created_by: string | null
+    record: string
+    revision: number
+    created_at: string
+  }
+  app_envs: {
+    app_env_id: string
+    app_id: string
+    account_id: string
+    cli_env_name: string
+    status: string
+    /** zClouds x containers, as the account's limit counts them. */
+    size: number
+    record: string
+    revision: number
+    created_at: string
+  }
+  contents: { content_id: string; app_env_id: string; version: number; record: string; created_at: string }
+  rollouts: {
+    rollout_id: string
+    app_env_id: string
+    content_id: string
+    status: string
+    record: string
+    created_at: string
+  }
+  pods: {
+    pod_id: string
+    app_env_id: string
+    rollout_id: string
+    wish: string
+    record: string
+    created_at: string
+  }
+  uploads: {
+    upload_id: string
+    app_env_id: string
+    secret_hash: string
+    extension: string
+    state: 'requested' | 'uploaded' | 'used'
+    expires_at: string
+    created_at: string
+  }
+  activities: {
+    activity_id: string
+    app_env_id: string
+    at: string
+    record: string
+  }
+  journal: {
+    seq: number
+    entry_id: string
+    at: string
+    account_id: string | null
+    principal: string
+    surface: string
+    operation: string
+    object_type: string
+    object_id: string
+    before: string
+    after: string
+  }
+  idempotency: {
+    principal: string
+    key: string
+    request_hash: string
+    status: number
+    body: string
+    created_at: string
+  }
+}
+
+export type Tx = Kysely<Tables>
+
+/** The port to the database. Two adapters pass one suite: SQLite embedded, PostgreSQL shared. */
+export interface Db {
+  read<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** One transaction: all of it is stored when the promise resolves, nothing of it when it rejects. */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** The same, then rolled back; resolves with what `work` would have answered. */
+  rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}

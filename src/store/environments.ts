@@ -1,0 +1,100 @@
+import type { Environment } from '../domain/environment.ts'
+import type { Tx } from './db.ts'
+
+export async function findEnvironment(
+  tx: Tx,
+  ref: { appEnvId?: string | undefined; envName?: string | undefined },
+): Promise<Environment | null> {
+  const query = tx.selectFrom('app_envs').select('record')
+  const row = await (ref.appEnvId !== undefined
+    ? query.where('app_env_id', '=', ref.appEnvId)
+    : query.where('cli_env_name', '=', ref.envName ?? '')
+  ).executeTakeFirst()
+  return row ? JSON.parse(row.record) : null
+}
+
+/** Stable order: by creation, then id. `onlyIds` narrows to what a restricted member may see (M1). */
+export async function listEnvironments(
+  tx: Tx,
+  of: { accountId: string } | { appId: string } | 'installation',
+  onlyIds?: readonly string[],
+): Promise<Environment[]> {
+  let query = tx.selectFrom('app_envs').select('record')
+  if (of !== 'installation') {
+    query =
+      'accountId' in of ? query.where('account_id', '=', of.accountId) : query.where('app_id', '=', of.appId)
+  }
+  if (onlyIds) query = query.where('app_env_id', 'in', onlyIds.length > 0 ? [...onlyIds] : [''])
+  const rows = await query.orderBy('created_at').orderBy('app_env_id').execute()
+  return rows.map((row) => JSON.parse(row.record))
+}
+
+/** Ids, app and account of environments, without reading their records. */
+export async function listEnvironmentIds(
+  tx: Tx,
+  of: { appId: string } | { accountId: string },
+): Promise<{ appEnvId: string; appId: string }[]> {
+  const query = tx.selectFrom('app_envs').select(['app_env_id', 'app_id'])
+  const rows = await ('appId' in of
+    ? query.where('app_id', '=', of.appId)
+    : query.where('account_id', '=', of.accountId)
+  ).execute()
+  return rows.map((row) => ({ appEnvId: row.app_env_id, appId: row.app_id }))
+}
+
+export async function environmentNameTaken(tx: Tx, cliEnvName: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('app_envs')
+    .select('app_env_id')
+    .where('cli_env_name', '=', cliEnvName)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** zClouds of the account's environments but one, as the account's limit counts them. */
+export async function accountSize(tx: Tx, accountId: string, exceptAppEnvId: string | null): Promise<number> {
+  const row = await tx
+    .selectFrom('app_envs')
+    .select((e) => e.fn.sum<number>('size').as('size'))
+    .where('account_id', '=', accountId)
+    .where('app_env_id', '!=', exceptAppEnvId ?? '')
+    .executeTakeFirst()
+  return Number(row?.size ?? 0)
+}
+
+export async function insertEnvironment(tx: Tx, environment: Environment, size: number): Promise<void> {
+  await tx
+    .insertInto('app_envs')
+    .values({
+      app_env_id: environment.appEnvId,
+      app_id: environment.appId,
+      account_id: environment.accountId,
+      cli_env_name: environment.cliEnvName,
+      status: environment.status,
+      size,
+      record: JSON.stringify(environment),
+      revision: environment.revision,
+      created_at: environment.createdAt,
+    })
+    .execute()
+}
+
+/** Writes the whole record; leaves `size` when it is not given. */
+export async function saveEnvironment(tx: Tx, environment: Environment, size?: number): Promise<void> {
+  await tx
+    .updateTable('app_envs')
+    .set({
+      status: environment.status,
+      record: JSON.stringify(environment),
+      revision: environment.revision,
+      ...(size === undefined ? {} : { size }),
+    })
+    .where('app_env_id', '=', environment.appEnvId)
+    .execute()
+}
+
+/** Removes the environment and every row that hangs on it; journal entries stay (contract.md 11). */
+export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void> {
+  const tables = ['tokens', 'contents', 'rollouts', 'pods', 'uploads', 'activities', 'app_envs'] as const
+  for (const table of tables) await tx.deleteFrom(table).where('app_env_id', '=', appEnvId).execute()
+}

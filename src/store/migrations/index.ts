@@ -1,0 +1,10 @@
+import { first } from './001-first.ts'
+
+export interface Migration {
+  name: string
+  /** SQL that SQLite and PostgreSQL both speak. */
+  statements: readonly string[]
+}
+
+/** In order; a released one is never edited. */
+export const migrations: readonly Migration[] = [first]

@@ -1,0 +1,68 @@
+import { Kysely, SqliteDialect } from 'kysely'
+import Database from 'libsql'
+import { AppError } from '../errors.ts'
+import type { Db, Tables, Tx } from './db.ts'
+import { migrate } from './migrate.ts'
+
+class Rollback extends Error {}
+
+/** Opens (or makes) the embedded database; every commit is on disk before its promise resolves. */
+export async function openSqliteDb(file: string): Promise<Db> {
+  const database = new Database(file)
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  database.pragma('foreign_keys = ON')
+  database.pragma('busy_timeout = 2000')
+  const kysely = new Kysely<Tables>({ dialect: new SqliteDialect({ database }) })
+  await migrate(kysely)
+  return createDb(kysely, async () => {
+    await kysely.destroy()
+  })
+}
+
+function createDb(kysely: Kysely<Tables>, close: () => Promise<void>): Db {
+  const write: Db['write'] = (work) => translated(() => kysely.transaction().execute(work))
+  return {
+    read: (work) => translated(() => work(kysely)),
+    write,
+    async rehearse<T>(work: (tx: Tx) => Promise<T>) {
+      let answer: { value: T } | undefined
+      try {
+        await write(async (tx) => {
+          answer = { value: await work(tx) }
+          throw new Rollback()
+        })
+      } catch (error) {
+        if (!(error instanceof Rollback) || !answer) throw error
+      }
+      return (answer as { value: T }).value
+    },
+    close,
+  }
+}
+
+const awayCodes = [
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_BUSY',
+  'SQLITE_READONLY',
+  'SQLITE_CANTOPEN',
+  'SQLITE_NOMEM',
+]
+
+/** A full disk or a failing device is an outage that ends by itself, not a bug. */
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const code = (error as { code?: unknown }).code
+    if (typeof code === 'string' && awayCodes.some((away) => code.startsWith(away))) {
+      throw new AppError('unavailable', 'The store cannot be written', {
+        details: 'The disk may be full or failing; nothing was changed. Try again later.',
+        retryAfterSeconds: 5,
+        cause: error,
+      })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,71 @@
+import type { Tx } from './db.ts'
+
+export interface Upload {
+  uploadId: string
+  appEnvId: string
+  extension: '.tgz' | '.tar.gz' | '.zip'
+  state: 'requested' | 'uploaded' | 'used'
+  expiresAt: string
+}
+
+export async function insertUpload(
+  tx: Tx,
+  upload: Upload,
+  secretHash: string,
+  createdAt: string,
+): Promise<void> {
+  await tx
+    .insertInto('uploads')
+    .values({
+      upload_id: upload.uploadId,
+      app_env_id: upload.appEnvId,
+      secret_hash: secretHash,
+      extension: upload.extension,
+      state: upload.state,
+      expires_at: upload.expiresAt,
+      created_at: createdAt,
+    })
+    .execute()
+}
+
+export async function findUpload(
+  tx: Tx,
+  by: { uploadId: string } | { secretHash: string },
+): Promise<Upload | null> {
+  const query = tx.selectFrom('uploads').selectAll()
+  const row = await ('uploadId' in by
+    ? query.where('upload_id', '=', by.uploadId)
+    : query.where('secret_hash', '=', by.secretHash)
+  ).executeTakeFirst()
+  return row
+    ? {
+        uploadId: row.upload_id,
+        appEnvId: row.app_env_id,
+        extension: row.extension as Upload['extension'],
+        state: row.state,
+        expiresAt: row.expires_at,
+      }
+    : null
+}
+
+/** Moves an upload on; false when it was not in the state it should come from, so each step happens once. */
+export async function moveUpload(
+  tx: Tx,
+  uploadId: string,
+  from: Upload['state'],
+  to: Upload['state'],
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('uploads')
+    .set({ state: to })
+    .where('upload_id', '=', uploadId)
+    .where('state', '=', from)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Every upload whose file must be kept. */
+export async function listUploadIds(tx: Tx): Promise<string[]> {
+  const rows = await tx.selectFrom('uploads').select('upload_id').execute()
+  return rows.map((row) => row.upload_id)
+}
