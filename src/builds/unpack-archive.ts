@@ -1,0 +1,106 @@
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { ArchiveLedger, type ArchiveLimits, archiveLimits, badArchive } from './archive-ledger.ts'
+import { createSourceWriter } from './source-writer.ts'
+import { unpackTar } from './unpack-tar.ts'
+import { unpackZip } from './unpack-zip.ts'
+
+export type ArchiveExtension = '.tgz' | '.tar.gz' | '.zip'
+
+export interface UnpackOptions {
+  /** The uploaded file. */
+  file: string
+  extension: ArchiveExtension
+  /** A folder that does not exist yet; it is removed again when the archive is refused. */
+  into: string
+  /** Where the Dockerfile is looked for, relative to the source; null when the source needs none. */
+  dockerfile?: string | null
+  limits?: Partial<ArchiveLimits>
+  signal: AbortSignal
+}
+
+export interface Unpacked {
+  /** Entries of the archive, folders included. */
+  entries: number
+  files: number
+  /** Bytes of all files. */
+  bytes: number
+  /** `into`, or its only folder when the Dockerfile is in there and not beside it. */
+  sourceDir: string
+}
+
+/**
+ * Unpacks an uploaded archive by the rules of goals.md (Uploads): no links, devices or paths that leave; caps
+ * checked while it streams. Throws `EngineFailure('bad archive')`, the signal's reason when aborted, or
+ * `AppError('unavailable')` when the disk is full.
+ */
+export async function unpackArchive(options: UnpackOptions): Promise<Unpacked> {
+  const { file, extension, into, signal } = options
+  signal.throwIfAborted()
+  const compressedBytes = (await stat(file)).size
+  await refuseOtherType(file, extension)
+  const ledger = new ArchiveLedger({ ...archiveLimits, ...options.limits }, compressedBytes)
+  await mkdir(path.dirname(into), { recursive: true })
+  await mkdir(into)
+  try {
+    const unpack = extension === '.zip' ? unpackZip : unpackTar
+    await unpack(file, ledger, createSourceWriter(into), signal)
+    signal.throwIfAborted()
+    if (ledger.files === 0) throw badArchive('The archive holds no files.')
+    const sourceDir = await sourceRoot(
+      into,
+      options.dockerfile === undefined ? 'Dockerfile' : options.dockerfile,
+    )
+    return { entries: ledger.entries, files: ledger.files, bytes: ledger.fileBytes, sourceDir }
+  } catch (error) {
+    await rm(into, { recursive: true, force: true })
+    throw signal.aborted ? signal.reason : error
+  }
+}
+
+const looksLike: readonly { magic: number[]; what: string; kind: 'gzip' | 'zip' | null }[] = [
+  { magic: [0x1f, 0x8b], what: 'gzip', kind: 'gzip' },
+  { magic: [0x50, 0x4b], what: 'zip', kind: 'zip' },
+  { magic: [0x42, 0x5a, 0x68], what: 'bzip2', kind: null },
+  { magic: [0xfd, 0x37, 0x7a, 0x58], what: 'xz', kind: null },
+  { magic: [0x28, 0xb5, 0x2f, 0xfd], what: 'zstd', kind: null },
+]
+
+/** A wrong name is the commonest mistake; say what the file is instead of where its parser stumbled. */
+async function refuseOtherType(file: string, extension: ArchiveExtension): Promise<void> {
+  const wanted = extension === '.zip' ? 'zip' : 'gzip'
+  const handle = await open(file, 'r')
+  const head = Buffer.alloc(4)
+  const { bytesRead } = await handle.read(head, 0, 4, 0).finally(() => handle.close())
+  if (bytesRead === 0) throw badArchive('The archive is empty. Upload it again.')
+  const found = looksLike.find(({ magic }) => magic.every((byte, index) => head[index] === byte))
+  if (found?.kind === wanted) return
+  const claimed = wanted === 'zip' ? 'a zip archive' : 'a gzip-compressed tar archive'
+  const remedy =
+    found?.kind === 'zip'
+      ? 'It is a zip: ask for a storage key with fileExtension .zip.'
+      : found?.kind === 'gzip'
+        ? 'It is gzip data: ask for a storage key with fileExtension .tgz.'
+        : `${found ? `It is ${found.what} data. ` : ''}Pack it with ${wanted === 'zip' ? 'zip -r' : 'tar -czf'}.`
+  throw badArchive(`The upload is not ${claimed}. ${remedy}`)
+}
+
+/**
+ * Archives made by Git hosts hold one folder with everything in it. It becomes the source only when the
+ * Dockerfile is in there and nothing else lies beside it; any other archive is taken as it is.
+ */
+async function sourceRoot(into: string, dockerfile: string | null): Promise<string> {
+  if (dockerfile === null || (await isFile(path.join(into, dockerfile)))) return into
+  const top = await readdir(into, { withFileTypes: true })
+  const only = top[0]
+  if (top.length !== 1 || !only?.isDirectory()) return into
+  const inner = path.join(into, only.name)
+  return (await isFile(path.join(inner, dockerfile))) ? inner : into
+}
+
+async function isFile(file: string): Promise<boolean> {
+  return await stat(file).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}
