@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createReadStream, realpathSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import Docker from 'dockerode'
+import { type Pack, pack } from 'tar-stream'
+import { findDockerEndpoint } from '../../src/engines/docker/docker-socket.ts'
+
+/** Changes when the recipe below does, so that an image made by an older recipe is not used again. */
+const recipe = 3
+
+/** What Dockerfiles of tests call besides the shell's own words. */
+const programs = 'sleep rm touch ls cat mkdir cp mv chmod chown id env head tail wc date ln stat'.split(' ')
+
+/**
+ * A base image made of what this machine has: its node at /usr/local/bin/node, its /bin/sh, a few coreutils and
+ * the shared libraries they need. No registry is asked. Made once, then found again by a tag of its content.
+ * Returns the image name.
+ */
+export async function ensureNodeBaseImage(docker: Docker = testDocker()): Promise<string> {
+  const files = imageFiles()
+  const hash = createHash('sha256').update(String(recipe))
+  for (const [name, source] of files) {
+    const { size, mtimeMs } = statSync(source)
+    hash.update(`${name} ${size} ${mtimeMs}\n`)
+  }
+  const repo = 'longshore-test-node'
+  const tag = hash.digest('hex').slice(0, 12)
+  const found = await docker.listImages({ filters: { reference: [`${repo}:${tag}`] } })
+  if (found.length === 0) await importImage(docker, repo, tag, files)
+  return `${repo}:${tag}`
+}
+
+/** A client of the engine the tests use; the same search as the platform's. */
+export function testDocker(): Docker {
+  const endpoint = findDockerEndpoint()
+  return endpoint.kind === 'unix'
+    ? new Docker({ socketPath: endpoint.path })
+    : new Docker({ host: endpoint.host, port: endpoint.port, protocol: 'http' })
+}
+
+/** Path in the image → path on this machine. */
+function imageFiles(): Map<string, string> {
+  if (process.platform !== 'linux') throw new Error('the test base image is made of Linux programs')
+  const files = new Map<string, string>([
+    ['usr/local/bin/node', realpathSync(process.execPath)],
+    ['bin/sh', realpathSync('/bin/sh')],
+  ])
+  for (const program of programs) {
+    const source = ['/bin', '/usr/bin'].map((dir) => path.join(dir, program)).find(isFile)
+    if (source) files.set(`bin/${program}`, realpathSync(source))
+  }
+  for (const source of [...files.values()]) {
+    for (const library of sharedLibraries(source)) files.set(library.slice(1), realpathSync(library))
+  }
+  return files
+}
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
+/** Absolute paths `ldd` names: the libraries and the loader. A static program has none (ldd then fails). */
+function sharedLibraries(program: string): string[] {
+  try {
+    const text = execFileSync('ldd', [program], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    return [...text.matchAll(/(?:=>\s*)?(\/\S+)\s+\(0x/g)].map((match) => match[1]!)
+  } catch {
+    return []
+  }
+}
+
+async function importImage(docker: Docker, repo: string, tag: string, files: Map<string, string>) {
+  const tar = pack()
+  const filled = fill(tar, files)
+  filled.catch((error) => tar.destroy(error))
+  const libraryDirs = new Set([...files.keys()].filter((name) => /\.so/.test(name)).map((name) => path.dirname(name)))
+  const changes = [
+    'ENV PATH=/usr/local/bin:/usr/bin:/bin',
+    `ENV LD_LIBRARY_PATH=${[...libraryDirs].map((dir) => `/${dir}`).join(':')}`,
+    'CMD ["node"]',
+  ]
+  const stream = await docker.importImage(tar, { repo, tag, changes })
+  const answers = await new Promise<{ error?: string }[]>((resolve, reject) => {
+    docker.modem.followProgress(stream, (error, output) => (error ? reject(error) : resolve(output)))
+  })
+  await filled
+  const refused = answers.find((answer) => answer.error)
+  if (refused) throw new Error(`the base image could not be imported: ${refused.error}`)
+}
+
+async function fill(tar: Pack, files: Map<string, string>): Promise<void> {
+  for (const dir of ['app', 'etc', 'proc', 'sys', 'dev', 'root']) tar.entry({ name: dir, type: 'directory', mode: 0o755 })
+  tar.entry({ name: 'tmp', type: 'directory', mode: 0o1777 })
+  tar.entry({ name: 'etc/passwd' }, 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/app:/bin/sh\n')
+  tar.entry({ name: 'etc/group' }, 'root:x:0:\nnode:x:1000:\n')
+  for (const [name, source] of files) {
+    const entry = tar.entry({ name, mode: 0o755, size: statSync(source).size })
+    await pipeline(createReadStream(source), entry)
+  }
+  tar.finalize()
+}
