@@ -1,0 +1,110 @@
+import { mkdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { type Clock, timestamp } from '../clock.ts'
+import { type BuiltImage, type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
+import { AppError } from '../errors.ts'
+import { type ArchiveExtension, unpackArchive } from './unpack-archive.ts'
+
+export interface ContentToBuild {
+  appEnvId: string
+  contentId: string
+  /** Relative to the source; `.` for its root. */
+  contextDir: string
+  /** Relative to `contextDir`. */
+  dockerfilePath: string
+  dockerfileContent: string | null
+  buildArgs: Record<string, string>
+  secretBuildArgs: readonly string[]
+}
+
+export interface BuildContentOptions {
+  engine: Engine
+  upload: { file: string; extension: ArchiveExtension }
+  content: ContentToBuild
+  /** A folder for this build alone; made, and always removed. */
+  workDir: string
+  onLog: (line: EngineLogLine) => void
+  signal: AbortSignal
+  timeoutMs: number
+  clock: Clock
+}
+
+/**
+ * Turns an upload into an image: unpack, then `engine.build`. Throws `EngineFailure` when the tenant's source
+ * is at fault (reason says how), `AppError('unavailable')` when the engine is away or the disk is full, and
+ * the signal's reason when it is aborted. The upload itself is kept.
+ */
+export async function buildContent(options: BuildContentOptions): Promise<BuiltImage> {
+  const { signal, timeoutMs, clock, workDir } = options
+  signal.throwIfAborted()
+  const limited = new AbortController()
+  const outOfTime = new EngineFailure(
+    'build timeout',
+    `The build took longer than ${Math.round(timeoutMs / 1000)} seconds. Make it shorter: build on a smaller base image, or copy less.`,
+  )
+  const cancelTimer = clock.after(timeoutMs, () => limited.abort(outOfTime))
+  const onAbort = () => limited.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    // What an interrupted build of the same content left behind would only be in the way.
+    await rm(workDir, { recursive: true, force: true })
+    await mkdir(workDir, { recursive: true, mode: 0o700 })
+    return await unpackAndBuild(options, limited.signal)
+  } catch (error) {
+    throw limited.signal.aborted ? limited.signal.reason : error
+  } finally {
+    cancelTimer()
+    signal.removeEventListener('abort', onAbort)
+    await rm(workDir, { recursive: true, force: true })
+  }
+}
+
+async function unpackAndBuild(options: BuildContentOptions, signal: AbortSignal): Promise<BuiltImage> {
+  const { engine, upload, content, workDir, onLog, clock } = options
+  if (!engine.capabilities.builds) {
+    throw new EngineFailure(
+      'not supported',
+      'This engine cannot build source. Deploy a prebuilt image instead.',
+    )
+  }
+  const say = (message: string, stream: EngineLogLine['stream'] = 'stdout') =>
+    onLog({ timestamp: timestamp(clock.wallMs()), stream, message })
+  const startedMs = clock.monotonicMs()
+  try {
+    say('Unpacking the upload')
+    const generated = content.dockerfileContent !== null
+    const unpacked = await unpackArchive({
+      file: upload.file,
+      extension: upload.extension,
+      into: path.join(workDir, 'source'),
+      dockerfile: generated ? null : path.posix.join(content.contextDir, content.dockerfilePath),
+      signal,
+    })
+    say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
+    if (unpacked.sourceDir !== path.join(workDir, 'source')) {
+      say(`The source is in the folder ${path.basename(unpacked.sourceDir)}`)
+    }
+    say(
+      generated
+        ? 'Building with the Dockerfile of the app settings'
+        : `Building with ${content.dockerfilePath}`,
+    )
+    const built = await engine.build({ ...content, sourceDir: unpacked.sourceDir }, onLog, signal)
+    say(`Built in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s`)
+    return built
+  } catch (error) {
+    const told = signal.aborted ? signal.reason : error
+    if (told instanceof EngineFailure || told instanceof AppError) say(`Failed: ${told.message}`, 'stderr')
+    throw told
+  }
+}
+
+function counted(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
+}
+
+function readableBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} kB`
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}
