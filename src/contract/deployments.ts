@@ -21,7 +21,6 @@ export const requestDeployStorageKey = operation({
     envUrl: z.string(),
     expiresAt: z.string(),
   }),
-  answersSecret: true,
 })
 
 export const notifyCodeUpload = operation({

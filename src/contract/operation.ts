@@ -23,13 +23,17 @@ export type Policy =
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One row of the interface. Server, client, OpenAPI document and tools are all made from it. */
-export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
+export interface Operation<
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodType = z.ZodType,
+  P extends Policy = Policy,
+> {
   readonly id: string
   readonly method: Method
   /** Below `apiPrefix`, such as `/app-env/status`. */
   readonly path: string
   readonly summary: string
-  readonly policy: Policy
+  readonly policy: P
   readonly input: Input
   readonly output: Output
   /** Keys that a read adds: accepted and ignored where a read object is written back (contract.md 11). */
@@ -45,9 +49,11 @@ export type InputOf<O extends Operation> = z.output<O['input']>
 export type RawInputOf<O extends Operation> = z.input<O['input']>
 export type OutputOf<O extends Operation> = z.output<O['output']>
 
-export function operation<const Input extends z.ZodObject, const Output extends z.ZodType>(
-  row: Operation<Input, Output>,
-): Operation<Input, Output> {
+export function operation<
+  const Input extends z.ZodObject,
+  const Output extends z.ZodType,
+  const P extends Policy,
+>(row: Operation<Input, Output, P>): Operation<Input, Output, P> {
   return Object.freeze(row)
 }
 

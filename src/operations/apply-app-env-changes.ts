@@ -1,0 +1,62 @@
+import { applyAppEnvChanges } from '../contract/app-envs.ts'
+import type { Environment } from '../domain/environment.ts'
+import { needsBuild, needsRollout, pendingFields } from '../domain/pending-changes.ts'
+import { findContent, findRollout } from '../store/rollouts.ts'
+import type { EnvironmentTarget } from './authorise.ts'
+import { addContent, beginRollout, noteActivity } from './begin-rollout.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { acted, settingsInForce } from './environment-answers.ts'
+import { type Context, handler } from './handler.ts'
+
+export default handler(applyAppEnvChanges, async (context, _input, target) => {
+  const { environment } = target
+  const inForce = await settingsInForce(context, environment)
+  const fields = pendingFields(environment.saved, inForce)
+  if (fields.length === 0) {
+    return {
+      answer: { ...acted(environment, 'Nothing is pending'), appliedImmediately: true as const },
+      effects: ['Nothing is pending.'],
+    }
+  }
+  const draft = draftOf(environment)
+  const message = await applySaved(context, target, draft)
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: { ...acted(draft, message), appliedImmediately: true as const },
+    change,
+    effects: [`Applies ${fields.join(', ')}. ${message}.`],
+    wake: [draft.appEnvId],
+  }
+})
+
+/** 3.3: builds when the build sees the change, deploys when containers must see it, else only takes the snapshot. */
+export async function applySaved(
+  context: Context,
+  target: EnvironmentTarget,
+  draft: Environment,
+): Promise<string> {
+  const inForce = await settingsInForce(context, target.environment)
+  const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
+  const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
+  const content = rollout && (await findContent(context.tx, rollout.contentId))
+  if (!content || draft.wish === 'stopped' || !needsRollout(draft.saved, inForce)) {
+    draft.applied = structuredClone(draft.saved)
+    await noteActivity(context, draft.appEnvId, {
+      activity: 'APPLY_CHANGES',
+      status: 'DONE',
+      version: draft.currentVersion,
+    })
+    return content ? 'Changes applied' : 'Changes applied; they count from the first deployment on'
+  }
+  const rebuilds = content.type === 'BUILD' && needsBuild(draft.saved, inForce)
+  const next = rebuilds
+    ? await addContent(context, draft, {
+        type: 'BUILD',
+        image: null,
+        uploadId: content.uploadId,
+        gitCommitId: content.gitCommitId,
+      })
+    : content
+  await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
+  return rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
+}

@@ -1,0 +1,115 @@
+import type { Content, Environment, Rollout, Settings } from '../domain/environment.ts'
+import { newId } from '../domain/ids.ts'
+import { insertActivity } from '../store/activities.ts'
+import { findRollout, insertContent, insertRollout, saveRollout } from '../store/rollouts.ts'
+import type { Context } from './handler.ts'
+
+/** Next version of an environment; the caller saves the environment afterwards. */
+export async function addContent(
+  context: Context,
+  environment: Environment,
+  what: Pick<Content, 'type' | 'image' | 'uploadId' | 'gitCommitId'>,
+): Promise<Content> {
+  const content: Content = {
+    contentId: newId('dep'),
+    appEnvId: environment.appEnvId,
+    version: environment.nextVersion,
+    containerImage: null,
+    createdBy: userOf(context),
+    createdAt: context.now,
+    ...what,
+  }
+  environment.nextVersion += 1
+  await insertContent(context.tx, content)
+  return content
+}
+
+/**
+ * Wishes a content into service with a snapshot of settings. Changes `environment`, which the caller saves; an
+ * earlier rollout still under way is given up for this one.
+ */
+export async function beginRollout(
+  context: Context,
+  environment: Environment,
+  content: Content,
+  options: { settings: Settings; activity: string },
+): Promise<Rollout> {
+  await supersede(context, environment)
+  const rollout: Rollout = {
+    rolloutId: newId('rol'),
+    appEnvId: environment.appEnvId,
+    contentId: content.contentId,
+    version: content.version,
+    status: content.containerImage === null && content.type === 'BUILD' ? 'BUILDING' : 'DEPLOYING',
+    settings: options.settings,
+    failure: null,
+    activity: options.activity,
+    createdBy: userOf(context),
+    createdAt: context.now,
+    deployedAt: null,
+  }
+  await insertRollout(context.tx, rollout)
+  const serves = environment.wish === 'running' && environment.currentRolloutId !== null
+  environment.status = serves ? 'UPDATING' : 'PENDING'
+  environment.wish = 'running'
+  environment.wantedRolloutId = rollout.rolloutId
+  environment.latestRolloutId = rollout.rolloutId
+  await noteActivity(context, environment.appEnvId, {
+    activity: options.activity,
+    status: rollout.status,
+    contentId: content.contentId,
+    version: content.version,
+    gitCommitId: content.gitCommitId,
+    details: null,
+  })
+  return rollout
+}
+
+async function supersede(context: Context, environment: Environment): Promise<void> {
+  if (environment.wantedRolloutId === null) return
+  const earlier = await findRollout(context.tx, environment.wantedRolloutId)
+  if (!earlier || earlier.status === 'DEPLOYED' || earlier.status === 'FAILED') return
+  earlier.status = 'FAILED'
+  earlier.failure = { reason: 'superseded', message: 'A newer change of this environment took its place.' }
+  await saveRollout(context.tx, earlier)
+}
+
+/** Gives up what is under way, because the environment is to stop. */
+export async function cancelRollout(context: Context, environment: Environment): Promise<void> {
+  if (environment.wantedRolloutId === null) return
+  const rollout = await findRollout(context.tx, environment.wantedRolloutId)
+  if (rollout) {
+    rollout.status = 'FAILED'
+    rollout.failure = { reason: 'canceled', message: 'The environment was stopped while this was under way.' }
+    await saveRollout(context.tx, rollout)
+  }
+  environment.wantedRolloutId = null
+}
+
+export async function noteActivity(
+  context: Context,
+  appEnvId: string,
+  what: {
+    activity: string
+    status: string
+    contentId?: string | null
+    version?: number | null
+    gitCommitId?: string | null
+    details?: string | null
+  },
+): Promise<void> {
+  await insertActivity(context.tx, appEnvId, {
+    activity: what.activity,
+    contentId: what.contentId ?? null,
+    version: what.version ?? null,
+    status: what.status,
+    timestamp: context.now,
+    userId: userOf(context),
+    gitCommitId: what.gitCommitId ?? null,
+    details: what.details ?? null,
+  })
+}
+
+function userOf(context: Context): string | null {
+  return context.caller.kind === 'user' ? context.caller.userId : null
+}

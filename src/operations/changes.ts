@@ -1,0 +1,58 @@
+import { isDeepStrictEqual } from 'node:util'
+import { secretMask } from '../contract/fields.ts'
+
+export interface ChangedPath {
+  path: string
+  before: unknown
+  after: unknown
+}
+
+/** Bookkeeping that every change touches; showing it would hide what matters. */
+const untold = new Set(['revision', 'updatedAt', 'nextVersion', '_id', 'latestRolloutId'])
+
+/** Field-level difference of two stored objects, secrets masked (contract.md 1, Dry run). */
+export function changedPaths(before: unknown, after: unknown): ChangedPath[] {
+  const changes: ChangedPath[] = []
+  compare('', before ?? null, after ?? null, changes)
+  return changes
+}
+
+function compare(path: string, before: unknown, after: unknown, changes: ChangedPath[]): void {
+  if (isDeepStrictEqual(before, after)) return
+  if (isRecord(before) && isRecord(after) && path.split('.').length < 6) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      if (untold.has(key)) continue
+      compare(path ? `${path}.${key}` : key, before[key] ?? null, after[key] ?? null, changes)
+    }
+    return
+  }
+  const named = [before, after].map((value) => (Array.isArray(value) ? byName(value) : null))
+  if (named[0] && named[1]) compare(path, named[0], named[1], changes)
+  else changes.push({ path, before: masked(before), after: masked(after) })
+}
+
+/** Lists of variables compare by name, so that a moved entry is no change. */
+function byName(values: unknown[]): Record<string, unknown> | null {
+  if (!values.every((value) => isRecord(value) && typeof value.name === 'string')) return null
+  return Object.fromEntries(values.map((value) => [(value as { name: string }).name, value]))
+}
+
+/** A sealed value begins with `v1.key_`; nothing of it is shown. */
+function masked(value: unknown): unknown {
+  if (typeof value === 'string') return /^v1\.key_/.test(value) ? secretMask : value
+  if (Array.isArray(value)) return value.map(masked)
+  if (isRecord(value)) {
+    const hidden = value.isSecret === true
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [
+        key,
+        hidden && key === 'value' ? secretMask : masked(inner),
+      ]),
+    )
+  }
+  return value
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,102 @@
+import { createAppEnv } from '../contract/app-envs.ts'
+import type { InputOf } from '../contract/operation.ts'
+import { usesGitHost } from '../domain/app.ts'
+import { autoscalingDefaults } from '../domain/autoscaling.ts'
+import { type Environment, type Settings, zCloudSize } from '../domain/environment.ts'
+import { newId } from '../domain/ids.ts'
+import { environmentHostName, slugOf, withSuffix } from '../domain/names.ts'
+import { checkNewEnvironment } from '../domain/new-environment.ts'
+import { replacedVariables } from '../domain/variables.ts'
+import { AppError } from '../errors.ts'
+import { updateMembership } from '../store/accounts.ts'
+import { environmentNameTaken, insertEnvironment } from '../store/environments.ts'
+import { type AppTarget, isRestricted } from './authorise.ts'
+import { checkAccountSize, environmentSize } from './change-environment.ts'
+import { type Context, handler } from './handler.ts'
+import { sealVariables } from './seal-variables.ts'
+
+type Input = InputOf<typeof createAppEnv>
+
+export default handler(createAppEnv, async (context, input, target) => {
+  const { tx, now, caller, installation } = context
+  const { app, account, membership } = target
+  checkNewEnvironment(input, app, account.settings, installation.regions())
+  const environment = await newEnvironment(context, input, target)
+  const size = environmentSize(environment, app, account)
+  await checkAccountSize(context, account, null, size)
+  await insertEnvironment(tx, environment, size)
+  if (caller.kind === 'user' && isRestricted(account, membership)) {
+    // M4: what a restricted member creates is added to that member's list.
+    membership.allowedAppEnvIds.push(environment.appEnvId)
+    membership.revision += 1
+    await updateMembership(tx, membership)
+  }
+  return {
+    answer: { appEnvId: environment.appEnvId },
+    change: {
+      objectType: 'app-env',
+      objectId: environment.appEnvId,
+      accountId: account.accountId,
+      before: null,
+      after: environment,
+    },
+    effects: [
+      `Creates ${environment.cliEnvName} in ${environment.region} (made ${now}). Nothing runs until it is deployed.`,
+    ],
+    wake: [environment.appEnvId],
+  }
+})
+
+async function newEnvironment(context: Context, input: Input, { app }: AppTarget): Promise<Environment> {
+  const appEnvId = newId('env')
+  const slug = slugOf(input.name, 'env')
+  const settings: Settings = {
+    zClouds: input.zClouds,
+    branch: usesGitHost(app) ? (input.branch ?? '') : '',
+    containers: input.containers ?? 1,
+    disk: input.disk ?? input.zClouds * zCloudSize.diskMb,
+    envVars: sealVariables(context.secrets, appEnvId, [], replacedVariables([], input.envVars ?? [])),
+    functionConfig: input.functionConfig ?? {},
+    jobConfig: input.jobConfig ?? {},
+    databaseSettings: input.databaseSettings ?? {},
+  }
+  return {
+    appEnvId,
+    appId: app.appId,
+    accountId: app.accountId,
+    name: input.name,
+    slug,
+    cliEnvName: await chooseName(context, input.cliEnvName, environmentHostName(app.slug, slug)),
+    region: input.region,
+    status: 'STOPPED',
+    wish: 'stopped',
+    saved: settings,
+    applied: structuredClone(settings),
+    autoscaling: { ...autoscalingDefaults },
+    dockerPresetVersion: null,
+    withPersistence: input.withPersistence ?? false,
+    useVolume: input.useVolume ?? false,
+    mountPath: input.mountPath ?? null,
+    wantedRolloutId: null,
+    currentRolloutId: null,
+    latestRolloutId: null,
+    currentVersion: null,
+    nextVersion: 1,
+    changingRegion: false,
+    createdBy: context.caller.kind === 'user' ? context.caller.userId : null,
+    createdAt: context.now,
+    updatedAt: context.now,
+    revision: 1,
+  }
+}
+
+/** `envName` is unique in the whole installation; a made one gets a suffix on a clash (contract.md 1). */
+async function chooseName(context: Context, given: string | undefined, made: string): Promise<string> {
+  if (given === undefined) return (await environmentNameTaken(context.tx, made)) ? withSuffix(made) : made
+  if (await environmentNameTaken(context.tx, given)) {
+    throw new AppError('invalid', 'cliEnvName is taken', {
+      details: 'Choose another one, or leave it out and one is made.',
+    })
+  }
+  return given
+}

@@ -1,0 +1,40 @@
+import { deployAppEnvImage } from '../contract/deployments.ts'
+import { AppError } from '../errors.ts'
+import { addContent, beginRollout } from './begin-rollout.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { acted } from './environment-answers.ts'
+import { handler } from './handler.ts'
+
+export default handler(deployAppEnvImage, async (context, input, target) => {
+  const { app } = target
+  if (app.isDatabase) {
+    throw new AppError('invalid', 'A managed database takes no image', {
+      details: 'Its image comes from dockerPresetVersion.',
+      rule: 'D4',
+    })
+  }
+  if (!app.isFunction && !app.useImage) {
+    throw new AppError('invalid', 'The app does not use images', {
+      details: 'Create the app with useImage true to deploy images, or deploy its source.',
+    })
+  }
+  const draft = draftOf(target.environment)
+  const content = await addContent(context, draft, {
+    type: 'IMAGE',
+    image: input.image,
+    uploadId: null,
+    gitCommitId: null,
+  })
+  await beginRollout(context, draft, content, { settings: draft.saved, activity: 'DEPLOY_IMAGE' })
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: {
+      ...acted(draft, `Deploying ${input.image} as version ${content.version}`),
+      contentId: content.contentId,
+      version: content.version,
+    },
+    change,
+    effects: [`Pulls ${input.image} and deploys it as version ${content.version} without downtime.`],
+    wake: [draft.appEnvId],
+  }
+})

@@ -1,0 +1,87 @@
+import type { AppEnv } from '../contract/app-envs.ts'
+import type { App } from '../contract/apps.ts'
+import { secretMask } from '../contract/fields.ts'
+import { autoscalingDefaults } from '../domain/autoscaling.ts'
+import type { Environment, Settings, StoredVariable } from '../domain/environment.ts'
+import { effectiveFunctionConfig } from '../domain/function-config.ts'
+import { pendingChangesOf } from '../domain/pending-changes.ts'
+import { isRegularApp } from '../domain/presets.ts'
+import { findRollout } from '../store/rollouts.ts'
+import type { EnvironmentTarget } from './authorise.ts'
+import type { Context } from './handler.ts'
+
+/** The answer family of operations that act on an environment (contract.md 1). */
+export function acted(environment: Environment, message: string) {
+  const { appEnvId, name, status } = environment
+  return { success: true as const, message, appEnv: { appEnvId, name, status } }
+}
+
+/** What pending changes are measured against: a rollout under way carries its own snapshot. */
+export async function settingsInForce(context: Context, environment: Environment): Promise<Settings> {
+  if (environment.wantedRolloutId === null) return environment.applied
+  const rollout = await findRollout(context.tx, environment.wantedRolloutId)
+  return rollout?.settings ?? environment.applied
+}
+
+export async function pendingOf(context: Context, environment: Environment) {
+  return pendingChangesOf(environment.saved, await settingsInForce(context, environment))
+}
+
+/** 2.1 and contract.md 5. Secrets are masked unless `decrypt`, which the caller has checked (X1). */
+export async function appEnvAnswer(
+  context: Context,
+  target: EnvironmentTarget,
+  decrypt: boolean,
+): Promise<AppEnv> {
+  const { environment, app, account } = target
+  const { saved } = environment
+  return {
+    appEnvId: environment.appEnvId,
+    appId: environment.appId,
+    accountId: environment.accountId,
+    name: environment.name,
+    slug: environment.slug,
+    region: environment.region,
+    status: environment.status,
+    currentVersion: environment.currentVersion,
+    gitBranch: saved.branch || 'cli',
+    cliEnvName: environment.cliEnvName,
+    allowUserCliToken: true,
+    dockerPreset: app.dockerPreset,
+    isFunction: app.isFunction,
+    isDatabase: app.isDatabase,
+    isJob: app.isJob,
+    zClouds: saved.zClouds,
+    containers: saved.containers,
+    disk: saved.disk,
+    withPersistence: environment.withPersistence,
+    useVolume: environment.useVolume,
+    ...(environment.mountPath === null ? {} : { mountPath: environment.mountPath }),
+    ...(environment.dockerPresetVersion === null
+      ? {}
+      : { dockerPresetVersion: environment.dockerPresetVersion }),
+    ...(app.isDatabase ? { databaseSettings: saved.databaseSettings } : {}),
+    envVars: saved.envVars.map((variable) => readVariable(context, environment.appEnvId, variable, decrypt)),
+    ...(app.isFunction
+      ? { functionConfig: effectiveFunctionConfig(saved.functionConfig, account.settings) }
+      : {}),
+    ...(app.isJob ? { jobConfig: saved.jobConfig, appJobConfig: app.jobConfig ?? {} } : {}),
+    autoscaling: isRegularApp(app.dockerPreset) ? (environment.autoscaling ?? autoscalingDefaults) : null,
+    hosts: context.installation.hosts(environment, app as App),
+    pendingChanges: await pendingOf(context, environment),
+    changingRegion: environment.changingRegion,
+    createdAt: environment.createdAt,
+    updatedAt: environment.updatedAt,
+    revision: environment.revision,
+  }
+}
+
+function readVariable(context: Context, appEnvId: string, variable: StoredVariable, decrypt: boolean) {
+  const { _id, name, type, isSecret } = variable
+  const value = !isSecret
+    ? variable.value
+    : decrypt
+      ? context.secrets.open(variable.value, `${appEnvId}/${name}`)
+      : secretMask
+  return { _id, name, value, type, isSecret }
+}

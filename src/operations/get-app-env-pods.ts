@@ -1,0 +1,42 @@
+import { getAppEnvPods, type Pod } from '../contract/app-env-reads.ts'
+import type { PodRecord } from '../domain/environment.ts'
+import { findRollout, listLivePods, listPods } from '../store/rollouts.ts'
+import { handler } from './handler.ts'
+
+const functionPodsListed = 20
+
+/** F10: a function lists its last 20 pods whatever their status; an app those of its current deployment. */
+export default handler(getAppEnvPods, async ({ tx }, _input, { environment, app }) => {
+  const rolloutId = environment.currentRolloutId ?? environment.latestRolloutId
+  const rollout = rolloutId === null ? null : await findRollout(tx, rolloutId)
+  const pods = app.isFunction
+    ? await listPods(tx, environment.appEnvId, functionPodsListed)
+    : await podsOfApp(await listLivePods(tx, environment.appEnvId), rolloutId)
+  return {
+    answer: {
+      appEnvId: environment.appEnvId,
+      contentId: rollout?.contentId ?? null,
+      pods: pods.map(podAnswer),
+    },
+  }
+})
+
+async function podsOfApp(live: PodRecord[], rolloutId: string | null): Promise<PodRecord[]> {
+  return live.filter((pod) => pod.rolloutId === rolloutId)
+}
+
+function podAnswer(pod: PodRecord): Pod {
+  return {
+    name: pod.name,
+    podId: pod.podId,
+    status: pod.status,
+    containerReady: pod.ready,
+    startedAt: pod.startedAt,
+    finishedAt: pod.finishedAt,
+    restartCount: pod.restartCount,
+    lastTermination: pod.lastTermination,
+    resources: { cpu: pod.cpuMillicores / 1000, memoryMb: pod.memoryMb },
+    nodeName: pod.nodeName,
+    contentId: pod.contentId,
+  }
+}

@@ -1,0 +1,80 @@
+import type { AccountSettings } from '../contract/accounts.ts'
+import type { LogLine, LogType } from '../contract/app-env-reads.ts'
+import type { Host } from '../contract/app-envs.ts'
+import type { InputOf, Operation, OutputOf } from '../contract/operation.ts'
+import type { Tx } from '../store/db.ts'
+import type { SecretBox } from '../store/secret-box.ts'
+import type { Target, TargetOf } from './authorise.ts'
+import type { Surface } from './call.ts'
+import type { Caller } from './caller.ts'
+
+/** What the installation is, as far as operations need to know. */
+export interface Installation {
+  regions(): { region: string; name: string; functionDomain: string | null; engine: string }[]
+  /** Public address of the API, without a trailing slash. */
+  apiUrl(): string
+  hosts(environment: { cliEnvName: string }, app: { port: number | null; dockerPreset: string }): Host[]
+  defaultAccountSettings: AccountSettings
+}
+
+export interface LogQuery {
+  type: LogType
+  stream?: 'stdout' | 'stderr' | undefined
+  podName?: string | undefined
+  contentId?: string | undefined
+  search?: string | undefined
+  size: number
+  from?: string | undefined
+  to?: string | undefined
+  cursor?: string | undefined
+}
+
+/** The port to kept log lines. */
+export interface LogReader {
+  read(
+    appEnvId: string,
+    query: LogQuery,
+  ): Promise<{ logs: LogLine[]; cursor: string | null; truncated: boolean }>
+}
+
+export interface Context {
+  tx: Tx
+  caller: Caller
+  surface: Surface
+  /** ISO time of this call. */
+  now: string
+  secrets: SecretBox
+  logs: LogReader
+  installation: Installation
+}
+
+/** What a write did, for the journal, a dry run and undo alike. Secrets in it are sealed. */
+export interface Change {
+  objectType: 'app' | 'app-env' | 'account' | 'membership' | 'upload'
+  objectId: string
+  accountId: string
+  before: unknown
+  after: unknown
+}
+
+export interface Outcome<Answer> {
+  answer: Answer
+  change?: Change | undefined
+  /** What it will make happen, in a person's words; shown by a dry run. */
+  effects?: string[]
+  /** Environments the reconciler should look at once this is stored. */
+  wake?: string[]
+}
+
+export interface Handler {
+  operation: Operation
+  run(context: Context, input: Record<string, unknown>, target: Target): Promise<Outcome<unknown>>
+}
+
+/** Ties an operation row to the code that carries it out; the types of input, target and answer come from the row. */
+export function handler<O extends Operation>(
+  operation: O,
+  run: (context: Context, input: InputOf<O>, target: TargetOf<O['policy']>) => Promise<Outcome<OutputOf<O>>>,
+): Handler {
+  return { operation, run: run as Handler['run'] }
+}

@@ -1,0 +1,23 @@
+import { restartAppEnv } from '../contract/app-envs.ts'
+import { AppError } from '../errors.ts'
+import { beginRollout } from './begin-rollout.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { acted } from './environment-answers.ts'
+import { handler } from './handler.ts'
+import { contentToDeploy } from './redeploy-app-env.ts'
+
+export default handler(restartAppEnv, async (context, _input, target) => {
+  if (target.environment.wish === 'stopped') {
+    throw new AppError('invalid', 'The environment is stopped', { details: 'Use start-app-env.' })
+  }
+  const draft = draftOf(target.environment)
+  const content = await contentToDeploy(context, target, draft)
+  await beginRollout(context, draft, content, { settings: draft.applied, activity: 'RESTART' })
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: acted(draft, `Restarting version ${content.version}`),
+    change,
+    effects: ['Replaces every container by a fresh one; the new ones answer before the old ones go.'],
+    wake: [draft.appEnvId],
+  }
+})

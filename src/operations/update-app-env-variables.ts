@@ -1,0 +1,40 @@
+import { updateAppEnvVariables } from '../contract/app-envs.ts'
+import { changedVariables } from '../domain/variables.ts'
+import { AppError } from '../errors.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { acted, pendingOf } from './environment-answers.ts'
+import { handler } from './handler.ts'
+import { sealVariables } from './seal-variables.ts'
+
+const mostVariables = 500
+
+export default handler(updateAppEnvVariables, async (context, input, target) => {
+  const set = input.set ?? []
+  const unset = input.unset ?? []
+  if (set.length === 0 && unset.length === 0) {
+    throw new AppError('invalid', 'set or unset is required', {
+      details: 'Name at least one variable to set or unset.',
+    })
+  }
+  const draft = draftOf(target.environment)
+  const { saved } = draft
+  const wanted = changedVariables(saved.envVars, set, unset)
+  if (wanted.length > mostVariables) {
+    throw new AppError('invalid', `An environment has at most ${mostVariables} variables`)
+  }
+  saved.envVars = sealVariables(context.secrets, draft.appEnvId, saved.envVars, wanted)
+  const change = await saveChange(context, target, draft)
+  const pendingChanges = await pendingOf(context, draft)
+  return {
+    answer: {
+      ...acted(
+        draft,
+        `Saved ${set.length} and removed ${unset.length} variable(s); apply-app-env-changes puts them in force`,
+      ),
+      pendingChanges,
+    },
+    change,
+    effects: ['Saved as pending changes; running containers keep the old values until apply.'],
+    wake: [draft.appEnvId],
+  }
+})

@@ -1,0 +1,48 @@
+import { updateAppEnv } from '../contract/app-envs.ts'
+import type { InputOf } from '../contract/operation.ts'
+import type { Environment } from '../domain/environment.ts'
+import { checkEnvironmentUpdate } from '../domain/environment-update.ts'
+import { slugOf } from '../domain/names.ts'
+import { replacedVariables } from '../domain/variables.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { type Context, handler } from './handler.ts'
+import { sealVariables } from './seal-variables.ts'
+
+type Input = InputOf<typeof updateAppEnv>
+
+/** 3.3: what is changed here is saved as pending; a name is only a name and counts at once. */
+export default handler(updateAppEnv, async (context, input, target) => {
+  const { app, account, environment } = target
+  checkEnvironmentUpdate(input, environment, app, account.settings, context.installation.regions())
+  const draft = draftOf(environment)
+  applyInput(context, input, draft, app.isFunction)
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: { appEnvId: draft.appEnvId },
+    change,
+    effects: ['Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.'],
+    wake: [draft.appEnvId],
+  }
+})
+
+function applyInput(context: Context, input: Input, draft: Environment, isFunction: boolean): void {
+  const { saved } = draft
+  if (input.name !== undefined && input.name !== draft.name) {
+    draft.name = input.name
+    draft.slug = slugOf(input.name, 'env')
+  }
+  if (input.branch !== undefined) saved.branch = input.branch
+  if (input.zClouds !== undefined) saved.zClouds = input.zClouds
+  if (input.disk !== undefined) saved.disk = input.disk
+  if (input.databaseSettings !== undefined) saved.databaseSettings = input.databaseSettings
+  if (isFunction && input.functionConfig !== undefined) {
+    saved.functionConfig = { ...saved.functionConfig, ...input.functionConfig }
+  }
+  if (input.jobConfig !== undefined) saved.jobConfig = { ...saved.jobConfig, ...input.jobConfig }
+  if (input.useVolume !== undefined) draft.useVolume = input.useVolume
+  if (input.mountPath !== undefined) draft.mountPath = input.mountPath
+  if (input.envVars !== undefined) {
+    const wanted = replacedVariables(saved.envVars, input.envVars)
+    saved.envVars = sealVariables(context.secrets, draft.appEnvId, saved.envVars, wanted)
+  }
+}
