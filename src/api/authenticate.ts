@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Operation } from '../contract/operation.ts'
+import { isRead } from '../contract/operation.ts'
+import { AppError } from '../errors.ts'
+import type { Call, Surface } from '../operations/call.ts'
+
+/**
+ * The token of a request: the value of `Authorization`, with or without `Bearer` (contract.md 1). It is never
+ * looked for anywhere else, least of all in the query string.
+ */
+export function tokenOf(headers: IncomingHttpHeaders): string | null {
+  const value = headers.authorization
+  if (value === undefined) return null
+  const token = value.replace(/^bearer(?: +|$)/i, '').trim()
+  return token === '' ? null : token
+}
+
+/** What the headers say about a call besides who makes it. */
+export type CallHeaders = Pick<Call, 'surface' | 'idempotencyKey' | 'dryRun'>
+
+/**
+ * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` (true or false) and `Longshore-Surface`.
+ * A safety header that cannot be understood is refused with 400, never ignored. Reads change nothing, so both
+ * mean nothing there.
+ */
+export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallHeaders {
+  const idempotencyKey = headers['idempotency-key'] as string | undefined
+  if (idempotencyKey !== undefined && !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) {
+    throw new AppError('invalid', 'Invalid request', {
+      details: 'The header Idempotency-Key must be 1 to 255 printable characters.',
+    })
+  }
+  const dryRun = dryRunOf(headers['dry-run'] as string | undefined)
+  const read = isRead(row)
+  return {
+    surface: surfaceOf(headers['longshore-surface'] as string | undefined),
+    idempotencyKey: read ? null : (idempotencyKey ?? null),
+    dryRun: !read && dryRun,
+  }
+}
+
+function dryRunOf(value: string | undefined): boolean {
+  if (value === undefined) return false
+  const word = value.toLowerCase()
+  if (word === 'true' || word === 'false') return word === 'true'
+  throw new AppError('invalid', 'Invalid request', { details: 'The header Dry-Run must be true or false.' })
+}
+
+function surfaceOf(value: string | undefined): Surface {
+  return value === 'mcp' || value === 'cli' ? value : 'rest'
+}

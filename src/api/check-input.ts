@@ -1,0 +1,109 @@
+import type { z } from 'zod'
+import type { Operation } from '../contract/operation.ts'
+import { AppError } from '../errors.ts'
+import { maskTokens, shownWord } from './mask-tokens.ts'
+
+const issuesShown = 10
+
+/**
+ * The input of a row with its defaults filled in, or 400 `Invalid request` whose details name each problem.
+ * Values are never repeated: they may be long or secret.
+ */
+export function checkInput(row: Operation, raw: Record<string, unknown>): Record<string, unknown> {
+  const result = row.input.safeParse(withoutIgnored(row, raw), { error: wording })
+  if (result.success) return result.data
+  throw new AppError('invalid', 'Invalid request', { details: describeIssues(result.error.issues) })
+}
+
+/** Drops what a read adds to an object, so that a read object can be written back (contract.md 11). */
+function withoutIgnored(row: Operation, raw: Record<string, unknown>): Record<string, unknown> {
+  const ignored = row.ignored
+  if (ignored === undefined || !ignored.some((key) => Object.hasOwn(raw, key))) return raw
+  return Object.fromEntries(Object.entries(raw).filter(([key]) => !ignored.includes(key)))
+}
+
+function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
+  const sentences = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.slice(0, issuesShown + 1).map((key) => `unknown key ${pathText([...issue.path, key])}`)
+      : [sentenceOf(issue)],
+  )
+  const shown = sentences.slice(0, issuesShown)
+  if (sentences.length > issuesShown) shown.push('and more')
+  return shown.join('; ')
+}
+
+function sentenceOf(issue: z.core.$ZodIssue): string {
+  const path = pathText(issue.path)
+  if (path === '') return issue.message
+  if (issue.message === isRequired) return `${path} ${isRequired}`
+  // Some rows name their field in the message; once is enough.
+  const field = String(issue.path.at(-1))
+  const message = issue.message.startsWith(`${field} `)
+    ? issue.message.slice(field.length + 1)
+    : issue.message
+  return `${path}: ${maskTokens(message)}`
+}
+
+/** `envVars[3].name` */
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${shownWord(String(part))}`,
+    )
+    .join('')
+}
+
+const isRequired = 'is required'
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'must be text',
+  number: 'must be a number',
+  int: 'must be a whole number',
+  boolean: 'must be true or false',
+  array: 'must be a list',
+  object: 'must be an object',
+}
+
+/** Plain words for the checks that say nothing themselves; a message in the row comes before these. */
+function wording(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined
+        ? isRequired
+        : (typeWords[String(issue.expected)] ?? 'has the wrong type')
+    case 'too_big':
+      return boundWords(
+        'at most',
+        issue.origin as string,
+        issue.maximum as number,
+        issue.inclusive as boolean,
+      )
+    case 'too_small':
+      return boundWords(
+        'at least',
+        issue.origin as string,
+        issue.minimum as number,
+        issue.inclusive as boolean,
+      )
+    case 'invalid_value':
+      return issue.input === undefined
+        ? isRequired
+        : `must be ${(issue.values as unknown[]).join(', ')}`.replace(/, ([^,]*)$/, ' or $1')
+    case 'invalid_format':
+      return 'is not in the right form'
+    case 'custom':
+      return undefined
+    default:
+      return 'is not valid'
+  }
+}
+
+function boundWords(bound: string, origin: string, limit: number, inclusive: boolean): string {
+  if (origin === 'string') {
+    return bound === 'at least' && limit === 1 ? 'must not be empty' : `must be ${bound} ${limit} characters`
+  }
+  if (origin === 'array') return `must have ${bound} ${limit} entries`
+  if (inclusive) return `must be ${bound} ${limit}`
+  return `must be ${bound === 'at most' ? 'less' : 'more'} than ${limit}`
+}

@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
+
+type Json = Record<string, unknown>
+
+/** The OpenAPI 3.1 document of the rows, as JSON text. */
+export function openapiText(operations: readonly Operation[]): string {
+  return JSON.stringify(openapiDocument(operations))
+}
+
+/** The OpenAPI 3.1 document of the rows: the same schemas that the server checks with. */
+export function openapiDocument(operations: readonly Operation[]): Json {
+  const paths: Record<string, Json> = {}
+  for (const row of operations) {
+    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operationObject(row) }
+  }
+  paths['/uploads/{secret}'] = uploadPathItem
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Longshore',
+      version: '1',
+      description: 'The hosting platform that AI agents operate. Every error is `{error, details?}`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: apiPrefix }],
+    security: [{ bearer: [] }, { token: [] }],
+    paths,
+    components,
+  }
+}
+
+function operationObject(row: Operation): Json {
+  const input = schemaOf(row.input, 'input')
+  const fromQuery = row.method === 'GET' || row.method === 'DELETE'
+  const parameters = [...(fromQuery ? queryParameters(input) : []), ...(isRead(row) ? [] : writeParameters)]
+  return {
+    operationId: row.id,
+    summary: row.summary,
+    description: descriptionOf(row),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(fromQuery ? {} : { requestBody: bodyOf(input) }),
+    responses: responsesOf(row),
+  }
+}
+
+function descriptionOf(row: Operation): string {
+  const environmentToken = 'environmentToken' in row.policy && row.policy.environmentToken === true
+  const sentences = [environmentToken ? 'Takes user and environment tokens.' : 'Takes user tokens.']
+  if (row.ignored !== undefined) {
+    sentences.push(
+      `Accepted and ignored, so that a read object can be written back: ${row.ignored.join(', ')}.`,
+    )
+  }
+  return sentences.join(' ')
+}
+
+function queryParameters(input: Json): Json[] {
+  const required = new Set((input.required as string[] | undefined) ?? [])
+  return Object.entries(input.properties as Record<string, Json>).map(
+    ([name, { description, ...schema }]) => ({
+      name,
+      in: 'query',
+      required: required.has(name),
+      ...(description === undefined ? {} : { description }),
+      schema,
+    }),
+  )
+}
+
+const writeParameters = [
+  { $ref: '#/components/parameters/IdempotencyKey' },
+  { $ref: '#/components/parameters/DryRun' },
+]
+
+function bodyOf(input: Json): Json {
+  const required = ((input.required as string[] | undefined) ?? []).length > 0
+  return { required, content: { 'application/json': { schema: input } } }
+}
+
+function responsesOf(row: Operation): Json {
+  const statuses = [400, 401, 403, 404, ...(isRead(row) ? [] : [409, 413]), 429, 503]
+  const refusals = statuses.map((status) => [
+    status,
+    { $ref: `#/components/responses/${errorNames[status]}` },
+  ])
+  const answer = {
+    description: isRead(row) ? 'The answer.' : 'The answer; with `Dry-Run: true` a DryRunAnswer instead.',
+    headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+    content: { 'application/json': { schema: schemaOf(row.output, 'output') } },
+  }
+  return { 200: answer, ...Object.fromEntries(refusals) }
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json
+  return json
+}
+
+const errorNames: Readonly<Record<number, string>> = {
+  400: 'Invalid',
+  401: 'Unauthenticated',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  413: 'TooLarge',
+  429: 'RateLimited',
+  503: 'Unavailable',
+}
+
+function errorAnswer(description: string, retry = false): Json {
+  return {
+    description,
+    headers: {
+      'x-request-id': { $ref: '#/components/headers/RequestId' },
+      'longshore-rule': { $ref: '#/components/headers/Rule' },
+      ...(retry ? { 'retry-after': { $ref: '#/components/headers/RetryAfter' } } : {}),
+    },
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  }
+}
+
+const components = {
+  securitySchemes: {
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'A user token lsu_… or an environment token lse_….',
+    },
+    token: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'The token alone.' },
+  },
+  parameters: {
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description: 'Same key and body within 24 hours: the first answer again. Another body: 409.',
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    },
+    DryRun: {
+      name: 'Dry-Run',
+      in: 'header',
+      required: false,
+      description: 'true: all checks, no effect; the answer is a DryRunAnswer.',
+      schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
+    },
+  },
+  headers: {
+    RequestId: { description: 'Id of this request in the log.', schema: { type: 'string' } },
+    Rule: { description: 'The rule that was broken, such as F8.', schema: { type: 'string' } },
+    RetryAfter: { description: 'Seconds until a retry may help.', schema: { type: 'integer' } },
+  },
+  schemas: {
+    Error: {
+      type: 'object',
+      properties: {
+        error: { type: 'string', description: 'A short stable sentence.' },
+        details: { type: 'string', description: 'What to do.' },
+      },
+      required: ['error'],
+      additionalProperties: false,
+    },
+    DryRunAnswer: {
+      type: 'object',
+      properties: {
+        dryRun: { const: true },
+        changes: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: { path: { type: 'string' }, before: {}, after: {} },
+            required: ['path'],
+          },
+        },
+        effects: { type: 'array', items: { type: 'string' } },
+      },
+      required: ['dryRun', 'changes', 'effects'],
+    },
+  },
+  responses: {
+    Invalid: errorAnswer('Missing fields, unknown keys or values that do not fit.'),
+    Unauthenticated: errorAnswer('No token, or none that is valid.'),
+    Forbidden: errorAnswer('A permission is missing, or the environment is restricted.'),
+    NotFound: errorAnswer('No such object among those you can see.'),
+    Conflict: errorAnswer('Another revision, or an idempotency key used with another body.'),
+    TooLarge: errorAnswer('The body is longer than 1 MiB.'),
+    RateLimited: errorAnswer('Too many requests.', true),
+    Unavailable: errorAnswer('The store or the engine is away.', true),
+  },
+}
+
+const uploadPathItem = {
+  servers: [{ url: '/' }],
+  put: {
+    operationId: 'upload',
+    summary: 'Takes the archive, once. The address comes from request-deploy-storage-key and needs no token.',
+    security: [],
+    parameters: [{ name: 'secret', in: 'path', required: true, schema: { type: 'string' } }],
+    requestBody: { required: true, content: { 'application/octet-stream': {} } },
+    responses: {
+      200: {
+        description: 'Stored. Call notify-code-upload.',
+        content: {
+          'application/json': {
+            schema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+          },
+        },
+      },
+      400: { $ref: '#/components/responses/Invalid' },
+      404: { $ref: '#/components/responses/NotFound' },
+      413: { $ref: '#/components/responses/TooLarge' },
+    },
+  },
+}

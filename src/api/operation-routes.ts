@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { apiPrefix, type Operation } from '../contract/operation.ts'
+import { AppError } from '../errors.ts'
+import type { OperationRunner } from '../operations/call.ts'
+import { callHeaders, tokenOf } from './authenticate.ts'
+import { checkInput } from './check-input.ts'
+import { type BodyLimits, hasBody, readJsonBody, refuseHostileText } from './json-body.ts'
+import { shownWord } from './mask-tokens.ts'
+import { type Query, queryReader } from './query-input.ts'
+
+/** Adds one route for each row: authenticate, read the input, check it, run, send the answer as it is. */
+export function addOperationRoutes(
+  app: FastifyInstance,
+  operations: readonly Operation[],
+  runner: OperationRunner,
+  limits: BodyLimits,
+): void {
+  checkRows(operations)
+  for (const row of operations) {
+    const readInput = inputReader(row, limits)
+    app.route({
+      method: row.method,
+      url: apiPrefix + row.path,
+      // Before anything of the input is read: without a valid token, bad input is answered 401 (A5).
+      onRequest: (request: FastifyRequest) => runner.authenticate(tokenOf(request.headers)),
+      handler: async (request: FastifyRequest, reply: FastifyReply) => {
+        const { surface, idempotencyKey, dryRun } = callHeaders(row, request.headers)
+        const input = checkInput(row, await readInput(request))
+        const token = tokenOf(request.headers)
+        const answer = await runner.run({ operation: row, input, token, surface, idempotencyKey, dryRun })
+        return reply.code(answer.status).send(answer.body)
+      },
+    })
+  }
+}
+
+/** A row without a policy, with a loose input or a taken address must stop the start, not wait for a caller. */
+function checkRows(operations: readonly Operation[]): void {
+  const taken = new Set<string>()
+  for (const row of operations) {
+    const address = `${row.method} ${row.path}`
+    if (taken.has(address)) throw new Error(`${row.id}: ${address} belongs to another operation already`)
+    taken.add(address)
+    if (row.policy === undefined) throw new Error(`${row.id} states no policy`)
+    if (!(row.input.def.catchall instanceof z.ZodNever)) {
+      throw new Error(`${row.id}: its input must be a strict object, so that unknown keys are refused`)
+    }
+  }
+}
+
+type InputReader = (request: FastifyRequest) => Record<string, unknown> | Promise<Record<string, unknown>>
+
+function inputReader(row: Operation, limits: BodyLimits): InputReader {
+  if (row.method !== 'GET' && row.method !== 'DELETE') {
+    return (request) => {
+      refuseQuery(request.query as Query, row.method)
+      return readJsonBody(request.raw, limits)
+    }
+  }
+  const read = queryReader(row)
+  return (request) => {
+    refuseBody(request, row.method)
+    const query = request.query as Query
+    for (const value of Object.values(query)) {
+      if (typeof value === 'string') refuseHostileText(value)
+      else value.forEach(refuseHostileText)
+    }
+    return read(query)
+  }
+}
+
+/** Input that would be ignored is refused instead: a caller who sent it means something by it. */
+function refuseQuery(query: Query, method: string): void {
+  const key = Object.keys(query)[0]
+  if (key === undefined) return
+  throw new AppError('invalid', 'Invalid request', {
+    details: `unknown key ${shownWord(key)} in the query string: ${method} takes its input from the JSON body`,
+  })
+}
+
+function refuseBody(request: FastifyRequest, method: string): void {
+  if (!hasBody(request.raw)) return
+  throw new AppError('invalid', 'Invalid request', {
+    details: `${method} takes its input from the query string; send no body`,
+  })
+}
