@@ -185,7 +185,8 @@ function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {
     address,
     async listen(port) {
       try {
-        await app.listen({ host: options.host, port })
+        // For `localhost` the framework would open a second server that closes and answers by its own rules.
+        await app.listen({ host: options.host === 'localhost' ? '127.0.0.1' : options.host, port })
       } catch (cause) {
         throw cannotListen(cause, options.host, port)
       }

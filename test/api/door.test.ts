@@ -253,6 +253,22 @@ describe('start and stop', () => {
     await second.close()
   })
 
+  it.each([
+    ['localhost', '127.0.0.1'],
+    ['::1', '[::1]'],
+  ])('host %s listens and answers there', async (host, shown) => {
+    on = await startScripted({ host })
+    expect(on.url).toBe(`http://${shown}:${on.port}`)
+    expect((await send(on, 'GET', '/healthz')).status).toBe(200)
+  })
+
+  it('an address that is not ours is an error that says what to do', async () => {
+    on = await startScripted()
+    await expect(startScripted({ host: '203.0.113.7' })).rejects.toMatchObject({
+      message: '203.0.113.7 is no address of this machine',
+    })
+  })
+
   it('close lets a request in flight finish, closes idle connections and takes no more', async () => {
     on = await startScripted()
     let release = () => {}
