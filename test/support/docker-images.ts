@@ -40,6 +40,20 @@ export function testDocker(): Docker {
     : new Docker({ host: endpoint.host, port: endpoint.port, protocol: 'http' })
 }
 
+/** Removes all an installation made on the engine: containers, networks, volumes and images. */
+export async function removeInstallation(installationId: string, docker: Docker = testDocker()): Promise<void> {
+  const label = [`longshore.installation=${installationId}`]
+  for (const one of await docker.listContainers({ all: true, filters: { label } })) {
+    await docker.getContainer(one.Id).remove({ force: true, v: true })
+  }
+  for (const one of await docker.listNetworks({ filters: { label } })) await docker.getNetwork(one.Id).remove()
+  const { Volumes } = await docker.listVolumes({ filters: { label } })
+  for (const one of Volumes ?? []) await docker.getVolume(one.Name).remove()
+  for (const one of await docker.listImages({ filters: { label } })) {
+    await docker.getImage(one.Id).remove({ force: true })
+  }
+}
+
 /** Path in the image → path on this machine. */
 function imageFiles(): Map<string, string> {
   if (process.platform !== 'linux') throw new Error('the test base image is made of Linux programs')
@@ -75,13 +89,16 @@ async function importImage(docker: Docker, repo: string, tag: string, files: Map
   const tar = pack()
   const filled = fill(tar, files)
   filled.catch((error) => tar.destroy(error))
-  const libraryDirs = new Set([...files.keys()].filter((name) => /\.so/.test(name)).map((name) => path.dirname(name)))
+  const libraryDirs = new Set(
+    [...files.keys()].filter((name) => /\.so/.test(name)).map((name) => path.dirname(name)),
+  )
   const changes = [
     'ENV PATH=/usr/local/bin:/usr/bin:/bin',
     `ENV LD_LIBRARY_PATH=${[...libraryDirs].map((dir) => `/${dir}`).join(':')}`,
     'CMD ["node"]',
   ]
-  const stream = await docker.importImage(tar, { repo, tag, changes })
+  const source = tar as unknown as NodeJS.ReadableStream
+  const stream: NodeJS.ReadableStream = await docker.importImage(source, { repo, tag, changes })
   const answers = await new Promise<{ error?: string }[]>((resolve, reject) => {
     docker.modem.followProgress(stream, (error, output) => (error ? reject(error) : resolve(output)))
   })
@@ -91,7 +108,8 @@ async function importImage(docker: Docker, repo: string, tag: string, files: Map
 }
 
 async function fill(tar: Pack, files: Map<string, string>): Promise<void> {
-  for (const dir of ['app', 'etc', 'proc', 'sys', 'dev', 'root']) tar.entry({ name: dir, type: 'directory', mode: 0o755 })
+  for (const dir of ['app', 'etc', 'proc', 'sys', 'dev', 'root'])
+    tar.entry({ name: dir, type: 'directory', mode: 0o755 })
   tar.entry({ name: 'tmp', type: 'directory', mode: 0o1777 })
   tar.entry({ name: 'etc/passwd' }, 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/app:/bin/sh\n')
   tar.entry({ name: 'etc/group' }, 'root:x:0:\nnode:x:1000:\n')

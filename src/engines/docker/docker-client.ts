@@ -1,5 +1,5 @@
-import http from 'node:http'
 import type { IncomingMessage } from 'node:http'
+import http from 'node:http'
 import type Docker from 'dockerode'
 import { AppError } from '../../errors.ts'
 import type { DockerEndpoint } from './docker-socket.ts'
@@ -23,7 +23,8 @@ export async function connectDocker(endpoint: DockerEndpoint): Promise<DockerCon
     endpoint.kind === 'unix'
       ? { socketPath: endpoint.path }
       : { host: endpoint.host, port: endpoint.port, protocol: 'http' as const }
-  return { docker: new Client({ ...target, agent }), close: () => agent.destroy() }
+  const options = { ...target, agent }
+  return { docker: new Client(options), close: () => agent.destroy() }
 }
 
 /** The status the engine answered with; null when it did not answer. */
@@ -35,14 +36,21 @@ export function statusOf(error: unknown): number | null {
 /** The engine's own sentence without the paths and ids of its machine, which say nothing to a tenant. */
 export function engineSentence(error: unknown): string {
   const answered = (error as { json?: { message?: unknown } } | null)?.json?.message
-  const text = typeof answered === 'string' ? answered : error instanceof Error ? error.message : String(error)
+  const text =
+    typeof answered === 'string' ? answered : error instanceof Error ? error.message : String(error)
   return text
     .replace(/^\(HTTP code \d+\) [^-]* - /, '')
     .replace(/^Error response from daemon: /, '')
-    .replace(/^(?:failed to create (?:task for container|shim task|shim): )*(?:OCI runtime create failed: )?/, '')
+    .replace(
+      /^(?:failed to create (?:task for container|shim task|shim): )*(?:OCI runtime create failed: )?/,
+      '',
+    )
     .replace(/(?:runc|crun) (?:create|run) failed: |unable to start container process: /g, '')
     .replace(/container_linux\.go:\d+: |process_linux\.go:\d+: |starting container process caused: /g, '')
-    .replace(/(?:\/var\/lib|\/run|\/home\/[^/\s]+\/\.local\/share)\/(?:docker|containerd|containers)\/[^\s:"']*/g, '(engine file)')
+    .replace(
+      /(?:\/var\/lib|\/run|\/home\/[^/\s]+\/\.local\/share)\/(?:docker|containerd|containers)\/[^\s:"']*/g,
+      '(engine file)',
+    )
     .replace(/\b(?:sha256:)?[0-9a-f]{64}\b/g, '(id)')
     .replace(/: unknown\s*$/, '')
     .trim()
@@ -103,7 +111,12 @@ export function askedInTime<T>(
   question: (abortSignal: AbortSignal) => Promise<T>,
   deadlineMs = answerDeadlineMs,
 ): Promise<T> {
-  return asked(question(AbortSignal.timeout(deadlineMs)))
+  const signal = AbortSignal.timeout(deadlineMs)
+  // Raced as well, for the few questions dockerode takes no signal for.
+  const late = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  return asked(Promise.race([question(signal), late]))
 }
 
 /** Null where the engine says there is no such thing. */
@@ -129,7 +142,9 @@ export function openStream(docker: Docker, path: string, signal: AbortSignal): P
 }
 
 /** JSON values, one a line, as the engine sends progress and events. */
-export async function* jsonLines(stream: AsyncIterable<Buffer | string>): AsyncGenerator<Record<string, unknown>> {
+export async function* jsonLines(
+  stream: AsyncIterable<Buffer | string>,
+): AsyncGenerator<Record<string, unknown>> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of stream) {

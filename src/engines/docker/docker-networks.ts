@@ -120,8 +120,12 @@ export class AccountNetworks {
   /** What the engine uses, and what this machine does otherwise (a private network it is connected to). */
   async #takenSubnets(): Promise<string[]> {
     const networks = await askedInTime((abortSignal) => this.#docker.listNetworks({ abortSignal } as object))
-    const ofEngine = networks.flatMap((network) => (network.IPAM?.Config ?? []).map((one) => one.Subnet ?? ''))
-    const ofMachine = Object.values(os.networkInterfaces()).flatMap((all) => (all ?? []).map((one) => one.cidr ?? ''))
+    const ofEngine = networks.flatMap((network) =>
+      (network.IPAM?.Config ?? []).map((one) => one.Subnet ?? ''),
+    )
+    const ofMachine = Object.values(os.networkInterfaces()).flatMap((all) =>
+      (all ?? []).map((one) => one.cidr ?? ''),
+    )
     return [...ofEngine, ...ofMachine]
   }
 }

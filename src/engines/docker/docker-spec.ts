@@ -165,7 +165,9 @@ export function addressModeFor(seen: {
   const sameKernel = seen.platform === 'linux' && seen.socket === 'unix' && seen.engineKernel === seen.kernel
   // A rootless engine keeps its bridges in a network namespace of its own, on the same kernel but out of reach.
   const rootless = seen.securityOptions.some((option) => option.includes('rootless'))
-  return sameKernel && !rootless && !/docker desktop/i.test(seen.engineSystem) ? 'container ip' : 'published port'
+  return sameKernel && !rootless && !/docker desktop/i.test(seen.engineSystem)
+    ? 'container ip'
+    : 'published port'
 }
 
 /** One bridge network an account, so that accounts do not reach each other. */
@@ -205,7 +207,11 @@ const repositoryPart = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/
 /** An id as part of an image name. Ids the grammar does not allow get a hash, so that two never become one. */
 function imagePart(id: string): string {
   if (repositoryPart.test(id) && id.length <= 100) return id
-  const clean = id.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60)
+  const clean = id
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 60)
   return `${clean || 'x'}-${short(id, 8)}`
 }
 

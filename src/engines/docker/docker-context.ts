@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { type Pack, pack } from 'tar-stream'
+import { type BuildSpec, EngineFailure } from '../engine.ts'
+import { type ContextFilter, contextFilter } from './docker-ignore.ts'
+
+export interface BuildContext {
+  /** The tar the engine builds from; destroy it when the engine does not read it to its end. */
+  tar: Pack
+  /** Name of the Dockerfile inside the tar. */
+  dockerfile: string
+}
+
+/**
+ * Streams the context as a tar without what `.dockerignore` names; the Dockerfile is always sent. Links are sent as
+ * links and never followed, so nothing outside the context gets in. Throws `no Dockerfile` or `bad archive`.
+ */
+export async function openContext(spec: BuildSpec): Promise<BuildContext> {
+  const contextDir = await contextFolder(spec)
+  const own = spec.dockerfileContent === null ? null : generatedDockerfile(spec.dockerfileContent)
+  const dockerfile = own?.name ?? (await sentDockerfile(contextDir, spec.dockerfilePath))
+  const dockerignore = await readFile(path.join(contextDir, '.dockerignore'), 'utf8').catch(() => null)
+  const filter = contextFilter(dockerignore ?? '')
+  const tar = pack()
+  const filled = own
+    ? fill(
+        tar,
+        contextDir,
+        filter,
+        new Map([
+          [own.name, own.text],
+          ['.dockerignore', hiding(own.name, dockerignore)],
+        ]),
+      )
+    : fill(tar, contextDir, withDockerfile(filter, dockerfile), new Map())
+  filled.catch((cause) => {
+    tar.destroy(
+      new EngineFailure('bad archive', 'The source could not be read as a build context.', { cause }),
+    )
+  })
+  return { tar, dockerfile }
+}
+
+async function contextFolder(spec: BuildSpec): Promise<string> {
+  const sourceDir = await realpath(spec.sourceDir)
+  const contextDir = await realpath(path.join(sourceDir, spec.contextDir)).catch(() => null)
+  const isFolder = contextDir !== null && (await stat(contextDir)).isDirectory()
+  if (!isFolder || !isWithin(contextDir, sourceDir)) {
+    throw new EngineFailure(
+      'no Dockerfile',
+      `The source has no folder ${JSON.stringify(spec.contextDir)}. Set contextDir to one it has.`,
+    )
+  }
+  return contextDir
+}
+
+async function sentDockerfile(contextDir: string, dockerfilePath: string): Promise<string> {
+  const file = path.join(contextDir, dockerfilePath)
+  const real = await realpath(file).catch(() => null)
+  if (
+    real === null ||
+    !isWithin(file, contextDir) ||
+    !isWithin(real, contextDir) ||
+    !(await stat(real)).isFile()
+  ) {
+    throw new EngineFailure(
+      'no Dockerfile',
+      `The source has no Dockerfile at ${JSON.stringify(dockerfilePath)} in its context folder. ` +
+        'Add one, or set dockerfilePath to where it is.',
+    )
+  }
+  // A Dockerfile that is a link is sent under the name of the file it leads to, which is inside the context too.
+  return path.relative(contextDir, real).split(path.sep).join('/')
+}
+
+function isWithin(inner: string, outer: string): boolean {
+  return inner === outer || inner.startsWith(outer + path.sep)
+}
+
+/** The name comes from the text, so that the same text finds the engine's cache again. */
+function generatedDockerfile(text: string): { name: string; text: string } {
+  return {
+    name: `.longshore-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.Dockerfile`,
+    text,
+  }
+}
+
+/** The `.dockerignore` that makes the engine drop the generated file (and itself, if the source has none). */
+function hiding(dockerfile: string, dockerignore: string | null): string {
+  return dockerignore === null ? `${dockerfile}\n.dockerignore\n` : `${dockerignore}\n${dockerfile}\n`
+}
+
+/** The engine needs the Dockerfile and `.dockerignore`; it drops them itself when they are to be left out. */
+function withDockerfile(filter: ContextFilter, dockerfile: string): ContextFilter {
+  return {
+    leavesOut: (name) => name !== dockerfile && name !== '.dockerignore' && filter.leavesOut(name),
+    prunes: (folder) => !dockerfile.startsWith(`${folder}/`) && filter.prunes(folder),
+  }
+}
+
+async function fill(
+  tar: Pack,
+  contextDir: string,
+  filter: ContextFilter,
+  texts: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const [name, text] of texts) tar.entry({ name, mode: 0o644 }, text)
+  await addFolder(tar, contextDir, '', filter, texts)
+  tar.finalize()
+}
+
+async function addFolder(
+  tar: Pack,
+  contextDir: string,
+  folder: string,
+  filter: ContextFilter,
+  texts: ReadonlyMap<string, string>,
+): Promise<void> {
+  const names = (await readdir(path.join(contextDir, folder))).sort()
+  for (const base of names) {
+    const name = folder === '' ? base : `${folder}/${base}`
+    if (tar.destroyed) return
+    if (texts.has(name)) continue
+    const file = path.join(contextDir, name)
+    const found = await lstat(file)
+    const leftOut = filter.leavesOut(name)
+    const head = { name, mode: found.mode & 0o7777, mtime: found.mtime }
+    if (found.isDirectory()) {
+      if (!leftOut) tar.entry({ ...head, type: 'directory' })
+      if (!filter.prunes(name)) await addFolder(tar, contextDir, name, filter, texts)
+    } else if (leftOut) {
+      // Left out.
+    } else if (found.isSymbolicLink()) tar.entry({ ...head, type: 'symlink', linkname: await readlink(file) })
+    // Sockets, pipes and devices have no place in an image.
+    else if (found.isFile()) await pipeline(createReadStream(file), tar.entry({ ...head, size: found.size }))
+  }
+}

@@ -1,0 +1,54 @@
+import type Docker from 'dockerode'
+import { type Clock, sleep } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import { jsonLines, openStream } from './docker-client.ts'
+import { label, platformName } from './docker-spec.ts'
+
+const firstWaitMs = 100
+const longestWaitMs = 5_000
+
+/** What the engine tells while it is watched. */
+export interface WatchedEvents {
+  onEvent(name: string): void
+  /** Events may have been missed: the watch has just begun, or begun again. */
+  onConnected(): void
+  onLost(): void
+}
+
+/** Listens to the engine's events of this installation's containers until aborted, through restarts of the engine. */
+export async function watchContainers(options: {
+  docker: () => Promise<Docker>
+  installationId: string
+  events: WatchedEvents
+  clock: Clock
+  log: Log
+  signal: AbortSignal
+}): Promise<void> {
+  const { events, clock, log, signal } = options
+  let waitMs = firstWaitMs
+  while (!signal.aborted) {
+    try {
+      const stream = await openStream(await options.docker(), eventsPath(options.installationId), signal)
+      waitMs = firstWaitMs
+      events.onConnected()
+      for await (const event of jsonLines(stream)) {
+        const name = (event.Actor as { Attributes?: { name?: string } } | undefined)?.Attributes?.name
+        if (name) events.onEvent(platformName(name))
+      }
+    } catch (error) {
+      if (!signal.aborted) log.debug({ err: error }, 'the event stream of the container engine broke off')
+    }
+    events.onLost()
+    await sleep(clock, waitMs, signal)
+    waitMs = Math.min(waitMs * 2, longestWaitMs)
+  }
+}
+
+function eventsPath(installationId: string): string {
+  const filters = {
+    type: ['container'],
+    label: [`${label.installation}=${installationId}`],
+    event: ['create', 'start', 'die', 'oom', 'destroy', 'pause', 'unpause', 'rename'],
+  }
+  return `/events?filters=${encodeURIComponent(JSON.stringify(filters))}`
+}
