@@ -1,0 +1,251 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { type Client, createClient } from '../client/client.ts'
+import { systemClock } from '../clock.ts'
+import { readConfig } from '../config.ts'
+import { type AppEnv, getAppEnv, updateFunctionConfig } from '../contract/app-envs.ts'
+import { getApp } from '../contract/apps.ts'
+import { deployAppEnvImage, notifyCodeUpload, requestDeployStorageKey } from '../contract/deployments.ts'
+import { AppError } from '../errors.ts'
+import { type CommandIo, errorJson, errorText, exitCodes, processIo, UsageError } from './command-io.ts'
+import { type DeployOptions, parseDeployOptions } from './deploy-options.ts'
+import { createLogFollower, type WatchEnd, type Watched, watchDeployment } from './deploy-watch.ts'
+import { type Connection, resolveConnection } from './local-installation.ts'
+import { listSource, packSource, requireDockerfile, type SourceListing } from './pack-source.ts'
+import { createProgress, type Progress, printable, readableBytes, readableDuration } from './progress.ts'
+import { uploadArchive } from './upload-archive.ts'
+
+/** What one run of the command works with. */
+interface Run {
+  options: DeployOptions
+  connection: Connection
+  client: Client
+  progress: Progress
+  io: CommandIo
+  signal: AbortSignal
+  startedMs: number
+  /** Set as soon as the platform was told to deploy: from then on an interrupt stops only the watching. */
+  begun: { contentId: string; version: number } | null
+}
+
+/**
+ * `longshore deploy`: deploys from source or an image and ends when the version serves (0) or has failed (1).
+ * `argv` is what follows the word `deploy`. Wrong calls give 2, Ctrl-C 130.
+ */
+export async function runDeploy(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  io: CommandIo = processIo,
+): Promise<number> {
+  let json = argv.includes('--json')
+  try {
+    const options = parseDeployOptions(argv, io)
+    if (!options) return exitCodes.done
+    json = options.json
+    const connection = await resolveConnection(readConfig(env), options.userToken)
+    return await deployInterruptibly(options, connection, io)
+  } catch (error) {
+    if (error instanceof UsageError) {
+      io.stderr.write(`Error: ${error.message}.\nSee: longshore deploy --help\n`)
+      if (json) io.stdout.write(`${JSON.stringify({ ok: false, error: error.message })}\n`)
+      return exitCodes.usage
+    }
+    io.stderr.write(`${errorText(error)}\n`)
+    if (json) io.stdout.write(`${JSON.stringify({ ok: false, ...errorJson(error) })}\n`)
+    return exitCodes.failed
+  }
+}
+
+async function deployInterruptibly(
+  options: DeployOptions,
+  connection: Connection,
+  io: CommandIo,
+): Promise<number> {
+  const interrupt = new AbortController()
+  const stopListening = io.onInterrupt(() => interrupt.abort(new Error('interrupted')))
+  const run: Run = {
+    options,
+    connection,
+    client: createClient({ ...connection, surface: 'cli' }),
+    progress: createProgress(io.stderr),
+    io,
+    signal: interrupt.signal,
+    startedMs: systemClock.monotonicMs(),
+    begun: null,
+  }
+  try {
+    return await deploy(run)
+  } catch (error) {
+    run.progress.close()
+    if (!interrupt.signal.aborted) throw error
+    sayInterrupted(run)
+    return exitCodes.interrupted
+  } finally {
+    stopListening()
+  }
+}
+
+function sayInterrupted({ begun, io, options }: Run): void {
+  const text = begun
+    ? `Stopped watching. The deployment of version ${begun.version} goes on.`
+    : 'Interrupted before anything was deployed.'
+  io.stderr.write(`${text}\n`)
+  if (options.json) io.stdout.write(`${JSON.stringify({ ok: false, interrupted: true, ...begun })}\n`)
+}
+
+async function deploy(run: Run): Promise<number> {
+  const { client, options, progress, signal } = run
+  progress.stage('Looking at the environment')
+  const appEnv = await client.call(getAppEnv, { ...options.environment }, { signal })
+  const config = options.functionConfig
+  // A trial first: nothing is packed or uploaded for settings that the platform would refuse (E3, X3).
+  if (config) {
+    await client.call(
+      updateFunctionConfig,
+      { appEnvId: appEnv.appEnvId, ...config },
+      { signal, dryRun: true },
+    )
+  }
+  progress.done(`Environment ${appEnv.cliEnvName}${appEnv.isFunction ? ', a function' : ''}`)
+  const { contentId, version } =
+    'image' in options.source
+      ? await deployImage(run, appEnv, options.source.image)
+      : await deploySource(run, appEnv, options.source.dir)
+  const begun = { contentId, version }
+  run.begun = begun
+  const watched: Watched = {
+    ...begun,
+    client,
+    appEnvId: appEnv.appEnvId,
+    progress,
+    clock: systemClock,
+    signal,
+  }
+  const end = await watchDeployment(watched)
+  if (end.kind === 'failed') await showRuntimeLog(watched, end)
+  progress.close()
+  return report(run, appEnv, begun, end)
+}
+
+async function deployImage(run: Run, { appEnvId }: AppEnv, image: string) {
+  await saveFunctionConfig(run, appEnvId)
+  run.progress.stage(`Deploying ${image}`)
+  return run.client.call(deployAppEnvImage, { appEnvId, image }, { signal: run.signal })
+}
+
+async function deploySource(run: Run, appEnv: AppEnv, dir: string) {
+  const { client, progress, signal, connection } = run
+  const { appEnvId } = appEnv
+  progress.stage(`Reading ${dir}`)
+  const listing = await listSource(dir)
+  const dockerfile = await dockerfileOf(run, appEnv)
+  if (dockerfile !== null) requireDockerfile(listing, dockerfile, appEnv.isFunction)
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'longshore-deploy-'))
+  try {
+    const packed = await pack(run, listing, path.join(folder, 'source.tgz'))
+    await saveFunctionConfig(run, appEnvId)
+    const size = readableBytes(packed.bytes)
+    progress.stage(`Uploading ${size}`)
+    const startedMs = systemClock.monotonicMs()
+    const key = await client.call(requestDeployStorageKey, { appEnvId, fileExtension: '.tgz' }, { signal })
+    await uploadArchive({
+      ...packed,
+      uploadUrl: key.uploadUrl,
+      baseUrl: connection.url,
+      signal,
+      onSent: (sent) =>
+        progress.update(`${readableBytes(sent)} (${Math.floor((sent / packed.bytes) * 100)} %)`),
+    })
+    progress.done(`Uploaded ${size} (100 %) in ${readableDuration(systemClock.monotonicMs() - startedMs)}`)
+    return await client.call(notifyCodeUpload, { appEnvId, storageKey: key.storageKey }, { signal })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function pack({ progress, signal }: Run, listing: SourceListing, file: string) {
+  for (const { path: skipped, why } of listing.skipped) progress.line(`Left out: ${skipped} ${why}.`)
+  const total = listing.files.length
+  progress.stage(`Packing ${total} files, ${readableBytes(listing.bytes)}`)
+  const packed = await packSource(listing, file, {
+    signal,
+    onFile: (done) => progress.update(`${done} of ${total}`),
+  })
+  const rules = listing.ignoreFile ? `, without what ${listing.ignoreFile} lists` : ''
+  progress.done(`Packed ${total} file${total === 1 ? '' : 's'}, ${readableBytes(listing.bytes)}${rules}`)
+  return packed
+}
+
+/** Saved, not applied: the settings come into force with this deployment (interface.md 3.3). */
+async function saveFunctionConfig(
+  { client, options, progress, signal }: Run,
+  appEnvId: string,
+): Promise<void> {
+  if (!options.functionConfig) return
+  await client.call(updateFunctionConfig, { appEnvId, ...options.functionConfig }, { signal })
+  progress.done('Saved the function settings; they take effect with this deployment')
+}
+
+/** Where the Dockerfile should be in the source; null when the app brings or generates its own. */
+async function dockerfileOf({ client, signal }: Run, appEnv: AppEnv): Promise<string | null> {
+  if (!['CUSTOM', 'FUNCTION', 'JOB'].includes(appEnv.dockerPreset)) return null
+  try {
+    const app = await client.call(getApp, { appId: appEnv.appId }, { signal })
+    if (app.customDockerfileContent) return null
+    return path.posix.join(app.contextDir ?? '.', app.dockerfilePath ?? 'Dockerfile')
+  } catch (error) {
+    // An environment token cannot read the app: the platform will judge the source itself.
+    if (error instanceof AppError && error.kind === 'forbidden') return null
+    throw error
+  }
+}
+
+/** A build's log was shown as it came; what a container said before it died was not. */
+async function showRuntimeLog(watched: Watched, end: WatchEnd): Promise<void> {
+  if (['build step', 'no Dockerfile', 'bad archive'].includes(end.deployment.failure?.reason ?? '')) return
+  await createLogFollower(watched, 'RUNTIME', 20).show()
+}
+
+function report(
+  run: Run,
+  appEnv: AppEnv,
+  begun: { contentId: string; version: number },
+  end: WatchEnd,
+): number {
+  const { io, options } = run
+  const seconds = (systemClock.monotonicMs() - run.startedMs) / 1000
+  const took = readableDuration(seconds * 1000)
+  const urls = end.status.hosts.map((host) => host.url)
+  const failure =
+    end.kind === 'serves'
+      ? null
+      : end.kind === 'superseded'
+        ? {
+            reason: 'superseded',
+            message: `Version ${end.deployment.version} took its place before it served.`,
+          }
+        : (end.deployment.failure ?? { reason: 'unknown', message: 'No reason was recorded.' })
+  const name = appEnv.cliEnvName
+  if (options.json) {
+    const { contentId, version } = begun
+    const facts = { ok: failure === null, appEnvId: appEnv.appEnvId, envName: name, contentId, version }
+    const servingVersion = end.status.currentVersion
+    io.stdout.write(`${JSON.stringify({ ...facts, servingVersion, urls, seconds, failure })}\n`)
+  } else if (failure === null) {
+    io.stdout.write(
+      `Deployed ${name} version ${begun.version} in ${took}${urls.length > 0 ? `: ${urls.join(' ')}` : ''}\n`,
+    )
+  } else {
+    const { status, currentVersion } = end.status
+    const serving =
+      currentVersion === null || status === 'STOPPED'
+        ? 'Nothing serves now.'
+        : `Version ${currentVersion} still serves.`
+    io.stdout.write(
+      `Failed ${name} version ${begun.version} after ${took}: ${printable(`${failure.reason}: ${failure.message}`)}\n`,
+    )
+    io.stderr.write(`${serving} Mend the cause, then deploy again.\n`)
+  }
+  return failure === null ? exitCodes.done : exitCodes.failed
+}

@@ -1,0 +1,113 @@
+import { tools } from '../../tools/index.ts'
+import { type Client, createClient } from '../client/client.ts'
+import { LocalPlatform, readAdminToken } from '../client/local-platform.ts'
+import { createReconnectingClient } from '../client/reconnecting-client.ts'
+import { systemClock } from '../clock.ts'
+import { type Config, readConfig } from '../config.ts'
+import { AppError } from '../errors.ts'
+import type { Exposure } from '../mcp/published-tool.ts'
+import { createReadCache } from '../mcp/read-cache.ts'
+import { runTool } from '../mcp/run-tool.ts'
+import type { IncomingCall } from '../mcp/server.ts'
+import type { ToolResult } from '../mcp/tool-result.ts'
+
+export interface McpSession {
+  callTool(call: IncomingCall): Promise<ToolResult>
+  close(): void
+}
+
+/** What stands behind the tools of one stdio server. Throws when the configuration cannot be used. */
+export function openSession(env: NodeJS.ProcessEnv, exposure: Exposure): McpSession {
+  const config = readConfig(env)
+  const platform = config.url === undefined ? localPlatform(config, env) : remotePlatform(config, config.url)
+  const client = createReconnectingClient(platform.connect)
+  const reads = createReadCache(client, systemClock)
+  const registry = new Map(tools.map((tool) => [tool.name, tool]))
+  return {
+    close: platform.close,
+    async callTool(call) {
+      const stopTelling = tellWaiting(call, platform.connect)
+      try {
+        return await runTool(
+          {
+            tools: registry,
+            exposure,
+            client,
+            reads,
+            clock: systemClock,
+            signal: call.signal,
+            progress: call.progress,
+            askPerson: call.askPerson,
+            onFault: reportFault,
+          },
+          call.name,
+          call.args,
+        )
+      } finally {
+        stopTelling()
+      }
+    },
+  }
+}
+
+interface Platform {
+  connect(again: boolean): Promise<Client>
+  close(): void
+}
+
+function remotePlatform(config: Config, url: string): Platform {
+  const token = config.token?.reveal()
+  if (token === undefined) {
+    throw new AppError('invalid', 'LONGSHORE_TOKEN is missing', {
+      details: 'LONGSHORE_URL names a platform; set LONGSHORE_TOKEN to a token of it.',
+    })
+  }
+  const client = createClient({ url, token, surface: 'mcp' })
+  return { connect: async () => client, close: () => {} }
+}
+
+/** The platform of this machine. Its start begins now; the first call waits for it. */
+function localPlatform(config: Config, env: NodeJS.ProcessEnv): Platform {
+  const platform = new LocalPlatform({
+    home: config.home,
+    command: [process.execPath, process.argv[1] ?? '', 'serve', '--child'],
+    env,
+  })
+  let connected: Promise<Client> | undefined
+  const connect = (again: boolean): Promise<Client> => {
+    if (connected !== undefined && !again) return connected
+    const connecting = (async () => {
+      const { api } = await platform.ensure(again)
+      const token = config.token?.reveal() ?? (await readAdminToken(config.home))
+      return createClient({ url: api, token, surface: 'mcp' })
+    })()
+    connected = connecting
+    connecting.catch(() => {
+      // The next call tries again: what was in the way may be gone.
+      if (connected === connecting) connected = undefined
+    })
+    return connecting
+  }
+  connect(false).catch(() => {})
+  return { connect, close: () => platform.release() }
+}
+
+/** While the platform is still starting, tells the caller so every two seconds. */
+function tellWaiting(call: IncomingCall, connect: (again: boolean) => Promise<Client>): () => void {
+  const { progress } = call
+  if (progress === null) return () => {}
+  const startedMs = systemClock.monotonicMs()
+  const timer = setInterval(() => {
+    const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 1000)
+    progress(`The platform is starting, ${seconds} s`, seconds, undefined)
+  }, 2_000)
+  const stop = () => clearInterval(timer)
+  connect(false).then(stop, stop)
+  return stop
+}
+
+function reportFault(error: unknown, requestId: string, tool: string): void {
+  void import('../log.ts').then(({ createLog }) => {
+    createLog('mcp').error({ err: error, requestId, tool }, 'tool call failed')
+  })
+}

@@ -1,0 +1,115 @@
+import { stripVTControlCharacters } from 'node:util'
+
+/** Where a person sees how far things are. Everything goes to one stream, standard error. */
+export interface Progress {
+  /** Begins a stage and shows it at once. */
+  stage(text: string): void
+  /** How far the stage is. In a terminal it replaces the line; elsewhere it is said only now and then. */
+  update(text: string): void
+  /** A line that stays, such as a line of a build log. */
+  line(text: string): void
+  /** Ends the stage: a tick, and what came of it. */
+  done(text: string): void
+  /** Clears what was being updated, so that other text can follow. */
+  close(): void
+}
+
+export interface ProgressStream {
+  write(text: string): unknown
+  isTTY?: boolean
+  columns?: number
+}
+
+/** Away from a terminal an update is repeated at most this often. */
+const plainUpdateMs = 5_000
+
+export function createProgress(
+  stream: ProgressStream,
+  options: { interactive?: boolean; nowMs?: () => number } = {},
+): Progress {
+  const interactive = options.interactive ?? stream.isTTY === true
+  return interactive
+    ? interactiveProgress(stream)
+    : plainProgress(stream, options.nowMs ?? (() => performance.now()))
+}
+
+function interactiveProgress(stream: ProgressStream): Progress {
+  let current = ''
+  const clear = () => {
+    if (current !== '') stream.write('\r\u001b[K')
+  }
+  const show = (text: string) => {
+    clear()
+    // A line longer than the terminal would wrap, and the next update could not take it back.
+    current = text.slice(0, Math.max(20, (stream.columns ?? 80) - 1))
+    stream.write(current)
+  }
+  let stageText = ''
+  return {
+    stage(text) {
+      stageText = printable(text)
+      show(`… ${stageText}`)
+    },
+    update: (text) => show(`… ${stageText} ${printable(text)}`),
+    line(text) {
+      const kept = current
+      clear()
+      stream.write(`  ${printable(text)}\n`)
+      current = ''
+      if (kept !== '') show(kept)
+    },
+    done(text) {
+      clear()
+      current = ''
+      stream.write(`✓ ${printable(text)}\n`)
+    },
+    close() {
+      clear()
+      current = ''
+    },
+  }
+}
+
+function plainProgress(stream: ProgressStream, nowMs: () => number): Progress {
+  let saidMs = 0
+  let stageText = ''
+  const say = (text: string) => {
+    saidMs = nowMs()
+    stream.write(`${text}\n`)
+  }
+  return {
+    stage(text) {
+      stageText = printable(text)
+      say(`… ${stageText}`)
+    },
+    update(text) {
+      if (nowMs() - saidMs >= plainUpdateMs) say(`… ${stageText} ${printable(text)}`)
+    },
+    line: (text) => say(`  ${printable(text)}`),
+    done: (text) => say(`✓ ${printable(text)}`),
+    close() {},
+  }
+}
+
+/** Text of others on a terminal: no escape sequence, control, direction or zero-width character survives. */
+export function printable(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/\t/g, '    ')
+    .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, '')
+    .replace(/[\u{e0000}-\u{e007f}]/gu, '')
+}
+
+/** `34 kB`, `1.2 MB`. */
+export function readableBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1_000)} kB`
+  if (bytes < 1_000_000_000) return `${(bytes / 1_000_000).toFixed(1)} MB`
+  return `${(bytes / 1_000_000_000).toFixed(2)} GB`
+}
+
+/** `320 ms`, `12.3 s`, `2 min 5 s`. */
+export function readableDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+}
