@@ -1,0 +1,117 @@
+import { constants } from 'node:fs'
+import { chmod, copyFile, lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises'
+import path from 'node:path'
+import { EngineFailure } from '../engine.ts'
+import { type CopyOrigin, findSources } from './context-files.ts'
+import type { ImagePaths } from './image-paths.ts'
+
+const copiesAtOnce = 16
+
+export interface CopyOrder {
+  origin: CopyOrigin
+  sources: readonly string[]
+  /** Absolute container path; a `/` at the end means a folder. */
+  destination: string
+  paths: ImagePaths
+  /** From `--chmod`. */
+  mode: number | null
+  /** `Dockerfile line 3: COPY`, for messages. */
+  where: string
+  signal: AbortSignal
+}
+
+/** COPY by Docker's rules: a folder gives its contents, a file goes into a folder or to a name. */
+export async function copyIntoImage(order: CopyOrder): Promise<void> {
+  const { origin, paths, where } = order
+  const found = (await Promise.all(order.sources.map((source) => findSources(origin, source, where)))).flat()
+  const target = paths.forWriting(order.destination)
+  const intoFolder =
+    order.destination.endsWith('/') ||
+    found.length > 1 ||
+    (await stat(target).catch(() => null))?.isDirectory()
+  if (found.length > 1 && !order.destination.endsWith('/') && !(await isFolderOrNothing(target)))
+    throw new EngineFailure(
+      'build step',
+      `${where}: several sources need a folder as destination; end it with /.`,
+    )
+  const copying = new Copying(order)
+  for (const relative of found) {
+    const from = path.join(origin.dir, relative)
+    const isFolder = (relative === '' ? await stat(from) : await lstat(from)).isDirectory()
+    if (isFolder) await copying.folder(relative, order.destination)
+    else if (intoFolder)
+      await copying.entry(relative, path.posix.join(order.destination, path.basename(relative)))
+    else await copying.entry(relative, order.destination)
+  }
+  await copying.finish()
+}
+
+/** Collects the files of one instruction and copies them, some at once. */
+class Copying {
+  readonly #order: CopyOrder
+  readonly #files: { from: string; to: string }[] = []
+
+  constructor(order: CopyOrder) {
+    this.#order = order
+  }
+
+  async folder(relative: string, destination: string): Promise<void> {
+    const { origin, paths, signal } = this.#order
+    signal.throwIfAborted()
+    await mkdir(paths.forWriting(destination), { recursive: true })
+    for (const item of await readdir(path.join(origin.dir, relative))) {
+      const child = relative === '' ? item : `${relative}/${item}`
+      const target = path.posix.join(destination, item)
+      const isFolder = (await lstat(path.join(origin.dir, child))).isDirectory()
+      if (origin.isIgnored(child) && (!isFolder || origin.prunes)) continue
+      if (isFolder) await this.folder(child, target)
+      else await this.entry(child, target)
+    }
+  }
+
+  async entry(relative: string, destination: string): Promise<void> {
+    const { origin, paths, where } = this.#order
+    if (origin.isIgnored(relative)) return
+    const from = path.join(origin.dir, relative)
+    const parent = paths.forWriting(path.posix.dirname(destination))
+    await mkdir(parent, { recursive: true })
+    const to = path.join(parent, path.posix.basename(destination))
+    const info = await lstat(from)
+    // What lies there goes first: a copy onto a link would be written to where the link leads.
+    const there = await lstat(to).catch(() => null)
+    if (there && !there.isDirectory()) await rm(to)
+    if (info.isFile()) this.#files.push({ from, to })
+    else if (info.isSymbolicLink() && origin.allowsLinks) await this.#link(from, to)
+    else
+      throw new EngineFailure(
+        'build step',
+        `${where}: ${relative} is ${info.isSymbolicLink() ? 'a link' : 'no regular file'}; only files and folders can be copied.`,
+      )
+  }
+
+  async finish(): Promise<void> {
+    const { mode, signal } = this.#order
+    const work = async () => {
+      for (let next = this.#files.pop(); next; next = this.#files.pop()) {
+        signal.throwIfAborted()
+        // Shares the blocks where the file system can.
+        await copyFile(next.from, next.to, constants.COPYFILE_FICLONE)
+        if (mode !== null) await chmod(next.to, mode)
+      }
+    }
+    await Promise.all(Array.from({ length: copiesAtOnce }, work))
+  }
+
+  /** As it is, but a link to the inside of the old tree leads to the same place in the new one. */
+  async #link(from: string, to: string): Promise<void> {
+    const { origin, paths } = this.#order
+    const leadsTo = await readlink(from)
+    const inside = leadsTo.startsWith(origin.dir + path.sep)
+    await symlink(inside ? path.join(paths.root, leadsTo.slice(origin.dir.length)) : leadsTo, to)
+  }
+}
+
+async function isFolderOrNothing(target: string): Promise<boolean> {
+  const info = await stat(target).catch(() => null)
+  return info === null || info.isDirectory()
+}

@@ -1,0 +1,357 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, realpath, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { type BuildSpec, EngineFailure } from '../engine.ts'
+import type { BuildLog } from './build-log.ts'
+import { assignments, type BuildStage, expandAt, inheritStage, newStage, stageLookup } from './build-stage.ts'
+import { type CopyOrigin, contextOrigin, stageOrigin } from './context-files.ts'
+import { copyIntoImage } from './copy-into-image.ts'
+import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dockerfile.ts'
+import { splitWords } from './dockerfile-words.ts'
+import { findProgram, hostPath, resolveBase } from './host-runtimes.ts'
+import type { ProcessImage } from './image-store.ts'
+import type { StepRequest, StepResult } from './protocol.ts'
+
+/** A RUN that takes longer than this is hung; the whole build has its own limit through the signal. */
+const stepTimeoutMs = 30 * 60 * 1000
+
+export interface BuildTools {
+  log: BuildLog
+  /** Folder of the image; `root/` becomes its tree. */
+  imageDir: string
+  shimsDir: string
+  signal: AbortSignal
+  runStep(
+    step: StepRequest,
+    onOutput: (stream: 'stdout' | 'stderr', message: string) => void,
+  ): Promise<StepResult>
+}
+
+/** Reads the Dockerfile and carries it out in a private copy of the source. Throws `EngineFailure`. */
+export async function buildImage(spec: BuildSpec, tools: BuildTools): Promise<ProcessImage> {
+  const contextDir = await insideSource(spec.sourceDir, spec.contextDir)
+  const text = spec.dockerfileContent ?? (await readDockerfile(contextDir, spec))
+  const dockerfile = parseDockerfile(text)
+  const context = await contextOrigin(contextDir, spec.dockerfilePath)
+  return await new ImageBuild(spec, dockerfile, context, tools).run()
+}
+
+async function insideSource(sourceDir: string, relative: string): Promise<string> {
+  const root = await realpath(sourceDir)
+  const dir = await realpath(path.join(root, relative)).catch(() => null)
+  if (dir === root || dir?.startsWith(root + path.sep)) return dir
+  throw new EngineFailure(
+    'build step',
+    `The context folder ${relative} is not in the source. Check contextDir.`,
+  )
+}
+
+async function readDockerfile(contextDir: string, spec: BuildSpec): Promise<string> {
+  const file = await realpath(path.join(contextDir, spec.dockerfilePath)).catch(() => null)
+  const root = await realpath(spec.sourceDir)
+  if (file?.startsWith(root + path.sep)) {
+    const text = await readFile(file, 'utf8').catch(() => null)
+    if (text !== null) return text
+  }
+  const where = spec.contextDir === '.' ? '' : ` in ${spec.contextDir}`
+  throw new EngineFailure(
+    'no Dockerfile',
+    `There is no file ${spec.dockerfilePath}${where}. Add a Dockerfile to the source, or set dockerfilePath or customDockerfileContent on the app.`,
+  )
+}
+
+class ImageBuild {
+  readonly #spec: BuildSpec
+  readonly #dockerfile: ParsedDockerfile
+  readonly #context: CopyOrigin
+  readonly #tools: BuildTools
+  readonly #globalArgs: Record<string, string> = {}
+  readonly #stages: BuildStage[] = []
+  readonly #searchPath = hostPath()
+
+  constructor(spec: BuildSpec, dockerfile: ParsedDockerfile, context: CopyOrigin, tools: BuildTools) {
+    this.#spec = spec
+    this.#dockerfile = dockerfile
+    this.#context = context
+    this.#tools = tools
+  }
+
+  async run(): Promise<ProcessImage> {
+    const { instructions } = this.#dockerfile
+    const lastFrom = instructions.findLastIndex(({ keyword }) => keyword === 'FROM')
+    for (const [index, instruction] of instructions.entries()) {
+      this.#tools.signal.throwIfAborted()
+      const flags = instruction.flags.map(
+        ({ name, value }) => `--${name}${value === null ? '' : `=${value}`} `,
+      )
+      this.#tools.log.say(
+        `[${index + 1}/${instructions.length}] ${instruction.keyword} ${flags.join('')}${instruction.text}`,
+      )
+      await this.#carryOut(instruction, index === lastFrom)
+    }
+    await rm(path.join(this.#tools.imageDir, 'stages'), { recursive: true, force: true })
+    return this.#result()
+  }
+
+  get #stage(): BuildStage {
+    return this.#stages.at(-1)!
+  }
+
+  async #carryOut(instruction: Instruction, isLastFrom: boolean): Promise<void> {
+    switch (instruction.keyword) {
+      case 'FROM':
+        return await this.#from(instruction, isLastFrom)
+      case 'ARG':
+        return this.#arg(instruction)
+      case 'ENV':
+        return this.#env(instruction)
+      case 'WORKDIR':
+        return await this.#workdir(instruction)
+      case 'COPY':
+      case 'ADD':
+        return await this.#copy(instruction)
+      case 'RUN':
+        return await this.#run(instruction)
+      case 'CMD':
+        this.#stage.cmd = this.#command(instruction)
+        return
+      case 'ENTRYPOINT':
+        this.#stage.entrypoint = this.#command(instruction)
+        // As Docker: a CMD of the base belonged to the base's entrypoint.
+        if (this.#stage.cmd === this.#stage.base.cmd) this.#stage.cmd = null
+        return
+      case 'SHELL':
+        if (!instruction.exec?.length)
+          throw this.#failure(instruction, 'SHELL takes a JSON array of strings.')
+        this.#stage.shell = instruction.exec
+        return
+      case 'ONBUILD':
+        throw this.#failure(instruction, 'ONBUILD is for base images; the process engine builds none.')
+      default:
+        return this.#noted(instruction)
+    }
+  }
+
+  async #from(instruction: Instruction, isLast: boolean): Promise<void> {
+    const { line } = instruction
+    const words = splitWords(instruction.text, this.#dockerfile.escapeChar)
+    const image = expandAt(
+      line,
+      words[0] ?? '',
+      (name) => this.#globalArgs[name],
+      this.#dockerfile.escapeChar,
+    )
+    if (words.length !== 1 && !(words.length === 3 && words[1]!.toUpperCase() === 'AS'))
+      throw this.#failure(instruction, 'it has the form FROM <image> or FROM <image> AS <name>.')
+    if (image === '') throw this.#failure(instruction, `${words[0]} is empty; give its ARG a value.`)
+    const index = this.#stages.length
+    const { imageDir, log, signal } = this.#tools
+    const root = isLast ? path.join(imageDir, 'root') : path.join(imageDir, 'stages', String(index))
+    await mkdir(root, { recursive: true })
+    const name = words[2]?.toLowerCase() ?? null
+    const earlier = this.#stages.find((stage) => stage.name === image.toLowerCase())
+    if (!earlier) {
+      const base = await resolveBase(image, line)
+      log.say(base.note)
+      this.#stages.push(newStage(index, name, base, root))
+      return
+    }
+    const stage = inheritStage(index, name, earlier, root)
+    const origin = stageOrigin(earlier.paths.root, image)
+    const where = `Dockerfile line ${line}: FROM`
+    await copyIntoImage({
+      origin,
+      sources: ['.'],
+      destination: '/',
+      paths: stage.paths,
+      mode: null,
+      where,
+      signal,
+    })
+    this.#stages.push(stage)
+  }
+
+  #arg({ line, text }: Instruction): void {
+    const escapeChar = this.#dockerfile.escapeChar
+    const stage = this.#stages.at(-1)
+    const lookup = stage ? this.#lookup() : (name: string) => this.#globalArgs[name]
+    for (const word of splitWords(text, escapeChar)) {
+      const at = word.indexOf('=')
+      const name = at < 0 ? word : word.slice(0, at)
+      const fallback = at < 0 ? undefined : expandAt(line, word.slice(at + 1), lookup, escapeChar)
+      const value = this.#spec.buildArgs[name] ?? fallback ?? (stage ? this.#globalArgs[name] : undefined)
+      if (value !== undefined) (stage?.args ?? this.#globalArgs)[name] = value
+    }
+  }
+
+  #env({ line, text }: Instruction): void {
+    const values = assignments(line, text, this.#lookup(), this.#dockerfile.escapeChar)
+    for (const [name, value] of values) {
+      this.#stage.env[name] = value
+      if (this.#tools.log.mask(value) !== value)
+        this.#tools.log.say(
+          `warning: ENV ${name} keeps a secret build variable in the image; use a deploy variable`,
+        )
+    }
+  }
+
+  async #workdir({ line, text }: Instruction): Promise<void> {
+    const to = expandAt(line, text, this.#lookup(), this.#dockerfile.escapeChar)
+    this.#stage.workdir = path.posix.resolve(this.#stage.workdir, to)
+    await mkdir(this.#stage.paths.forWriting(this.#stage.workdir), { recursive: true })
+  }
+
+  async #copy(instruction: Instruction): Promise<void> {
+    const { keyword, line, exec, text } = instruction
+    const where = `Dockerfile line ${line}: ${keyword}`
+    if (instruction.heredocs.length > 0)
+      throw this.#failure(
+        instruction,
+        'the process engine does not write here-documents; put the text in a file.',
+      )
+    const escapeChar = this.#dockerfile.escapeChar
+    const words = exec ?? splitWords(text, escapeChar)
+    const values = words.map((word) => expandAt(line, word, this.#lookup(), escapeChar))
+    const destination = values.pop()!
+    if (values.length === 0) throw this.#failure(instruction, 'it needs a source and a destination.')
+    if (keyword === 'ADD') this.#assertPlainAdd(instruction, values)
+    const { origin, mode } = this.#copyFlags(instruction)
+    const isFolder = /(^|\/)\.{0,2}$/.test(destination)
+    const absolute = path.posix.resolve(this.#stage.workdir, destination)
+    await copyIntoImage({
+      origin,
+      sources: values,
+      destination: isFolder && absolute !== '/' ? `${absolute}/` : absolute,
+      paths: this.#stage.paths,
+      mode,
+      where,
+      signal: this.#tools.signal,
+    })
+  }
+
+  #assertPlainAdd(instruction: Instruction, sources: readonly string[]): void {
+    for (const source of sources) {
+      if (/^[a-z][a-z0-9+.-]*:\/\/|^git@/i.test(source))
+        throw this.#failure(instruction, 'the process engine does not download; add the file to the source.')
+      if (/\.(tar|tgz|tbz2|txz|tar\.(gz|bz2|xz|zst))$/i.test(source))
+        throw this.#failure(instruction, 'the process engine does not unpack archives; COPY it and RUN tar.')
+    }
+  }
+
+  #copyFlags(instruction: Instruction): { origin: CopyOrigin; mode: number | null } {
+    let origin = this.#context
+    let mode: number | null = null
+    for (const { name, value } of instruction.flags) {
+      if (name === 'from') origin = this.#stageNamed(instruction, value ?? '')
+      else if (name === 'chmod' && /^[0-7]{3,4}$/.test(value ?? '')) mode = Number.parseInt(value!, 8)
+      else if (name === 'chown' || name === 'link')
+        this.#tools.log.say(`note: --${name} has no meaning for the process engine`)
+      else throw this.#failure(instruction, `the process engine does not know --${name}=${value ?? ''}.`)
+    }
+    return { origin, mode }
+  }
+
+  #stageNamed(instruction: Instruction, name: string): CopyOrigin {
+    const stage = this.#stages
+      .slice(0, -1)
+      .find((one) => one.name === name.toLowerCase() || String(one.index) === name)
+    if (stage) return stageOrigin(stage.paths.root, name)
+    throw new EngineFailure(
+      'not supported',
+      `Dockerfile line ${instruction.line}: COPY --from=${name} names no earlier stage. The process engine cannot copy out of images; LONGSHORE_ENGINE=docker can.`,
+    )
+  }
+
+  async #run(instruction: Instruction): Promise<void> {
+    for (const { name, value } of instruction.flags) {
+      if (name !== 'mount' || !/type=(cache|tmpfs)/.test(value ?? ''))
+        throw this.#failure(instruction, `the process engine does not know RUN --${name}=${value ?? ''}.`)
+      this.#tools.log.say('note: mounts have no meaning for the process engine')
+    }
+    const { paths, env, args, workdir } = this.#stage
+    const argv = instruction.exec
+      ? paths.mapWords(instruction.exec, true)
+      : [...this.#stage.shell, paths.mapShellText(scriptOf(instruction), true)]
+    const home = path.join(this.#tools.imageDir, 'home')
+    await mkdir(home, { recursive: true })
+    const searchPath = paths.mapPathList(env.PATH ?? this.#searchPath)
+    const step: StepRequest = {
+      argv,
+      cwd: paths.toHost(workdir),
+      env: { ...args, ...env, HOME: home, PATH: `${this.#tools.shimsDir}:${searchPath}` },
+      timeoutMs: stepTimeoutMs,
+    }
+    const { log } = this.#tools
+    log.takeLast()
+    const result = await this.#tools.runStep(step, (stream, message) => log.output(stream, message))
+    this.#tools.signal.throwIfAborted()
+    if (result.exitCode === 0 && !result.timedOut) return
+    const last = log.takeLast().join('\n')
+    const how = result.timedOut ? 'did not end within 30 minutes' : `failed with exit code ${result.exitCode}`
+    throw new EngineFailure(
+      'build step',
+      `Dockerfile line ${instruction.line}: RUN ${log.mask(instruction.text).slice(0, 500)} ${how}${last ? `:\n${last}` : '.'}`,
+    )
+  }
+
+  #command(instruction: Instruction): string[] {
+    return instruction.exec ?? [...this.#stage.shell, instruction.text]
+  }
+
+  #noted({ keyword, text }: Instruction): void {
+    const notes: Record<string, string> = {
+      USER: `note: runs as the platform’s user, not as ${text}`,
+      HEALTHCHECK: 'note: readiness is that the port answers; HEALTHCHECK is not run',
+      STOPSIGNAL: 'note: the stop signal is SIGTERM',
+      VOLUME: 'note: the process engine has no volumes; the folder is part of the image',
+    }
+    if (notes[keyword]) this.#tools.log.say(notes[keyword])
+  }
+
+  #result(): ProcessImage {
+    const { base, env, workdir, cmd, entrypoint, paths } = this.#stage
+    const shellEntrypoint =
+      entrypoint !== null &&
+      this.#dockerfile.instructions.findLast(({ keyword }) => keyword === 'ENTRYPOINT')?.exec === null
+    const image: ProcessImage = {
+      appEnvId: this.#spec.appEnvId,
+      contentId: this.#spec.contentId,
+      runtime: base.runtime,
+      workdir,
+      env,
+      entrypoint,
+      // The shell form of ENTRYPOINT takes no arguments, as in Docker.
+      cmd: shellEntrypoint ? null : cmd,
+    }
+    if (!entrypoint?.length && !cmd?.length)
+      throw new EngineFailure(
+        'build step',
+        'The Dockerfile says nothing to run. Add CMD ["program", "argument"].',
+      )
+    // The official node image starts `node` when the first word is no program.
+    const first = cmd?.[0] ?? ''
+    const isProgram =
+      first.includes('/') || findProgram(first, paths.mapPathList(env.PATH ?? this.#searchPath))
+    const isFile = existsSync(paths.toHost(path.posix.resolve(workdir, first)))
+    if (base.runtime === 'node' && !entrypoint && (first.startsWith('-') || (!isProgram && isFile)))
+      image.cmd = ['node', ...cmd!]
+    return image
+  }
+
+  #lookup() {
+    return stageLookup(this.#stage, this.#searchPath)
+  }
+
+  #failure(instruction: Instruction, why: string): EngineFailure {
+    return new EngineFailure(
+      'build step',
+      `Dockerfile line ${instruction.line}: ${instruction.keyword}: ${why}`,
+    )
+  }
+}
+
+/** A RUN that is one here-document is that script; otherwise the shell reads the document itself. */
+function scriptOf({ text, heredocs }: Instruction): string {
+  const alone = heredocs.length === 1 ? /^<<-?(["']?)(\S+?)\1\r?\n([\s\S]*?)\r?\n?\2\s*$/.exec(text) : null
+  return alone ? alone[3]! : text
+}

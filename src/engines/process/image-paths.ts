@@ -1,0 +1,83 @@
+import { existsSync, realpathSync } from 'node:fs'
+import path from 'node:path'
+import { EngineFailure } from '../engine.ts'
+
+/**
+ * Container paths and the folder that stands for `/`. There is no chroot: programs see the host's tree, so
+ * paths written in commands are rewritten where that is clear, by these rules.
+ *
+ * - A word of an exec-form CMD, ENTRYPOINT or RUN that begins with `/` and exists in the image becomes the
+ *   path in the image folder: `["node", "/app/server.js"]` runs.
+ * - In shell text the same is done for plain absolute paths at the start of a word or after one of `= : " ' >`.
+ * - RUN also rewrites paths that do not exist yet, unless they lie in a folder of the system (`/usr`, `/etc`,
+ *   `/tmp`, …): `RUN mkdir /data` makes it in the image, not on the host.
+ * - PATH, NODE_PATH and PYTHONPATH set by ENV are rewritten entry by entry; other variables are left alone.
+ * - Absolute paths that code builds or reads at run time mean the host's. The docker engine has no such limit.
+ */
+export class ImagePaths {
+  readonly root: string
+
+  constructor(root: string) {
+    this.root = root
+  }
+
+  /** The host path of an absolute container path; `..` stops at the root. */
+  toHost(containerPath: string): string {
+    return path.join(this.root, path.posix.normalize(`/${containerPath}`))
+  }
+
+  /**
+   * The host path for writing, after proof that no link on the way leads out of the root.
+   * Throws `build step` otherwise.
+   */
+  forWriting(containerPath: string): string {
+    const wanted = this.toHost(containerPath)
+    let existing = wanted
+    while (!existsSync(existing) && existing !== this.root) existing = path.dirname(existing)
+    const real = realpathSync(existing)
+    const realRoot = realpathSync(this.root)
+    if (real !== realRoot && !real.startsWith(realRoot + path.sep))
+      throw new EngineFailure(
+        'build step',
+        `${containerPath} is behind a link that leads out of the image; write to a path without such a link.`,
+      )
+    return wanted
+  }
+
+  /** One word of an exec form. */
+  mapWord(word: string, mayBeNew = false): string {
+    if (!word.startsWith('/') || word === '/' || word.startsWith('//')) return word
+    const host = this.toHost(word)
+    if (existsSync(host)) return host
+    return mayBeNew && this.#belongsToImage(word) ? host : word
+  }
+
+  /** An exec form; the text of `sh -c` is treated as shell text. */
+  mapWords(words: readonly string[], mayBeNew = false): string[] {
+    const shellText = /(^|\/)(ba|da|a)?sh$/.test(words[0] ?? '') && /^-[a-z]*c$/.test(words[1] ?? '') ? 2 : -1
+    return words.map((word, index) =>
+      index === shellText ? this.mapShellText(word, mayBeNew) : this.mapWord(word, mayBeNew),
+    )
+  }
+
+  mapShellText(text: string, mayBeNew = false): string {
+    // The path is put in unquoted, so only where it needs no quotes.
+    if (!/^[A-Za-z0-9._/@+-]+$/.test(this.root)) return text
+    return text.replace(/(^|[\s=:"'>(;|&])(\/[A-Za-z0-9._@+-][A-Za-z0-9._/@+-]*)/g, (_all, before, word) => {
+      return before + this.mapWord(word, mayBeNew)
+    })
+  }
+
+  /** A colon-separated list: entries that exist in the image become its paths. */
+  mapPathList(list: string): string {
+    return list
+      .split(':')
+      .map((entry) => this.mapWord(entry))
+      .join(':')
+  }
+
+  #belongsToImage(word: string): boolean {
+    if (existsSync(path.dirname(this.toHost(word))) && path.posix.dirname(word) !== '/') return true
+    return !/^\/(bin|sbin|lib|lib32|lib64|usr|etc|dev|proc|sys|tmp|run|var)(\/|$)/.test(word)
+  }
+}

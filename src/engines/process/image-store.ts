@@ -1,0 +1,102 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { EngineFailure } from '../engine.ts'
+import { assertFileName } from './engine-files.ts'
+import type { Runtime } from './host-runtimes.ts'
+
+/** What a build leaves beside its file tree; enough to start containers after any restart. */
+export interface ProcessImage {
+  appEnvId: string
+  contentId: string
+  runtime: Runtime
+  /** Container paths. */
+  workdir: string
+  env: Record<string, string>
+  entrypoint: string[] | null
+  cmd: string[] | null
+}
+
+/** Images as folders: `<contentId>/image.json` is written last, so a folder without it is no image. */
+export class ImageStore {
+  readonly #dir: string
+  readonly #known = new Map<string, ProcessImage>()
+
+  constructor(imagesDir: string) {
+    this.#dir = imagesDir
+  }
+
+  dirOf(contentId: string): string {
+    return path.join(this.#dir, assertFileName(contentId))
+  }
+
+  rootOf(contentId: string): string {
+    return path.join(this.dirOf(contentId), 'root')
+  }
+
+  /** Makes room for a build; what an earlier try left is removed. */
+  async begin(contentId: string): Promise<string> {
+    this.#known.delete(contentId)
+    const dir = this.dirOf(contentId)
+    await removeTree(dir)
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+    return dir
+  }
+
+  async save(image: ProcessImage): Promise<string> {
+    const file = path.join(this.dirOf(image.contentId), 'image.json')
+    await writeFile(`${file}.new`, JSON.stringify(image), { mode: 0o600 })
+    await rename(`${file}.new`, file)
+    this.#known.set(image.contentId, image)
+    return `process/${image.appEnvId}:${image.contentId}`
+  }
+
+  /** Throws `not supported` for a reference that is no build of this engine, `interrupted` for a lost one. */
+  async load(reference: string): Promise<ProcessImage> {
+    const contentId = contentIdOf(reference)
+    if (contentId === null)
+      throw new EngineFailure(
+        'not supported',
+        `The process engine runs only what it built from source, not the image ${reference}. Deploy source, or start Longshore with LONGSHORE_ENGINE=docker to run images.`,
+      )
+    const image = this.#known.get(contentId) ?? (await this.#read(contentId))
+    if (!image || `process/${image.appEnvId}:${image.contentId}` !== reference)
+      throw new EngineFailure(
+        'interrupted',
+        `The build ${reference} is not on this machine any more. Deploy the source again.`,
+      )
+    this.#known.set(contentId, image)
+    return image
+  }
+
+  /** References of other engines are fine: there is nothing to remove. */
+  async remove(reference: string): Promise<void> {
+    const contentId = contentIdOf(reference)
+    if (contentId === null) return
+    this.#known.delete(contentId)
+    await removeTree(this.dirOf(contentId))
+  }
+
+  async removeOf(appEnvId: string): Promise<void> {
+    for (const contentId of await readdir(this.#dir)) {
+      const image = await this.#read(contentId)
+      if (image?.appEnvId === appEnvId) await this.remove(`process/${appEnvId}:${contentId}`)
+    }
+  }
+
+  async #read(contentId: string): Promise<ProcessImage | null> {
+    try {
+      return JSON.parse(await readFile(path.join(this.dirOf(contentId), 'image.json'), 'utf8'))
+    } catch {
+      return null
+    }
+  }
+}
+
+function contentIdOf(reference: string): string | null {
+  return /^process\/[A-Za-z0-9_-]+:([A-Za-z0-9][A-Za-z0-9_-]{0,127})$/.exec(reference)?.[1] ?? null
+}
+
+async function removeTree(dir: string): Promise<void> {
+  // A process that is just being killed may still write: try again rather than fail.
+  await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
+}

@@ -1,0 +1,53 @@
+/** Longest line kept, in bytes (contract.md 5); what is longer is cut and says so. */
+export const longestLine = 8192
+export const cutMark = ' … [line cut at 8 KiB]'
+
+/** Makes lines of chunks of bytes, in bounded memory: of a long line only the first 8 KiB are held. */
+export class LineSplitter {
+  readonly #onLine: (line: string) => void
+  #held: Buffer[] = []
+  #heldBytes = 0
+  #cutting = false
+
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine
+  }
+
+  push(chunk: Buffer): void {
+    let from = 0
+    for (;;) {
+      const end = chunk.indexOf(10, from)
+      if (end < 0) break
+      this.#hold(chunk.subarray(from, end))
+      this.#emit()
+      from = end + 1
+    }
+    if (from < chunk.length) this.#hold(chunk.subarray(from))
+  }
+
+  /** The last line, when it had no line feed. */
+  end(): void {
+    if (this.#heldBytes > 0 || this.#cutting) this.#emit()
+  }
+
+  #hold(part: Buffer): void {
+    const room = longestLine - this.#heldBytes
+    if (part.length > room) this.#cutting = true
+    const kept = part.subarray(0, room)
+    if (kept.length === 0) return
+    // A copy: a view would keep the whole 64 KiB chunk alive.
+    this.#held.push(Buffer.from(kept))
+    this.#heldBytes += kept.length
+  }
+
+  #emit(): void {
+    let line = Buffer.concat(this.#held).toString('utf8')
+    // A character cut in two reads as U+FFFD.
+    if (this.#cutting) line = line.replace(/\ufffd+$/, '') + cutMark
+    else if (line.endsWith('\r')) line = line.slice(0, -1)
+    this.#held = []
+    this.#heldBytes = 0
+    this.#cutting = false
+    this.#onLine(line)
+  }
+}

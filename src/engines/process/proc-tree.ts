@@ -1,0 +1,126 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/** One row of /proc: CPU in milliseconds (waited-for children included), memory in bytes. */
+export interface ProcessRow {
+  pid: number
+  parent: number
+  session: number
+  zombie: boolean
+  cpuMs: number
+  rssBytes: number
+  /** Clock ticks since boot. */
+  startTicks: string
+}
+
+// USER_HZ is 100 on every Linux that Node runs on; pages are 4 KiB except on some arm64 kernels.
+const msPerTick = 10
+const pageBytes = 4096
+
+let bootId: string | null = null
+
+/** Tells one process from a later one with the same number; null when there is none. */
+export function processIdentity(pid: number): string | null {
+  const row = readProcess(pid)
+  if (!row || row.zombie) return null
+  bootId ??= readText('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'
+  return `${bootId}:${row.startTicks}`
+}
+
+export function readProcess(pid: number): ProcessRow | null {
+  const stat = readText(`/proc/${pid}/stat`)
+  if (stat === null) return null
+  // The command name is in parentheses and may hold anything, so count from the last one.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const number = (index: number) => Number(fields[index])
+  return {
+    pid,
+    parent: number(1),
+    session: number(3),
+    zombie: fields[0] === 'Z' || fields[0] === 'X',
+    cpuMs: (number(11) + number(12) + number(13) + number(14)) * msPerTick,
+    rssBytes: number(21) * pageBytes,
+    startTicks: fields[19] ?? '',
+  }
+}
+
+export function readProcesses(): ProcessRow[] {
+  return processIds()
+    .map(readProcess)
+    .filter((row) => row !== null)
+}
+
+/** The process, what it started, and what stayed in its session after its parent died. */
+export function treeOf(leader: number, rows: readonly ProcessRow[]): ProcessRow[] {
+  const inTree = new Set([leader])
+  for (let grew = true; grew; ) {
+    grew = false
+    for (const row of rows) {
+      if (inTree.has(row.pid) || (row.session !== leader && !inTree.has(row.parent))) continue
+      inTree.add(row.pid)
+      grew = true
+    }
+  }
+  return rows.filter((row) => inTree.has(row.pid))
+}
+
+/** Processes by the HOME they were started with: finds those that left the tree. */
+export function processesWithHome(isWanted: (home: string) => boolean): number[] {
+  return processIds().filter((pid) => {
+    const variable = readText(`/proc/${pid}/environ`)
+      ?.split('\0')
+      .find((text) => text.startsWith('HOME='))
+    // Read byte for byte (latin1), as everything of /proc, so make it text again.
+    return variable !== undefined && isWanted(Buffer.from(variable.slice(5), 'latin1').toString())
+  })
+}
+
+/** TCP ports the processes listen on. `host` is where a connection from this machine reaches it. */
+export function listeningPorts(pids: readonly number[]): { host: string; port: number }[] {
+  const sockets = new Map<string, { host: string; port: number }>()
+  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    for (const line of (readText(file) ?? '').split('\n').slice(1)) {
+      const fields = line.trim().split(/\s+/)
+      if (fields[3] !== '0A') continue
+      const [address = '', port = ''] = fields[1]!.split(':')
+      sockets.set(fields[9]!, { host: reachableHost(address), port: Number.parseInt(port, 16) })
+    }
+  }
+  return pids.flatMap((pid) => socketInodes(pid).flatMap((inode) => sockets.get(inode) ?? []))
+}
+
+function reachableHost(hex: string): string {
+  return hex === '00000000000000000000000001000000' ? '::1' : '127.0.0.1'
+}
+
+function socketInodes(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      const match = /^socket:\[(\d+)\]$/.exec(linkOrEmpty(`/proc/${pid}/fd/${fd}`))
+      return match ? [match[1]!] : []
+    })
+  } catch {
+    return []
+  }
+}
+
+function linkOrEmpty(file: string): string {
+  try {
+    return readlinkSync(file)
+  } catch {
+    return ''
+  }
+}
+
+function processIds(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+}
+
+function readText(file: string): string | null {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,214 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { type Clock, sleep } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import {
+  type Address,
+  type BuildSpec,
+  type BuiltImage,
+  type ContainerSpec,
+  type Engine,
+  type EngineContainer,
+  EngineFailure,
+  type EngineLogLine,
+  type Usage,
+} from '../engine.ts'
+import { BuildLog } from './build-log.ts'
+import { ContainerLogReader } from './container-log.ts'
+import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
+import { hostPath } from './host-runtimes.ts'
+import { ImageStore } from './image-store.ts'
+import { startRequest } from './process-spec.ts'
+import type { ContainerRecord } from './protocol.ts'
+import { writeShims } from './run-shims.ts'
+import { SupervisorClient } from './supervisor-client.ts'
+
+const followPeriodMs = 100
+
+export interface ProcessEngineOptions {
+  /** All state is below `<home>/engine`. */
+  home: string
+  /** Not needed here, the home tells installations apart; accepted so that all engines are made alike. */
+  installationId?: string
+  clock: Clock
+  log: Log
+  /** Command line that runs `runSupervisor`; `--home <home>` is added. */
+  supervisorEntry: readonly string[]
+}
+
+/**
+ * Runs deployed source as child processes of a supervisor daemon: the embedded default where no container
+ * engine answers.
+ *
+ * It does not isolate: programs see the host's files, network and users. Memory is policed (a tree above twice
+ * its `memoryMb` is killed), CPU is not limited. Containers of one version share one file tree. Absolute paths
+ * are rewritten only where `ImagePaths` says. Images cannot be run. Needs Linux (/proc).
+ */
+export function createProcessEngine(options: ProcessEngineOptions): Engine {
+  return new ProcessEngine(options)
+}
+
+class ProcessEngine implements Engine {
+  readonly kind = 'process'
+  readonly capabilities = {
+    builds: true,
+    runsImages: false,
+    isolates: false,
+    scalesFunctions: true,
+    volumes: false,
+  }
+  readonly #files: EngineFiles
+  readonly #images: ImageStore
+  readonly #supervisor: SupervisorClient
+  readonly #clock: Clock
+  readonly #watchers = new Set<(name: string) => void>()
+
+  constructor({ home, clock, log, supervisorEntry }: ProcessEngineOptions) {
+    this.#files = engineFiles(home)
+    this.#images = new ImageStore(this.#files.images)
+    this.#clock = clock
+    this.#supervisor = new SupervisorClient({
+      files: this.#files,
+      home: path.resolve(home),
+      entry: supervisorEntry,
+      log,
+      onChange: (name) => {
+        for (const watcher of this.#watchers) watcher(name)
+      },
+    })
+  }
+
+  async open(): Promise<void> {
+    makeEngineDirs(this.#files)
+    writeShims(this.#files.shims)
+    await this.#supervisor.open()
+  }
+
+  async close(): Promise<void> {
+    await this.#supervisor.close()
+  }
+
+  async build(
+    spec: BuildSpec,
+    onLog: (line: EngineLogLine) => void,
+    signal: AbortSignal,
+  ): Promise<BuiltImage> {
+    // The Dockerfile parser is loaded with the first build, not with the platform.
+    const { buildImage } = await import('./image-build.ts')
+    const imageDir = await this.#images.begin(spec.contentId)
+    try {
+      const image = await buildImage(spec, {
+        log: new BuildLog(onLog, spec.secretBuildArgs),
+        imageDir,
+        shimsDir: this.#files.shims,
+        signal,
+        runStep: (step, onOutput) => this.#supervisor.step(step, onOutput, signal),
+      })
+      return { image: await this.#images.save(image) }
+    } catch (error) {
+      await this.#images.begin(spec.contentId)
+      if (!signal.aborted) throw error
+      // Whoever aborts may say why, such as a build timeout.
+      if (signal.reason instanceof EngineFailure) throw signal.reason
+      throw new EngineFailure('interrupted', 'The build was interrupted. Deploy again.', { cause: error })
+    }
+  }
+
+  async pull(image: string): Promise<void> {
+    throw new EngineFailure(
+      'not supported',
+      `The process engine runs source only, not the image ${image}. Deploy source with a Dockerfile, or start Longshore with LONGSHORE_ENGINE=docker to run images.`,
+    )
+  }
+
+  async removeImage(image: string): Promise<void> {
+    await this.#images.remove(image)
+  }
+
+  async apply(spec: ContainerSpec): Promise<EngineContainer> {
+    const known = await this.#find(spec.name)
+    if (known) return toContainer(known)
+    const image = await this.#images.load(spec.image)
+    const request = startRequest(spec, image, this.#images.rootOf(image.contentId), hostPath())
+    return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start: request }))
+  }
+
+  async stop(name: string, graceSeconds: number): Promise<void> {
+    await this.#supervisor.ask({ verb: 'stop', name, graceSeconds })
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#supervisor.ask({ verb: 'remove', name })
+  }
+
+  async list(): Promise<EngineContainer[]> {
+    const records = await this.#supervisor.ask<ContainerRecord[]>({ verb: 'list' })
+    return records.map(toContainer)
+  }
+
+  async *logs(
+    name: string,
+    options: { since: string | null; follow: boolean; signal: AbortSignal },
+  ): AsyncGenerator<EngineLogLine> {
+    const dir = path.join(this.#files.containers, assertFileName(name))
+    const reader = new ContainerLogReader(dir, options.since)
+    try {
+      for (;;) {
+        // Asked before reading: what ended before this question has written all its lines.
+        const isOver = options.follow && (await this.#find(name))?.state !== 'running'
+        for await (const line of reader.read()) {
+          if (options.signal.aborted) return
+          yield line
+        }
+        if (!options.follow || isOver || options.signal.aborted) return
+        await sleep(this.#clock, followPeriodMs, options.signal)
+      }
+    } finally {
+      await reader.close()
+    }
+  }
+
+  async usage(name: string): Promise<Usage | null> {
+    return await this.#supervisor.ask<Usage | null>({ verb: 'usage', name })
+  }
+
+  async forgetEnvironment(appEnvId: string): Promise<void> {
+    for (const container of await this.list()) {
+      if (container.appEnvId === appEnvId) await this.remove(container.name)
+    }
+    if (existsSync(this.#files.images)) await this.#images.removeOf(appEnvId)
+  }
+
+  watch(onChange: (name: string) => void): () => void {
+    // A function of its own, so that the same callback may watch twice.
+    const watcher = (name: string) => onChange(name)
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  #find(name: string): Promise<ContainerRecord | null> {
+    return this.#supervisor.ask<ContainerRecord | null>({ verb: 'find', name })
+  }
+}
+
+function toContainer(record: ContainerRecord): EngineContainer {
+  return {
+    name: record.name,
+    podId: record.podId,
+    appEnvId: record.appEnvId,
+    contentId: record.contentId,
+    template: record.template,
+    state: record.state,
+    startedAt: record.startedAt,
+    finishedAt: record.finishedAt,
+    exitCode: record.exitCode,
+    outOfMemory: record.outOfMemory,
+    address: addressOf(record),
+    nodeName: 'local',
+  }
+}
+
+function addressOf(record: ContainerRecord): Address | null {
+  if (record.state !== 'running' || record.port === null) return null
+  return record.seenAt ?? { host: '127.0.0.1', port: record.port }
+}

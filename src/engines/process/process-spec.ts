@@ -1,0 +1,35 @@
+import type { ContainerSpec } from '../engine.ts'
+import { ImagePaths } from './image-paths.ts'
+import type { ProcessImage } from './image-store.ts'
+import type { StartRequest } from './protocol.ts'
+
+const pathLists = ['PATH', 'NODE_PATH', 'PYTHONPATH']
+
+/**
+ * What to spawn for a container. The environment is PATH of the host, ENV of the Dockerfile and the
+ * container's own variables, in this order, and nothing of the platform's.
+ */
+export function startRequest(
+  spec: ContainerSpec,
+  image: ProcessImage,
+  root: string,
+  searchPath: string,
+): StartRequest {
+  const paths = new ImagePaths(root)
+  const env: Record<string, string> = { PATH: searchPath, ...image.env }
+  for (const name of pathLists) {
+    if (env[name] !== undefined) env[name] = paths.mapPathList(env[name])
+  }
+  return {
+    name: spec.name,
+    podId: spec.podId,
+    appEnvId: spec.appEnvId,
+    contentId: spec.contentId,
+    template: spec.template,
+    argv: paths.mapWords([...(image.entrypoint ?? []), ...(image.cmd ?? [])]),
+    cwd: paths.toHost(image.workdir),
+    env: { ...env, ...spec.env },
+    declaredPort: spec.port,
+    memoryMb: spec.memoryMb,
+  }
+}

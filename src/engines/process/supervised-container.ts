@@ -1,0 +1,284 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { constants } from 'node:os'
+import path from 'node:path'
+import type { Usage } from '../engine.ts'
+import { ContainerLogWriter } from './container-log.ts'
+import { newRecord, saveRecord } from './container-record.ts'
+import { isFree, type PortPicker } from './free-port.ts'
+import { LineSplitter } from './line-splitter.ts'
+import {
+  listeningPorts,
+  type ProcessRow,
+  processesWithHome,
+  processIdentity,
+  readProcesses,
+  treeOf,
+} from './proc-tree.ts'
+import type { ContainerRecord, StartRequest } from './protocol.ts'
+
+/** A child that failed this soon, on a port somebody else now holds, lost a race for the port. */
+const portRaceMs = 10_000
+const portTries = 3
+/** How long output may trickle in after the process ended. */
+const drainMs = 500
+
+/** One child process with its log, from start to end. */
+export class SupervisedContainer {
+  readonly record: ContainerRecord
+  readonly #dir: string
+  readonly #ports: PortPicker
+  readonly #onChange: (name: string) => void
+  readonly #ended: Promise<void>
+  #markEnded: () => void = () => {}
+  #request: StartRequest | null = null
+  #log: ContainerLogWriter | null = null
+  #tries = 0
+  #stopping = false
+  #cpuMs = 0
+  #starting: Promise<void> | null = null
+
+  constructor(
+    containersDir: string,
+    from: StartRequest | ContainerRecord,
+    ports: PortPicker,
+    onChange: (name: string) => void,
+  ) {
+    this.#dir = path.join(containersDir, from.name)
+    this.#ports = ports
+    this.#onChange = onChange
+    this.#ended = new Promise((resolve) => {
+      this.#markEnded = resolve
+    })
+    if ('argv' in from) {
+      this.#request = from
+      this.record = newRecord(from)
+    } else {
+      this.record = from
+      if (from.state === 'exited') this.#markEnded()
+    }
+  }
+
+  /** Starts it once; callers that come while it starts wait for the same start. */
+  start(): Promise<void> {
+    this.#starting ??= this.#spawn()
+    return this.#starting
+  }
+
+  /** Resolves when a start that is under way is over, however it went. */
+  async settled(): Promise<void> {
+    await this.#starting?.catch(() => {})
+  }
+
+  get ended(): Promise<void> {
+    return this.#ended
+  }
+
+  get isRunning(): boolean {
+    return this.record.state === 'running'
+  }
+
+  /** SIGTERM to the group, SIGKILL to the whole tree after the grace. Resolves when it has ended. */
+  async stop(graceSeconds: number): Promise<void> {
+    this.#stopping = true
+    await this.settled()
+    if (!this.isRunning) return
+    signalGroup(this.record.pid!, 'SIGTERM')
+    const timer = setTimeout(() => this.kill(), Math.max(0, graceSeconds) * 1000)
+    await this.#ended
+    clearTimeout(timer)
+  }
+
+  kill(): void {
+    this.#stopping = true
+    if (this.isRunning) this.#killTree()
+  }
+
+  /** Null when it does not run. `rows` is one reading of /proc, shared by all containers. */
+  usage(rows: readonly ProcessRow[]): Usage | null {
+    if (!this.isRunning) return null
+    let cpuMs = 0
+    let rssBytes = 0
+    for (const row of treeOf(this.record.pid!, rows)) {
+      cpuMs += row.cpuMs
+      rssBytes += row.rssBytes
+    }
+    // A descendant that ends unwaited takes its CPU time along; the total never goes back.
+    this.#cpuMs = Math.max(this.#cpuMs, cpuMs)
+    return { cpuMs: this.#cpuMs, memoryMb: rssBytes / 1_048_576 }
+  }
+
+  /** Kills the tree when it holds more than twice its memory: shared pages are counted once a process. */
+  policeMemory(rows: readonly ProcessRow[]): void {
+    const usage = this.usage(rows)
+    if (!usage || usage.memoryMb <= this.record.memoryMb * 2) return
+    this.record.outOfMemory = true
+    this.#log?.write('stderr', [
+      `[killed: ${Math.round(usage.memoryMb)} MB of memory in use, ${this.record.memoryMb} MB allowed]`,
+    ])
+    this.kill()
+  }
+
+  /** Looks where the tree listens; true when that is known and need not be looked at again. */
+  findPort(rows: readonly ProcessRow[]): boolean {
+    const { record } = this
+    if (!this.isRunning || record.declaredPort === null) return true
+    const seen = listeningPorts(treeOf(record.pid!, rows).map((row) => row.pid))
+    if (seen.some(({ port, host }) => port === record.port && host === '127.0.0.1')) return true
+    const found =
+      seen.find(({ port }) => port === record.port) ??
+      seen.find(({ port }) => port === record.declaredPort) ??
+      seen.sort((a, b) => a.port - b.port)[0]
+    if (!found) return false
+    record.seenAt = found
+    this.#save()
+    this.#onChange(record.name)
+    return true
+  }
+
+  /** The supervisor that started it is gone: ends what is left of it and records the end. */
+  endOrphan(): void {
+    const { record } = this
+    const alive = record.pid !== null && processIdentity(record.pid) === record.pidIdentity
+    if (alive) this.#killTree()
+    else this.#killStrays()
+    record.exitCode ??= 137
+    record.signal ??= 'SIGKILL'
+    this.#finish()
+  }
+
+  async #spawn(): Promise<void> {
+    const request = this.#request!
+    const { record } = this
+    const home = this.#home
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    this.#log ??= new ContainerLogWriter(this.#dir)
+    this.#save()
+    if (request.declaredPort !== null) record.port = await this.#ports.take()
+    const env: Record<string, string> = { HOME: home, ...request.env }
+    if (record.port !== null) env.PORT = String(record.port)
+    const child = spawn(request.argv[0]!, request.argv.slice(1), {
+      cwd: request.cwd,
+      env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    record.startedAt = new Date().toISOString()
+    this.#capture(child)
+    if (child.pid === undefined) return await this.#cannotStart(child)
+    record.pid = child.pid
+    record.pidIdentity = processIdentity(child.pid)
+    record.state = 'running'
+    child.once('exit', (code, signal) => this.#onExit(child, code, signal))
+    this.#save()
+    this.#onChange(record.name)
+  }
+
+  async #cannotStart(child: ChildProcess): Promise<void> {
+    const error = await new Promise<NodeJS.ErrnoException>((resolve) => child.once('error', resolve))
+    const program = this.#request!.argv[0]
+    const why =
+      error.code === 'ENOENT' ? 'not found in PATH' : error.code === 'EACCES' ? 'not executable' : error.code
+    this.#log?.write('stderr', [`[cannot start ${program}: ${why}]`])
+    this.record.exitCode = error.code === 'ENOENT' ? 127 : 126
+    this.#finish()
+  }
+
+  #capture(child: ChildProcess): void {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const batch: string[] = []
+      const splitter = new LineSplitter((line) => batch.push(line))
+      const flush = () => this.#log?.write(stream, batch.splice(0))
+      child[stream]?.on('data', (chunk: Buffer) => {
+        splitter.push(chunk)
+        flush()
+      })
+      child[stream]?.once('end', () => {
+        splitter.end()
+        flush()
+      })
+    }
+  }
+
+  async #onExit(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): Promise<void> {
+    const { record } = this
+    // As in a container: when the first process ends, so does everything it started.
+    this.#killTree()
+    await outputDrained(child)
+    if (await this.#lostPortRace(code)) {
+      this.#ports.release(record.port!)
+      await this.#spawn().catch(() => this.#finish())
+      return
+    }
+    record.exitCode = signal ? 128 + (constants.signals[signal] ?? 0) : code
+    record.signal = signal
+    this.#finish()
+  }
+
+  async #lostPortRace(code: number | null): Promise<boolean> {
+    const { record } = this
+    if (this.#stopping || !code || record.port === null || record.seenAt || ++this.#tries > portTries)
+      return false
+    if (Date.now() - Date.parse(record.startedAt!) > portRaceMs) return false
+    return !(await isFree(record.port))
+  }
+
+  #finish(): void {
+    const { record } = this
+    record.state = 'exited'
+    record.finishedAt = new Date().toISOString()
+    if (record.port !== null) this.#ports.release(record.port)
+    this.#request = null
+    this.#log?.close()
+    this.#log = null
+    this.#save()
+    this.#markEnded()
+    this.#onChange(record.name)
+  }
+
+  #killTree(): void {
+    const leader = this.record.pid!
+    signalGroup(leader, 'SIGKILL')
+    for (const row of treeOf(leader, readProcesses())) signalProcess(row.pid)
+    this.#killStrays()
+  }
+
+  /** Those that left group and session still carry the private HOME they were started with. */
+  #killStrays(): void {
+    for (const pid of processesWithHome((home) => home === this.#home)) signalProcess(pid)
+  }
+
+  #save(): void {
+    try {
+      saveRecord(this.#dir, this.record)
+    } catch {
+      // Disk full or folder gone: what is in memory goes on being the truth while this process lives.
+    }
+  }
+
+  get #home(): string {
+    return path.join(this.#dir, 'home')
+  }
+}
+
+function outputDrained(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, drainMs)
+    child.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+function signalGroup(leader: number, signal: NodeJS.Signals): void {
+  signalProcess(-leader, signal)
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // Already gone.
+  }
+}

@@ -1,0 +1,239 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import net from 'node:net'
+import { AppError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { type EngineFiles, makeEngineDirs } from './engine-files.ts'
+import { onJsonLine, sendJsonLine } from './json-lines.ts'
+import {
+  type Hello,
+  protocolVersion,
+  type Reply,
+  type StepRequest,
+  type StepResult,
+  type Wish,
+} from './protocol.ts'
+
+const startDeadlineMs = 10_000
+const connectPeriodMs = 5
+
+type OnOutput = (stream: 'stdout' | 'stderr', message: string) => void
+
+interface Pending {
+  resolve(value: unknown): void
+  reject(error: Error): void
+  onOutput: OnOutput | null
+}
+
+class ConnectionLost extends Error {}
+
+/** The engine's end of the socket: starts the supervisor when there is none, and again when it died. */
+export class SupervisorClient {
+  readonly #files: EngineFiles
+  readonly #entry: readonly string[]
+  readonly #home: string
+  readonly #log: Log
+  readonly #onChange: (name: string) => void
+  #connecting: Promise<net.Socket> | null = null
+  #pending = new Map<number, Pending>()
+  #nextId = 1
+  #closed = false
+
+  constructor(options: {
+    files: EngineFiles
+    home: string
+    /** Command line of the supervisor without `--home <home>`. */
+    entry: readonly string[]
+    log: Log
+    onChange: (name: string) => void
+  }) {
+    this.#files = options.files
+    this.#home = options.home
+    this.#entry = options.entry
+    this.#log = options.log
+    this.#onChange = options.onChange
+  }
+
+  async open(): Promise<void> {
+    this.#closed = false
+    await this.#connection()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const socket = await this.#connecting?.catch(() => null)
+    socket?.destroy()
+    this.#connecting = null
+  }
+
+  /** Every verb may be repeated, so one that was cut off by the supervisor's end is asked once more. */
+  async ask<T>(wish: Wish): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return (await (
+          await this.#send(wish, null)
+        ).answer) as T
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error
+        if (tries === 0 && !this.#closed) continue
+        throw new AppError('unavailable', 'The process engine’s supervisor went away', {
+          details: `It is started again by the next call; see ${this.#files.supervisorLog}.`,
+          cause: error,
+        })
+      }
+    }
+  }
+
+  /** Runs a build step; `signal` cancels it. A step is not repeated: it may have done half its work. */
+  async step(step: StepRequest, onOutput: OnOutput, signal: AbortSignal): Promise<StepResult> {
+    const { id, socket, answer } = await this.#send({ verb: 'step', step }, onOutput)
+    const cancel = () => sendJsonLine(socket, { id: this.#nextId++, verb: 'cancel-step', step: id })
+    signal.addEventListener('abort', cancel, { once: true })
+    if (signal.aborted) cancel()
+    try {
+      return (await answer) as StepResult
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  async #send(
+    wish: Wish,
+    onOutput: OnOutput | null,
+  ): Promise<{ id: number; socket: net.Socket; answer: Promise<unknown> }> {
+    const socket = await this.#connection()
+    const id = this.#nextId++
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject, onOutput })
+    })
+    sendJsonLine(socket, { id, ...wish })
+    return { id, socket, answer }
+  }
+
+  #connection(): Promise<net.Socket> {
+    if (this.#closed) throw new Error('the process engine is closed')
+    if (!this.#connecting) {
+      this.#connecting = this.#connect()
+      this.#connecting.catch(() => {
+        this.#connecting = null
+      })
+    }
+    return this.#connecting
+  }
+
+  async #connect(): Promise<net.Socket> {
+    makeEngineDirs(this.#files)
+    const socket = (await tryConnect(this.#files.socket)) ?? (await this.#startAndConnect())
+    socket.on('error', () => {})
+    socket.once('close', () => this.#onLost())
+    onJsonLine(socket, (message) => this.#onReply(message as Reply))
+    const hello = await new Promise<unknown>((resolve, reject) => {
+      this.#pending.set(0, { resolve, reject, onOutput: null })
+      sendJsonLine(socket, { id: 0, verb: 'hello' })
+    })
+    const { protocol, pid } = hello as Hello
+    if (protocol !== protocolVersion) {
+      socket.destroy()
+      throw new AppError('unavailable', 'The process engine’s supervisor is of another version', {
+        details: `End it with \`kill ${pid}\` (its containers stop) and the new one starts by itself.`,
+      })
+    }
+    return socket
+  }
+
+  async #startAndConnect(): Promise<net.Socket> {
+    const child = this.#spawnSupervisor()
+    let exitCode: number | null = null
+    child.once('exit', (code) => {
+      exitCode = code ?? 1
+    })
+    child.once('error', () => {
+      exitCode = 127
+    })
+    for (const endMs = performance.now() + startDeadlineMs; performance.now() < endMs; ) {
+      const socket = await tryConnect(this.#files.socket)
+      if (socket) return socket
+      // Code 0: another supervisor was faster; it will answer soon.
+      if (exitCode !== null && exitCode !== 0) break
+      await new Promise((resolve) => setTimeout(resolve, connectPeriodMs))
+    }
+    throw new AppError('unavailable', 'The process engine’s supervisor does not start', {
+      details: `See ${this.#files.supervisorLog}.`,
+      cause: new Error(`exit code ${exitCode}: ${tail(this.#files.supervisorLog)}`),
+    })
+  }
+
+  /** A daemon: its own session, no terminal, nothing of the platform's environment but PATH. */
+  #spawnSupervisor(): ChildProcess {
+    const logFd = openSync(this.#files.supervisorLog, 'a', 0o600)
+    try {
+      const [program, ...rest] = this.#entry
+      const child = spawn(program!, [...rest, '--home', this.#home], {
+        detached: true,
+        cwd: '/',
+        // A small young generation: it reads /proc each second, and that garbage need not grow the heap.
+        env: { PATH: process.env.PATH, NODE_OPTIONS: '--max-semi-space-size=1' },
+        stdio: ['ignore', logFd, logFd],
+      })
+      child.unref()
+      this.#log.info({ supervisorPid: child.pid }, 'started the supervisor of the process engine')
+      return child
+    } finally {
+      closeSync(logFd)
+    }
+  }
+
+  #onReply(reply: Reply): void {
+    if ('changed' in reply) {
+      this.#onChange(reply.changed)
+      return
+    }
+    const pending = this.#pending.get(reply.id)
+    if (!pending) return
+    if ('output' in reply) {
+      pending.onOutput?.(reply.output.stream, reply.output.message)
+      return
+    }
+    this.#pending.delete(reply.id)
+    if (reply.ok) pending.resolve(reply.value)
+    else pending.reject(new Error(`supervisor: ${reply.error}`))
+  }
+
+  #onLost(): void {
+    this.#connecting = null
+    const lost = [...this.#pending.values()]
+    this.#pending = new Map()
+    for (const pending of lost) pending.reject(new ConnectionLost('the supervisor went away'))
+    if (!this.#closed) void this.#reconnect()
+  }
+
+  /** A new supervisor ends what the old one left: that is a change of every container it lists. */
+  async #reconnect(): Promise<void> {
+    this.#log.warn('the supervisor of the process engine went away; connecting again')
+    try {
+      for (const record of await this.ask<{ name: string }[]>({ verb: 'list' })) this.#onChange(record.name)
+    } catch (error) {
+      // The next call tries again and tells its caller.
+      if (!this.#closed) this.#log.error({ err: error }, 'cannot reach the supervisor')
+    }
+  }
+}
+
+function tryConnect(socketPath: string): Promise<net.Socket | null> {
+  return new Promise((resolve) => {
+    const socket = net.connect(socketPath)
+    socket.once('connect', () => {
+      socket.removeAllListeners('error')
+      resolve(socket)
+    })
+    socket.once('error', () => resolve(null))
+  })
+}
+
+function tail(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').slice(-1000)
+  } catch {
+    return ''
+  }
+}

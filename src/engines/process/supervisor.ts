@@ -1,0 +1,236 @@
+import { existsSync, rmSync } from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { runBuildStep } from './build-step.ts'
+import { loadRecords } from './container-record.ts'
+import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
+import { PortPicker } from './free-port.ts'
+import { onJsonLine, sendJsonLine } from './json-lines.ts'
+import { type ProcessRow, processesWithHome, readProcesses } from './proc-tree.ts'
+import {
+  type ContainerRecord,
+  type Hello,
+  protocolVersion,
+  type Reply,
+  type Request,
+  type StartRequest,
+} from './protocol.ts'
+import { SupervisedContainer } from './supervised-container.ts'
+
+const policePeriodMs = 1_000
+const homePeriodMs = 2_000
+/** With nothing to supervise and nobody connected it leaves; the engine starts another one when needed. */
+const idleMs = 30_000
+/** One reading of /proc serves every question asked within this time. */
+const rowsLifeMs = 100
+const firstPortLookMs = 400
+const lastPortLookMs = 5_000
+
+/**
+ * The process that owns the containers of one installation, so that they outlive the control plane: starts,
+ * stops and watches them, keeps their logs and ends, and answers the engine over a unix socket.
+ * Resolves when it is ready, or at once with false when another one runs for this home.
+ */
+export async function runSupervisor(options: { home: string }): Promise<boolean> {
+  const files = engineFiles(options.home)
+  makeEngineDirs(files)
+  if (!(await holdLock(files.lock))) return false
+  const supervisor = new Supervisor(files)
+  supervisor.endOrphans()
+  await supervisor.listen()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void supervisor.shutDown())
+  process.on('SIGHUP', () => {})
+  return true
+}
+
+/** Held until this process ends, however it ends: the abstract namespace leaves nothing behind. */
+function holdLock(name: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer((socket) => socket.destroy())
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
+    )
+    server.listen(name, () => resolve(true))
+  })
+}
+
+class Supervisor {
+  readonly #files: EngineFiles
+  readonly #ports = new PortPicker()
+  readonly #containers = new Map<string, SupervisedContainer>()
+  readonly #connections = new Set<net.Socket>()
+  readonly #steps = new Set<() => void>()
+  #rows: { at: number; rows: ProcessRow[] } = { at: Number.NEGATIVE_INFINITY, rows: [] }
+  #idleSince = performance.now()
+
+  constructor(files: EngineFiles) {
+    this.#files = files
+  }
+
+  /** After a supervisor was killed: its containers cannot be adopted (their output is lost), so they end. */
+  endOrphans(): void {
+    for (const pid of processesWithHome((home) => home.startsWith(`${this.#files.dir}${path.sep}`))) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // Already gone.
+      }
+    }
+    const { records, broken } = loadRecords(this.#files.containers)
+    for (const record of records) {
+      const container = this.#add(record)
+      if (record.state !== 'exited') container.endOrphan()
+    }
+    for (const name of broken) {
+      // Cut short before its first state file: nothing was spawned yet.
+      rmSync(path.join(this.#files.containers, name), { recursive: true, force: true })
+    }
+  }
+
+  listen(): Promise<void> {
+    rmSync(this.#files.socket, { force: true })
+    const server = net.createServer((socket) => this.#accept(socket))
+    setInterval(() => this.#police(), policePeriodMs).unref()
+    setInterval(() => this.#checkHome(), homePeriodMs).unref()
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(this.#files.socket, resolve)
+    })
+  }
+
+  async shutDown(): Promise<void> {
+    await Promise.all([...this.#containers.values()].map((container) => container.stop(5)))
+    this.#leave()
+  }
+
+  #accept(socket: net.Socket): void {
+    const steps = new Map<number, () => void>()
+    this.#connections.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => {
+      this.#connections.delete(socket)
+      // A build step belongs to the control plane that asked for it: it ends with its connection.
+      for (const cancel of steps.values()) cancel()
+    })
+    onJsonLine(socket, async (message) => {
+      const request = message as Request
+      const reply = (answer: Reply) => sendJsonLine(socket, answer)
+      try {
+        reply({ id: request.id, ok: true, value: (await this.#answer(request, steps, reply)) ?? null })
+      } catch (error) {
+        reply({ id: request.id, ok: false, error: (error as Error).message })
+      }
+    })
+  }
+
+  async #answer(
+    request: Request,
+    steps: Map<number, () => void>,
+    reply: (answer: Reply) => void,
+  ): Promise<unknown> {
+    switch (request.verb) {
+      case 'hello':
+        return { protocol: protocolVersion, pid: process.pid } satisfies Hello
+      case 'start':
+        return await this.#start(request.start)
+      case 'stop':
+        return await this.#containers.get(request.name)?.stop(request.graceSeconds)
+      case 'remove':
+        return await this.#remove(request.name)
+      case 'find':
+        return this.#containers.get(request.name)?.record
+      case 'list':
+        return [...this.#containers.values()].map((container) => container.record)
+      case 'usage':
+        return this.#containers.get(request.name)?.usage(this.#readProcesses())
+      case 'cancel-step':
+        return steps.get(request.step)?.()
+      case 'step': {
+        const { id } = request
+        const step = runBuildStep(request.step, (stream, text) =>
+          reply({ id, output: { stream, message: text } }),
+        )
+        steps.set(id, step.cancel)
+        this.#steps.add(step.cancel)
+        return await step.result.finally(() => {
+          steps.delete(id)
+          this.#steps.delete(step.cancel)
+        })
+      }
+    }
+  }
+
+  async #start(request: StartRequest): Promise<ContainerRecord> {
+    const known = this.#containers.get(request.name)
+    const container = known ?? this.#add(request)
+    if (known?.record.state !== 'exited') {
+      await container.start().catch((error) => {
+        this.#containers.delete(request.name)
+        throw error
+      })
+      if (!known) this.#lookForPort(container, firstPortLookMs)
+    }
+    return container.record
+  }
+
+  async #remove(name: string): Promise<void> {
+    const container = this.#containers.get(name)
+    if (!container) return
+    await container.settled()
+    container.kill()
+    await container.ended
+    this.#containers.delete(name)
+    rmSync(path.join(this.#files.containers, assertFileName(name)), { recursive: true, force: true })
+    this.#changed(name)
+  }
+
+  #add(from: StartRequest | ContainerRecord): SupervisedContainer {
+    assertFileName(from.name)
+    const container = new SupervisedContainer(this.#files.containers, from, this.#ports, (name) =>
+      this.#changed(name),
+    )
+    this.#containers.set(from.name, container)
+    return container
+  }
+
+  /** Soon after the start, then less and less often, until it is known where the container listens. */
+  #lookForPort(container: SupervisedContainer, delayMs: number): void {
+    setTimeout(() => {
+      if (container.findPort(this.#readProcesses())) return
+      this.#lookForPort(container, Math.min(delayMs * 1.5, lastPortLookMs))
+    }, delayMs).unref()
+  }
+
+  #police(): void {
+    const running = [...this.#containers.values()].filter((container) => container.isRunning)
+    if (running.length > 0) {
+      const rows = this.#readProcesses()
+      for (const container of running) container.policeMemory(rows)
+    }
+    if (running.length > 0 || this.#connections.size > 0) this.#idleSince = performance.now()
+    else if (performance.now() - this.#idleSince > idleMs) this.#leave()
+  }
+
+  /** The installation was deleted: nobody will ever stop these containers, so they end with it. */
+  #checkHome(): void {
+    if (existsSync(this.#files.containers)) return
+    for (const container of this.#containers.values()) container.kill()
+    this.#leave()
+  }
+
+  #leave(): never {
+    for (const cancel of this.#steps) cancel()
+    rmSync(this.#files.socket, { force: true })
+    process.exit(0)
+  }
+
+  #changed(name: string): void {
+    for (const socket of this.#connections) sendJsonLine(socket, { changed: name } satisfies Reply)
+  }
+
+  #readProcesses(): ProcessRow[] {
+    const now = performance.now()
+    if (now - this.#rows.at > rowsLifeMs) this.#rows = { at: now, rows: readProcesses() }
+    return this.#rows.rows
+  }
+}
