@@ -1,6 +1,5 @@
 import { tools } from '../../tools/index.ts'
 import { type Client, createClient } from '../client/client.ts'
-import { LocalPlatform, readAdminToken } from '../client/local-platform.ts'
 import { createReconnectingClient } from '../client/reconnecting-client.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -10,6 +9,8 @@ import { createReadCache } from '../mcp/read-cache.ts'
 import { runTool } from '../mcp/run-tool.ts'
 import type { IncomingCall } from '../mcp/server.ts'
 import type { ToolResult } from '../mcp/tool-result.ts'
+import { readAdminToken } from './local-installation.ts'
+import { LocalPlatform } from './local-platform.ts'
 
 export interface McpSession {
   callTool(call: IncomingCall): Promise<ToolResult>
@@ -72,14 +73,16 @@ function localPlatform(config: Config, env: NodeJS.ProcessEnv): Platform {
     home: config.home,
     command: [process.execPath, process.argv[1] ?? '', 'serve', '--child'],
     env,
+    clock: systemClock,
   })
   let connected: Promise<Client> | undefined
   const connect = (again: boolean): Promise<Client> => {
     if (connected !== undefined && !again) return connected
     const connecting = (async () => {
-      const { api } = await platform.ensure(again)
+      const url = await platform.ensure()
       const token = config.token?.reveal() ?? (await readAdminToken(config.home))
-      return createClient({ url: api, token, surface: 'mcp' })
+      if (token === null) throw noToken(config.home)
+      return createClient({ url, token, surface: 'mcp' })
     })()
     connected = connecting
     connecting.catch(() => {
@@ -90,6 +93,12 @@ function localPlatform(config: Config, env: NodeJS.ProcessEnv): Platform {
   }
   connect(false).catch(() => {})
   return { connect, close: () => platform.release() }
+}
+
+function noToken(home: string): AppError {
+  return new AppError('unauthenticated', 'There is no token to use', {
+    details: `${home} holds no admin-token. Set LONGSHORE_TOKEN to a user token.`,
+  })
 }
 
 /** While the platform is still starting, tells the caller so every two seconds. */

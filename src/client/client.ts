@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { apiPrefix, isRead, type Operation, type OutputOf } from '../contract/operation.ts'
+import { AppError } from '../errors.ts'
+import { errorFromAnswer, errorFromTransport } from './answer-error.ts'
+
+export interface CallOptions {
+  signal?: AbortSignal
+  /** Sent on writes; made when left out, so that a repeat after a lost answer does nothing twice. */
+  idempotencyKey?: string
+  /** All checks, no effect (contract.md 1). The answer then has the shape of a dry run, not of the row. */
+  dryRun?: boolean
+}
+
+export interface Client {
+  /**
+   * Carries out one operation. `input` is sent as given: the platform fills in defaults.
+   * Throws `AppError` only: what the platform refused, or `unavailable` with the remedy.
+   */
+  call<Row extends Operation>(
+    row: Row,
+    input: Readonly<Record<string, unknown>>,
+    options?: CallOptions,
+  ): Promise<OutputOf<Row>>
+}
+
+export interface HttpRequest {
+  method: string
+  headers: Record<string, string>
+  body: string | null
+  signal: AbortSignal | undefined
+}
+
+export interface HttpAnswer {
+  status: number
+  header(name: string): string | undefined
+  text: string
+}
+
+/** The port to HTTP: one request, the whole answer. */
+export type HttpSend = (url: string, request: HttpRequest) => Promise<HttpAnswer>
+
+export interface ClientOptions {
+  /** Address of the platform, with or without `/api/public/v1`. */
+  url: string
+  token: string | null
+  surface: 'mcp' | 'cli'
+  /** How requests are sent; undici unless given. */
+  fetchImpl?: HttpSend
+}
+
+/** The typed REST client: one function for every row of the contract. */
+export function createClient(options: ClientOptions): Client {
+  const base = apiBase(options.url)
+  const headers = commonHeaders(options)
+  const send = options.fetchImpl ?? undiciSend
+  return {
+    async call<Row extends Operation>(
+      row: Row,
+      input: Readonly<Record<string, unknown>>,
+      callOptions: CallOptions = {},
+    ): Promise<OutputOf<Row>> {
+      const { url, request } = requestFor(base, row, input, headers, callOptions)
+      let answer: HttpAnswer
+      try {
+        answer = await send(url, request)
+      } catch (error) {
+        callOptions.signal?.throwIfAborted()
+        throw errorFromTransport(error, base)
+      }
+      return readAnswer(answer, base) as OutputOf<Row>
+    },
+  }
+}
+
+/** `http://host:port/api/public/v1`, whether the prefix was given or not. */
+export function apiBase(url: string): string {
+  const bare = url.replace(/\/+$/, '')
+  return bare.endsWith(apiPrefix) ? bare : bare + apiPrefix
+}
+
+function commonHeaders(options: ClientOptions): Record<string, string> {
+  const headers: Record<string, string> = { accept: 'application/json', 'longshore-surface': options.surface }
+  if (options.token === null) return headers
+  // A token with a line break or a blank is a pasting mistake; it must not reach the header, nor the message.
+  if (!/^[\x21-\x7e]{1,4096}$/.test(options.token)) {
+    throw new AppError('unauthenticated', 'The token cannot be used', {
+      details: 'It holds blanks or control characters. Copy it again, whole and on one line.',
+    })
+  }
+  headers.authorization = options.token
+  return headers
+}
+
+function requestFor(
+  base: string,
+  row: Operation,
+  input: Readonly<Record<string, unknown>>,
+  common: Record<string, string>,
+  options: CallOptions,
+): { url: string; request: HttpRequest } {
+  const headers = { ...common }
+  if (!isRead(row)) headers['idempotency-key'] = options.idempotencyKey ?? randomUUID()
+  if (options.dryRun === true) headers['dry-run'] = 'true'
+  const inQuery = row.method === 'GET' || row.method === 'DELETE'
+  if (!inQuery) headers['content-type'] = 'application/json'
+  return {
+    url: base + row.path + (inQuery ? queryOf(input) : ''),
+    request: {
+      method: row.method,
+      headers,
+      body: inQuery ? null : JSON.stringify(input),
+      signal: options.signal,
+    },
+  }
+}
+
+function queryOf(input: Readonly<Record<string, unknown>>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(input)) {
+    if (value === undefined || value === null) continue
+    for (const item of Array.isArray(value) ? value : [value]) query.append(name, String(item))
+  }
+  const text = query.toString()
+  return text === '' ? '' : `?${text}`
+}
+
+function readAnswer(answer: HttpAnswer, base: string): unknown {
+  let body: unknown
+  try {
+    body = answer.text === '' ? null : JSON.parse(answer.text)
+  } catch {
+    body = undefined
+  }
+  if (answer.status >= 200 && answer.status < 300 && typeof body === 'object' && body !== null) return body
+  throw errorFromAnswer(answer, body, base)
+}
+
+/** Loaded on first use: importing undici costs 90 ms, more than the rest of a start. */
+const undiciSend: HttpSend = async (url, request) => {
+  sender ??= import('./undici-send.ts').then((module) => module.sendWithUndici)
+  return (await sender)(url, request)
+}
+let sender: Promise<HttpSend> | undefined

@@ -1,0 +1,149 @@
+import { getAppEnvStatus } from '../contract/app-env-reads.ts'
+import { AppError } from '../errors.ts'
+import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
+import { environmentRefOf } from './read-cache.ts'
+import { visibleInline } from './untrusted-text.ts'
+
+/** M2: the environment exists and the caller may see it; the platform's own 403 or 404 is passed on. */
+export const environmentAccessible: Check = async (ctx, input) => {
+  await ctx.reads.environment(input, ctx.signal)
+  return undefined
+}
+
+/** One of `appEnvId` and `envName` is there; a schema cannot say so in the portable subset. */
+export const environmentNamed: Check = (_ctx, input) => {
+  environmentRefOf(input)
+  return undefined
+}
+
+/** One of `accountId` and `appId` is there. */
+export const accountOrAppNamed: Check = (_ctx, input) => {
+  if (input.accountId === undefined && input.appId === undefined) {
+    throw new AppError('invalid', 'accountId or appId is required', {
+      details: 'list-accounts shows account ids, list-apps app ids.',
+    })
+  }
+  return undefined
+}
+
+/** F8: autoscaling and container counts of regular apps do not apply to functions. */
+export const notAFunction: Check = async (ctx, input) => {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  if (!env.isFunction) return undefined
+  throw new AppError('invalid', `Functions do not use ${scalingOf(ctx)}`, {
+    details:
+      'They scale by themselves, between minScale and maxScale, as requests in each container near containerConcurrency: set these with update-function-config.',
+    rule: 'F8',
+  })
+}
+
+/** Jobs have no containers that run on. */
+export const notAJob: Check = async (ctx, input) => {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  if (!env.isJob) return undefined
+  throw new AppError('invalid', `Jobs do not use ${scalingOf(ctx)}`, {
+    details: 'Each run is one container: set maxConcurrency in jobConfig.',
+  })
+}
+
+export const notADatabase: Check = async (ctx, input) => {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  if (!env.isDatabase) return undefined
+  throw new AppError('invalid', `Managed databases do not use ${scalingOf(ctx)}`, {
+    details: 'Set zClouds with update-app-env, or containers with scale-app-env-containers.',
+  })
+}
+
+function scalingOf(ctx: ToolContext): string {
+  return ctx.operation.id === 'update-app-env-autoscaling' ? 'autoscaling' : 'manual container scaling'
+}
+
+/** E3: function settings exist on apps with the FUNCTION preset only. */
+export const isAFunction: Check = async (ctx, input) => {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  if (env.isFunction) return undefined
+  throw new AppError('invalid', 'Only FUNCTION apps have function settings', {
+    details: `This app uses the ${env.dockerPreset} preset. Use update-app-env, scale-app-env-containers or update-app-env-autoscaling.`,
+    rule: 'E3',
+  })
+}
+
+/** E3 and section 8: what is asked for lies within the account's limits, and the least is not above the most. */
+export const functionLimits: Check = async (ctx, input) => {
+  const limited = ['idleTimeoutSeconds', 'maxScale', 'minScale'].some((field) => input[field] !== undefined)
+  if (!limited) return undefined
+  const env = await ctx.reads.environment(input, ctx.signal)
+  const account = await ctx.reads.account(env.accountId, ctx.signal)
+  if (account === null) return undefined
+  const { functionMinIdleTimeoutSeconds: leastIdle, functionMaxScale, functionMaxMinScale } = account.settings
+  const idle = numberOf(input, 'idleTimeoutSeconds')
+  if (idle < leastIdle) {
+    throw limitError(
+      `idleTimeoutSeconds must be at least ${leastIdle}`,
+      `The account's functionMinIdleTimeoutSeconds is ${leastIdle} (the platform's least is 300); ${idle} is below it.`,
+    )
+  }
+  withinLimit(input, 'maxScale', 'functionMaxScale', functionMaxScale)
+  withinLimit(input, 'minScale', 'functionMaxMinScale', functionMaxMinScale)
+  if (numberOf(input, 'minScale') > numberOf(input, 'maxScale')) {
+    throw limitError(
+      `minScale ${input.minScale} is above maxScale ${input.maxScale}`,
+      'Raise maxScale or lower minScale: minScale may be at most maxScale.',
+    )
+  }
+  return undefined
+}
+
+function withinLimit(input: ToolInput, field: string, limit: string, most: number): void {
+  const value = numberOf(input, field)
+  if (!(value > most)) return
+  throw limitError(
+    `${field} must be at most ${most}`,
+    `The account's ${limit} is ${most}; ${value} is above it.`,
+  )
+}
+
+/** NaN when absent, so that every comparison is false. */
+function numberOf(input: ToolInput, field: string): number {
+  const value = input[field]
+  return typeof value === 'number' ? value : Number.NaN
+}
+
+function limitError(message: string, details: string): AppError {
+  return new AppError('invalid', message, { details, rule: 'E3' })
+}
+
+/** E1: `envVars` replaces all variables; says which ones the call takes away. */
+export const saysRemovedVariables: Check = async (ctx, input) => {
+  const { envVars } = input
+  if (!Array.isArray(envVars)) return undefined
+  const kept = new Set(envVars.map((variable: { name?: unknown }) => variable.name))
+  const env = await ctx.reads.environment(input, ctx.signal)
+  const removed = env.envVars.filter((variable) => !kept.has(variable.name)).map((variable) => variable.name)
+  if (removed.length === 0) return undefined
+  return `E1: envVars replaces all variables; this removes ${removed.length}: ${visibleInline(removed.join(', '), 500)}. To change some and keep the others, use update-app-env-variables.`
+}
+
+/** What deleting an environment takes with it, for the question and for `confirm`. */
+export async function lossOfEnvironment(ctx: ToolContext, input: ToolInput): Promise<Loss> {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  const { containers } = await ctx.client.call(
+    getAppEnvStatus,
+    { appEnvId: env.appEnvId },
+    { signal: ctx.signal },
+  )
+  const hosts = env.hosts.map((host) => visibleInline(host.host))
+  const parts = [
+    `${containers.running} running containers (status ${env.status})`,
+    env.withPersistence || env.useVolume ? 'its stored data and volumes' : 'its uploads',
+    `${env.envVars.length} variables`,
+    'its logs and alerts',
+    hosts.length === 0 ? '' : `its ${hosts.length === 1 ? 'address' : 'addresses'} ${hosts.join(', ')}`,
+  ]
+  return { name: env.name, what: `environment ${visibleInline(env.cliEnvName)} with ${list(parts)}` }
+}
+
+function list(parts: string[]): string {
+  const said = parts.filter((part) => part !== '')
+  return said.length < 2 ? said.join('') : `${said.slice(0, -1).join(', ')} and ${said.at(-1)}`
+}

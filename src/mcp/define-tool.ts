@@ -1,0 +1,80 @@
+import type { Client } from '../client/client.ts'
+import type { Clock } from '../clock.ts'
+import type { Operation, OutputOf, RawInputOf } from '../contract/operation.ts'
+import type { ReadCache } from './read-cache.ts'
+
+export type ToolInput = Readonly<Record<string, unknown>>
+
+/** What a check and a handler see of the session. Nothing of the MCP library reaches here. */
+export interface ToolContext {
+  /** The row of the tool that runs. */
+  readonly operation: Operation
+  /** Aborted when the caller cancels or leaves. */
+  readonly signal: AbortSignal
+  readonly client: Client
+  /** What was read a moment ago; any write of this session empties it. */
+  readonly reads: ReadCache
+  readonly clock: Clock
+  /** True when the caller asked for progress; then a call may take long. */
+  readonly takesProgress: boolean
+  /** Tells the caller how far the work is. `done` and `total` in the unit of the message, seconds when waiting. */
+  progress(message: string, done?: number, total?: number): void
+  /** Asks the person; null when the caller cannot ask. Fails closed: anything but a clear yes is false. */
+  readonly askPerson: ((question: string, yes: string) => Promise<boolean>) | null
+}
+
+/**
+ * Runs before the backend is asked to act, on what the client reads. Throws an `AppError` naming the rule and
+ * what to do instead; may return a sentence that is shown beside the answer.
+ */
+export type Check = (ctx: ToolContext, input: ToolInput) => undefined | string | Promise<undefined | string>
+
+/** What a destructive tool would destroy: the exact name to type back, and what goes with it, counted. */
+export interface Loss {
+  name: string
+  what: string
+}
+
+export interface ToolHints {
+  readOnly: boolean
+  destructive: boolean
+  idempotent: boolean
+  openWorld: boolean
+}
+
+/** Puts text of tenants into an envelope, with our own words outside (untrusted-text.ts). */
+export type Frame = (what: string, lines: readonly string[]) => string
+
+export interface ToolDefinition<Row extends Operation> {
+  /** The row of the contract this tool offers: name, input and output come from it. */
+  operation: Row
+  title: string
+  /** What the model reads when it chooses; at most 300 characters. */
+  description: string
+  hints: ToolHints
+  checks?: readonly Check[]
+  /** The answer in one sentence, the point first. */
+  point?: (answer: OutputOf<Row>, input: RawInputOf<Row>) => string
+  /** Text shown instead of the JSON of the answer, for answers that are text of tenants. */
+  body?: (answer: OutputOf<Row>, frame: Frame) => string
+  /** The call starts a deployment: `wait` and `waitSeconds` are inputs, `deployment` is in the answer. */
+  waits?: boolean
+  /** What the call destroys: the person is asked, or `confirm` must name it. */
+  destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss>
+  /** Inputs that exist only where the server was started with secrets allowed. */
+  secretInputs?: readonly (keyof RawInputOf<Row> & string)[]
+}
+
+/** A tool as the rest of the MCP side sees it, its row's types erased. */
+export interface Tool extends Omit<ToolDefinition<Operation>, 'point' | 'body' | 'secretInputs' | 'checks'> {
+  readonly name: string
+  readonly checks: readonly Check[]
+  readonly secretInputs: readonly string[]
+  readonly point?: (answer: never, input: never) => string
+  readonly body?: (answer: never, frame: Frame) => string
+}
+
+export function defineTool<Row extends Operation>(definition: ToolDefinition<Row>): Tool {
+  const { checks = [], secretInputs = [], ...rest } = definition
+  return Object.freeze({ ...rest, name: definition.operation.id, checks, secretInputs }) as Tool
+}

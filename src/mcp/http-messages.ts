@@ -1,0 +1,67 @@
+import type { ServerResponse } from 'node:http'
+import type { RequestId } from './http-exchange.ts'
+import type { JSONRPCMessage } from './server.ts'
+
+/** True for an `initialize` of a client that declares elicitation. */
+export function canBeAsked(message: JSONRPCMessage): boolean {
+  if (!('method' in message) || message.method !== 'initialize') return false
+  const { capabilities } = (message.params ?? {}) as { capabilities?: { elicitation?: unknown } }
+  return typeof capabilities?.elicitation === 'object' && capabilities.elicitation !== null
+}
+
+type Parsed =
+  | { messages: JSONRPCMessage[]; isBatch: boolean }
+  | { refusal: { code: number; message: string } }
+
+const mostMessages = 32
+
+/** The messages of a body: one, or an array of some. */
+export function messagesOf(body: Buffer): Parsed {
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch {
+    return { refusal: { code: -32700, message: 'Parse error: the body is not JSON' } }
+  }
+  const isBatch = Array.isArray(value)
+  const messages = isBatch ? (value as unknown[]) : [value]
+  if (messages.length === 0 || messages.length > mostMessages || !messages.every(isMessage)) {
+    return { refusal: { code: -32600, message: 'Invalid request: not a JSON-RPC 2.0 message' } }
+  }
+  const ids = requestIdsOf(messages)
+  if (new Set(ids).size !== ids.length) {
+    return {
+      refusal: { code: -32600, message: 'Invalid request: two requests of the batch have the same id' },
+    }
+  }
+  return { messages, isBatch }
+}
+
+function isMessage(value: unknown): value is JSONRPCMessage {
+  if (typeof value !== 'object' || value === null) return false
+  const { jsonrpc, id, method } = value as { jsonrpc?: unknown; id?: unknown; method?: unknown }
+  const idFits = id === undefined || typeof id === 'string' || typeof id === 'number'
+  if (jsonrpc !== '2.0' || !idFits) return false
+  return typeof method === 'string' || (id !== undefined && ('result' in value || 'error' in value))
+}
+
+/** Answers 400 with a JSON-RPC error that belongs to no request. */
+export function answerProtocolError(res: ServerResponse, error: { code: number; message: string }): void {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error })
+  res.writeHead(400, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+  res.end(body)
+}
+
+/** Ids of the messages that want an answer. */
+export function requestIdsOf(messages: readonly JSONRPCMessage[]): RequestId[] {
+  return messages.flatMap((message) => ('method' in message && 'id' in message ? [message.id] : []))
+}
+
+/** What the client takes; null when it takes nothing this server can send. */
+export function streamingOf(accept: string | undefined): 'allowed' | 'required' | 'refused' | null {
+  const takes = (type: string) => accept === undefined || accept.includes(type) || accept.includes('*/*')
+  const json = takes('application/json') || (accept?.includes('application/*') ?? false)
+  const stream = takes('text/event-stream')
+  if (json) return stream ? 'allowed' : 'refused'
+  return stream ? 'required' : null
+}

@@ -1,0 +1,244 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createClient } from '../client/client.ts'
+import type { Clock } from '../clock.ts'
+import { AppError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Tool } from './define-tool.ts'
+import { HttpExchange } from './http-exchange.ts'
+import { type Refusal, readBody, refuse, refuseForeign, tokenOf, unauthenticated } from './http-guards.ts'
+import { answerProtocolError, canBeAsked, messagesOf, requestIdsOf, streamingOf } from './http-messages.ts'
+import { HttpSessions, type Session } from './http-sessions.ts'
+import { HttpTransport } from './http-transport.ts'
+import { publishTools } from './publish-tools.ts'
+import { type Exposure, listedTools } from './published-tool.ts'
+import { createReadCache } from './read-cache.ts'
+import { runTool } from './run-tool.ts'
+import {
+  createMcpServer,
+  type IncomingCall,
+  type JSONRPCMessage,
+  type McpServer,
+  protocolVersions,
+} from './server.ts'
+import type { ToolResult } from './tool-result.ts'
+
+export interface McpHttpLimits {
+  /** Largest request body, in bytes. */
+  bodyBytes: number
+  /** Most sessions kept; the one longest unused goes first. */
+  sessions: number
+  sessionIdleMs: number
+}
+
+export const mcpHttpLimits: McpHttpLimits = {
+  bodyBytes: 1024 * 1024,
+  sessions: 1_000,
+  sessionIdleMs: 10 * 60_000,
+}
+
+export interface McpHttpOptions {
+  registry: readonly Tool[]
+  /** Where the REST API answers, asked at every call. */
+  apiUrl(): string
+  log: Log
+  clock: Clock
+  limits?: Partial<McpHttpLimits>
+  /** Host names besides the loopback ones under which this server may be addressed; `any` when not on loopback. */
+  allowedHosts?: readonly string[] | 'any'
+  exposure?: Partial<Exposure>
+  /** Throws `unauthenticated` for a token nobody has, so that it is answered 401 and not inside a result. */
+  authenticate?(token: string): Promise<void>
+}
+
+export interface McpHttpHandler {
+  (req: IncomingMessage, res: ServerResponse): void
+  /** Ends every session. */
+  close(): void
+  readonly sessionCount: number
+}
+
+/**
+ * Streamable HTTP, for mounting on a server of ours. The token of each request decides who calls. Requests are
+ * served without state; only a client that says it can be asked questions gets a session.
+ */
+export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
+  const endpoint = new McpEndpoint(options)
+  const handler = (req: IncomingMessage, res: ServerResponse) => {
+    endpoint.handle(req, res).catch((error: unknown) => {
+      options.log.error({ err: error }, 'mcp request failed')
+      if (res.headersSent) res.destroy()
+      else refuse(req, res, { status: 500, error: 'Internal error', details: 'The log has the reason.' })
+    })
+  }
+  return Object.defineProperties(handler, {
+    close: { value: () => endpoint.sessions.close() },
+    sessionCount: { get: () => endpoint.sessions.size },
+  }) as McpHttpHandler
+}
+
+class McpEndpoint {
+  readonly sessions: HttpSessions
+  readonly #options: McpHttpOptions
+  readonly #limits: McpHttpLimits
+  readonly #tools: ReadonlyMap<string, Tool>
+  readonly #exposure: Exposure
+  #listed: ReturnType<typeof listedTools> | undefined
+
+  constructor(options: McpHttpOptions) {
+    this.#options = options
+    this.#limits = { ...mcpHttpLimits, ...options.limits }
+    this.#tools = new Map(options.registry.map((tool) => [tool.name, tool]))
+    this.#exposure = { allowSecrets: false, readOnly: false, ...options.exposure }
+    this.sessions = new HttpSessions(
+      { most: this.#limits.sessions, idleMs: this.#limits.sessionIdleMs },
+      options.clock,
+    )
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const foreign = refuseForeign(req, this.#options.allowedHosts ?? [])
+    if (foreign !== null) return refuse(req, res, foreign)
+    if (req.method !== 'POST' && req.method !== 'DELETE') return refuse(req, res, wrongMethod)
+    const token = tokenOf(req)
+    if (token === null || !(await this.#isKnown(token))) return refuse(req, res, unauthenticated)
+    const version = req.headers['mcp-protocol-version']
+    if (version !== undefined && !protocolVersions.includes(String(version))) {
+      return refuse(req, res, unknownVersion)
+    }
+    const session = this.#sessionOf(req, token)
+    if (session === 'unknown') return refuse(req, res, unknownSession)
+    if (req.method === 'POST') return this.#post(req, res, token, session)
+    if (session === null) return refuse(req, res, wrongMethod)
+    this.sessions.end(session.id)
+    res.writeHead(204).end()
+  }
+
+  async #isKnown(token: string): Promise<boolean> {
+    try {
+      await this.#options.authenticate?.(token)
+      return true
+    } catch (error) {
+      if (error instanceof AppError && error.kind === 'unauthenticated') return false
+      // The store is away: the call itself will say so, in a result the client understands.
+      if (error instanceof AppError) return true
+      throw error
+    }
+  }
+
+  #sessionOf(req: IncomingMessage, token: string): Session | null | 'unknown' {
+    const id = req.headers['mcp-session-id']
+    if (id === undefined) return null
+    return this.sessions.find(String(id), token) ?? 'unknown'
+  }
+
+  async #post(
+    req: IncomingMessage,
+    res: ServerResponse,
+    token: string,
+    known: Session | null,
+  ): Promise<void> {
+    const streaming = streamingOf(req.headers.accept)
+    if (streaming === null) return refuse(req, res, notAcceptable)
+    if (!/^application\/json\s*(?:;|$)/i.test(req.headers['content-type'] ?? '')) {
+      return refuse(req, res, notJson)
+    }
+    const body = await readBody(req, this.#limits.bodyBytes)
+    if (body === null) return refuse(req, res, tooLarge(this.#limits.bodyBytes))
+    const parsed = messagesOf(body)
+    if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
+    const ids = requestIdsOf(parsed.messages)
+    if (ids.length === 0) {
+      // Notes without a session are notes to nobody.
+      known?.transport.accept(parsed.messages, null, token)
+      res.writeHead(202).end()
+      return
+    }
+    const serving = known ?? this.#serve(token, parsed.messages)
+    const headers: Record<string, string> = serving.id === '' ? {} : { 'mcp-session-id': serving.id }
+    const exchange = new HttpExchange(res, { ids, isBatch: parsed.isBatch, streaming, headers })
+    this.#endWith(res, exchange, serving)
+    serving.transport.accept(parsed.messages, exchange, token)
+  }
+
+  /** A fresh server object over shared lists; kept as a session when the client can be asked questions. */
+  #serve(token: string, messages: readonly JSONRPCMessage[]): Session {
+    const transport = new HttpTransport()
+    const server = this.#newServer(token)
+    // Connecting only sets callbacks; it is done when this returns.
+    void server.connect(transport)
+    const opened = messages.some(canBeAsked) ? this.sessions.open(token, { transport, server }) : null
+    return opened ?? { id: '', transport, server }
+  }
+
+  #endWith(res: ServerResponse, exchange: HttpExchange, serving: Session): void {
+    const done = serving.id === '' ? () => void serving.server.close() : this.sessions.use(serving)
+    res.once('close', () => {
+      serving.transport.forget(exchange)
+      // Without a session nobody can fetch the answer any more, so closing also aborts what is under way.
+      done()
+    })
+  }
+
+  #newServer(token: string): McpServer {
+    return createMcpServer({
+      tools: () => this.#list(),
+      callTool: (call) => this.#callTool(call, call.token ?? token),
+    })
+  }
+
+  #list() {
+    this.#listed ??= listedTools(publishTools(this.#options.registry), this.#exposure)
+    return this.#listed
+  }
+
+  async #callTool(call: IncomingCall, token: string): Promise<ToolResult> {
+    const { clock, log } = this.#options
+    const client = createClient({ url: this.#options.apiUrl(), token, surface: 'mcp' })
+    return runTool(
+      {
+        tools: this.#tools,
+        exposure: this.#exposure,
+        client,
+        reads: createReadCache(client, clock),
+        clock,
+        signal: call.signal,
+        progress: call.progress,
+        askPerson: call.askPerson,
+        onFault: (error, requestId, tool) => log.error({ err: error, requestId, tool }, 'tool call failed'),
+      },
+      call.name,
+      call.args,
+    )
+  }
+}
+
+const wrongMethod: Refusal = {
+  status: 405,
+  error: 'Method not allowed',
+  details:
+    'Send messages with POST; DELETE ends a session. There is no stream to GET: answers come with the POST.',
+  headers: { allow: 'POST, DELETE' },
+}
+const unknownVersion: Refusal = {
+  status: 400,
+  error: 'Unsupported protocol version',
+  details: `Mcp-Protocol-Version must be one of ${protocolVersions.join(', ')}.`,
+}
+const unknownSession: Refusal = {
+  status: 404,
+  error: 'Session not found',
+  details: 'It has expired or ended. Send initialize again, without Mcp-Session-Id.',
+}
+const notAcceptable: Refusal = {
+  status: 406,
+  error: 'Not acceptable',
+  details: 'Accept must name application/json and text/event-stream.',
+}
+const notJson: Refusal = {
+  status: 415,
+  error: 'Unsupported media type',
+  details: 'Content-Type must be application/json.',
+}
+function tooLarge(limit: number): Refusal {
+  return { status: 413, error: 'Request too large', details: `A request may have at most ${limit} bytes.` }
+}

@@ -1,0 +1,40 @@
+import type { Tool, ToolHints } from './define-tool.ts'
+import { portableInput, portableOutput } from './portable-schema.ts'
+import type { ListedTool, PublishedTool } from './published-tool.ts'
+import { inputSchemaOf, outputSchemaOf } from './tool-schema.ts'
+
+/** Converts every schema once. A schema that cannot be published names its tool. */
+export function publishTools(tools: readonly Tool[]): PublishedTool[] {
+  return tools.map((tool) => {
+    try {
+      return publishTool(tool)
+    } catch (error) {
+      throw new Error(`tool ${tool.name}: ${(error as Error).message}`, { cause: error })
+    }
+  })
+}
+
+function publishTool(tool: Tool): PublishedTool {
+  return {
+    listed: {
+      name: tool.name,
+      title: tool.title,
+      description: tool.description,
+      inputSchema: portableInput(inputSchemaOf(tool)),
+      outputSchema: portableOutput(outputSchemaOf(tool)),
+      annotations: annotationsOf(tool.hints),
+    },
+    secretInputs: tool.secretInputs,
+  }
+}
+
+/** The hints about what a write does mean nothing on a read, so reads go without them. */
+function annotationsOf(hints: ToolHints): ListedTool['annotations'] {
+  if (hints.readOnly) return { readOnlyHint: true, openWorldHint: hints.openWorld }
+  return {
+    readOnlyHint: false,
+    destructiveHint: hints.destructive,
+    idempotentHint: hints.idempotent,
+    openWorldHint: hints.openWorld,
+  }
+}

@@ -1,0 +1,83 @@
+import type { Client } from '../client/client.ts'
+import type { Clock } from '../clock.ts'
+import { listAccounts } from '../contract/accounts.ts'
+import { type AppEnv, getAppEnv } from '../contract/app-envs.ts'
+import type { OutputOf } from '../contract/operation.ts'
+import { AppError } from '../errors.ts'
+import type { ToolInput } from './define-tool.ts'
+
+export type Account = OutputOf<typeof listAccounts>['accounts'][number]
+
+const keptMs = 3_000
+const mostEntries = 64
+
+/** What early checks read, kept for a few seconds, so that a row of calls costs one read. */
+export interface ReadCache {
+  /** The environment an input names. Throws what the platform throws: 403, 404. */
+  environment(input: ToolInput, signal: AbortSignal): Promise<AppEnv>
+  /** The account, or null where the token may not list accounts. */
+  account(accountId: string, signal: AbortSignal): Promise<Account | null>
+  /** Forgets everything. */
+  clear(): void
+  /** Starts a new call. */
+  mark(): void
+  /** Whether an answer kept from an earlier call was used since `mark`. */
+  readonly usedOld: boolean
+}
+
+interface Entry {
+  at: number
+  value: Promise<unknown>
+}
+
+export function createReadCache(client: Client, clock: Clock): ReadCache {
+  const entries = new Map<string, Entry>()
+  let usedOld = false
+
+  async function read<T>(key: string, fetch: () => Promise<T>): Promise<T> {
+    const kept = entries.get(key)
+    if (kept !== undefined && clock.monotonicMs() - kept.at < keptMs) {
+      usedOld = true
+      return kept.value as Promise<T>
+    }
+    const value = fetch()
+    if (entries.size >= mostEntries) entries.clear()
+    entries.set(key, { at: clock.monotonicMs(), value })
+    // A refusal is never kept: the next call may come after somebody mended it.
+    value.catch(() => entries.delete(key))
+    return value
+  }
+
+  return {
+    environment(input, signal) {
+      const ref = environmentRefOf(input)
+      return read(JSON.stringify(ref), () => client.call(getAppEnv, ref, { signal }))
+    },
+    async account(accountId, signal) {
+      try {
+        const { accounts } = await read('accounts', () => client.call(listAccounts, {}, { signal }))
+        return accounts.find((account) => account.accountId === accountId) ?? null
+      } catch (error) {
+        // Environment tokens may not list accounts: then the platform alone checks the limits.
+        if (error instanceof AppError && error.kind === 'forbidden') return null
+        throw error
+      }
+    },
+    clear: () => entries.clear(),
+    mark() {
+      usedOld = false
+    },
+    get usedOld() {
+      return usedOld
+    },
+  }
+}
+
+/** `appEnvId` or `envName` of an input; `appEnvId` wins (contract.md 1). */
+export function environmentRefOf(input: ToolInput): { appEnvId: string } | { envName: string } {
+  if (typeof input.appEnvId === 'string') return { appEnvId: input.appEnvId }
+  if (typeof input.envName === 'string') return { envName: input.envName }
+  throw new AppError('invalid', 'appEnvId or envName is required', {
+    details: 'Name the environment: appEnvId, or envName (its cliEnvName). list-app-envs shows both.',
+  })
+}

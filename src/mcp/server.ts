@@ -1,0 +1,142 @@
+/**
+ * The adapter to the MCP library: the only file that knows it. Everything else on this side speaks in
+ * `Tool`, `ToolResult` and the few types exported here.
+ */
+import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ElicitResultSchema,
+  type JSONRPCMessage,
+  ListToolsRequestSchema,
+  type ServerNotification,
+  type ServerRequest,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/sdk/types.js'
+import type { ListedTool } from './published-tool.ts'
+import { instructions, serverName, serverVersion } from './server-info.ts'
+import type { ToolResult } from './tool-result.ts'
+
+export type { JSONRPCMessage, Transport }
+export const protocolVersions: readonly string[] = SUPPORTED_PROTOCOL_VERSIONS
+
+/** How long a person has to answer a question. */
+const answerTimeoutMs = 5 * 60_000
+
+/** One `tools/call` as the adapter hands it on. */
+export interface IncomingCall {
+  name: string
+  args: Record<string, unknown>
+  signal: AbortSignal
+  /** The `Authorization` value of the request that carried the call; null on stdio. */
+  token: string | null
+  progress: ((message: string, done: number, total: number | undefined) => void) | null
+  askPerson: ((question: string, yes: string) => Promise<boolean>) | null
+}
+
+export interface McpServerOptions {
+  tools(): ListedTool[]
+  callTool(call: IncomingCall): Promise<ToolResult>
+  onInitialized?: () => void
+  onClose?: () => void
+}
+
+export interface McpServer {
+  connect(transport: Transport): Promise<void>
+  close(): Promise<void>
+}
+
+/** A light server object: lists and schemas are the caller's and shared, so one can be made per request. */
+export function createMcpServer(options: McpServerOptions): McpServer {
+  const server = new Server(
+    { name: serverName, title: 'Longshore', version: serverVersion },
+    { capabilities: { tools: {} }, instructions, jsonSchemaValidator: noValidator },
+  )
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: options.tools() as never }))
+  server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
+    const { name, arguments: args = {} } = request.params
+    const result = await options.callTool({
+      name,
+      args,
+      signal: extra.signal,
+      token: extra.authInfo?.token ?? null,
+      progress: progressOf(extra),
+      askPerson: server.getClientCapabilities()?.elicitation?.form === undefined ? null : askPersonOf(extra),
+    })
+    return asCallToolResult(result)
+  })
+  server.oninitialized = () => options.onInitialized?.()
+  server.onclose = () => options.onClose?.()
+  return server
+}
+
+/** The library's own transport over this process's standard input and output. */
+export function stdioTransport(): Transport {
+  return new StdioServerTransport()
+}
+
+function asCallToolResult(result: ToolResult): CallToolResult {
+  return {
+    content: [{ type: 'text', text: result.text }],
+    structuredContent: result.structured,
+    ...(result.isError ? { isError: true } : {}),
+  }
+}
+
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
+
+function progressOf(extra: Extra): IncomingCall['progress'] {
+  const progressToken = extra._meta?.progressToken
+  if (progressToken === undefined) return null
+  let last = -1
+  return (message, done, total) => {
+    // Progress must grow with every notification, whatever the clock says.
+    last = Math.max(last + 0.001, done)
+    extra
+      .sendNotification({
+        method: 'notifications/progress',
+        params: { progressToken, progress: last, ...(total === undefined ? {} : { total }), message },
+      })
+      // The caller is gone; the call notices by its signal.
+      .catch(() => {})
+  }
+}
+
+function askPersonOf(extra: Extra): NonNullable<IncomingCall['askPerson']> {
+  return async (question, yes) => {
+    try {
+      const answer = await extra.sendRequest(
+        {
+          method: 'elicitation/create',
+          params: {
+            mode: 'form',
+            message: question,
+            requestedSchema: {
+              type: 'object',
+              properties: { agree: { type: 'boolean', title: yes, default: false } },
+              required: ['agree'],
+            },
+          },
+        },
+        ElicitResultSchema,
+        { timeout: answerTimeoutMs, signal: extra.signal },
+      )
+      return answer.action === 'accept' && answer.content?.agree === true
+    } catch {
+      // No answer in time, or the caller could not ask after all: that is a no.
+      return false
+    }
+  }
+}
+
+/** Answers to questions are checked where they are used; the library's validator would cost 10 ms a start. */
+const noValidator = {
+  getValidator: () => (input: unknown) => ({
+    valid: true as const,
+    data: input as never,
+    errorMessage: undefined,
+  }),
+}

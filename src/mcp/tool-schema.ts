@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { environmentStatuses } from '../contract/fields.ts'
+import { AppError } from '../errors.ts'
+import type { Tool, ToolInput } from './define-tool.ts'
+
+/** Inputs that only tools have; they are never sent to the platform. `waitSeconds` left out: see waitSecondsOf. */
+const waitFields = {
+  wait: z.boolean().default(true),
+  waitSeconds: z.number().int().min(1).max(1800).optional(),
+}
+const confirmField = {
+  confirm: z.string().max(200).optional().describe('Exact name, where the person cannot be asked'),
+}
+
+/** What a waiting tool adds to the answer of its row. */
+const waitOutput = {
+  deployment: z
+    .object({
+      finished: z.boolean(),
+      outcome: z.string(),
+      environmentStatus: z.enum(environmentStatuses),
+      servingVersion: z.number().nullable(),
+      contentId: z.string().nullable(),
+      version: z.number().nullable(),
+      status: z.string().nullable(),
+      failure: z.object({ reason: z.string(), message: z.string() }).nullable(),
+      hosts: z.array(z.string()),
+    })
+    .optional(),
+}
+
+function ownShape(tool: Tool): z.ZodRawShape {
+  return { ...(tool.waits === true ? waitFields : {}), ...(tool.destroys === undefined ? {} : confirmField) }
+}
+
+/** The row's input and what the tool adds, strict. */
+export function inputSchemaOf(tool: Tool): z.ZodObject {
+  return z.strictObject({ ...tool.operation.input.shape, ...ownShape(tool) })
+}
+
+/** The row's output and what the tool adds. Every row answers an object. */
+export function outputSchemaOf(tool: Tool): z.ZodObject {
+  const { output } = tool.operation
+  if (!(output instanceof z.ZodObject)) throw new Error(`${tool.name}: its output is not an object`)
+  return output.extend({
+    ...(tool.waits === true ? waitOutput : {}),
+    ...(tool.checks.length === 0 ? {} : { notes: z.array(z.string()).optional() }),
+    ...(tool.body === undefined ? {} : { untrusted: z.object({ mark: z.string(), notice: z.string() }) }),
+  })
+}
+
+/** Arguments, told apart. */
+export interface CheckedArguments {
+  /** For the platform, as given: it fills in defaults. Keys that only a read adds are dropped (contract.md 11). */
+  sent: ToolInput
+  /** For the tool itself, defaults filled in. */
+  own: ToolInput
+  /** Whether the row takes what is sent. If not, the platform is left to say why, in its own words. */
+  fits: boolean
+}
+
+/** Takes arguments apart. Throws for what only the tool can refuse: its own inputs, and secrets not allowed. */
+export function checkArguments(tool: Tool, args: ToolInput, allowSecrets: boolean): CheckedArguments {
+  refuseSecretInputs(tool, args, allowSecrets)
+  const shape = ownShape(tool)
+  const ignored = new Set(tool.operation.ignored ?? [])
+  const given = Object.entries(args).filter(([key]) => !ignored.has(key))
+  const own = z
+    .object(shape)
+    .safeParse(Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key))))
+  if (!own.success) throw inputError(own.error)
+  const sent = Object.fromEntries(given.filter(([key]) => !Object.hasOwn(shape, key)))
+  return { sent, own: own.data, fits: tool.operation.input.safeParse(sent).success }
+}
+
+function refuseSecretInputs(tool: Tool, args: ToolInput, allowSecrets: boolean): void {
+  if (allowSecrets) return
+  for (const name of tool.secretInputs) {
+    if (args[name] === undefined || args[name] === false) continue
+    throw new AppError('forbidden', `${name} is switched off on agent tools`, {
+      details: `This server shows no secrets. Leave ${name} out; a person can start "longshore mcp" with --allow-secrets, or read the value through the REST API.`,
+    })
+  }
+}
+
+function inputError(error: z.ZodError): AppError {
+  const problems = error.issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`)
+  return new AppError('invalid', 'Invalid request', { details: problems.join('; ') })
+}

@@ -1,0 +1,13 @@
+import { applyAppEnvChanges } from '../src/contract/app-envs.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: applyAppEnvChanges,
+  title: 'Apply pending changes',
+  description:
+    'Applies the pending changes of an environment: builds, deploys or scales as they need, and waits for the end. Nothing pending is a success.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  checks: [environmentAccessible],
+  waits: true,
+})

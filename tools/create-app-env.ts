@@ -1,0 +1,12 @@
+import { createAppEnv } from '../src/contract/app-envs.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: createAppEnv,
+  title: 'Create environment',
+  description:
+    'Creates an environment of an app in a region: where a version runs and answers. Nothing runs until a deployment (databases deploy at once).',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  point: ({ appEnvId }, { name }) =>
+    `Environment ${name} is created as ${appEnvId}. Deploy with request-deploy-storage-key (source) or deploy-app-env-image.`,
+})

@@ -1,0 +1,13 @@
+import { deleteAppEnv } from '../src/contract/app-envs.ts'
+import { environmentAccessible, lossOfEnvironment } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: deleteAppEnv,
+  title: 'Delete environment',
+  description:
+    'Deletes an environment with its containers, volumes, uploads, logs and alerts. Cannot be undone: the person is asked, or confirm must be the exact environment name.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  checks: [environmentAccessible],
+  destroys: lossOfEnvironment,
+})

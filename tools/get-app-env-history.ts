@@ -1,0 +1,14 @@
+import { getAppEnvHistory } from '../src/contract/app-env-reads.ts'
+import { environmentNamed } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: getAppEnvHistory,
+  title: 'Environment history',
+  description:
+    'Lists what happened to an environment, newest first: deployments, starts, stops, changes, who did them.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  checks: [environmentNamed],
+  point: ({ activities, pagination }) =>
+    `${activities.length} of ${pagination.total} activities, newest first.`,
+})

@@ -1,0 +1,10 @@
+import { getApp } from '../src/contract/apps.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: getApp,
+  title: 'Read app',
+  description: 'Reads one app: preset, port, source and image settings.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  point: (app) => `${app.name} is an app with preset ${app.dockerPreset}.`,
+})

@@ -1,0 +1,57 @@
+import type { Tool } from '../src/mcp/define-tool.ts'
+import applyAppEnvChanges from './apply-app-env-changes.ts'
+import createApp from './create-app.ts'
+import createAppEnv from './create-app-env.ts'
+import deleteAppEnv from './delete-app-env.ts'
+import deployAppEnvImage from './deploy-app-env-image.ts'
+import getApp from './get-app.ts'
+import getAppEnv from './get-app-env.ts'
+import getAppEnvHistory from './get-app-env-history.ts'
+import getAppEnvPods from './get-app-env-pods.ts'
+import getAppEnvStatus from './get-app-env-status.ts'
+import getLogs from './get-logs.ts'
+import listAccounts from './list-accounts.ts'
+import listAppEnvs from './list-app-envs.ts'
+import listApps from './list-apps.ts'
+import listRegions from './list-regions.ts'
+import notifyCodeUpload from './notify-code-upload.ts'
+import redeployAppEnv from './redeploy-app-env.ts'
+import requestDeployStorageKey from './request-deploy-storage-key.ts'
+import restartAppEnv from './restart-app-env.ts'
+import scaleAppEnvContainers from './scale-app-env-containers.ts'
+import startAppEnv from './start-app-env.ts'
+import stopAppEnv from './stop-app-env.ts'
+import updateAppEnv from './update-app-env.ts'
+import updateAppEnvAutoscaling from './update-app-env-autoscaling.ts'
+import updateAppEnvVariables from './update-app-env-variables.ts'
+import updateFunctionConfig from './update-function-config.ts'
+
+/** Every agent tool, in the order in which clients list them. */
+export const tools: readonly Tool[] = [
+  listAccounts,
+  listRegions,
+  createApp,
+  getApp,
+  listApps,
+  createAppEnv,
+  getAppEnv,
+  updateAppEnv,
+  deleteAppEnv,
+  listAppEnvs,
+  getAppEnvStatus,
+  getAppEnvPods,
+  getAppEnvHistory,
+  getLogs,
+  requestDeployStorageKey,
+  notifyCodeUpload,
+  deployAppEnvImage,
+  redeployAppEnv,
+  applyAppEnvChanges,
+  stopAppEnv,
+  startAppEnv,
+  restartAppEnv,
+  updateAppEnvVariables,
+  updateFunctionConfig,
+  updateAppEnvAutoscaling,
+  scaleAppEnvContainers,
+]

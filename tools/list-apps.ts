@@ -1,0 +1,10 @@
+import { listApps } from '../src/contract/apps.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: listApps,
+  title: 'List apps',
+  description: 'Lists the apps of an account that the caller can see.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  point: ({ apps }) => `${apps.length} app(s).`,
+})

@@ -1,0 +1,13 @@
+import { notifyCodeUpload } from '../src/contract/deployments.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: notifyCodeUpload,
+  title: 'Build and deploy source',
+  description:
+    'Builds the uploaded archive from its Dockerfile and deploys it; waits until it serves or has failed, and then shows the log.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  checks: [environmentAccessible],
+  waits: true,
+})

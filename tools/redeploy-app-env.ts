@@ -1,0 +1,13 @@
+import { redeployAppEnv } from '../src/contract/deployments.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: redeployAppEnv,
+  title: 'Redeploy or roll back',
+  description:
+    'Deploys the current version again, or an earlier one (rollback), and waits until it serves or has failed. get-app-env-history lists versions.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  checks: [environmentAccessible],
+  waits: true,
+})

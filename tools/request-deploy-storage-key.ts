@@ -1,0 +1,14 @@
+import { requestDeployStorageKey } from '../src/contract/deployments.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: requestDeployStorageKey,
+  title: 'Request upload address',
+  description:
+    'First step of a deploy from source: send the archive with one HTTP PUT to uploadUrl (no token, 15 minutes), then call notify-code-upload with storageKey.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  checks: [environmentAccessible],
+  point: ({ uploadUrl, storageKey }) =>
+    `PUT the archive once to ${uploadUrl}, then call notify-code-upload with storageKey ${storageKey}.`,
+})

@@ -1,0 +1,13 @@
+import { restartAppEnv } from '../src/contract/app-envs.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: restartAppEnv,
+  title: 'Restart environment',
+  description:
+    'Replaces the running containers of an environment by fresh ones, without downtime, and waits until they serve.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  checks: [environmentAccessible],
+  waits: true,
+})

@@ -1,0 +1,12 @@
+import { scaleAppEnvContainers } from '../src/contract/app-envs.ts'
+import { notAFunction, notAJob } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: scaleAppEnvContainers,
+  title: 'Scale containers',
+  description:
+    'Sets how many containers an app or database environment runs. Not for functions (F8: they scale by concurrency, see update-function-config) or jobs.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  checks: [notAFunction, notAJob],
+})

@@ -1,0 +1,12 @@
+import { startAppEnv } from '../src/contract/app-envs.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: startAppEnv,
+  title: 'Start environment',
+  description: 'Starts a stopped environment at its last version and waits until it serves.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  checks: [environmentAccessible],
+  waits: true,
+})

@@ -1,0 +1,12 @@
+import { stopAppEnv } from '../src/contract/app-envs.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: stopAppEnv,
+  title: 'Stop environment',
+  description:
+    'Stops an environment: all its containers end, nothing answers until start-app-env. Settings and data stay.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  checks: [environmentAccessible],
+})

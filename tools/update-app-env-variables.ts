@@ -1,0 +1,12 @@
+import { updateAppEnvVariables } from '../src/contract/app-envs.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: updateAppEnvVariables,
+  title: 'Set variables',
+  description:
+    'Sets or removes some environment variables; the others keep value, type and secret flag. Pending until apply-app-env-changes.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  checks: [environmentAccessible],
+})

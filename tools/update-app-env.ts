@@ -1,0 +1,14 @@
+import { updateAppEnv } from '../src/contract/app-envs.ts'
+import { environmentAccessible, saysRemovedVariables } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: updateAppEnv,
+  title: 'Update environment',
+  description:
+    'Changes an environment; pending until apply-app-env-changes. envVars REPLACES all variables (E1): to change some, use update-app-env-variables.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  checks: [environmentAccessible, saysRemovedVariables],
+  point: ({ appEnvId }) =>
+    `${appEnvId} is updated. What needs a deployment is pending until apply-app-env-changes.`,
+})
