@@ -49,7 +49,7 @@ export async function beginRollout(
     deployedAt: null,
   }
   await insertRollout(context.tx, rollout)
-  const serves = environment.wish === 'running' && environment.currentRolloutId !== null
+  const serves = environment.status === 'RUNNING' || environment.status === 'UPDATING'
   environment.status = serves ? 'UPDATING' : 'PENDING'
   environment.wish = 'running'
   environment.wantedRolloutId = rollout.rolloutId

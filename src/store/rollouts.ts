@@ -89,10 +89,13 @@ export async function listPods(tx: Tx, appEnvId: string, limit: number): Promise
   return rows.map((row) => JSON.parse(row.record))
 }
 
-/** Pods that are not over yet, of one environment or of all. */
+/** Pods that are not over yet, of one environment or of all environments that exist. */
 export async function listLivePods(tx: Tx, appEnvId?: string): Promise<PodRecord[]> {
   let query = tx.selectFrom('pods').select('record').where('wish', '!=', 'gone')
-  if (appEnvId !== undefined) query = query.where('app_env_id', '=', appEnvId)
+  query =
+    appEnvId !== undefined
+      ? query.where('app_env_id', '=', appEnvId)
+      : query.where('app_env_id', 'in', tx.selectFrom('app_envs').select('app_env_id'))
   const rows = await query.orderBy('created_at').orderBy('pod_id').execute()
   return rows.map((row) => JSON.parse(row.record))
 }

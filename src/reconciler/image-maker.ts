@@ -1,0 +1,141 @@
+import type { Clock } from '../clock.ts'
+import { type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
+import { AppError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Db } from '../store/db.ts'
+import type { LogStore } from '../store/log-store.ts'
+import type { SecretBox } from '../store/secret-box.ts'
+import { findUpload } from '../store/uploads.ts'
+import { variablesFor } from './container-spec.ts'
+import type { EnvironmentView, RolloutView } from './environment-view.ts'
+import type { Builder, UploadFiles } from './ports.ts'
+import type { Transitions } from './transitions.ts'
+
+const buildTimeoutMs = 30 * 60_000
+const buildsAtOnce = 2
+
+export interface ImageMakerParts {
+  db: Db
+  clock: Clock
+  log: Log
+  logs: LogStore
+  secrets: SecretBox
+  builder: Builder
+  uploads: UploadFiles
+  transitions: Transitions
+}
+
+/** Brings a rollout from BUILDING (or from an image not pulled yet) to an image the engine can run. */
+export class ImageMaker {
+  readonly #parts: ImageMakerParts
+  #free = buildsAtOnce
+  readonly #waiting: (() => void)[] = []
+
+  constructor(parts: ImageMakerParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves when the rollout moved on: to DEPLOYING, or to FAILED with the reason. */
+  async make(engine: Engine, view: EnvironmentView, wanted: RolloutView, signal: AbortSignal): Promise<void> {
+    const { appEnvId } = view.environment
+    const { rolloutId } = wanted.rollout
+    const onLog = this.#keeper(appEnvId, wanted.content.contentId)
+    try {
+      const image =
+        wanted.content.type === 'BUILD'
+          ? await this.#build(engine, view, wanted, onLog, signal)
+          : await this.#pull(engine, wanted, onLog, signal)
+      if (!signal.aborted) await this.#parts.transitions.imageReady(rolloutId, image)
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof AppError && error.kind === 'unavailable') throw error
+      const failure = this.#failureOf(error)
+      onLog({
+        timestamp: new Date(this.#parts.clock.wallMs()).toISOString(),
+        stream: 'stderr',
+        message: failure.message,
+      })
+      await this.#parts.transitions.fail(appEnvId, rolloutId, failure)
+    }
+  }
+
+  async #build(
+    engine: Engine,
+    view: EnvironmentView,
+    { rollout, content }: RolloutView,
+    onLog: (line: EngineLogLine) => void,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { app, environment } = view
+    const upload = await this.#parts.db.read((tx) => findUpload(tx, { uploadId: content.uploadId ?? '' }))
+    if (!upload) throw new EngineFailure('bad archive', 'The uploaded source is gone; upload it again.')
+    const buildArgs = variablesFor('BUILD', rollout.settings, environment.appEnvId, this.#parts.secrets)
+    const secretNames = rollout.settings.envVars
+      .filter((variable) => variable.isSecret)
+      .map(({ name }) => name)
+    const deadline = AbortSignal.timeout(buildTimeoutMs)
+    return this.#inTurn(async () => {
+      const built = await this.#parts
+        .builder({
+          engine,
+          upload: { file: this.#parts.uploads.path(upload.uploadId), extension: upload.extension },
+          content: {
+            appEnvId: environment.appEnvId,
+            contentId: content.contentId,
+            contextDir: app.contextDir,
+            dockerfilePath: app.dockerfilePath,
+            dockerfileContent: app.customDockerfileContent,
+            buildArgs,
+            secretBuildArgs: secretNames.filter((name) => name in buildArgs),
+          },
+          onLog,
+          signal: AbortSignal.any([signal, deadline]),
+        })
+        .catch((error) => {
+          if (!deadline.aborted || signal.aborted) throw error
+          throw new EngineFailure(
+            'build timeout',
+            `The build took longer than ${buildTimeoutMs / 60_000} minutes.`,
+          )
+        })
+      return built.image
+    })
+  }
+
+  async #pull(
+    engine: Engine,
+    { content }: RolloutView,
+    onLog: (line: EngineLogLine) => void,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const image = content.image ?? ''
+    await engine.pull(image, onLog, signal)
+    return image
+  }
+
+  /** Two builds at a time: more would starve what serves. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#free -= 1
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#free += 1
+    }
+  }
+
+  #keeper(appEnvId: string, contentId: string): (line: EngineLogLine) => void {
+    return ({ timestamp, stream, message }) =>
+      this.#parts.logs.append(appEnvId, [
+        { at: timestamp, stream, type: 'BUILD', podName: null, contentId, message },
+      ])
+  }
+
+  #failureOf(error: unknown): { reason: string; message: string } {
+    if (error instanceof EngineFailure) return { reason: error.reason, message: error.message }
+    this.#parts.log.error({ err: error }, 'a build failed by a fault of the platform')
+    return { reason: 'interrupted', message: 'The platform could not finish this build. Deploy again.' }
+  }
+}

@@ -1,0 +1,35 @@
+import type { BuiltImage, Engine, EngineLogLine } from '../engines/engine.ts'
+import type { Route } from '../gateway/gateway-link.ts'
+
+/** The reconciler's side of the gateway: it says which containers may take requests. */
+export interface RouteSink {
+  setRoutes(routes: Route[]): void
+  setRoute(route: Route): void
+  dropRoute(appEnvId: string): void
+  startFailed(appEnvId: string, message: string): void
+}
+
+export interface BuildRequest {
+  engine: Engine
+  upload: { file: string; extension: '.tgz' | '.tar.gz' | '.zip' }
+  content: {
+    appEnvId: string
+    contentId: string
+    contextDir: string | null
+    dockerfilePath: string | null
+    dockerfileContent: string | null
+    buildArgs: Record<string, string>
+    secretBuildArgs: readonly string[]
+  }
+  onLog: (line: EngineLogLine) => void
+  signal: AbortSignal
+}
+
+/** Unpacks an upload and has the engine build it. Failures of the tenant's code are `EngineFailure`s. */
+export type Builder = (request: BuildRequest) => Promise<BuiltImage>
+
+/** Uploaded archives. */
+export interface UploadFiles {
+  path(uploadId: string): string
+  remove(uploadId: string): Promise<void>
+}

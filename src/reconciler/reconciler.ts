@@ -1,0 +1,221 @@
+import { type Cancel, type Clock, every } from '../clock.ts'
+import type { Engine, EngineContainer } from '../engines/engine.ts'
+import { AppError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Db } from '../store/db.ts'
+import { listEnvironments } from '../store/environments.ts'
+import type { LogStore } from '../store/log-store.ts'
+import { listLivePods } from '../store/rollouts.ts'
+import type { SecretBox } from '../store/secret-box.ts'
+import { EnvironmentLoop } from './environment-loop.ts'
+import { ImageMaker } from './image-maker.ts'
+import { LogFollowers } from './log-followers.ts'
+import type { LoopParts } from './loop-parts.ts'
+import type { Builder, RouteSink, UploadFiles } from './ports.ts'
+import { Transitions } from './transitions.ts'
+
+const lookEveryMs = 2_000
+
+export interface ReconcilerParts {
+  db: Db
+  clock: Clock
+  log: Log
+  logs: LogStore
+  secrets: SecretBox
+  builder: Builder
+  uploads: UploadFiles
+  routes: RouteSink
+  /** By region. */
+  engines: ReadonlyMap<string, Engine>
+  nodeName: string
+}
+
+/**
+ * Compares what is stored with what the engines list and makes the wish true, one environment at a time. Woken
+ * by changes, by hints of the engines and by a timer; the list is the truth.
+ */
+export class Reconciler {
+  readonly #parts: ReconcilerParts
+  readonly #loopParts: LoopParts
+  readonly #loops = new Map<string, EnvironmentLoop>()
+  readonly #cancels: Cancel[] = []
+  #looking: Promise<void> | null = null
+  #lookAgain = false
+  #problem: string | null = null
+  #closed = false
+  #adopted = false
+
+  constructor(parts: ReconcilerParts) {
+    this.#parts = parts
+    const { db, clock, log, secrets, routes, logs, builder, uploads, nodeName } = parts
+    const transitions = new Transitions(db, () => clock.wallMs())
+    this.#loopParts = {
+      db,
+      clock,
+      log,
+      secrets,
+      nodeName,
+      routes: this.#heldRoutes(routes),
+      transitions,
+      followers: new LogFollowers(logs, log),
+      images: new ImageMaker({ db, clock, log, logs, secrets, builder, uploads, transitions }),
+      found: new Map(),
+      engineOf: (region) => this.#engineOf(region),
+      look: () => this.#lookSoon(),
+      cleanUp: (appEnvId) => this.#cleanUp(appEnvId),
+    }
+  }
+
+  /** What keeps the reconciler from working; null when all is well. */
+  get problem(): string | null {
+    return this.#problem
+  }
+
+  /** Adopts what runs, removes orphans, tells the gateway all routes, then goes on by itself. */
+  async start(): Promise<void> {
+    const containers = await this.#list()
+    const environments = await this.#parts.db.read((tx) => listEnvironments(tx, 'installation'))
+    for (const { appEnvId } of environments) this.#loop(appEnvId)
+    for (const container of containers) this.#loop(container.appEnvId)
+    for (const [appEnvId, loop] of this.#loops) {
+      loop.adopt(containers.filter((container) => container.appEnvId === appEnvId))
+    }
+    await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
+    await this.#removeOrphans(containers)
+    this.#adopted = true
+    this.#publishAll()
+    this.#cancels.push(every(this.#parts.clock, lookEveryMs, () => this.#look()))
+    for (const engine of new Set(this.#parts.engines.values())) {
+      this.#cancels.push(engine.watch(() => this.#lookSoon()))
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#closed = true
+    for (const cancel of this.#cancels) cancel()
+    for (const loop of this.#loops.values()) loop.close()
+    this.#loopParts.followers.close()
+    await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
+    await this.#looking
+  }
+
+  wake(appEnvIds: readonly string[]): void {
+    if (this.#closed) return
+    for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
+  }
+
+  /** From the gateway: a function needs this many containers. */
+  desire(appEnvId: string, containers: number): void {
+    this.#loops.get(appEnvId)?.desire(containers)
+  }
+
+  drained(appEnvId: string, containerName: string): void {
+    this.#loops.get(appEnvId)?.drained(containerName)
+  }
+
+  /** From the gateway: a container refused a connection. */
+  unreachable(): void {
+    this.#lookSoon()
+  }
+
+  #loop(appEnvId: string, adopted = false): EnvironmentLoop {
+    const known = this.#loops.get(appEnvId)
+    if (known) return known
+    const loop = new EnvironmentLoop(appEnvId, this.#loopParts)
+    this.#loops.set(appEnvId, loop)
+    if (adopted) loop.adopt([])
+    return loop
+  }
+
+  /** Until everything that runs is adopted, the gateway keeps the routes it last heard. */
+  #heldRoutes(routes: RouteSink): RouteSink {
+    return {
+      setRoutes: (all) => routes.setRoutes(all),
+      setRoute: (route) => {
+        if (this.#adopted) routes.setRoute(route)
+      },
+      dropRoute: (appEnvId) => routes.dropRoute(appEnvId),
+      startFailed: (appEnvId, message) => routes.startFailed(appEnvId, message),
+    }
+  }
+
+  #publishAll(): void {
+    const routes = [...this.#loops.values()].map((loop) => loop.route()).filter((route) => route !== null)
+    this.#parts.routes.setRoutes(routes)
+  }
+
+  #engineOf(region: string): Engine {
+    const engine = this.#parts.engines.get(region)
+    if (engine) return engine
+    throw new AppError('unavailable', `No engine serves the region ${region}`, {
+      details: 'Start Longshore with the engine that this environment was made for.',
+    })
+  }
+
+  #lookSoon(): void {
+    if (this.#looking) this.#lookAgain = true
+    else void this.#look()
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#observe().finally(() => {
+      this.#looking = null
+      if (!this.#lookAgain || this.#closed) return
+      this.#lookAgain = false
+      void this.#look()
+    })
+    return this.#looking
+  }
+
+  async #observe(): Promise<void> {
+    const listedAtMs = this.#parts.clock.monotonicMs()
+    try {
+      const containers = await this.#list()
+      this.#problem = null
+      const byEnvironment = groupByEnvironment(containers)
+      for (const [appEnvId, loop] of this.#loops) loop.observe(byEnvironment.get(appEnvId) ?? [], listedAtMs)
+      await this.#removeOrphans(containers)
+    } catch (error) {
+      if (!(error instanceof AppError)) this.#parts.log.error({ err: error }, 'containers cannot be listed')
+      else if (this.#problem === null) this.#parts.log.warn({ err: error }, error.message)
+      this.#problem = error instanceof AppError ? error.message : 'The engine cannot be read'
+    }
+  }
+
+  async #list(): Promise<EngineContainer[]> {
+    const engines = [...new Set(this.#parts.engines.values())]
+    return (await Promise.all(engines.map((engine) => engine.list()))).flat()
+  }
+
+  /** A container that no live pod names is nobody's: rows are written before containers are made. */
+  async #removeOrphans(containers: readonly EngineContainer[]): Promise<void> {
+    if (containers.length === 0) return
+    const live = await this.#parts.db.read((tx) => listLivePods(tx))
+    const known = new Set(live.map((pod) => pod.podId))
+    for (const container of containers) {
+      if (known.has(container.podId)) continue
+      this.#parts.log.info({ container: container.name }, 'removing a container that belongs to no pod')
+      for (const engine of new Set(this.#parts.engines.values())) await engine.remove(container.name)
+    }
+  }
+
+  async #cleanUp(appEnvId: string): Promise<void> {
+    for (const engine of new Set(this.#parts.engines.values())) {
+      for (const container of await engine.list()) {
+        if (container.appEnvId === appEnvId) await engine.remove(container.name)
+      }
+      await engine.forgetEnvironment(appEnvId)
+    }
+    await this.#parts.logs.forget(appEnvId)
+    this.#loops.get(appEnvId)?.close()
+    this.#loops.delete(appEnvId)
+  }
+}
+
+function groupByEnvironment(containers: readonly EngineContainer[]): Map<string, EngineContainer[]> {
+  const groups = new Map<string, EngineContainer[]>()
+  for (const container of containers) {
+    groups.set(container.appEnvId, [...(groups.get(container.appEnvId) ?? []), container])
+  }
+  return groups
+}

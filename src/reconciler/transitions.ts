@@ -1,0 +1,122 @@
+import { timestamp } from '../clock.ts'
+import type { Environment, PodRecord, Rollout } from '../domain/environment.ts'
+import { insertActivity } from '../store/activities.ts'
+import type { Db, Tx } from '../store/db.ts'
+import { findEnvironment, saveEnvironment } from '../store/environments.ts'
+import {
+  findContent,
+  findRollout,
+  insertPod,
+  prunePods,
+  saveContent,
+  savePod,
+  saveRollout,
+} from '../store/rollouts.ts'
+
+const keptPods = 50
+
+/**
+ * The reconciler's writes. Each reads again inside its transaction and does nothing when the world has moved on,
+ * so a late result of an earlier wish never overwrites a newer one.
+ */
+export class Transitions {
+  readonly #db: Db
+  readonly #wallMs: () => number
+
+  constructor(db: Db, wallMs: () => number) {
+    this.#db = db
+    this.#wallMs = wallMs
+  }
+
+  /** The image is there: from BUILDING (or pulling) to DEPLOYING. */
+  imageReady(rolloutId: string, containerImage: string): Promise<void> {
+    return this.#db.write(async (tx) => {
+      const rollout = await findRollout(tx, rolloutId)
+      const content = rollout && (await findContent(tx, rollout.contentId))
+      if (!content || !rollout || rollout.status === 'FAILED') return
+      await saveContent(tx, { ...content, containerImage })
+      await saveRollout(tx, { ...rollout, status: 'DEPLOYING' })
+    })
+  }
+
+  /** The wanted rollout serves: it becomes the current one and its settings the applied ones (3.3). */
+  promote(appEnvId: string, rolloutId: string): Promise<boolean> {
+    return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
+      await saveRollout(tx, { ...rollout, status: 'DEPLOYED', deployedAt: this.#now() })
+      environment.currentRolloutId = rolloutId
+      environment.currentVersion = rollout.version
+      environment.wantedRolloutId = null
+      environment.applied = rollout.settings
+      environment.status = 'RUNNING'
+      await this.#note(tx, environment, rollout, 'DEPLOYED', null)
+    })
+  }
+
+  /** The last good version goes on serving; with none the environment is stopped (contract.md 5). */
+  fail(appEnvId: string, rolloutId: string, failure: { reason: string; message: string }): Promise<boolean> {
+    return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
+      await saveRollout(tx, { ...rollout, status: 'FAILED', failure })
+      environment.wantedRolloutId = null
+      const goodServes = environment.status === 'UPDATING' && environment.currentRolloutId !== null
+      environment.status = goodServes ? 'RUNNING' : 'STOPPED'
+      environment.wish = goodServes ? 'running' : 'stopped'
+      await this.#note(tx, environment, rollout, 'FAILED', `${failure.reason}: ${failure.message}`)
+    })
+  }
+
+  /** Written before its container is made; false when the environment was deleted meanwhile. */
+  addPod(pod: PodRecord): Promise<boolean> {
+    return this.#db.write(async (tx) => {
+      if (!(await findEnvironment(tx, { appEnvId: pod.appEnvId }))) return false
+      await insertPod(tx, pod)
+      return true
+    })
+  }
+
+  /** Writes the pod down; the records of an environment's oldest dead pods are forgotten. */
+  async savePod(pod: PodRecord): Promise<void> {
+    await this.#db.write(async (tx) => {
+      await savePod(tx, pod)
+      if (pod.wish === 'gone') await prunePods(tx, pod.appEnvId, keptPods)
+    })
+  }
+
+  #withWanted(
+    appEnvId: string,
+    rolloutId: string,
+    change: (tx: Tx, environment: Environment, rollout: Rollout) => Promise<void>,
+  ): Promise<boolean> {
+    return this.#db.write(async (tx) => {
+      const environment = await findEnvironment(tx, { appEnvId })
+      const rollout = await findRollout(tx, rolloutId)
+      if (!environment || !rollout || environment.wantedRolloutId !== rolloutId) return false
+      await change(tx, environment, rollout)
+      await saveEnvironment(tx, environment)
+      return true
+    })
+  }
+
+  async #note(
+    tx: Tx,
+    environment: Environment,
+    rollout: Rollout,
+    status: string,
+    details: string | null,
+  ): Promise<void> {
+    const content = await findContent(tx, rollout.contentId)
+    await insertActivity(tx, environment.appEnvId, {
+      activity: rollout.activity,
+      contentId: rollout.contentId,
+      version: rollout.version,
+      status,
+      timestamp: this.#now(),
+      userId: rollout.createdBy,
+      gitCommitId: content?.gitCommitId ?? null,
+      details,
+    })
+  }
+
+  #now(): string {
+    return timestamp(this.#wallMs())
+  }
+}
