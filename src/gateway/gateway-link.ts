@@ -37,8 +37,9 @@ export interface FunctionScaling {
 }
 
 export type ToGateway =
-  /** First line after connecting. A gateway of another build answers `hello` and leaves when it has drained. */
-  | { type: 'hello'; build: string }
+  /** First line after connecting. A gateway of another build answers `hello` and leaves when it has drained.
+   * With `probe` it only answers: the present control plane stays, and nobody leaves. */
+  | { type: 'hello'; build: string; probe?: true }
   /** Every route there is; what is not named is gone. */
   | { type: 'routes'; routes: Route[] }
   /** One route changed or is new. */
@@ -50,7 +51,7 @@ export type ToGateway =
   | { type: 'shutdown' }
 
 export type FromGateway =
-  | { type: 'hello'; build: string; pid: number; host: string; port: number }
+  | { type: 'hello'; build: string; pid: number; host: string; port: number; clockScale: number }
   /** How many containers a function needs now. Level-triggered: sent on change and after each `routes`. */
   | { type: 'desired'; appEnvId: string; containers: number }
   /** The gateway gives no more requests to this container and none is in flight: it may be removed. */

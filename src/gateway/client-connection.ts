@@ -1,0 +1,278 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../clock.ts'
+import { BadChunk, ChunkScanner } from './chunk-scanner.ts'
+import { Exchange } from './exchange.ts'
+import { answers, type OwnAnswer, renderAnswer } from './own-answer.ts'
+import { maxHeadBytes, parseRequestHead, type RequestHead, RequestRefused } from './request-head.ts'
+import type { RouteTable } from './route-table.ts'
+
+/** What all connections share. */
+export interface ProxyContext {
+  readonly clock: Clock
+  readonly table: RouteTable
+  readonly connections: Set<ClientConnection>
+  /** Going away: every answer ends its connection. */
+  draining: boolean
+}
+
+/** Bytes read ahead of their use (body before a container is assigned, pipelined requests) before reading pauses. */
+const maxStash = 64 * 1024
+const idleMs = 75_000
+const headMs = 30_000
+const stalledBodyMs = 60_000
+const lingerMs = 2_000
+
+/**
+ * `head`: between requests or inside a request head. `body`: a request body is still coming. `answer`: the
+ * request is complete, its answer is not. `tunnel`: a WebSocket. `closing`: answered for the last time.
+ */
+type Mode = 'head' | 'body' | 'answer' | 'tunnel' | 'closing' | 'closed'
+
+/** One connection of a client: cuts it into requests, one after the other. */
+export class ClientConnection {
+  readonly socket: Socket
+  readonly context: ProxyContext
+  readonly remoteAddress: string
+  #mode: Mode = 'head'
+  #exchange: Exchange | null = null
+  #stash: Buffer[] = []
+  #stashBytes = 0
+  #paused = false
+  /** When a wait of the present mode ends, monotonic. */
+  #deadlineMs: number
+  #bodyLeft = 0
+  #scanner: ChunkScanner | null = null
+
+  constructor(socket: Socket, context: ProxyContext) {
+    this.socket = socket
+    this.context = context
+    this.remoteAddress = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+    this.#deadlineMs = context.clock.monotonicMs() + headMs
+    context.connections.add(this)
+    socket.on('data', (piece: Buffer) => this.#read(piece))
+    socket.on('drain', () => this.#exchange?.clientDrained())
+    socket.on('end', () => this.#ended())
+    socket.on('error', () => {})
+    socket.on('close', () => this.#closed())
+  }
+
+  /** The request's answer is on its way; `keep`: the connection may carry another. */
+  exchangeDone(keep: boolean): void {
+    this.#exchange = null
+    this.#scanner = null
+    if (!keep || this.#mode !== 'answer' || this.context.draining) {
+      this.end()
+      return
+    }
+    this.#mode = 'head'
+    this.#deadlineMs = this.context.clock.monotonicMs() + idleMs
+    this.resume()
+    // Not at once: a long pipeline of refused requests would pile up calls.
+    if (this.#stashBytes > 0) setImmediate(() => this.#mode === 'head' && this.#readHead(this.#takeStash()))
+  }
+
+  /** Answers by itself. The connection stays when the request has been read completely. */
+  answer(answer: OwnAnswer, head: RequestHead | null): void {
+    const keep = head?.keepAlive === true && this.#mode === 'answer' && !this.context.draining
+    const close = !keep
+    this.socket.write(renderAnswer(answer, { close, withBody: head?.method !== 'HEAD' }))
+    this.exchangeDone(keep)
+  }
+
+  /** Sends what is written, then closes; reads on for a moment so that the client can read the answer. */
+  end(): void {
+    if (this.#mode === 'closed') return
+    this.#mode = 'closing'
+    this.#exchange = null
+    this.#stash = []
+    this.#stashBytes = 0
+    this.#deadlineMs = this.context.clock.monotonicMs() + lingerMs
+    this.resume()
+    this.socket.end()
+  }
+
+  /** Breaks the connection: the answer under way cannot be completed, and the client must see that. */
+  break(): void {
+    this.#exchange = null
+    this.socket.destroy()
+  }
+
+  /** Hands over to a tunnel; returns the bytes that came early. */
+  becomeTunnel(): Buffer | null {
+    this.#mode = 'tunnel'
+    const early = this.#stashBytes > 0 ? this.#takeStash() : null
+    this.resume()
+    return early
+  }
+
+  /** The exchange can take the body now. */
+  pumpBody(): void {
+    if (this.#mode === 'body' && this.#stashBytes > 0) this.#readBody(this.#takeStash())
+    if (!this.#exchange?.upstreamFull) this.resume()
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.socket.pause()
+  }
+
+  resume(): void {
+    // The client cannot be blamed for the time in which it was not read.
+    if (this.#mode === 'body') this.#deadlineMs = this.context.clock.monotonicMs() + stalledBodyMs
+    if (!this.#paused || this.#stashBytes >= maxStash) return
+    this.#paused = false
+    this.socket.resume()
+  }
+
+  get requestComplete(): boolean {
+    return this.#mode !== 'body'
+  }
+
+  /** Ends an idle connection; a busy one ends with its answer. */
+  drain(): void {
+    if (this.#mode === 'head' && this.#stashBytes === 0) this.end()
+  }
+
+  sweep(nowMs: number): void {
+    const exchange = this.#exchange
+    if (exchange) exchange.sweep(nowMs)
+    if (nowMs < this.#deadlineMs || this.#exchange !== exchange) return
+    if (this.#mode === 'closing') this.socket.destroy()
+    else if (this.#mode === 'body' && exchange?.waitsForBody) exchange.clientStalled()
+    else if (this.#mode === 'head') {
+      if (this.#stashBytes === 0) this.end()
+      else this.answer(answers.slowRequest, null)
+    }
+  }
+
+  #read(piece: Buffer): void {
+    switch (this.#mode) {
+      case 'head':
+        this.#readHead(this.#stashBytes > 0 ? Buffer.concat([...this.#stash, piece]) : piece)
+        return
+      case 'body':
+        if (this.#exchange?.takesBody && this.#stashBytes === 0) this.#readBody(piece)
+        else this.#keep(piece)
+        return
+      case 'answer':
+        this.#keep(piece)
+        return
+      case 'tunnel':
+        this.#exchange?.tunnelData(piece)
+        return
+    }
+  }
+
+  #readHead(data: Buffer): void {
+    let start = 0
+    while (data[start] === 13 && data[start + 1] === 10) start += 2
+    const text = data.toString('latin1', start, Math.min(data.length, start + maxHeadBytes))
+    const end = text.indexOf('\r\n\r\n')
+    if (end < 0) {
+      this.#headIncomplete(data.subarray(start), text)
+      return
+    }
+    const rest = data.length > start + end + 4 ? data.subarray(start + end + 4) : null
+    this.#stash = rest ? [rest] : []
+    this.#stashBytes = rest ? rest.length : 0
+    try {
+      this.#begin(parseRequestHead(text.slice(0, end)))
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error
+      this.answer({ status: error.status, error: error.message, details: error.details }, null)
+    }
+  }
+
+  #headIncomplete(data: Buffer, text: string): void {
+    if (text.length >= maxHeadBytes) {
+      this.answer(answers.headTooLarge, null)
+      return
+    }
+    if (this.#stashBytes === 0 && data.length > 0) {
+      this.#deadlineMs = this.context.clock.monotonicMs() + headMs
+    }
+    this.#stash = data.length > 0 ? [data] : []
+    this.#stashBytes = data.length
+    // A first line that can be no request line is refused now, not after a time-out.
+    if (/^[^\r\n]{0,4096}\n/.test(text)) this.answer(answers.notHttp, null)
+  }
+
+  #begin(head: RequestHead): void {
+    if (head.chunked) this.#scanner = new ChunkScanner()
+    this.#bodyLeft = head.bodyLength
+    this.#mode = head.chunked || head.bodyLength > 0 ? 'body' : 'answer'
+    const { table, clock } = this.context
+    const environment = table.find(head.host)
+    if (!environment) {
+      this.answer(table.heard ? answers.unknownHost : answers.notReady, head)
+      return
+    }
+    const nowMs = clock.monotonicMs()
+    this.#deadlineMs = nowMs + stalledBodyMs
+    this.#exchange = new Exchange(this, head, environment, nowMs)
+    environment.admit(this.#exchange)
+  }
+
+  #readBody(data: Buffer): void {
+    const exchange = this.#exchange
+    if (!exchange) return
+    this.#deadlineMs = this.context.clock.monotonicMs() + stalledBodyMs
+    let end: number
+    if (this.#scanner) {
+      try {
+        end = this.#scanner.scan(data, 0, (from, to) => exchange.requestChunk(data.subarray(from, to)))
+      } catch (error) {
+        if (!(error instanceof BadChunk)) throw error
+        exchange.requestBroken(answers.badBody)
+        return
+      }
+    } else {
+      end = Math.min(this.#bodyLeft, data.length)
+      this.#bodyLeft -= end
+      exchange.requestPiece(end === data.length ? data : data.subarray(0, end))
+    }
+    if (this.#scanner ? this.#scanner.done : this.#bodyLeft === 0) {
+      this.#mode = 'answer'
+      exchange.requestDone()
+    }
+    if (end < data.length) this.#keep(data.subarray(end))
+  }
+
+  #keep(piece: Buffer): void {
+    this.#stash.push(piece)
+    this.#stashBytes += piece.length
+    if (this.#stashBytes >= maxStash) this.pause()
+  }
+
+  #takeStash(): Buffer {
+    const data = this.#stash.length === 1 ? this.#stash[0]! : Buffer.concat(this.#stash)
+    this.#stash = []
+    this.#stashBytes = 0
+    return data
+  }
+
+  /** A client that sends its FIN has left, unless it is a tunnel's: there each side ends by itself. */
+  #ended(): void {
+    if (this.#mode === 'tunnel') {
+      this.#exchange?.tunnelEnded()
+      return
+    }
+    if (this.#mode === 'closing') {
+      this.socket.destroy()
+      return
+    }
+    this.#exchange?.clientLeft()
+    this.#exchange = null
+    this.socket.end()
+    this.#mode = 'closing'
+    this.#deadlineMs = this.context.clock.monotonicMs() + lingerMs
+  }
+
+  #closed(): void {
+    this.#mode = 'closed'
+    this.context.connections.delete(this)
+    const exchange = this.#exchange
+    this.#exchange = null
+    exchange?.clientLeft()
+  }
+}

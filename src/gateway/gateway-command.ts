@@ -1,0 +1,113 @@
+import { closeSync, writeSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { type Clock, systemClock } from '../clock.ts'
+import { AppError } from '../errors.ts'
+import { createLog, type Log } from '../log.ts'
+import { type Gateway, runGateway } from './gateway.ts'
+import { jsonLine } from './json-lines.ts'
+
+/** Settings of the gateway process, as `spawn-gateway.ts` passes them on its command line. */
+export interface GatewaySettings {
+  socketPath: string
+  home: string
+  host: string
+  port: number
+  clockScale: number
+  build: string
+  portPatienceMs: number
+}
+
+/** What the process writes to descriptor 3, which its parent reads, one line each; `waiting` for a predecessor first. */
+export type GatewayStart =
+  | { waiting: true }
+  | { ready: { pid: number; host: string; port: number } }
+  | { error: string }
+
+/** Exit code when port or socket cannot be had. */
+export const cannotListenExitCode = 3
+
+export function gatewayArguments(settings: GatewaySettings): string[] {
+  return [
+    `--home=${settings.home}`,
+    `--socket=${settings.socketPath}`,
+    `--host=${settings.host}`,
+    `--port=${settings.port}`,
+    `--clock-scale=${settings.clockScale}`,
+    `--build=${settings.build}`,
+    `--port-patience-ms=${settings.portPatienceMs}`,
+  ]
+}
+
+export function parseGatewayArguments(args: readonly string[]): GatewaySettings {
+  const text = { type: 'string' } as const
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      home: text,
+      socket: text,
+      host: text,
+      port: text,
+      'clock-scale': text,
+      build: text,
+      'port-patience-ms': text,
+    },
+  })
+  const settings = {
+    home: values.home ?? '',
+    socketPath: values.socket ?? '',
+    host: values.host ?? '127.0.0.1',
+    port: Number(values.port ?? '4480'),
+    clockScale: Number(values['clock-scale'] ?? '1'),
+    build: values.build ?? '',
+    portPatienceMs: Number(values['port-patience-ms'] ?? '0'),
+  }
+  if (!settings.home || !settings.socketPath || !settings.build) {
+    throw new AppError('invalid', 'The gateway needs --home, --socket and --build', {
+      details: 'It is started by longshore serve; there is no need to start it by hand.',
+    })
+  }
+  return settings
+}
+
+/**
+ * The whole gateway process: runs until SIGTERM or SIGINT (drains, exit 0), until a control plane says so, or
+ * until its home is gone. Nothing goes to standard output. How the start went is written to descriptor 3 as one
+ * line (`GatewayStart`) and, when it failed, to standard error.
+ */
+export async function gatewayCommand(
+  args: readonly string[],
+  options: { log?: Log; clock?: Clock } = {},
+): Promise<never> {
+  const log = options.log ?? createLog('gateway', 'warn')
+  let gateway: Gateway
+  try {
+    const settings = parseGatewayArguments(args)
+    if (settings.portPatienceMs > 0) tellParent({ waiting: true })
+    gateway = await runGateway({ ...settings, log, clock: options.clock ?? systemClock })
+  } catch (error) {
+    if (!(error instanceof AppError)) log.error({ err: error }, 'the gateway could not start')
+    const message = error instanceof AppError ? error.message : 'the gateway could not start'
+    const details = error instanceof AppError && error.details ? `: ${error.details}` : ''
+    const line = { error: `${message}${details}` }
+    tellParent(line)
+    process.stderr.write(jsonLine(line))
+    process.exit(cannotListenExitCode)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => gateway.shutdown(signal))
+  // The terminal of `longshore serve` closing is no reason to stop serving.
+  process.on('SIGHUP', () => {})
+  process.on('uncaughtException', (error) => log.fatal({ err: error }, 'bug: the gateway goes on'))
+  process.on('unhandledRejection', (error) => log.fatal({ err: error }, 'bug: the gateway goes on'))
+  tellParent({ ready: { pid: process.pid, host: gateway.host, port: gateway.port } })
+  await gateway.closed
+  process.exit(0)
+}
+
+function tellParent(line: GatewayStart): void {
+  try {
+    writeSync(3, jsonLine(line))
+    if (!('waiting' in line)) closeSync(3)
+  } catch {
+    // Started by hand: nobody listens on descriptor 3.
+  }
+}

@@ -1,0 +1,56 @@
+/** Neighbouring bounds differ by this factor, so the middle of a bucket is within 2% of every value in it. */
+const growth = 1.02 / 0.98
+const logGrowth = Math.log(growth)
+/** Everything faster counts as this, in milliseconds. */
+const smallestMs = 0.01
+
+/** Index of the bucket of a response time. Bucket `i` holds (0.01 × growth^(i-1), 0.01 × growth^i] milliseconds. */
+export function bucketOf(ms: number): number {
+  return ms <= smallestMs ? 0 : Math.ceil(Math.log(ms / smallestMs) / logGrowth)
+}
+
+/** The value that stands for a bucket, in milliseconds; within 2% of every value counted there. */
+export function bucketValueMs(bucket: number): number {
+  return bucket === 0 ? smallestMs : (smallestMs * 2 * growth ** bucket) / (growth + 1)
+}
+
+/** Counts by bucket, as they cross the link: keys are bucket indexes. */
+export type BucketCounts = Record<string, number>
+
+/** Adds `more` to `into`, which it changes. */
+export function addCounts(into: BucketCounts, more: BucketCounts): void {
+  for (const [bucket, count] of Object.entries(more)) into[bucket] = (into[bucket] ?? 0) + count
+}
+
+/** The response time in milliseconds that a share `quantile` (0 to 1) of requests stayed within; null without any. */
+export function quantileMs(counts: BucketCounts, quantile: number): number | null {
+  const buckets = Object.keys(counts)
+    .map(Number)
+    .sort((a, b) => a - b)
+  const total = buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
+  if (total === 0) return null
+  let seen = 0
+  for (const bucket of buckets) {
+    seen += counts[bucket]!
+    if (seen >= quantile * total) return bucketValueMs(bucket)
+  }
+  return bucketValueMs(buckets.at(-1)!)
+}
+
+/** Response times since it was last drained. */
+export class Histogram {
+  #counts = new Map<number, number>()
+
+  add(ms: number): void {
+    const bucket = bucketOf(ms)
+    this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + 1)
+  }
+
+  /** The counts so far; starts anew. */
+  drain(): BucketCounts {
+    const counts: BucketCounts = {}
+    for (const [bucket, count] of this.#counts) counts[bucket] = count
+    this.#counts = new Map()
+    return counts
+  }
+}

@@ -1,0 +1,126 @@
+import { trimmed } from './request-head.ts'
+
+/** What a container sent is not HTTP, or could be read in two ways. */
+export class BadResponse extends Error {}
+
+/** The head of one response of a container. */
+export interface ResponseHead {
+  status: number
+  /** `200 OK`: what follows the version in the status line. */
+  statusText: string
+  /** The header lines that go on, each ending in CRLF: without hop-by-hop ones; Content-Length stays. */
+  headers: string
+  /** -1: no Content-Length. */
+  bodyLength: number
+  chunked: boolean
+  /** The container keeps the connection, for so many milliseconds when it says so (else null). */
+  keepAlive: boolean
+  keepAliveMs: number | null
+  /** The container agrees to become a WebSocket. */
+  upgrade: boolean
+}
+
+const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?$/
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const forbidden = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?:^|[^\r])\n/
+
+/** Reads a response head (latin1, without the final CRLF). Throws `BadResponse`. */
+export function parseResponseHead(text: string): ResponseHead {
+  if (forbidden.test(text)) throw new BadResponse('control character in the head')
+  let lineEnd = text.indexOf('\r\n')
+  if (lineEnd < 0) lineEnd = text.length
+  const first = statusLine.exec(text.slice(0, lineEnd))
+  if (!first) throw new BadResponse('no status line')
+  const head: ResponseHead = {
+    status: Number(first[2]),
+    statusText: `${first[2]} ${first[3] ?? ''}`,
+    headers: '',
+    bodyLength: -1,
+    chunked: false,
+    keepAlive: first[1] === '1',
+    keepAliveMs: null,
+    upgrade: false,
+  }
+  let named: string[] | null = null
+  let start = lineEnd + 2
+  while (start < text.length) {
+    let end = text.indexOf('\r\n', start)
+    if (end < 0) end = text.length
+    const colon = text.indexOf(':', start)
+    if (colon < 0 || colon > end) throw new BadResponse('header line without a colon')
+    const name = text.slice(start, colon)
+    if (!token.test(name)) throw new BadResponse('bad header name')
+    const options = readHeader(head, name.toLowerCase(), text, start, colon + 1, end)
+    if (options) named = named ? named.concat(options) : options
+    start = end + 2
+  }
+  if (head.chunked && head.bodyLength >= 0) throw new BadResponse('two lengths')
+  if (named) head.headers = withoutNamed(head.headers, named)
+  return head
+}
+
+/** Returns further hop-by-hop header names that Connection lists, if any. */
+function readHeader(
+  head: ResponseHead,
+  name: string,
+  text: string,
+  lineStart: number,
+  valueStart: number,
+  end: number,
+): string[] | null {
+  switch (name) {
+    case 'connection':
+      return readConnection(head, text.slice(valueStart, end).toLowerCase())
+    case 'content-length': {
+      const value = trimmed(text.slice(valueStart, end))
+      if (head.bodyLength >= 0 || !/^[0-9]{1,15}$/.test(value)) throw new BadResponse('bad Content-Length')
+      head.bodyLength = Number(value)
+      break
+    }
+    case 'transfer-encoding':
+      if (head.chunked || trimmed(text.slice(valueStart, end)).toLowerCase() !== 'chunked') {
+        throw new BadResponse('Transfer-Encoding other than chunked')
+      }
+      head.chunked = true
+      return null
+    case 'keep-alive': {
+      const seconds = /timeout=([0-9]{1,6})/.exec(text.slice(valueStart, end))
+      if (seconds) head.keepAliveMs = Number(seconds[1]) * 1000
+      return null
+    }
+    case 'upgrade':
+      head.upgrade = trimmed(text.slice(valueStart, end)).toLowerCase() === 'websocket'
+      return null
+    case 'proxy-connection':
+    case 'te':
+    case 'trailer':
+      return null
+  }
+  head.headers += `${text.slice(lineStart, end)}\r\n`
+  return null
+}
+
+function readConnection(head: ResponseHead, value: string): string[] | null {
+  // The two usual values, without the cost of splitting them.
+  if (value === ' keep-alive') {
+    head.keepAlive = true
+    return null
+  }
+  const options = value.split(',').map(trimmed)
+  if (options.includes('close')) head.keepAlive = false
+  else if (options.includes('keep-alive')) head.keepAlive = true
+  const named = options.filter((name) => !['', 'close', 'keep-alive', 'upgrade'].includes(name))
+  return named.length > 0 ? named : null
+}
+
+function withoutNamed(headers: string, named: readonly string[]): string {
+  return headers
+    .split('\r\n')
+    .filter((line) => line !== '')
+    .filter((line) => {
+      const name = line.slice(0, line.indexOf(':')).toLowerCase()
+      return name === 'content-length' || !named.includes(name)
+    })
+    .map((line) => `${line}\r\n`)
+    .join('')
+}

@@ -1,0 +1,421 @@
+import type { Cancel, Clock } from '../clock.ts'
+import {
+  comfortableConcurrency,
+  decideScale,
+  initialScalingState,
+  type ScalingState,
+  withoutDemand,
+} from '../domain/function-scaling.ts'
+import type { FromGateway, FunctionScaling, Route, TrafficSample } from './gateway-link.ts'
+import { Histogram } from './histogram.ts'
+import { ServedContainer } from './served-container.ts'
+
+/** Why a request is not served. */
+export type Refusal =
+  | { why: 'stopped' | 'gone' | 'busy' | 'no-container' }
+  | { why: 'start-failed'; message: string }
+
+/** A request that wants a slot of a container. One of the two is called, once a `admit`. */
+export interface Waiter {
+  /** A slot of `container` is yours; give it back with `release`. */
+  assigned(container: ServedContainer): void
+  refused(refusal: Refusal): void
+}
+
+/** What an environment needs from the gateway around it. */
+export interface EnvironmentHost {
+  readonly clock: Clock
+  readonly clockScale: number
+  /** A control plane listens: only then may containers be given up. */
+  linked(): boolean
+  report(message: FromGateway): void
+}
+
+/** Arrivals are watched this long, so that a burst at zero is one decision; longer while more keep coming. */
+const quietMs = 2
+const maxQuietMs = 25
+/** A container that refused a connection is tried again after this. */
+const suspectMs = 500
+
+const defaultScaling: FunctionScaling = {
+  containerConcurrency: 20,
+  timeoutSeconds: 60,
+  responseStartTimeoutSeconds: 60,
+  idleTimeoutSeconds: 900,
+  minScale: 0,
+  maxScale: 3,
+}
+
+/**
+ * The requests of one environment: who gets a slot of which container, who waits, how many containers are
+ * needed. It is the only place that assigns, so that a container it gives up cannot get one more request. Knows
+ * nothing of sockets.
+ */
+export class ServedEnvironment {
+  readonly appEnvId: string
+  readonly kind: 'app' | 'function'
+  envName: string
+  scaling: FunctionScaling
+  readonly #host: EnvironmentHost
+  #state: Route['state']
+  #containers: ServedContainer[] = []
+  #next = 0
+  #queue = new Set<Waiter>()
+  /** Those whose container refused them: before all others. */
+  #retries = new Set<Waiter>()
+  #inFlight = 0
+
+  #scale: ScalingState = initialScalingState
+  #peak = 0
+  #lastRequestMs: number | null = null
+  /** More requests than this need another look at the scale. */
+  #comfortable = 0
+  #watching: Cancel | null = null
+  #sentDesired: number | null = null
+
+  #requests = 0
+  #answered4xx = 0
+  #answered5xx = 0
+  #latency = new Histogram()
+  #changed = true
+
+  constructor(route: Route, host: EnvironmentHost) {
+    this.appEnvId = route.appEnvId
+    this.envName = route.envName
+    this.kind = route.kind
+    this.scaling = route.scaling ?? defaultScaling
+    this.#state = route.state
+    this.#host = host
+    this.update(route)
+  }
+
+  get queued(): number {
+    return this.#queue.size + this.#retries.size
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** Needs a look at its scale every so often: something runs, waits or was lately asked for. */
+  get awake(): boolean {
+    if (this.kind !== 'function' || this.#state === 'stopped') return false
+    if (this.#scale.lastActiveMs !== null || this.#inFlight + this.queued > 0) return true
+    return this.#activeContainers().length > this.#scale.desired
+  }
+
+  /** Takes over what the control plane says. Requests in flight stay where they are. */
+  update(route: Route): void {
+    this.envName = route.envName
+    this.scaling = route.scaling ?? defaultScaling
+    this.#state = route.state
+    const known = new Map(this.#containers.map((container) => [container.name, container]))
+    this.#containers = route.containers.map((wanted) => {
+      const old = known.get(wanted.name)
+      if (!old?.isAt(wanted)) return new ServedContainer(wanted)
+      known.delete(wanted.name)
+      // A container that starts to drain anew is reported anew.
+      if (old.draining !== wanted.draining && !old.retired) old.drainedSent = false
+      old.draining = wanted.draining
+      return old
+    })
+    for (const container of known.values()) {
+      container.gone = true
+      container.pool.close()
+    }
+    this.#changed = true
+    if (this.#state === 'stopped') this.#refuseAll({ why: 'stopped' })
+    else if (this.kind === 'app' && this.#containers.length === 0) this.#refuseAll({ why: 'no-container' })
+    this.#pump()
+    this.evaluate()
+    for (const container of this.#containers) this.#checkDrained(container)
+  }
+
+  /** The environment is no longer served. */
+  remove(): void {
+    this.#watching?.()
+    for (const container of this.#containers) {
+      container.gone = true
+      container.pool.close()
+    }
+    this.#containers = []
+    this.#state = 'stopped'
+    this.#refuseAll({ why: 'gone' })
+  }
+
+  /** Gives the waiter a slot at once, lets it wait, or refuses it. */
+  admit(waiter: Waiter): void {
+    this.#requests++
+    this.#changed = true
+    if (this.#state === 'stopped') {
+      waiter.refused({ why: 'stopped' })
+      return
+    }
+    if (this.queued === 0) {
+      const container = this.#pick()
+      if (container) {
+        this.#arrived(container)
+        waiter.assigned(container)
+        return
+      }
+    }
+    if (this.kind === 'app') {
+      waiter.refused({ why: 'no-container' })
+      return
+    }
+    if (this.queued >= this.#maxQueued()) {
+      waiter.refused({ why: 'busy' })
+      return
+    }
+    this.#queue.add(waiter)
+    this.#arrived(null)
+  }
+
+  /** A waiter no longer wants its slot. */
+  leave(waiter: Waiter): void {
+    if (this.#queue.delete(waiter) || this.#retries.delete(waiter)) this.#requestEnded()
+  }
+
+  /** Gives a slot back; who waits longest gets it. */
+  release(container: ServedContainer): void {
+    this.#freeSlot(container)
+    this.#requestEnded()
+    this.#pump()
+    this.#settle(container)
+  }
+
+  /** The container refused the connection and nothing was sent: the request goes to another, before all others. */
+  retryElsewhere(container: ServedContainer, waiter: Waiter): void {
+    this.#freeSlot(container)
+    if (!container.suspect && !container.gone) this.#suspect(container)
+    const other = this.#pick()
+    if (other) {
+      this.#takeSlot(other)
+      waiter.assigned(other)
+    } else if (this.kind === 'app' || this.#state === 'stopped') {
+      this.#requestEnded()
+      waiter.refused({ why: this.#state === 'stopped' ? 'stopped' : 'no-container' })
+    } else {
+      this.#retries.add(waiter)
+    }
+    this.#settle(container)
+  }
+
+  /** A container could not be started. Who waits with none to hope for is told so. */
+  startFailed(message: string): void {
+    if (this.#containers.some((container) => container.active)) return
+    this.#refuseAll({ why: 'start-failed', message })
+    this.#scale = withoutDemand(this.scaling)
+    this.#peak = 0
+    this.evaluate()
+  }
+
+  /** One answer was given; `ms` from arrival to its last byte. Status 0: the client left before. */
+  answered(status: number, ms: number): void {
+    this.#changed = true
+    if (status >= 500) this.#answered5xx++
+    else if (status >= 400) this.#answered4xx++
+    if (status > 0) this.#latency.add(ms)
+  }
+
+  /** Decides the scale anew and tells the control plane when it changed. Called on load and every so often. */
+  evaluate(): void {
+    if (this.kind !== 'function') return
+    const settings = this.scaling
+    const queued = this.queued
+    const input = {
+      nowMs: this.#host.clock.monotonicMs(),
+      inFlight: this.#inFlight,
+      queued,
+      peak: Math.max(this.#peak, this.#inFlight + queued),
+      lastRequestMs: this.#lastRequestMs,
+      ready: this.#activeContainers().length,
+    }
+    this.#peak = this.#inFlight + queued
+    if (this.#state === 'stopped') this.#scale = initialScalingState
+    else this.#scale = decideScale(this.#scale, input, settings, this.#host.clockScale)
+    const { desired } = this.#scale
+    this.#comfortable =
+      desired === 0
+        ? 0
+        : desired >= settings.maxScale
+          ? Number.POSITIVE_INFINITY
+          : comfortableConcurrency(desired, settings.containerConcurrency)
+    if (desired !== this.#sentDesired) this.#sendDesired()
+    this.#markSurplus()
+  }
+
+  /** A control plane came (back): it hears the state from the start. */
+  tellAgain(): void {
+    if (this.kind === 'function') this.#sendDesired()
+    for (const container of this.#containers) {
+      container.drainedSent = false
+      this.#checkDrained(container)
+    }
+  }
+
+  sweep(nowMs: number): void {
+    for (const container of this.#containers) container.pool.sweep(nowMs)
+  }
+
+  /** The counters, when they changed since the last call; response times since then. */
+  takeSample(): TrafficSample | null {
+    if (!this.#changed) return null
+    this.#changed = false
+    return {
+      appEnvId: this.appEnvId,
+      requests: this.#requests,
+      answered4xx: this.#answered4xx,
+      answered5xx: this.#answered5xx,
+      inFlight: this.#inFlight,
+      queued: this.queued,
+      latency: this.#latency.drain(),
+    }
+  }
+
+  #arrived(container: ServedContainer | null): void {
+    if (container) this.#takeSlot(container)
+    const now = this.#inFlight + this.queued
+    if (now > this.#peak) this.#peak = now
+    if (now > this.#comfortable && this.#watching === null && this.kind === 'function') this.#watchArrivals()
+  }
+
+  /** Waits until a burst has arrived, then decides once. */
+  #watchArrivals(): void {
+    const { clock } = this.#host
+    const startedMs = clock.monotonicMs()
+    let seen = this.#peak
+    const look = () => {
+      if (this.#peak > seen && clock.monotonicMs() - startedMs < maxQuietMs) {
+        seen = this.#peak
+        this.#watching = clock.after(quietMs, look)
+        return
+      }
+      this.#watching = null
+      this.evaluate()
+    }
+    this.#watching = clock.after(quietMs, look)
+  }
+
+  #takeSlot(container: ServedContainer): void {
+    container.inFlight++
+    this.#inFlight++
+  }
+
+  #freeSlot(container: ServedContainer): void {
+    container.inFlight--
+    this.#inFlight--
+  }
+
+  #requestEnded(): void {
+    this.#changed = true
+    this.#lastRequestMs = this.#host.clock.monotonicMs()
+  }
+
+  #slots(): number {
+    if (this.kind === 'app' || this.scaling.containerConcurrency === 0) return Number.POSITIVE_INFINITY
+    return this.scaling.containerConcurrency
+  }
+
+  #maxQueued(): number {
+    const { containerConcurrency, maxScale } = this.scaling
+    return Math.max(200, 10 * (containerConcurrency || 100) * maxScale)
+  }
+
+  #activeContainers(): ServedContainer[] {
+    return this.#containers.filter((container) => container.active)
+  }
+
+  /** The container with the fewest requests that has a slot; apps take turns among equals. */
+  #pick(): ServedContainer | null {
+    const containers = this.#containers
+    const count = containers.length
+    if (count === 0) return null
+    const slots = this.#slots()
+    const first = this.kind === 'app' ? this.#next++ % count : 0
+    let best: ServedContainer | null = null
+    for (let step = 0; step < count; step++) {
+      const container = containers[(first + step) % count]!
+      if (!container.active || container.suspect || container.inFlight >= slots) continue
+      if (
+        best === null ||
+        (best.surplus && !container.surplus) ||
+        (best.surplus === container.surplus && container.inFlight < best.inFlight)
+      ) {
+        best = container
+      }
+    }
+    return best
+  }
+
+  #pump(): void {
+    while (this.queued > 0) {
+      const container = this.#pick()
+      if (!container) return
+      const line = this.#retries.size > 0 ? this.#retries : this.#queue
+      const waiter = line.values().next().value as Waiter
+      line.delete(waiter)
+      this.#takeSlot(container)
+      waiter.assigned(container)
+    }
+  }
+
+  #refuseAll(refusal: Refusal): void {
+    const waiting = [...this.#retries, ...this.#queue]
+    this.#retries.clear()
+    this.#queue.clear()
+    if (waiting.length > 0) this.#requestEnded()
+    for (const waiter of waiting) waiter.refused(refusal)
+  }
+
+  #suspect(container: ServedContainer): void {
+    container.suspect = true
+    this.#host.report({ type: 'unreachable', appEnvId: this.appEnvId, container: container.name })
+    this.#host.clock.after(suspectMs, () => {
+      container.suspect = false
+      this.#pump()
+    })
+  }
+
+  #sendDesired(): void {
+    this.#sentDesired = this.#scale.desired
+    this.#host.report({ type: 'desired', appEnvId: this.appEnvId, containers: this.#scale.desired })
+  }
+
+  /** Gives up idle containers beyond what is desired, later ones first; busy ones get fewer requests until idle. */
+  #markSurplus(): void {
+    const active = this.#activeContainers()
+    let surplus = active.length - this.#scale.desired
+    for (const container of active) container.surplus = false
+    if (surplus <= 0 || this.queued > 0) return
+    for (const container of [...active].reverse()) {
+      if (surplus === 0) return
+      if (container.inFlight > 0 || !this.#host.linked()) continue
+      this.#retire(container)
+      surplus--
+    }
+    for (const container of this.#activeContainers().slice(-surplus)) container.surplus = surplus > 0
+  }
+
+  #settle(container: ServedContainer): void {
+    if (container.inFlight > 0) return
+    if (container.surplus && container.active && this.queued === 0 && this.#host.linked()) {
+      this.#retire(container)
+    }
+    this.#checkDrained(container)
+  }
+
+  #retire(container: ServedContainer): void {
+    container.retired = true
+    container.surplus = false
+    this.#checkDrained(container)
+  }
+
+  #checkDrained(container: ServedContainer): void {
+    if (container.active || container.inFlight > 0 || container.drainedSent || container.gone) return
+    if (!this.#host.linked()) return
+    container.drainedSent = true
+    container.pool.sweep(Number.POSITIVE_INFINITY)
+    this.#host.report({ type: 'drained', appEnvId: this.appEnvId, container: container.name })
+  }
+}
