@@ -124,6 +124,14 @@ describe('bytes that are not a proper request', () => {
     expect(await get('/healthz', {})).toBe(200)
   })
 
+  it('headers of 10 MB are answered in our shape too', async () => {
+    on = await startScripted()
+    for (let turn = 0; turn < 3; turn += 1) {
+      const response = await raw(on.port, `${line}X: ${'x'.repeat(10_000_000)}\r\n\r\n`)
+      expect(bodyOf(response).error).toBe('Request headers too large')
+    }
+  })
+
   it('a broken chunk in a body is 400 and reaches no operation', async () => {
     on = await startScripted()
     const head = `POST ${base}/app HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${goodToken}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`

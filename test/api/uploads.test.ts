@@ -7,7 +7,7 @@ import path from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { AppError } from '../../src/errors.ts'
 import type { UploadReceiver } from '../../src/operations/call.ts'
-import { raw, type ScriptedServer, send, startScripted, until } from './scripted-server.ts'
+import { base, goodToken, raw, type ScriptedServer, send, startScripted, until } from './scripted-server.ts'
 
 let on: ScriptedServer
 afterEach(() => on.server.close())
@@ -131,6 +131,26 @@ it('a refusal before or in the middle of the body reaches the sender in full', a
     expect(await large.json()).toEqual({ error: 'Upload too large' })
   }
   expect((await put('s', 10)).status).toBe(200)
+})
+
+it('after a refusal in the middle of a body the same connection serves the next request', async () => {
+  on = await startScripted({ uploads: countingReceiver(2_000_000) })
+  const size = 20_000_000
+  const refused = [
+    `PUT /uploads/s HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${size}\r\n\r\n`,
+    `POST ${base}/app HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${goodToken}\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`,
+  ]
+  const next = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  for (const head of refused) {
+    const bytes = Buffer.concat([Buffer.from(head), Buffer.alloc(size, 'x'), Buffer.from(next)])
+    const text = await raw(on.port, bytes, (all) => all.includes('"ok"'))
+    expect([...text.matchAll(/HTTP\/1.1 (\d+)/g)].map((match) => match[1])).toEqual(['413', '200'])
+  }
+  // Chunked: the refusal comes after a part was read.
+  const chunk = `${(1_000_000).toString(16)}\r\n${'x'.repeat(1_000_000)}\r\n`
+  const head = refused[1]!.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked')
+  const text = await raw(on.port, `${head}${chunk.repeat(10)}0\r\n\r\n${next}`, (all) => all.includes('"ok"'))
+  expect([...text.matchAll(/HTTP\/1.1 (\d+)/g)].map((match) => match[1])).toEqual(['413', '200'])
 })
 
 it('a sender who leaves makes the receiver fail, and is no error of ours', async () => {
