@@ -1,21 +1,79 @@
 // Bundles the command into dist/: one entry, code that is rarely needed in chunks loaded on first use.
-import { rm } from 'node:fs/promises'
+// node build.mjs [outdir] [entry]: another folder and entry, for tests and benches of the same bundling.
+import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-await rm('dist', { recursive: true, force: true })
-await build({
-  entryPoints: { longshore: 'src/bin/longshore.ts' },
-  outdir: 'dist',
+const [outdir = 'dist', entry = 'src/bin/longshore.ts'] = process.argv.slice(2)
+
+const shared = {
   bundle: true,
-  splitting: true,
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  sourcemap: 'linked',
   logLevel: 'warning',
-  // Native or worker-based packages, and the server side that is loaded once, stay in node_modules.
-  external: ['libsql', 'dockerode', 'fastify', 'pino', 'kysely', 'yauzl', 'tar-stream', 'dockerfile-ast'],
+  // A gateway of another build makes way when a new control plane starts.
+  define: { __LONGSHORE_BUILD__: JSON.stringify(randomBytes(8).toString('hex')) },
   banner: {
     js: '#!/usr/bin/env node\nimport { createRequire as $createRequire } from "node:module";const require=$createRequire(import.meta.url);',
   },
+}
+
+// The MCP library's server loads a JSON-Schema validator for answers to questions, 10 ms and 3 MiB at every
+// start; ours gives it another (src/mcp/server.ts). Its client, which the demo uses, keeps the real one.
+const serverWithoutValidator = {
+  name: 'server-without-validator',
+  setup(bundler) {
+    bundler.onResolve({ filter: /ajv-provider\.js$/ }, ({ importer }) =>
+      /[\\/]sdk[\\/]dist[\\/]esm[\\/]server[\\/]/.test(importer)
+        ? { path: 'no-validator', namespace: 'longshore' }
+        : undefined,
+    )
+    bundler.onLoad({ filter: /^no-validator$/, namespace: 'longshore' }, () => ({
+      contents: 'export class AjvJsonSchemaValidator { constructor() { throw new Error("not bundled") } }',
+    }))
+  },
+}
+
+// Sixty languages of error texts, none of which is used but English.
+const englishOnly = {
+  name: 'english-only',
+  setup(bundler) {
+    bundler.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: 'export { default as en } from "./en.js"',
+    }))
+  },
+}
+
+/** Writes the list that `longshore mcp` answers tools/list with, every schema converted. */
+async function writeToolList() {
+  const maker = path.join(outdir, 'make-tool-list.mjs')
+  await build({
+    ...shared,
+    stdin: {
+      contents:
+        'import { tools } from "./tools/index.ts"; import { publishTools } from "./src/mcp/publish-tools.ts"; export const published = publishTools(tools)',
+      resolveDir: process.cwd(),
+      loader: 'ts',
+    },
+    outfile: maker,
+  })
+  const { published } = await import(pathToFileURL(path.resolve(maker)).href)
+  await writeFile(path.join(outdir, 'tool-list.json'), JSON.stringify(published))
+  await rm(maker)
+}
+
+await rm(outdir, { recursive: true, force: true })
+await build({
+  ...shared,
+  entryPoints: { longshore: entry },
+  outdir,
+  splitting: true,
+  sourcemap: 'linked',
+  plugins: [serverWithoutValidator, englishOnly],
+  // Native or worker-based packages, and the server side that is loaded once, stay in node_modules.
+  external: ['libsql', 'dockerode', 'fastify', 'pino', 'kysely', 'yauzl', 'tar-stream', 'dockerfile-ast'],
 })
+await writeToolList()

@@ -1,0 +1,45 @@
+const usage = `longshore <command>
+
+  serve      run the platform: API, MCP, gateway and engine
+  mcp        speak MCP on standard input and output, for an MCP host
+  deploy     deploy a folder or an image, with progress
+  demo       play the whole story on a throw-away installation
+  stop       end the platform of this home: containers and gateway too
+
+Each command has --help. Settings are environment variables LONGSHORE_*; README lists them.
+`
+
+/** Each command loads only what it needs: `mcp` must answer within milliseconds. */
+const commands: Record<string, (args: string[]) => Promise<number>> = {
+  mcp: async (args) => (await import('../cli/mcp.ts')).runMcp(args, process.env),
+  serve: async (args) => (await import('./serve.ts')).runServe(args, process.env),
+  deploy: async (args) => (await import('../cli/deploy.ts')).runDeploy(args, process.env),
+  stop: async (args) => (await import('./stop.ts')).runStop(args, process.env),
+  gateway: async (args) => (await import('../gateway/gateway-command.ts')).gatewayCommand(args),
+  supervise: async (args) => (await import('./supervise.ts')).runSupervise(args),
+}
+
+const [name = 'help', ...args] = process.argv.slice(2)
+const command = commands[name]
+if (command) {
+  command(args).then(
+    (code) => {
+      process.exitCode = code
+      // A command that is done leaves; sockets kept for reuse must not hold it.
+      if (code >= 0) process.exit(code)
+    },
+    (error) => {
+      const { message, details, kind } = error as { message?: string; details?: string; kind?: string }
+      const text =
+        kind === undefined
+          ? String((error as Error).stack ?? error)
+          : `${message}${details ? `\n  ${details}` : ''}`
+      process.stderr.write(`longshore ${name}: ${text}\n`)
+      process.exit(1)
+    },
+  )
+} else {
+  const asked = name === 'help' || name === '--help' || name === '-h'
+  process.stderr.write(asked ? usage : `longshore: there is no command ${JSON.stringify(name)}\n\n${usage}`)
+  process.exitCode = asked ? 0 : 2
+}

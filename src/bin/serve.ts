@@ -1,0 +1,264 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { tools } from '../../tools/index.ts'
+import { createApiServer } from '../api/server.ts'
+import { every, timestamp } from '../clock.ts'
+import { type Config, readConfig } from '../config.ts'
+import { accountSettings } from '../contract/accounts.ts'
+import type { DockerPreset } from '../contract/fields.ts'
+import { operations } from '../contract/index.ts'
+import { apiPrefix } from '../contract/operation.ts'
+import { environmentHosts } from '../domain/hosts.ts'
+import { isDatabase, isFunction, isJob } from '../domain/presets.ts'
+import { connectGateway, type GatewayLink } from '../gateway/gateway-client.ts'
+import { ensureGateway } from '../gateway/spawn-gateway.ts'
+import { createLog, type Log } from '../log.ts'
+import { createMcpHttpHandler } from '../mcp/http.ts'
+import type { Installation } from '../operations/handler.ts'
+import { handlers } from '../operations/index.ts'
+import { createRunner } from '../operations/runner.ts'
+import { createUploadReceiver } from '../operations/upload-receiver.ts'
+import { openPlatform, type Platform } from '../platform.ts'
+import { Reconciler } from '../reconciler/reconciler.ts'
+import { forgetAnswersBefore } from '../store/idempotency.ts'
+import { listUploadIds } from '../store/uploads.ts'
+import { buildId, commandLine } from './build-id.ts'
+
+const region = 'local'
+const gatewayCheckMs = 1_000
+const housekeepingMs = 10 * 60_000
+const dayMs = 86_400_000
+
+/** `longshore serve`: control plane, and the gateway as a process of its own. Resolves to the exit code. */
+export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const { values } = parseArgs({ args: [...argv], options: { child: { type: 'boolean', default: false } } })
+  const config = readConfig(env)
+  const log = createLog('serve', config.logLevel)
+  const stopped = stopSignal(values.child)
+  const serving = await startServing(config, log)
+  const reason = await stopped
+  process.stderr.write(`\nlongshore: ${reason}; finishing what is under way\n`)
+  await serving.close()
+  process.stderr.write(
+    'longshore: stopped. Containers and the gateway keep running and are adopted at the next start; `longshore stop` ends them too.\n',
+  )
+  return 0
+}
+
+interface Serving {
+  close(): Promise<void>
+}
+
+async function startServing(config: Config, log: Log): Promise<Serving> {
+  const platform = await openPlatform(config, log, commandLine)
+  const facts = { apiUrl: '', gatewayPort: config.gatewayPort }
+  let reconciler: Reconciler | null = null
+  const runner = createRunner({
+    db: platform.db,
+    clock: platform.clock,
+    secrets: platform.secrets,
+    logs: platform.logs,
+    installation: installationOf(platform, facts),
+    handlers,
+    wake: (appEnvIds) => reconciler?.wake(appEnvIds),
+  })
+  const mcp = createMcpHttpHandler({
+    registry: tools,
+    apiUrl: () => facts.apiUrl,
+    log,
+    clock: platform.clock,
+    authenticate: (token) => runner.authenticate(token),
+    ...(isLoopback(config.host) ? {} : { allowedHosts: 'any' as const }),
+  })
+  const api = createApiServer({
+    operations,
+    runner,
+    uploads: createUploadReceiver({ db: platform.db, clock: platform.clock, files: platform.uploads }),
+    readiness: async () => readinessOf(reconciler, gateway),
+    metricsText: () => '# TYPE longshore_up gauge\nlongshore_up 1\n',
+    mcp,
+    host: config.host,
+    log,
+  })
+  let gateway: GatewayKeeper | null = null
+  try {
+    const address = await api.listen(config.port)
+    facts.apiUrl = address.url
+    gateway = await keepGateway(platform, () => reconciler)
+    facts.gatewayPort = gateway.port()
+    reconciler = new Reconciler({
+      ...platform,
+      routes: gateway.link,
+      engines: new Map([[region, platform.engine]]),
+    })
+    await reconciler.start()
+  } catch (error) {
+    await api.close()
+    gateway?.close()
+    await platform.close()
+    throw error
+  }
+  const cancelHousekeeping = every(platform.clock, housekeepingMs, () => keepHouse(platform))
+  sayReady(platform, facts.apiUrl, gateway.url())
+  const running = { reconciler, gateway }
+  return {
+    async close() {
+      cancelHousekeeping()
+      mcp.close()
+      await api.close()
+      await running.reconciler.stop()
+      running.gateway.close()
+      rmSync(platform.home.serveFile, { force: true })
+      await platform.close()
+    },
+  }
+}
+
+interface GatewayKeeper {
+  link: GatewayLink
+  port(): number
+  url(): string
+  close(): void
+}
+
+/** Adopts or starts the gateway, and starts another one when it is gone. */
+async function keepGateway(platform: Platform, reconciler: () => Reconciler | null): Promise<GatewayKeeper> {
+  const { config, home, log, clock } = platform
+  const options = {
+    entry: [...commandLine, 'gateway'],
+    home: home.dir,
+    socketPath: home.gatewaySocket,
+    host: config.host,
+    clockScale: config.clockScale,
+    build: buildId,
+    log,
+    clock,
+  }
+  const first = await ensureGateway({ ...options, port: config.gatewayPort })
+  const link = connectGateway({
+    socketPath: home.gatewaySocket,
+    build: buildId,
+    clock,
+    log,
+    on: {
+      desired: (appEnvId, containers) => reconciler()?.desire(appEnvId, containers),
+      drained: (appEnvId, container) => reconciler()?.drained(appEnvId, container),
+      unreachable: () => reconciler()?.unreachable(),
+    },
+  })
+  const cancel = every(clock, gatewayCheckMs, async () => {
+    if (link.isUp) return
+    await ensureGateway({ ...options, port: first.port }).catch((error) =>
+      log.error({ err: error }, 'no gateway yet'),
+    )
+  })
+  return {
+    link,
+    port: () => first.port,
+    url: () => `http://${urlHost(first.host)}:${first.port}`,
+    close() {
+      cancel()
+      link.close()
+    },
+  }
+}
+
+function installationOf(platform: Platform, facts: { apiUrl: string; gatewayPort: number }): Installation {
+  const { engine } = platform
+  return {
+    regions: () => [{ region, name: 'This machine', functionDomain: 'fn.localhost', engine: engine.kind }],
+    apiUrl: () => facts.apiUrl,
+    hosts(environment, app) {
+      const preset = app.dockerPreset as DockerPreset
+      return environmentHosts({
+        envName: environment.cliEnvName,
+        isFunction: isFunction(preset),
+        serves: !isJob(preset) && !isDatabase(preset),
+        internalPort: engine.capabilities.isolates ? app.port : null,
+        gatewayPort: facts.gatewayPort,
+      })
+    },
+    defaultAccountSettings: accountSettings.parse({}),
+  }
+}
+
+async function readinessOf(reconciler: Reconciler | null, gateway: GatewayKeeper | null) {
+  const problems = [
+    reconciler ? reconciler.problem : 'The platform is still starting.',
+    gateway && !gateway.link.isUp ? 'The gateway does not answer.' : null,
+  ].filter((problem) => problem !== null)
+  return { ready: problems.length === 0, problems }
+}
+
+async function keepHouse({ db, clock, logs, uploads, log }: Platform): Promise<void> {
+  try {
+    const nowMs = clock.wallMs()
+    await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
+    await uploads.sweep(await db.read((tx) => listUploadIds(tx)))
+    await logs.sweep(nowMs)
+  } catch (error) {
+    log.warn({ err: error }, 'housekeeping failed; it is tried again')
+  }
+}
+
+/** One line of JSON on standard output for programs, the people's text on standard error (contract.md 10). */
+function sayReady(platform: Platform, apiUrl: string, gatewayUrl: string): void {
+  const { config, home, engine, accountId } = platform
+  const facts = {
+    api: `${apiUrl}${apiPrefix}`,
+    mcp: `${apiUrl}/mcp`,
+    gateway: gatewayUrl,
+    engine: engine.kind,
+    home: home.dir,
+    accountId,
+    adminTokenFile: home.adminToken,
+  }
+  writeFileSync(home.serveFile, JSON.stringify({ pid: process.pid, ...facts }), { mode: 0o600 })
+  const lines = [
+    '',
+    `  Longshore is ready.`,
+    '',
+    `  API       ${facts.api}`,
+    `  MCP       ${facts.mcp}   (or over stdio: longshore mcp)`,
+    `  Apps      ${gatewayUrl}   by host: <envName>.fn.localhost, <envName>.app.localhost`,
+    `  Engine    ${engineText(engine.kind)}`,
+    `  Token     in ${facts.adminTokenFile}`,
+    '',
+  ]
+  if (config.clockScale !== 1) {
+    lines.push(
+      `  WARNING   LONGSHORE_CLOCK_SCALE=${config.clockScale}: idle times and windows run that many times faster.`,
+      '',
+    )
+  }
+  if (!isLoopback(config.host)) {
+    lines.push(`  WARNING   LONGSHORE_HOST=${config.host}: reachable from other machines, without TLS.`, '')
+  }
+  process.stderr.write(`${lines.join('\n')}\n`)
+  process.stdout.write(`${JSON.stringify(facts)}\n`)
+}
+
+function engineText(kind: string): string {
+  if (kind !== 'process') return kind
+  return 'process: runs your code as child processes of this machine, WITHOUT isolation. Start Docker for containers.'
+}
+
+function stopSignal(child: boolean): Promise<string> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve('asked to stop (SIGTERM)'))
+    process.once('SIGINT', () => resolve('asked to stop (Ctrl-C)'))
+    if (!child) return
+    // Started by `longshore mcp`: it ends with that process, however that one ended.
+    process.stdin.resume()
+    process.stdin.once('end', () => resolve('the MCP server that started this has ended'))
+    process.stdin.once('error', () => resolve('the MCP server that started this has ended'))
+  })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto'
+import os from 'node:os'
+import path from 'node:path'
+import { buildContent } from './builds/build-content.ts'
+import { createUploadStore, type UploadStore } from './builds/upload-store.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Config } from './config.ts'
+import { createDockerEngine } from './engines/docker/docker-engine.ts'
+import { dockerSocketAnswers } from './engines/docker/docker-socket.ts'
+import type { Engine } from './engines/engine.ts'
+import { createProcessEngine } from './engines/process/process-engine.ts'
+import { AppError } from './errors.ts'
+import type { Log } from './log.ts'
+import type { Builder } from './reconciler/ports.ts'
+import type { Db } from './store/db.ts'
+import { firstStart } from './store/first-start.ts'
+import { type Home, lockHome, openHome, secretFile } from './store/home.ts'
+import { LogStore } from './store/log-store.ts'
+import { openSecretBox, parseMasterKey, type SecretBox } from './store/secret-box.ts'
+import { openSqliteDb } from './store/sqlite-db.ts'
+
+const buildTimeoutMs = 30 * 60_000
+
+/** Every adapter of an installation, chosen from the configuration. Nothing is served yet. */
+export interface Platform {
+  config: Config
+  clock: Clock
+  log: Log
+  home: Home
+  installationId: string
+  accountId: string
+  db: Db
+  secrets: SecretBox
+  logs: LogStore
+  uploads: UploadStore
+  builder: Builder
+  engine: Engine
+  nodeName: string
+  close(): Promise<void>
+}
+
+/**
+ * Opens store, keys, logs and engine: the only place that chooses adapters. Throws `AppError` saying what to
+ * mend when the home is held or unwritable, or the engine is away.
+ */
+export async function openPlatform(config: Config, log: Log, command: readonly string[]): Promise<Platform> {
+  if (config.databaseUrl) {
+    throw new AppError('unavailable', 'PostgreSQL is not served by this version', {
+      details: 'Leave LONGSHORE_DATABASE_URL out: the embedded store keeps everything in LONGSHORE_HOME.',
+    })
+  }
+  const clock = systemClock
+  const home = openHome(config.home)
+  const unlock = lockHome(config.home)
+  try {
+    const now = new Date(clock.wallMs()).toISOString()
+    const db = await openSqliteDb(home.database)
+    const masterKey = config.masterKey ?? secretFile(home.masterKey, () => randomBytes(32).toString('hex'))
+    const secrets = await openSecretBox(db, parseMasterKey(masterKey), now)
+    const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
+    const nodeName = os.hostname()
+    const engine = await chooseEngine(config, { installationId, nodeName, clock, log, command })
+    await engine.open()
+    const logs = new LogStore(home.logs)
+    const uploads = createUploadStore({ home: home.dir })
+    return {
+      config,
+      clock,
+      log,
+      home,
+      installationId,
+      accountId,
+      db,
+      secrets,
+      logs,
+      uploads,
+      builder: createBuilder(home, clock),
+      engine,
+      nodeName,
+      async close() {
+        await engine.close()
+        await logs.close()
+        await db.close()
+        unlock()
+      },
+    }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+interface EngineSurroundings {
+  installationId: string
+  nodeName: string
+  clock: Clock
+  log: Log
+  /** Command line of this program, to start the supervisor with. */
+  command: readonly string[]
+}
+
+async function chooseEngine(config: Config, around: EngineSurroundings): Promise<Engine> {
+  const { installationId, nodeName, clock, log } = around
+  const docker = () => {
+    const { dockerHost } = config
+    return createDockerEngine({ installationId, nodeName, clock, log, ...(dockerHost ? { dockerHost } : {}) })
+  }
+  const supervisorEntry = [...around.command, 'supervise']
+  const asProcesses = () =>
+    createProcessEngine({ home: config.home, installationId, clock, log, supervisorEntry })
+  switch (config.engine) {
+    case 'docker':
+      return docker()
+    case 'process':
+      return asProcesses()
+    case 'kubernetes':
+      throw new AppError('unavailable', 'The kubernetes engine is not served by this version', {
+        details: 'Set LONGSHORE_ENGINE to docker, process or auto.',
+      })
+    case 'auto':
+      return (await dockerSocketAnswers(config.dockerHost)) ? docker() : asProcesses()
+  }
+}
+
+function createBuilder(home: Home, clock: Clock): Builder {
+  return ({ engine, upload, content, onLog, signal }) =>
+    buildContent({
+      engine,
+      upload,
+      content: {
+        ...content,
+        contextDir: content.contextDir ?? '.',
+        dockerfilePath: content.dockerfilePath ?? 'Dockerfile',
+      },
+      workDir: path.join(home.builds, content.contentId),
+      onLog,
+      signal,
+      timeoutMs: buildTimeoutMs,
+      clock,
+    })
+}

@@ -1,0 +1,73 @@
+import { accountSettings } from '../contract/accounts.ts'
+import { newId } from '../domain/ids.ts'
+import { newToken, tokenHash } from '../domain/tokens.ts'
+import type { Secret } from '../log.ts'
+import { insertAccount, insertMembership, insertUser } from './accounts.ts'
+import type { Db } from './db.ts'
+import { type Home, secretFile } from './home.ts'
+import { insertToken } from './tokens.ts'
+
+export interface InstallationRow {
+  installationId: string
+  /** The first account. */
+  accountId: string
+}
+
+/**
+ * Makes the installation's id, first account and admin at the first start, in one transaction. The token is on
+ * disk before its hash is stored, so a crash in between leaves a file that the next start uses.
+ */
+export async function firstStart(
+  db: Db,
+  home: Home,
+  bootstrapToken: Secret | undefined,
+  now: string,
+): Promise<InstallationRow> {
+  const known = await readInstallation(db)
+  if (known) return known
+  const token = secretFile(home.adminToken, () => bootstrapToken?.reveal() ?? newToken('user'))
+  return db.write(async (tx) => {
+    const installationId = newId('key').slice('key_'.length)
+    const accountId = newId('acc')
+    const userId = await insertUser(tx, { email: 'admin@localhost', name: 'Admin', createdAt: now })
+    const settings = accountSettings.parse({})
+    await insertAccount(tx, {
+      accountId,
+      name: 'Default',
+      slug: 'default',
+      settings,
+      revision: 1,
+      createdAt: now,
+    })
+    await insertMembership(
+      tx,
+      {
+        membershipId: newId('mem'),
+        accountId,
+        userId,
+        admin: true,
+        manageMembers: true,
+        allowedAppEnvIds: [],
+        revision: 1,
+      },
+      now,
+    )
+    await insertToken(tx, tokenHash((bootstrapToken ?? token).reveal()), { kind: 'user', userId }, now)
+    const rows = { installationId, accountId }
+    await tx
+      .insertInto('installation')
+      .values(Object.entries(rows).map(([key, value]) => ({ key, value })))
+      .execute()
+    return rows
+  })
+}
+
+function readInstallation(db: Db): Promise<InstallationRow | null> {
+  return db.read(async (tx) => {
+    const rows = await tx.selectFrom('installation').selectAll().execute()
+    const value = (key: string) => rows.find((row) => row.key === key)?.value
+    const installationId = value('installationId')
+    const accountId = value('accountId')
+    return installationId && accountId ? { installationId, accountId } : null
+  })
+}

@@ -1,0 +1,145 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { AppError } from '../errors.ts'
+import { Secret } from '../log.ts'
+
+/** Paths of an embedded installation. */
+export interface Home {
+  dir: string
+  database: string
+  logs: string
+  builds: string
+  adminToken: string
+  masterKey: string
+  /** What the running `serve` says of itself, for the client commands. */
+  serveFile: string
+  gatewaySocket: string
+}
+
+// A Unix socket path has at most about 107 bytes; a deeper home gets a folder of its own in the temp folder.
+const longestSocketPath = 100
+
+/** Makes the folders of the home, private to its owner. */
+export function openHome(dir: string): Home {
+  const run = path.join(dir, 'run')
+  try {
+    for (const folder of [dir, run, path.join(dir, 'builds')])
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const probe = path.join(run, `probe-${process.pid}`)
+    writeFileSync(probe, '')
+    rmSync(probe)
+  } catch (cause) {
+    throw new AppError('unavailable', `The home ${dir} cannot be written`, {
+      details: `${(cause as NodeJS.ErrnoException).code ?? 'error'}: choose a folder you own with LONGSHORE_HOME, or mend its permissions and free space.`,
+      cause,
+    })
+  }
+  return {
+    dir,
+    database: path.join(dir, 'longshore.db'),
+    logs: path.join(dir, 'logs'),
+    builds: path.join(dir, 'builds'),
+    adminToken: path.join(dir, 'admin-token'),
+    masterKey: path.join(dir, 'master-key'),
+    serveFile: path.join(run, 'serve.json'),
+    gatewaySocket: socketPath(dir, path.join(run, 'gateway.sock')),
+  }
+}
+
+function socketPath(home: string, wanted: string): string {
+  if (Buffer.byteLength(wanted) <= longestSocketPath) return wanted
+  const folder = path.join(
+    os.tmpdir(),
+    `longshore-${createHash('sha256').update(home).digest('hex').slice(0, 16)}`,
+  )
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const info = statSync(folder)
+  if (process.getuid && info.uid !== process.getuid()) {
+    throw new AppError('unavailable', `${folder} belongs to another user`, {
+      details: 'Choose a shorter LONGSHORE_HOME; its path is too long for a socket.',
+    })
+  }
+  return path.join(folder, 'gateway.sock')
+}
+
+/** One control plane a home. Returns how to let go; throws naming the process that has it. */
+export function lockHome(dir: string): () => void {
+  const lock = path.join(dir, 'run', 'lock')
+  const mine = path.join(dir, 'run', `lock-${process.pid}-${randomBytes(4).toString('hex')}`)
+  writeFileSync(mine, `${process.pid} ${startedAt(process.pid)}\n`, { mode: 0o600 })
+  try {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      if (tryLink(mine, lock)) return () => rmSync(lock, { force: true })
+      const holder = readHolder(lock)
+      if (holder && isAlive(holder)) throw held(dir, holder.pid)
+      rmSync(lock, { force: true })
+    }
+    throw held(dir, readHolder(lock)?.pid ?? 0)
+  } finally {
+    rmSync(mine, { force: true })
+  }
+}
+
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+interface Holder {
+  pid: number
+  started: string
+}
+
+function readHolder(lock: string): Holder | null {
+  try {
+    const [pid, started] = readFileSync(lock, 'utf8').trim().split(' ')
+    return { pid: Number(pid), started: started ?? '' }
+  } catch {
+    return null
+  }
+}
+
+/** Alive, and the same process that wrote the file: a reused pid has another start time. */
+function isAlive({ pid, started }: Holder): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  const now = startedAt(pid)
+  return now === '' || started === '' || now === started
+}
+
+/** Start time of a process in clock ticks since boot; empty where /proc is absent. */
+function startedAt(pid: number): string {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function held(dir: string, pid: number): AppError {
+  return new AppError('unavailable', `Another Longshore (process ${pid}) has the home ${dir}`, {
+    details: `Stop it first (kill ${pid}), or give this one another LONGSHORE_HOME.`,
+  })
+}
+
+/** Reads a secret file, or makes it with `make`; mode 0600. */
+export function secretFile(file: string, make: () => string): Secret {
+  try {
+    writeFileSync(file, `${make()}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return new Secret(readFileSync(file, 'utf8').trim())
+}
