@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 
 /** One row of /proc: CPU in milliseconds (waited-for children included), memory in bytes. */
 export interface ProcessRow {
@@ -9,7 +9,7 @@ export interface ProcessRow {
   cpuMs: number
   rssBytes: number
   /** Clock ticks since boot. */
-  startTicks: string
+  startTicks: number
 }
 
 // USER_HZ is 100 on every Linux that Node runs on; pages are 4 KiB except on some arm64 kernels.
@@ -39,7 +39,7 @@ export function readProcess(pid: number): ProcessRow | null {
     zombie: fields[0] === 'Z' || fields[0] === 'X',
     cpuMs: (number(11) + number(12) + number(13) + number(14)) * msPerTick,
     rssBytes: number(21) * pageBytes,
-    startTicks: fields[19] ?? '',
+    startTicks: number(19),
   }
 }
 
@@ -63,9 +63,9 @@ export function treeOf(leader: number, rows: readonly ProcessRow[]): ProcessRow[
   return rows.filter((row) => inTree.has(row.pid))
 }
 
-/** Processes by the HOME they were started with: finds those that left the tree. */
-export function processesWithHome(isWanted: (home: string) => boolean): number[] {
-  return processIds().filter((pid) => {
+/** Which of the processes were started with a certain HOME: finds those that left the tree. */
+export function processesWithHome(pids: readonly number[], isWanted: (home: string) => boolean): number[] {
+  return pids.filter((pid) => {
     const variable = readText(`/proc/${pid}/environ`)
       ?.split('\0')
       .find((text) => text.startsWith('HOME='))
@@ -111,16 +111,32 @@ function linkOrEmpty(file: string): string {
   }
 }
 
-function processIds(): number[] {
+export function processIds(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
 }
 
+// One buffer for all reading: a new one each time would grow the supervisor by megabytes of garbage.
+const buffer = Buffer.allocUnsafeSlow(65_536)
+
 function readText(file: string): string | null {
+  let fd: number
   try {
-    return readFileSync(file, 'latin1')
+    fd = openSync(file, 'r')
   } catch {
     return null
+  }
+  try {
+    let text = ''
+    for (;;) {
+      const length = readSync(fd, buffer, 0, buffer.length, null)
+      if (length === 0) return text
+      text += buffer.toString('latin1', 0, length)
+    }
+  } catch {
+    return null
+  } finally {
+    closeSync(fd)
   }
 }

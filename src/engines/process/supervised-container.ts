@@ -140,8 +140,8 @@ export class SupervisedContainer {
   endOrphan(): void {
     const { record } = this
     const alive = record.pid !== null && processIdentity(record.pid) === record.pidIdentity
+    // The supervisor has ended everything with a HOME of ours already.
     if (alive) this.#killTree()
-    else this.#killStrays()
     record.exitCode ??= 137
     record.signal ??= 'SIGKILL'
     this.#finish()
@@ -239,13 +239,12 @@ export class SupervisedContainer {
   #killTree(): void {
     const leader = this.record.pid!
     signalGroup(leader, 'SIGKILL')
-    for (const row of treeOf(leader, readProcesses())) signalProcess(row.pid)
-    this.#killStrays()
-  }
-
-  /** Those that left group and session still carry the private HOME they were started with. */
-  #killStrays(): void {
-    for (const pid of processesWithHome((home) => home === this.#home)) signalProcess(pid)
+    const rows = readProcesses()
+    for (const row of treeOf(leader, rows)) signalProcess(row.pid)
+    // What left group and session still carries the private HOME; it began after the leader did.
+    const ownTicks = Number(this.record.pidIdentity?.split(':')[1] ?? 0)
+    const later = rows.filter((row) => row.startTicks >= ownTicks).map((row) => row.pid)
+    for (const pid of processesWithHome(later, (home) => home === this.#home)) signalProcess(pid)
   }
 
   #save(): void {

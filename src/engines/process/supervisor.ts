@@ -6,7 +6,7 @@ import { loadRecords } from './container-record.ts'
 import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
 import { PortPicker } from './free-port.ts'
 import { onJsonLine, sendJsonLine } from './json-lines.ts'
-import { type ProcessRow, processesWithHome, readProcesses } from './proc-tree.ts'
+import { type ProcessRow, processesWithHome, processIds, readProcesses } from './proc-tree.ts'
 import {
   type ContainerRecord,
   type Hello,
@@ -69,7 +69,9 @@ class Supervisor {
 
   /** After a supervisor was killed: its containers cannot be adopted (their output is lost), so they end. */
   endOrphans(): void {
-    for (const pid of processesWithHome((home) => home.startsWith(`${this.#files.dir}${path.sep}`))) {
+    for (const pid of processesWithHome(processIds(), (home) =>
+      home.startsWith(this.#files.dir + path.sep),
+    )) {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {

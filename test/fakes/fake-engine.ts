@@ -1,0 +1,235 @@
+import { type Clock, sleep, systemClock } from '../../src/clock.ts'
+import {
+  type BuildSpec,
+  type BuiltImage,
+  type ContainerSpec,
+  type Engine,
+  type EngineCapabilities,
+  type EngineContainer,
+  EngineFailure,
+  type EngineLogLine,
+  type FailureReason,
+  type Usage,
+} from '../../src/engines/engine.ts'
+import { AppError } from '../../src/errors.ts'
+import { fakeBuild } from './fake-build.ts'
+import { FakeContainer, type FakeProgram, sampleProgram } from './fake-container.ts'
+
+/** What lies behind the engine and outlives it: give the same one to a second `FakeEngine` to test adoption. */
+export class FakeHost {
+  readonly containers = new Map<string, FakeContainer>()
+  /** Image reference to the text of its CMD. */
+  readonly images = new Map<string, string>()
+
+  /** Ends everything, so that no port stays open after a test. */
+  clear(): void {
+    for (const container of this.containers.values()) container.end(137)
+    this.containers.clear()
+    this.images.clear()
+  }
+}
+
+export interface FakeEngineOptions {
+  host?: FakeHost
+  clock?: Clock
+  /** What containers answer; by default what `sampleServerJs` does. */
+  program?: FakeProgram
+  capabilities?: Partial<EngineCapabilities>
+}
+
+/** How the next calls go wrong. Change it at any time. */
+export interface FakeKnobs {
+  /** Every call throws `unavailable`, as with a daemon that is down. */
+  away: boolean
+  /** The next that many calls do their work, then fail as if the answer was lost. */
+  loseReplies: number
+  /** Why `pull` fails, or null. */
+  failPulls: string | null
+  /** Why the next that many `apply` of new containers fail. */
+  failStarts: { times: number; reason: FailureReason; message: string }
+  /** How long `apply` takes, on the clock. */
+  applyDelayMs: number
+  /** How long after `apply` the port answers, on the clock. */
+  listenDelayMs: number
+  /** `watch` says nothing: who relies on hints alone is found out. */
+  muteHints: boolean
+}
+
+/** An engine in memory whose containers are small HTTP servers on loopback. It keeps the whole port's promises. */
+export class FakeEngine implements Engine {
+  readonly kind = 'fake'
+  readonly capabilities: EngineCapabilities
+  readonly host: FakeHost
+  readonly knobs: FakeKnobs = {
+    away: false,
+    loseReplies: 0,
+    failPulls: null,
+    failStarts: { times: 0, reason: 'exited', message: 'told to fail' },
+    applyDelayMs: 0,
+    listenDelayMs: 0,
+    muteHints: false,
+  }
+  /** Every call so far, such as `apply app-1`, to count starts. */
+  readonly calls: string[] = []
+  readonly #clock: Clock
+  readonly #program: FakeProgram
+  readonly #watchers = new Set<(name: string) => void>()
+  readonly #starting = new Map<string, Promise<EngineContainer>>()
+
+  constructor(options: FakeEngineOptions = {}) {
+    this.host = options.host ?? new FakeHost()
+    this.#clock = options.clock ?? systemClock
+    this.#program = options.program ?? sampleProgram
+    this.capabilities = {
+      builds: true,
+      runsImages: true,
+      isolates: false,
+      scalesFunctions: true,
+      volumes: false,
+      ...options.capabilities,
+    }
+  }
+
+  /** Ends a container as if its code had crashed. */
+  crash(name: string, exitCode = 1, outOfMemory = false): void {
+    this.host.containers.get(name)?.end(exitCode, outOfMemory)
+  }
+
+  /** Containers that run now. */
+  running(): FakeContainer[] {
+    return [...this.host.containers.values()].filter(({ state }) => state === 'running')
+  }
+
+  async open(): Promise<void> {
+    await this.#call('open', async () => {})
+  }
+
+  async close(): Promise<void> {
+    this.#watchers.clear()
+  }
+
+  build(spec: BuildSpec, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<BuiltImage> {
+    return this.#call(`build ${spec.contentId}`, async () => {
+      const say = (message: string) => onLog({ timestamp: this.#now(), stream: 'stdout', message })
+      const command = await fakeBuild(spec, this.#clock, say, signal)
+      const image = `fake/${spec.appEnvId}:${spec.contentId}`
+      this.host.images.set(image, command)
+      return { image }
+    })
+  }
+
+  pull(image: string, onLog: (line: EngineLogLine) => void): Promise<void> {
+    return this.#call(`pull ${image}`, async () => {
+      if (!this.capabilities.runsImages)
+        throw new EngineFailure('not supported', `This engine does not run images such as ${image}.`)
+      const why = this.knobs.failPulls ?? (image.startsWith('127.0.0.1:1/') ? 'connection refused' : null)
+      if (why !== null) throw new EngineFailure('image pull', `Cannot pull ${image}: ${why}`)
+      onLog({ timestamp: this.#now(), stream: 'stdout', message: `pulled ${image}` })
+      this.host.images.set(image, '["node", "server.js"]')
+    })
+  }
+
+  removeImage(image: string): Promise<void> {
+    return this.#call(`removeImage ${image}`, async () => void this.host.images.delete(image))
+  }
+
+  apply(spec: ContainerSpec): Promise<EngineContainer> {
+    return this.#call(`apply ${spec.name}`, async () => {
+      const known = this.host.containers.get(spec.name)
+      if (known) return await (this.#starting.get(spec.name) ?? known.view())
+      const starting = this.#start(spec)
+      this.#starting.set(spec.name, starting)
+      return await starting.finally(() => this.#starting.delete(spec.name))
+    })
+  }
+
+  stop(name: string, graceSeconds: number): Promise<void> {
+    return this.#call(`stop ${name}`, async () => await this.host.containers.get(name)?.stop(graceSeconds))
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#call(`remove ${name}`, async () => {
+      const container = this.host.containers.get(name)
+      this.host.containers.delete(name)
+      if (container?.exited) this.#hint(name)
+      else container?.end(137)
+    })
+  }
+
+  list(): Promise<EngineContainer[]> {
+    return this.#call('list', async () => [...this.host.containers.values()].map((one) => one.view()))
+  }
+
+  async *logs(
+    name: string,
+    options: { since: string | null; follow: boolean; signal: AbortSignal },
+  ): AsyncGenerator<EngineLogLine> {
+    const container = await this.#call(`logs ${name}`, async () => this.host.containers.get(name))
+    for (let next = 0; container && !options.signal.aborted; ) {
+      const isOver = !options.follow || container.exited
+      for (; next < container.lines.length && !options.signal.aborted; next++) {
+        const line = container.lines[next]!
+        if (options.since === null || line.timestamp > options.since) yield line
+      }
+      if (isOver) return
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  usage(name: string): Promise<Usage | null> {
+    return this.#call(`usage ${name}`, async () => this.host.containers.get(name)?.usage() ?? null)
+  }
+
+  forgetEnvironment(appEnvId: string): Promise<void> {
+    return this.#call(`forgetEnvironment ${appEnvId}`, async () => {
+      for (const reference of this.host.images.keys())
+        if (reference.startsWith(`fake/${appEnvId}:`)) this.host.images.delete(reference)
+    })
+  }
+
+  watch(onChange: (name: string) => void): () => void {
+    const watcher = (name: string) => onChange(name)
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  async #start(spec: ContainerSpec): Promise<EngineContainer> {
+    const { failStarts, applyDelayMs, listenDelayMs } = this.knobs
+    const command = this.host.images.get(spec.image)
+    if (command === undefined)
+      throw new EngineFailure('interrupted', `There is no image ${spec.image} on this engine.`)
+    if (!command.includes('node'))
+      throw new EngineFailure('exited', `Cannot start ${command}: there is no such program.`)
+    if (failStarts.times > 0) {
+      failStarts.times--
+      throw new EngineFailure(failStarts.reason, failStarts.message)
+    }
+    const container = new FakeContainer(spec, this.#program, this.#clock, (name) => this.#hint(name))
+    this.host.containers.set(spec.name, container)
+    if (applyDelayMs > 0) await sleep(this.#clock, applyDelayMs)
+    // Removed while it was being started.
+    if (!container.exited) await container.start(listenDelayMs)
+    return container.view()
+  }
+
+  async #call<T>(what: string, work: () => Promise<T>): Promise<T> {
+    this.calls.push(what)
+    if (this.knobs.away)
+      throw new AppError('unavailable', 'The fake engine is away', { details: 'Set knobs.away to false.' })
+    const value = await work()
+    if (this.knobs.loseReplies > 0) {
+      this.knobs.loseReplies--
+      throw new AppError('unavailable', 'The fake engine lost its answer')
+    }
+    return value
+  }
+
+  #hint(name: string): void {
+    if (this.knobs.muteHints) return
+    for (const watcher of this.#watchers) watcher(name)
+  }
+
+  #now(): string {
+    return new Date(this.#clock.wallMs()).toISOString()
+  }
+}
