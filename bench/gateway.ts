@@ -1,0 +1,206 @@
+/**
+ * Gateway against nginx and direct, on the same upstream, side by side: `node bench/run.mjs gateway` or, with a
+ * bundler at hand, `npx esbuild bench/gateway.ts --bundle --platform=node --format=esm | node --input-type=module -`.
+ * Needs wrk for the throughput figures and nginx for the comparison; says so when one is absent.
+ * Options: --seconds 4 --rounds 3 --connections 50
+ */
+import { execFile, execFileSync, fork, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, createServer, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { systemClock } from '../src/clock.ts'
+import { runGateway } from '../src/gateway/gateway.ts'
+import { connectGateway } from '../src/gateway/gateway-client.ts'
+import { createLog } from '../src/log.ts'
+
+const run = promisify(execFile)
+
+function has(command: string): boolean {
+  try {
+    execFileSync('which', [command], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)]!
+}
+
+interface Target {
+  name: string
+  port: number
+  host: string
+}
+
+async function wrk(target: Target, connections: number, seconds: number) {
+  const { stdout } = await run('wrk', [
+    `-t${Math.min(2, connections)}`,
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--latency',
+    '-H',
+    `Host: ${target.host}`,
+    `http://127.0.0.1:${target.port}/`,
+  ])
+  const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+  const failed = /Non-2xx|Socket errors/.test(stdout)
+  return { rate, failed }
+}
+
+/** p50 in milliseconds of requests one after the other on one kept connection. */
+async function latency(target: Target, count: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const times: number[] = []
+  for (let index = 0; index < count; index++) {
+    const startedMs = performance.now()
+    await new Promise<void>((resolve, reject) => {
+      request({ port: target.port, host: '127.0.0.1', agent, headers: { host: target.host } }, (response) => {
+        response.resume()
+        response.on('end', () => resolve())
+      })
+        .on('error', reject)
+        .end()
+    })
+    if (index > count / 10) times.push(performance.now() - startedMs)
+  }
+  agent.destroy()
+  return median(times)
+}
+
+/** The upstream: nginx when there is one (it is never the bottleneck), else a small Node server. */
+async function startUpstream(dir: string, body: string): Promise<{ port: number; stop(): void }> {
+  const port = 19_300
+  if (!has('nginx')) {
+    const server = createServer((_request, response) => response.end(body)).listen(port, '127.0.0.1')
+    return { port, stop: () => server.close() }
+  }
+  const server = `server { listen 127.0.0.1:${port} backlog=4096; location / { return 200 "${body}"; } }`
+  return { port, stop: startNginx(dir, 'upstream', server) }
+}
+
+function startNginx(dir: string, name: string, server: string): () => void {
+  const prefix = path.join(dir, name)
+  execFileSync('mkdir', ['-p', prefix])
+  const config = `worker_processes 1; daemon off; pid ${prefix}/pid; error_log ${prefix}/error.log;
+events { worker_connections 4096; }
+http { access_log off; keepalive_requests 100000000; client_body_temp_path ${prefix}/b; proxy_temp_path ${prefix}/p;
+  fastcgi_temp_path ${prefix}/f; uwsgi_temp_path ${prefix}/u; scgi_temp_path ${prefix}/s; open_file_cache max=10; ${server} }`
+  execFileSync('sh', ['-c', 'cat > "$1"', 'sh', `${prefix}/conf`], { input: config })
+  const child = spawn('nginx', ['-p', prefix, '-c', `${prefix}/conf`], { stdio: 'ignore' })
+  return () => child.kill('SIGTERM')
+}
+
+const proxyPort = 19_301
+const gatewayPort = 19_302
+
+function proxyConfig(upstreamPort: number): string {
+  return `upstream up { server 127.0.0.1:${upstreamPort}; keepalive 128; }
+server { listen 127.0.0.1:${proxyPort} backlog=4096;
+  location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; } }`
+}
+
+/** The gateway in a process of its own, as on the platform. */
+async function serveGateway(dir: string): Promise<never> {
+  const gateway = await runGateway({
+    socketPath: path.join(dir, 'gw.sock'),
+    host: '127.0.0.1',
+    port: gatewayPort,
+    clockScale: 1,
+    build: 'bench',
+    log: createLog('bench', 'error'),
+    clock: systemClock,
+  })
+  process.send?.('ready')
+  await gateway.closed
+  process.exit(0)
+}
+
+async function measure(seconds: number, rounds: number, connections: number): Promise<void> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'gw-bench-'))
+  const stops: (() => void)[] = []
+  try {
+    const upstream = await startUpstream(dir, 'x'.repeat(1024))
+    stops.push(upstream.stop)
+    const targets: Target[] = [{ name: 'direct', port: upstream.port, host: 'bench.fn.localhost' }]
+    if (has('nginx')) {
+      stops.push(startNginx(dir, 'proxy', proxyConfig(upstream.port)))
+      targets.push({ name: 'nginx', port: proxyPort, host: 'bench.fn.localhost' })
+    } else console.log('nginx is not installed: no comparison with it')
+    const child = fork(fileURLToPath(import.meta.url), ['--serve', dir])
+    stops.push(() => child.kill('SIGTERM'))
+    await new Promise((resolve) => child.once('message', resolve))
+    const link = connectGateway({
+      socketPath: path.join(dir, 'gw.sock'),
+      build: 'bench',
+      clock: systemClock,
+      log: createLog('bench', 'error'),
+      on: {},
+    })
+    link.setRoutes([
+      {
+        appEnvId: 'env_bench',
+        envName: 'bench',
+        kind: 'function',
+        state: 'serving',
+        containers: [{ name: 'one', host: '127.0.0.1', port: upstream.port, draining: false }],
+        scaling: {
+          containerConcurrency: 100,
+          timeoutSeconds: 60,
+          responseStartTimeoutSeconds: 60,
+          idleTimeoutSeconds: 900,
+          minScale: 1,
+          maxScale: 1,
+        },
+      },
+    ])
+    stops.push(() => link.close())
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    targets.push({ name: 'gateway', port: gatewayPort, host: 'bench.fn.localhost' })
+    await report(targets, seconds, rounds, connections)
+  } finally {
+    for (const stop of stops.reverse()) stop()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+async function report(targets: Target[], seconds: number, rounds: number, connections: number): Promise<void> {
+  const rates = new Map<string, number[]>(targets.map((target) => [target.name, []]))
+  const p50s = new Map<string, number[]>(targets.map((target) => [target.name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const target of targets) {
+      if (has('wrk')) {
+        const { rate, failed } = await wrk(target, connections, seconds)
+        rates.get(target.name)!.push(rate)
+        if (failed) console.log(`${target.name}: some requests failed`)
+      }
+      p50s.get(target.name)!.push(await latency(target, 4000))
+    }
+  }
+  if (!has('wrk')) console.log('wrk is not installed: no throughput figures')
+  for (const target of targets) {
+    const rate = has('wrk') ? `${Math.round(median(rates.get(target.name)!))} req/s` : ''
+    console.log(`${target.name.padEnd(8)} ${rate.padStart(14)}   p50 ${median(p50s.get(target.name)!).toFixed(3)} ms`)
+  }
+  const rateOf = (name: string) => median(rates.get(name) ?? [])
+  if (has('wrk') && has('nginx')) console.log(`gateway / nginx: ${(rateOf('gateway') / rateOf('nginx')).toFixed(2)}`)
+  const added = median(p50s.get('gateway')!) - median(p50s.get('direct')!)
+  console.log(`p50 added by the gateway, one connection: ${added.toFixed(3)} ms`)
+}
+
+const { values } = parseArgs({
+  options: {
+    serve: { type: 'string' },
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '50' },
+  },
+})
+if (values.serve) await serveGateway(values.serve)
+else await measure(Number(values.seconds), Number(values.rounds), Number(values.connections))
