@@ -25,11 +25,8 @@ export async function copyIntoImage(order: CopyOrder): Promise<void> {
   const { origin, paths, where } = order
   const found = (await Promise.all(order.sources.map((source) => findSources(origin, source, where)))).flat()
   const target = paths.forWriting(order.destination)
-  const intoFolder =
-    order.destination.endsWith('/') ||
-    found.length > 1 ||
-    (await stat(target).catch(() => null))?.isDirectory()
-  if (found.length > 1 && !order.destination.endsWith('/') && !(await isFolderOrNothing(target)))
+  const isFolder = (await stat(target).catch(() => null))?.isDirectory() ?? false
+  if (found.length > 1 && !order.destination.endsWith('/') && !isFolder)
     throw new EngineFailure(
       'build step',
       `${where}: several sources need a folder as destination; end it with /.`,
@@ -37,9 +34,9 @@ export async function copyIntoImage(order: CopyOrder): Promise<void> {
   const copying = new Copying(order)
   for (const relative of found) {
     const from = path.join(origin.dir, relative)
-    const isFolder = (relative === '' ? await stat(from) : await lstat(from)).isDirectory()
-    if (isFolder) await copying.folder(relative, order.destination)
-    else if (intoFolder)
+    const isTree = (relative === '' ? await stat(from) : await lstat(from)).isDirectory()
+    if (isTree) await copying.folder(relative, order.destination)
+    else if (isFolder || order.destination.endsWith('/'))
       await copying.entry(relative, path.posix.join(order.destination, path.basename(relative)))
     else await copying.entry(relative, order.destination)
   }
@@ -109,9 +106,4 @@ class Copying {
     const inside = leadsTo.startsWith(origin.dir + path.sep)
     await symlink(inside ? path.join(paths.root, leadsTo.slice(origin.dir.length)) : leadsTo, to)
   }
-}
-
-async function isFolderOrNothing(target: string): Promise<boolean> {
-  const info = await stat(target).catch(() => null)
-  return info === null || info.isDirectory()
 }

@@ -1,0 +1,315 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Engine, type EngineContainer, EngineFailure } from '../../src/engines/engine.ts'
+import { ContainerLogReader, ContainerLogWriter } from '../../src/engines/process/container-log.ts'
+import { engineFiles } from '../../src/engines/process/engine-files.ts'
+import { processIdentity } from '../../src/engines/process/proc-tree.ts'
+import { messagesOf, ProcessInstallation } from '../support/process-installation.ts'
+import { sampleDockerfile, sampleServerJs } from '../support/sample-sources.ts'
+import { until } from './engine-suite.ts'
+
+let installation: ProcessInstallation
+let engine: Engine
+beforeEach(async () => {
+  installation = await ProcessInstallation.create()
+  engine = await installation.open()
+})
+afterEach(() => installation.destroy())
+
+const sample = () =>
+  installation.build(engine, { Dockerfile: sampleDockerfile('node'), 'server.js': sampleServerJs })
+
+/** An image that runs this shell text. */
+const shell = (...text: string[]) =>
+  installation.build(engine, {
+    Dockerfile: 'FROM alpine\nWORKDIR /app\nCOPY main.sh .\nCMD ["sh", "main.sh"]\n',
+    'main.sh': text.join('\n'),
+  })
+
+const find = async (name: string): Promise<EngineContainer | null> =>
+  (await engine.list()).find((container) => container.name === name) ?? null
+
+const exited = (name: string) =>
+  until(`${name} ended`, async () => {
+    const found = await find(name)
+    return found?.state === 'exited' ? found : null
+  })
+
+/** The number a container printed, once it did. */
+const printedPid = (name: string, label: string) =>
+  until(`${name} prints ${label}`, async () => {
+    const line = (await messagesOf(engine, name)).find((message) => message.startsWith(label))
+    return line ? Number(line.slice(label.length)) : null
+  })
+
+const gone = (pid: number) => until(`process ${pid} is gone`, () => processIdentity(pid) === null || null)
+
+/** The supervisors of this home, by their command line. */
+function supervisorPids(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`--home\0${installation.home}\0`)
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+describe('the supervisor', () => {
+  it('is one for an installation, however many engines open at once', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => installation.open()))
+    await until('the late ones have left', () => supervisorPids().length === 1 || null)
+  })
+
+  it('killed with -9: a new one ends its orphans, also those that left the group, and says exited', async () => {
+    const { image } = await shell(
+      'sh -c "sleep 500" &',
+      'echo child $!',
+      "setsid sh -c 'echo strayed $$; exec sleep 500' &",
+      'wait',
+    )
+    const spec = installation.spec(image, { port: null })
+    await engine.apply(spec)
+    const child = await printedPid(spec.name, 'child ')
+    const strayed = await printedPid(spec.name, 'strayed ')
+    const hints: string[] = []
+    engine.watch((name) => hints.push(name))
+    const [supervisor] = supervisorPids()
+    process.kill(supervisor!, 'SIGKILL')
+    await until('a hint comes without any call', () => hints.includes(spec.name) || null)
+    expect(await find(spec.name)).toMatchObject({ state: 'exited', exitCode: 137 })
+    expect(supervisorPids()).not.toContain(supervisor)
+    await gone(child)
+    await gone(strayed)
+    expect(await messagesOf(engine, spec.name)).toContain(`child ${child}`)
+  })
+
+  it('never kills a process that only has the number of an old container', async () => {
+    const bystander = process.pid
+    const dir = path.join(engineFiles(installation.home).containers, 'old-one')
+    process.kill(supervisorPids()[0]!, 'SIGKILL')
+    await mkdir(dir)
+    const record = { name: 'old-one', podId: 'p', appEnvId: 'e', contentId: 'c', template: 't', memoryMb: 64 }
+    const rest = {
+      state: 'running',
+      pid: bystander,
+      pidIdentity: 'another-boot:1',
+      startedAt: new Date().toISOString(),
+    }
+    await writeFile(
+      path.join(dir, 'record.json'),
+      JSON.stringify({ ...record, ...rest, port: null, seenAt: null }),
+    )
+    expect(await exited('old-one')).toMatchObject({ exitCode: 137 })
+    expect(processIdentity(bystander)).not.toBeNull()
+  })
+
+  it('ends everything and leaves when the home is deleted', async () => {
+    const { image } = await sample()
+    const spec = installation.spec(image)
+    await engine.apply(spec)
+    const { pid } = JSON.parse(
+      await readFile(path.join(engineFiles(installation.home).containers, spec.name, 'record.json'), 'utf8'),
+    )
+    const [supervisor] = supervisorPids()
+    await installation.destroy()
+    await gone(pid)
+    await gone(supervisor!)
+  })
+
+  it('works in a home too deep for a socket path, and keeps its socket private', async () => {
+    const deep = await ProcessInstallation.create('deep/'.repeat(40))
+    const deepEngine = await deep.open()
+    expect(await deepEngine.list()).toEqual([])
+    const { socket } = engineFiles(deep.home)
+    expect(Buffer.byteLength(socket)).toBeLessThan(104)
+    expect((await stat(path.dirname(socket))).mode & 0o777).toBe(0o700)
+    expect(statSync(path.dirname(engineFiles(installation.home).socket)).mode & 0o777).toBe(0o700)
+    await deep.destroy()
+  })
+
+  it('says so when it cannot write its folder', async () => {
+    const blocked = await ProcessInstallation.create('file')
+    await writeFile(blocked.home, 'not a folder')
+    await expect(blocked.open()).rejects.toMatchObject({ kind: 'unavailable' })
+    await blocked.destroy()
+  })
+
+  it('stays small', async () => {
+    const { image } = await sample()
+    for (let round = 0; round < 5; round++) {
+      const spec = installation.spec(image)
+      await engine.apply(spec)
+      await engine.remove(spec.name)
+    }
+    const status = readFileSync(`/proc/${supervisorPids()[0]}/status`, 'utf8')
+    expect(Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024).toBeLessThan(60)
+  })
+})
+
+describe('a container of the process engine', () => {
+  it('stops with its whole tree', async () => {
+    const { image } = await shell(
+      'sh -c "trap \'\' TERM; echo deaf $$; sleep 500" &',
+      'trap "exit 0" TERM',
+      'wait',
+    )
+    const spec = installation.spec(image, { port: null })
+    await engine.apply(spec)
+    const deaf = await printedPid(spec.name, 'deaf ')
+    await engine.stop(spec.name, 5)
+    expect(await find(spec.name)).toMatchObject({ state: 'exited', exitCode: 0 })
+    await gone(deaf)
+  })
+
+  it('names the signal that ended it by its number', async () => {
+    const { image } = await shell('kill -SEGV $$')
+    const spec = installation.spec(image)
+    await engine.apply(spec)
+    expect(await exited(spec.name)).toMatchObject({ exitCode: 139 })
+  })
+
+  it('shows the port it really listens on when that is not PORT', async () => {
+    const { image } = await installation.build(engine, {
+      Dockerfile: 'FROM node\nCOPY server.js .\nCMD ["node", "server.js"]\n',
+      'server.js':
+        'require("http").createServer((q, s) => s.end("here")).listen(0, "127.0.0.1", function () { console.log("at " + this.address().port) })',
+    })
+    const spec = installation.spec(image)
+    await engine.apply(spec)
+    const port = await printedPid(spec.name, 'at ')
+    const container = await until('its address is corrected', async () => {
+      const found = await find(spec.name)
+      return found?.address?.port === port ? found : null
+    })
+    expect(await (await fetch(`http://127.0.0.1:${container.address!.port}/`)).text()).toBe('here')
+  })
+
+  it('starts again on another port when its own was taken meanwhile', async () => {
+    // The first try gives its own port away and then fails as a server does that finds it taken.
+    const { image } = await installation.build(engine, {
+      Dockerfile: 'FROM node\nCOPY . .\nCMD ["node", "server.js"]\n',
+      'server.js': `
+        const fs = require('node:fs'), { spawn } = require('node:child_process')
+        const serve = 'require("http").createServer((q, s) => s.end("ok")).listen(process.env.PORT, () => console.log("up"))'
+        if (fs.existsSync('taken')) eval(serve)
+        else {
+          fs.writeFileSync('taken', '')
+          const thief = spawn(process.execPath, ['-e', serve], {
+            detached: true, env: { PORT: process.env.PORT, HOME: '/' }, stdio: ['ignore', 'pipe', 'ignore'],
+          })
+          fs.writeFileSync('thief', String(thief.pid))
+          thief.stdout.once('data', () => { console.log('EADDRINUSE'); process.exit(1) })
+        }`,
+    })
+    const spec = installation.spec(image)
+    const first = await engine.apply(spec)
+    const thief = () =>
+      Number(
+        readFileSync(
+          path.join(
+            path.dirname(engineFiles(installation.home).containers),
+            'images',
+            'dep_1',
+            'root',
+            'thief',
+          ),
+          'utf8',
+        ),
+      )
+    try {
+      await until(
+        'the second try is up',
+        async () => (await messagesOf(engine, spec.name)).includes('up') || null,
+      )
+      const now = await find(spec.name)
+      expect(now?.address?.port).not.toBe(first.address?.port)
+      expect(await (await fetch(`http://127.0.0.1:${now!.address!.port}/`)).text()).toBe('ok')
+    } finally {
+      process.kill(thief(), 'SIGKILL')
+    }
+  })
+})
+
+describe('a build', () => {
+  it('ends with the engine that asked for it', async () => {
+    const other = await installation.open()
+    const printed: string[] = []
+    const building = installation
+      .build(other, { Dockerfile: 'FROM alpine\nRUN echo pid $$ && sleep 500\nCMD ["x"]\n' }, {}, (line) =>
+        printed.push(line.message),
+      )
+      .catch((error: unknown) => error)
+    const pid = await until('the step runs', () => {
+      const line = printed.find((message) => /^pid \d+$/.test(message))
+      return line ? Number(line.slice(4)) : null
+    })
+    await other.close()
+    await gone(pid)
+    expect(await building).toBeInstanceOf(Error)
+  })
+
+  it('tells why it was aborted when the caller says so', async () => {
+    const abort = new AbortController()
+    await expect(
+      installation.build(
+        engine,
+        { Dockerfile: 'FROM alpine\nRUN echo now && sleep 500\nCMD ["x"]\n' },
+        { signal: abort.signal },
+        (line) => line.message === 'now' && abort.abort(new EngineFailure('build timeout', 'took too long')),
+      ),
+    ).rejects.toMatchObject({ reason: 'build timeout' })
+  })
+})
+
+describe('a container log', () => {
+  const readAll = async (reader: ContainerLogReader) => {
+    const messages: string[] = []
+    for await (const line of reader.read()) messages.push(line.message)
+    return messages
+  }
+
+  it('is bounded, keeps the newest lines, and a reader misses none across the turn', async () => {
+    const dir = path.join(installation.home, 'log')
+    await mkdir(dir)
+    const writer = new ContainerLogWriter(dir)
+    const reader = new ContainerLogReader(dir, null)
+    const read: string[] = []
+    const filler = 'x'.repeat(8_000)
+    for (let number = 0; number < 6_000; number++) {
+      writer.write('stdout', [`${number} ${filler}`])
+      if (number % 500 === 0) read.push(...(await readAll(reader)))
+    }
+    read.push(...(await readAll(reader)))
+    writer.close()
+    await reader.close()
+    expect(read.map((line) => Number.parseInt(line, 10))).toEqual(
+      Array.from({ length: 6_000 }, (_, at) => at),
+    )
+    const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(path.join(dir, name)).size, 0)
+    expect(bytes).toBeLessThan(33 * 1024 * 1024)
+    const late = await readAll(new ContainerLogReader(dir, null))
+    expect(late.at(-1)).toMatch(/^5999 /)
+    expect(late.length).toBeLessThan(6_000)
+  })
+
+  it('gives each line a time of its own, and takes `since` of any precision', async () => {
+    const dir = path.join(installation.home, 'log')
+    await mkdir(dir)
+    const writer = new ContainerLogWriter(dir)
+    writer.write('stdout', ['a', 'b', 'c'])
+    writer.close()
+    const stamps: string[] = []
+    for await (const line of new ContainerLogReader(dir, null).read()) stamps.push(line.timestamp)
+    expect(new Set(stamps).size).toBe(3)
+    const readSince = async (since: string) => await readAll(new ContainerLogReader(dir, since))
+    expect(await readSince(stamps[1]!)).toEqual(['c'])
+    expect(await readSince(`${stamps[0]!.slice(0, -1)}000Z`)).toEqual(['b', 'c'])
+    expect(await readSince(new Date(Date.now() - 60_000).toISOString())).toEqual(['a', 'b', 'c'])
+  })
+})
