@@ -23,9 +23,14 @@ export function portableInput(schema: z.ZodObject): SchemaNode {
   return portable(z.toJSONSchema(schema, { io: 'input', reused: 'inline' }) as RawNode, 'input', 0)
 }
 
-/** The same for an output. Left open: a newer platform may answer more. */
+/**
+ * The same for an output. Left open, as a newer platform may answer more; and nothing at its root is required,
+ * because clients check results that are errors against it too, and these carry `{error, details, …}`.
+ */
 export function portableOutput(schema: z.ZodObject): SchemaNode {
-  return portable(z.toJSONSchema(schema, { io: 'output', reused: 'inline' }) as RawNode, 'output', 0)
+  const raw = z.toJSONSchema(schema, { io: 'output', reused: 'inline' }) as RawNode
+  const { required: _required, ...open } = portable(raw, 'output', 0)
+  return open
 }
 
 /** Inputs whose name says it all, so their description is not published. */

@@ -8,7 +8,7 @@ import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
 import type { Exposure } from './published-tool.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './tool-result.ts'
-import { checkArguments } from './tool-schema.ts'
+import { type CheckedArguments, checkArguments } from './tool-schema.ts'
 import { envelope, newEnvelopeId, visibleInline } from './untrusted-text.ts'
 import {
   type DeploymentEnd,
@@ -45,7 +45,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     // What the row does not take goes to the platform unchecked: it refuses it, as on every other surface.
     const notes = fits ? await earlyChecks(tool, ctx, sent) : []
     if (tool.destroys !== undefined) await confirmLoss(ctx, await tool.destroys(ctx, sent), own)
-    return await act(tool, ctx, { sent, own, notes })
+    return await act(tool, ctx, { sent, own, fits, notes })
   } catch (error) {
     call.signal.throwIfAborted()
     if (error instanceof AppError) return errorResult(error)
@@ -109,10 +109,10 @@ async function runChecks(tool: Tool, ctx: ToolContext, input: ToolInput): Promis
 async function act(
   tool: Tool,
   ctx: ToolContext,
-  { sent, own, notes }: { sent: ToolInput; own: ToolInput; notes: string[] },
+  { sent, own, fits, notes }: CheckedArguments & { notes: string[] },
 ): Promise<ToolResult> {
   const waits = tool.waits === true && own.wait !== false
-  const before = waits ? await newestDeployment(ctx, sent) : null
+  const before = waits && fits ? await newestDeployment(ctx, sent) : null
   if (!tool.hints.readOnly) ctx.reads.clear()
   const answer = (await ctx.client.call(tool.operation, sent, { signal: ctx.signal })) as Answer
   if (!tool.hints.readOnly) ctx.reads.clear()

@@ -1,0 +1,15 @@
+/**
+ * The command as far as MCP goes, over a fake platform: what tests and benches of the stdio server bundle and
+ * start. `serve` does what `longshore mcp` relies on: serve.json, admin-token, the ready line, and to end when
+ * standard input ends.
+ */
+export {}
+
+const [command, ...rest] = process.argv.slice(2)
+if (command === 'serve') {
+  const { serveFake } = await import('./serve-fake.ts')
+  await serveFake(process.env)
+} else {
+  const { runMcp } = await import('../../src/cli/mcp.ts')
+  process.exit(await runMcp(rest, process.env))
+}
