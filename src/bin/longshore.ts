@@ -14,6 +14,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   mcp: async (args) => (await import('../cli/mcp.ts')).runMcp(args, process.env),
   serve: async (args) => (await import('./serve.ts')).runServe(args, process.env),
   deploy: async (args) => (await import('../cli/deploy.ts')).runDeploy(args, process.env),
+  demo: async (args) => (await import('../cli/demo.ts')).runDemo(args, process.env),
   stop: async (args) => (await import('./stop.ts')).runStop(args, process.env),
   gateway: async (args) => (await import('../gateway/gateway-command.ts')).gatewayCommand(args),
   supervise: async (args) => (await import('./supervise.ts')).runSupervise(args),

@@ -2,16 +2,15 @@ import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, timestamp } from '../clock.ts'
 import { type BuiltImage, type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
-import { AppError } from '../errors.ts'
 import { type ArchiveExtension, unpackArchive } from './unpack-archive.ts'
 
 export interface ContentToBuild {
   appEnvId: string
   contentId: string
-  /** Relative to the source; `.` for its root. */
-  contextDir: string
-  /** Relative to `contextDir`. */
-  dockerfilePath: string
+  /** Relative to the source; null for its root. */
+  contextDir: string | null
+  /** Relative to `contextDir`; null for `Dockerfile`. */
+  dockerfilePath: string | null
   dockerfileContent: string | null
   buildArgs: Record<string, string>
   secretBuildArgs: readonly string[]
@@ -60,43 +59,34 @@ export async function buildContent(options: BuildContentOptions): Promise<BuiltI
 }
 
 async function unpackAndBuild(options: BuildContentOptions, signal: AbortSignal): Promise<BuiltImage> {
-  const { engine, upload, content, workDir, onLog, clock } = options
+  const { engine, upload, workDir, onLog, clock } = options
   if (!engine.capabilities.builds) {
     throw new EngineFailure(
       'not supported',
       'This engine cannot build source. Deploy a prebuilt image instead.',
     )
   }
-  const say = (message: string, stream: EngineLogLine['stream'] = 'stdout') =>
-    onLog({ timestamp: timestamp(clock.wallMs()), stream, message })
+  const say = (message: string) => onLog({ timestamp: timestamp(clock.wallMs()), stream: 'stdout', message })
   const startedMs = clock.monotonicMs()
-  try {
-    say('Unpacking the upload')
-    const generated = content.dockerfileContent !== null
-    const unpacked = await unpackArchive({
-      file: upload.file,
-      extension: upload.extension,
-      into: path.join(workDir, 'source'),
-      dockerfile: generated ? null : path.posix.join(content.contextDir, content.dockerfilePath),
-      signal,
-    })
-    say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
-    if (unpacked.sourceDir !== path.join(workDir, 'source')) {
-      say(`The source is in the folder ${path.basename(unpacked.sourceDir)}`)
-    }
-    say(
-      generated
-        ? 'Building with the Dockerfile of the app settings'
-        : `Building with ${content.dockerfilePath}`,
-    )
-    const built = await engine.build({ ...content, sourceDir: unpacked.sourceDir }, onLog, signal)
-    say(`Built in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s`)
-    return built
-  } catch (error) {
-    const told = signal.aborted ? signal.reason : error
-    if (told instanceof EngineFailure || told instanceof AppError) say(`Failed: ${told.message}`, 'stderr')
-    throw told
+  const contextDir = options.content.contextDir ?? '.'
+  const dockerfilePath = options.content.dockerfilePath ?? 'Dockerfile'
+  const generated = options.content.dockerfileContent !== null
+  say('Unpacking the upload')
+  const unpacked = await unpackArchive({
+    ...upload,
+    into: path.join(workDir, 'source'),
+    dockerfile: generated ? null : path.posix.join(contextDir, dockerfilePath),
+    signal,
+  })
+  say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
+  if (unpacked.sourceDir !== path.join(workDir, 'source')) {
+    say(`The source is in the folder ${path.basename(unpacked.sourceDir)}`)
   }
+  say(generated ? 'Building with the Dockerfile of the app settings' : `Building with ${dockerfilePath}`)
+  const content = { ...options.content, contextDir, dockerfilePath, sourceDir: unpacked.sourceDir }
+  const built = await engine.build(content, onLog, signal)
+  say(`Built in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s`)
+  return built
 }
 
 function counted(amount: number, noun: string): string {

@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { deleteAppEnv } from '../contract/app-envs.ts'
+import type { DemoAgent } from './demo-agent.ts'
+import { demoEnvName, type Stage } from './demo-story.ts'
+import { findLocalInstallation } from './local-installation.ts'
+
+const run = promisify(execFile)
+
+/**
+ * Takes back all that a demo made, whatever happened to it, and returns what could not be done. First the way an
+ * agent would (delete the environment), then from below, so that a broken platform leaves nothing either.
+ */
+export async function cleanUpDemo(options: {
+  agent: DemoAgent | null
+  created: Stage['created']
+  /** The folder of this run; the installation's home is in it. */
+  home: string
+  entry: string
+  env: NodeJS.ProcessEnv
+}): Promise<string[]> {
+  const { agent, created, home, entry, env } = options
+  const problems: string[] = []
+  const attempt = async (what: string, act: () => Promise<unknown>) => {
+    try {
+      await act()
+    } catch (error) {
+      problems.push(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  const { appEnvId, image, engine } = created
+  if (agent && appEnvId) {
+    await attempt('delete the environment', () =>
+      agent.call(deleteAppEnv, { appEnvId, confirm: demoEnvName }),
+    )
+    if (engine === 'docker') await attempt('remove the containers', () => containersGone(appEnvId))
+  }
+  const local = await findLocalInstallation(env.LONGSHORE_HOME ?? home).catch(() => null)
+  if (agent) await attempt('end the MCP server', () => agent.close())
+  if (local) await attempt('end the platform', () => ended(() => [local.pid].filter(isAlive)))
+  if (existsSync(env.LONGSHORE_HOME ?? home)) {
+    await attempt('end the gateway', () => run(process.execPath, [entry, 'stop'], { env, timeout: 30_000 }))
+  }
+  await attempt('end what runs in the background', () => ended(() => processesNaming(home)))
+  if (image) await attempt('remove the base image', () => image.remove())
+  await attempt('remove the folder', () =>
+    rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }),
+  )
+  return problems
+}
+
+/** The platform removes containers in its own time; it must have done so before it is ended. */
+async function containersGone(appEnvId: string): Promise<void> {
+  const { connectDocker } = await import('./local-base-image.ts')
+  const docker = connectDocker()
+  const deadlineMs = performance.now() + 20_000
+  for (;;) {
+    const all = await docker.listContainers({ all: true })
+    const left = all.filter((container) => JSON.stringify(container.Labels).includes(appEnvId))
+    if (left.length === 0) return
+    if (performance.now() > deadlineMs) throw new Error(`${left.length} containers are still there`)
+    await pause()
+  }
+}
+
+/** Waits until these processes are gone: at first by themselves, then asked to, then not asked any more. */
+async function ended(list: () => number[] | Promise<number[]>): Promise<void> {
+  const startedMs = performance.now()
+  for (;;) {
+    const pids = await list()
+    if (pids.length === 0) return
+    const waitedMs = performance.now() - startedMs
+    if (waitedMs > 15_000) throw new Error(`processes ${pids.join(', ')} do not end`)
+    if (waitedMs > 500) for (const pid of pids) endQuietly(pid, waitedMs > 8_000 ? 'SIGKILL' : 'SIGTERM')
+    await pause()
+  }
+}
+
+/**
+ * Gateway and supervisor outlive the server by design; here they must not. Their command lines name the folder,
+ * which belongs to this run alone.
+ */
+async function processesNaming(folder: string): Promise<number[]> {
+  const lines = existsSync('/proc/self/cmdline') ? await commandLinesOfProc() : await commandLinesOfPs()
+  return lines
+    .filter(({ text }) => text.includes(folder))
+    .map(({ pid }) => pid)
+    .filter((pid) => pid !== process.pid)
+}
+
+interface CommandLine {
+  pid: number
+  text: string
+}
+
+async function commandLinesOfProc(): Promise<CommandLine[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)
+  return Promise.all(
+    pids.map(async (pid) => ({ pid, text: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') })),
+  )
+}
+
+/** For systems without /proc, which all have ps. */
+async function commandLinesOfPs(): Promise<CommandLine[]> {
+  const { stdout } = await run('ps', ['-A', '-ww', '-o', 'pid=,args='], { maxBuffer: 32 * 1024 ** 2 })
+  return stdout.split('\n').map((text) => ({ pid: Number.parseInt(text, 10), text }))
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function endQuietly(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 100))
+}

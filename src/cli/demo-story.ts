@@ -1,0 +1,296 @@
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { listAccounts } from '../contract/accounts.ts'
+import { getAppEnvPods, getAppEnvStatus } from '../contract/app-env-reads.ts'
+import {
+  applyAppEnvChanges,
+  createAppEnv,
+  getAppEnv,
+  scaleAppEnvContainers,
+  updateFunctionConfig,
+} from '../contract/app-envs.ts'
+import { createApp } from '../contract/apps.ts'
+import { notifyCodeUpload, requestDeployStorageKey } from '../contract/deployments.ts'
+import { listRegions } from '../contract/regions.ts'
+import { type DemoAgent, ToolRefusal } from './demo-agent.ts'
+import type { Sample } from './demo-chart.ts'
+import { addressOf, burst, type FunctionAddress, get, peaksOf } from './demo-traffic.ts'
+import type { NodeImage } from './local-base-image.ts'
+import { listSource, packSource } from './pack-source.ts'
+import { readableBytes } from './progress.ts'
+import { uploadArchive } from './upload-archive.ts'
+
+export const demoScaling = {
+  containerConcurrency: 10,
+  maxScale: 5,
+  minScale: 0,
+  idleTimeoutSeconds: 300,
+} as const
+const requests = 50
+const holdMs = 1_500
+/** What the story calls its environment; deleting it asks for this name. */
+export const demoEnvName = 'prod'
+
+/** What the story plays with, and how it tells. */
+export interface Stage {
+  agent: DemoAgent
+  /** The sample function. */
+  exampleDir: string
+  /** A folder for this run alone. */
+  workDir: string
+  signal: AbortSignal
+  /** Plays one step: prints its title, what `act` says it showed, and how long it took. */
+  step(title: string, act: (show: (text: string) => void) => Promise<string>): Promise<void>
+  samples: Sample[]
+  /** Told as soon as there is something to clean up. */
+  created: { engine?: string; appEnvId?: string; image?: NodeImage }
+}
+
+/** Something did not go as promised. */
+export class DemoFailure extends Error {}
+
+function expect(holds: boolean, sentence: string): asserts holds {
+  if (!holds) throw new DemoFailure(sentence)
+}
+
+/** What later steps know from earlier ones. */
+interface Plot {
+  accountId: string
+  region: string
+  appEnvId: string
+  address: FunctionAddress
+  firstInstance: string
+}
+
+/** Plays the agent's whole story; throws `DemoFailure` at the first promise that is not kept. */
+export async function playStory(stage: Stage): Promise<void> {
+  const plot: Plot = {
+    accountId: '',
+    region: '',
+    appEnvId: '',
+    address: { host: '', port: 0, hostHeader: '' },
+    firstInstance: '',
+  }
+  await lookAround(stage, plot)
+  await create(stage, plot)
+  const sourceDir = await prepareSource(stage)
+  await deploy(stage, plot, sourceDir)
+  const stopSampling = sampleContainers(stage, plot.appEnvId)
+  try {
+    await firstAnswer(stage, plot)
+    await underLoad(stage, plot)
+    await toZeroAndBack(stage, plot)
+    await whatFunctionsRefuse(stage, plot)
+    await reconfigure(stage, plot)
+  } finally {
+    await stopSampling()
+  }
+}
+
+async function lookAround(stage: Stage, plot: Plot): Promise<void> {
+  const { agent, step, created } = stage
+  await step('list-accounts, list-regions', async () => {
+    const { accounts } = await agent.call(listAccounts, {})
+    const { regions } = await agent.call(listRegions, {})
+    const region = regions.find((one) => one.functionDomain !== null)
+    expect(accounts[0] !== undefined, 'The first admin has no account.')
+    expect(region !== undefined, 'No region has a function domain (F5).')
+    plot.accountId = accounts[0].accountId
+    plot.region = region.region
+    created.engine = region.engine
+    return `account ${accounts[0].name}, region ${region.region}, engine ${region.engine}`
+  })
+}
+
+async function create({ agent, step, created }: Stage, plot: Plot): Promise<void> {
+  let appId = ''
+  await step('create-app', async () => {
+    const input = { name: 'hello', accountId: plot.accountId, port: 8080, dockerPreset: 'FUNCTION' }
+    appId = (await agent.call(createApp, input)).appId
+    return `a FUNCTION on port 8080: ${appId}`
+  })
+  await step('create-app-env', async () => {
+    const input = { accountId: plot.accountId, appId, name: demoEnvName, region: plot.region }
+    plot.appEnvId = (await agent.call(createAppEnv, { ...input, functionConfig: demoScaling })).appEnvId
+    created.appEnvId = plot.appEnvId
+    return `at most ${demoScaling.containerConcurrency} requests in each of at most ${demoScaling.maxScale} containers`
+  })
+}
+
+/** The sample as it is, or with another base where a container engine cannot get the one it names. */
+async function prepareSource(stage: Stage): Promise<string> {
+  if (stage.created.engine !== 'docker') return stage.exampleDir
+  const wanted = 'node:20-alpine'
+  const copy = path.join(stage.workDir, 'hello-function')
+  let dir = stage.exampleDir
+  await stage.step(`base image ${wanted}`, async () => {
+    const { ensureNodeImage } = await import('./local-base-image.ts')
+    const pullTimeoutMs = process.platform === 'linux' ? 12_000 : 300_000
+    const base = await ensureNodeImage(wanted, { pullTimeoutMs, signal: stage.signal })
+    stage.created.image = base
+    if (base.origin !== 'made here') return base.origin === 'present' ? 'is here' : 'pulled'
+    await cp(stage.exampleDir, copy, { recursive: true })
+    const dockerfile = await readFile(path.join(copy, 'Dockerfile'), 'utf8')
+    await writeFile(path.join(copy, 'Dockerfile'), dockerfile.replace(/^FROM .*$/m, `FROM ${base.image}`))
+    dir = copy
+    return `cannot be pulled here, so ${base.image} was made from this machine's Node.js and stands in for it`
+  })
+  return dir
+}
+
+async function deploy(stage: Stage, plot: Plot, sourceDir: string): Promise<void> {
+  const { agent, step, signal } = stage
+  const { appEnvId } = plot
+  let uploadUrl = ''
+  let storageKey = ''
+  await step('request-deploy-storage-key', async () => {
+    ;({ uploadUrl, storageKey } = await agent.call(requestDeployStorageKey, {
+      appEnvId,
+      fileExtension: '.tgz',
+    }))
+    return 'a place for one upload, good for 15 minutes'
+  })
+  await step('PUT of the packed source', async () => {
+    const listing = await listSource(sourceDir)
+    const packed = await packSource(listing, path.join(stage.workDir, 'source.tgz'), { signal })
+    await uploadArchive({ ...packed, uploadUrl, baseUrl: uploadUrl, signal, onSent: () => {} })
+    return `${listing.files.length} files, ${readableBytes(packed.bytes)}`
+  })
+  await step('notify-code-upload', async (show) => {
+    const options = { signal, onProgress: show }
+    const answer = await agent.call(notifyCodeUpload, { appEnvId, storageKey, wait: true }, options)
+    return `built from its Dockerfile, version ${answer.version} serves`
+  })
+  await step('get-app-env-status', async () => {
+    const status = await agent.call(getAppEnvStatus, { appEnvId })
+    expect(status.status === 'RUNNING', `The environment is ${status.status}, not RUNNING.`)
+    const host = status.hosts.find((one) => one.kind === 'function')
+    expect(host !== undefined, 'The function has no address.')
+    plot.address = addressOf(host.url)
+    return `RUNNING at ${host.url}`
+  })
+}
+
+/** Reads the number of containers a few times a second; returns how to stop. */
+function sampleContainers(stage: Stage, appEnvId: string): () => Promise<void> {
+  let going = true
+  const startedMs = performance.now()
+  const sampling = (async () => {
+    while (going && !stage.signal.aborted) {
+      // A missed sample only makes the picture coarser.
+      const status = await stage.agent.call(getAppEnvStatus, { appEnvId }).catch(() => null)
+      if (status)
+        stage.samples.push({ atMs: performance.now() - startedMs, value: status.containers.running })
+      await pause(100)
+    }
+  })()
+  return async () => {
+    going = false
+    await sampling
+  }
+}
+
+async function firstAnswer({ step, signal }: Stage, plot: Plot): Promise<void> {
+  await step('HTTP request through the gateway', async () => {
+    const reply = await get(plot.address, '/', signal)
+    expect(reply.status === 200, `The gateway answered ${reply.status}: ${reply.text.slice(0, 200)}`)
+    expect(
+      reply.body?.message === 'Hello from Longshore',
+      'The answer is not the one of the sample function.',
+    )
+    plot.firstInstance = reply.body.instance
+    return `200 from instance ${reply.body.instance}`
+  })
+}
+
+async function underLoad({ step, signal }: Stage, { address }: Plot): Promise<void> {
+  const { containerConcurrency, maxScale } = demoScaling
+  await step(`${requests} requests at once, ${holdMs} ms each`, async () => {
+    const replies = await burst(address, `/?ms=${holdMs}`, requests, signal)
+    const failed = replies.filter((reply) => reply.status !== 200)
+    const statuses = [...new Set(failed.map((reply) => reply.status))].join(', ')
+    expect(
+      failed.length === 0,
+      `${failed.length} of ${requests} requests failed (${statuses}): ${failed[0]?.text}`,
+    )
+    const peaks = peaksOf(replies)
+    const most = Math.max(...peaks.values())
+    expect(peaks.size <= maxScale, `${peaks.size} containers answered, more than maxScale ${maxScale}.`)
+    expect(peaks.size > 1, 'Only one container answered: nothing was added under load (F3).')
+    expect(
+      most <= containerConcurrency,
+      `A container had ${most} requests at once, more than ${containerConcurrency}.`,
+    )
+    return `all 200, by ${peaks.size} containers with at most ${most} requests in each`
+  })
+}
+
+async function toZeroAndBack({ agent, step, signal }: Stage, { appEnvId, address, firstInstance }: Plot) {
+  await step('quiet', async () => {
+    const deadlineMs = performance.now() + 30_000
+    for (;;) {
+      const { containers, status } = await agent.call(getAppEnvStatus, { appEnvId })
+      if (containers.running === 0) {
+        expect(status === 'RUNNING', `At zero the function is ${status} instead of RUNNING.`)
+        // Long enough to be seen in the picture, and to notice a container that comes back by itself.
+        await pause(700)
+        const later = await agent.call(getAppEnvStatus, { appEnvId })
+        expect(later.containers.running === 0, 'A container started again without any request.')
+        return `scaled to zero containers, status ${status} (F1)`
+      }
+      expect(performance.now() < deadlineMs, `After 30 s ${containers.running} containers still run (F1).`)
+      await pause(100)
+      signal.throwIfAborted()
+    }
+  })
+  await step('the next request', async () => {
+    const reply = await get(address, '/', signal)
+    expect(reply.status === 200, `After the cold start the gateway answered ${reply.status}: ${reply.text}`)
+    expect(reply.body?.instance !== firstInstance, 'The container from before answered: it had never gone.')
+    return `200 after a cold start of ${Math.round(reply.ms)} ms (F2)`
+  })
+  await step('get-app-env-pods', async () => {
+    const { pods } = await agent.call(getAppEnvPods, { appEnvId })
+    const running = pods.filter((pod) => pod.status === 'Running').length
+    expect(running === 1, `${running} pods are listed as running instead of 1.`)
+    expect(pods.length > running, 'The containers that ended are not listed (F10).')
+    return `${running} running, ${pods.length - running} ended ones listed too (F10)`
+  })
+}
+
+async function whatFunctionsRefuse({ agent, step }: Stage, { appEnvId }: Plot): Promise<void> {
+  await step('scale-app-env-containers', async () => {
+    const refusal = await agent.call(scaleAppEnvContainers, { appEnvId, containers: 3 }).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    expect(refusal !== null, 'A function could be scaled by hand (F8).')
+    if (!(refusal instanceof ToolRefusal)) throw refusal
+    expect(refusal.rule === 'F8', `Refused, but without naming F8: ${refusal.message}`)
+    return `refused with F8: ${refusal.message.split('\n')[0]?.replace(/^Error: | \(rule F8\)$/g, '')}`
+  })
+}
+
+async function reconfigure({ agent, step, signal }: Stage, { appEnvId, address }: Plot): Promise<void> {
+  const wanted = { containerConcurrency: 25, minScale: 1 }
+  await step('update-function-config', async () => {
+    const saved = await agent.call(updateFunctionConfig, { appEnvId, ...wanted })
+    expect(!saved.appliedImmediately, 'The change was applied although nobody asked for that.')
+    const { pendingChanges } = await agent.call(getAppEnv, { appEnvId })
+    expect(pendingChanges.hasDeployChanges, 'The saved change is not listed as pending.')
+    return 'saved, and pending until it is applied'
+  })
+  await step('apply-app-env-changes', async (show) => {
+    await agent.call(applyAppEnvChanges, { appEnvId, wait: true }, { signal, onProgress: show })
+    const { pendingChanges, functionConfig } = await agent.call(getAppEnv, { appEnvId })
+    expect(!pendingChanges.hasDeployChanges, 'Changes are still pending after they were applied.')
+    expect(functionConfig?.minScale === 1, 'minScale is not the one that was applied.')
+    const reply = await get(address, '/', signal)
+    expect(reply.status === 200, `The gateway answered ${reply.status} after the change.`)
+    return `in force: ${wanted.containerConcurrency} requests a container, one kept warm (F11)`
+  })
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,87 @@
+import http from 'node:http'
+
+/** What the sample function answers. */
+export interface HelloAnswer {
+  message: string
+  instance: string
+  pid: number
+  inFlight: number
+  peak: number
+  answered: number
+}
+
+export interface Reply {
+  status: number
+  body: HelloAnswer | null
+  text: string
+  ms: number
+}
+
+/** One function behind the gateway: the address of the gateway and the name it knows the function by. */
+export interface FunctionAddress {
+  /** `127.0.0.1`: names below localhost are not resolved everywhere. */
+  host: string
+  port: number
+  hostHeader: string
+}
+
+export function addressOf(url: string): FunctionAddress {
+  const parsed = new URL(url)
+  return { host: '127.0.0.1', port: Number(parsed.port || 80), hostHeader: parsed.host }
+}
+
+/** One GET on a connection of its own. */
+export function get(address: FunctionAddress, path: string, signal: AbortSignal): Promise<Reply> {
+  const startedMs = performance.now()
+  return new Promise((resolve, reject) => {
+    const request = http.get(
+      {
+        host: address.host,
+        port: address.port,
+        path,
+        headers: { host: address.hostHeader },
+        agent: false,
+        signal,
+      },
+      (response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk
+        })
+        response.on('error', reject)
+        response.on('end', () => {
+          const ms = performance.now() - startedMs
+          resolve({ status: response.statusCode ?? 0, body: parsed(text), text, ms })
+        })
+      },
+    )
+    request.on('error', reject)
+  })
+}
+
+function parsed(text: string): HelloAnswer | null {
+  try {
+    return JSON.parse(text) as HelloAnswer
+  } catch {
+    return null
+  }
+}
+
+/** Requests all sent at once. */
+export function burst(
+  address: FunctionAddress,
+  path: string,
+  amount: number,
+  signal: AbortSignal,
+): Promise<Reply[]> {
+  return Promise.all(Array.from({ length: amount }, () => get(address, path, signal)))
+}
+
+/** The most requests that each container had at once, as the containers themselves report. */
+export function peaksOf(replies: readonly Reply[]): Map<string, number> {
+  const peaks = new Map<string, number>()
+  for (const { body } of replies) {
+    if (body) peaks.set(body.instance, Math.max(peaks.get(body.instance) ?? 0, body.peak))
+  }
+  return peaks
+}

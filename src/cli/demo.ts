@@ -1,0 +1,177 @@
+import { setMaxListeners } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { AppError } from '../errors.ts'
+import { type CommandIo, errorText, exitCodes, processIo } from './command-io.ts'
+import { type DemoAgent, startDemoAgent } from './demo-agent.ts'
+import { barChart } from './demo-chart.ts'
+import { cleanUpDemo } from './demo-cleanup.ts'
+import { DemoFailure, playStory, type Stage } from './demo-story.ts'
+import { createProgress, printable, readableDuration } from './progress.ts'
+
+const usage = `longshore demo
+
+Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and plays what an agent
+does with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there
+(LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. Everything is removed at the end.
+`
+
+/** `longshore demo`: 0 when every promise was kept, 1 when one was not, 130 after Ctrl-C. */
+export async function runDemo(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  io: CommandIo = processIo,
+): Promise<number> {
+  if (argv.length > 0) {
+    const asked = argv.length === 1 && (argv[0] === '--help' || argv[0] === '-h')
+    if (asked) io.stdout.write(usage)
+    else io.stderr.write(`Error: longshore demo takes no arguments.\n\n${usage}`)
+    return asked ? exitCodes.done : exitCodes.usage
+  }
+  const interrupt = new AbortController()
+  // Every request of a burst listens to it.
+  setMaxListeners(0, interrupt.signal)
+  const stopListening = io.onInterrupt(() => interrupt.abort(new Error('interrupted')))
+  try {
+    return await playInThrowAway(env, io, interrupt.signal)
+  } catch (error) {
+    io.stderr.write(`${errorText(error)}\n`)
+    return exitCodes.failed
+  } finally {
+    stopListening()
+  }
+}
+
+async function playInThrowAway(env: NodeJS.ProcessEnv, io: CommandIo, signal: AbortSignal): Promise<number> {
+  const root = packageRoot()
+  const entry = path.join(root, 'dist', 'longshore.js')
+  if (!existsSync(entry)) {
+    throw new AppError('unavailable', 'Longshore is not built', { details: 'Run `npm run build` first.' })
+  }
+  const home = await mkdtemp(path.join(os.tmpdir(), 'longshore-demo-'))
+  const scale = env.LONGSHORE_CLOCK_SCALE || '60'
+  io.stdout.write(`A throw-away installation in ${home}, clock ${scale} x\n\n`)
+  const startedMs = performance.now()
+  const childEnv = throwAwayEnv(env, home, scale)
+  const run: DemoRun = { io, home, signal, stage: null, agent: null }
+  let failure: unknown = null
+  try {
+    await play(run, { root, entry, env: childEnv })
+  } catch (error) {
+    failure = signal.aborted ? signal.reason : error
+    if (!signal.aborted) tellFailure(run, error)
+  }
+  const problems = await cleanUpDemo({
+    agent: run.agent,
+    created: run.stage?.created ?? {},
+    home,
+    entry,
+    env: childEnv,
+  })
+  for (const problem of problems) io.stderr.write(`Could not ${printable(problem)}\n`)
+  const isClean = problems.length === 0
+  if (signal.aborted) {
+    io.stderr.write(
+      `Interrupted; ${isClean ? 'everything was removed' : 'not everything could be removed'}.\n`,
+    )
+    return exitCodes.interrupted
+  }
+  const took = readableDuration(performance.now() - startedMs)
+  if (failure === null && isClean) io.stdout.write(`\nEvery promise was kept. ${took} in all.\n`)
+  else io.stdout.write(`\nThe demo failed after ${took}.\n`)
+  return failure === null && isClean ? exitCodes.done : exitCodes.failed
+}
+
+interface DemoRun {
+  io: CommandIo
+  home: string
+  signal: AbortSignal
+  stage: Stage | null
+  agent: DemoAgent | null
+}
+
+async function play(run: DemoRun, setting: { root: string; entry: string; env: NodeJS.ProcessEnv }) {
+  const { io, home, signal } = run
+  const step = createStepper(io, signal)
+  let agent: DemoAgent | undefined
+  await step('MCP over stdio', async () => {
+    agent = await startDemoAgent(setting.entry, setting.env)
+    run.agent = agent
+    return `an agent connects and sees ${(await agent.listTools()).length} tools`
+  })
+  if (!agent) return
+  const stage: Stage = {
+    agent,
+    exampleDir: path.join(setting.root, 'examples', 'hello-function'),
+    workDir: home,
+    signal,
+    step,
+    samples: [],
+    created: {},
+  }
+  run.stage = stage
+  await playStory(stage)
+  io.stdout.write('\n  containers over time\n')
+  for (const row of barChart(stage.samples)) io.stdout.write(`  ${row}\n`)
+}
+
+/** Prints each step as it ends; in a terminal the running one is shown too. */
+function createStepper(io: CommandIo, signal: AbortSignal): Stage['step'] {
+  const progress = createProgress(io.stderr)
+  const inTerminal = io.stderr.isTTY === true
+  const interrupted = whenAborted(signal)
+  return async (title, act) => {
+    signal.throwIfAborted()
+    if (inTerminal) progress.stage(title)
+    const startedMs = performance.now()
+    try {
+      const showed = await Promise.race([act((text) => inTerminal && progress.update(text)), interrupted])
+      progress.close()
+      const ms = `${Math.round(performance.now() - startedMs)} ms`
+      io.stdout.write(`✓ ${ms.padStart(8)}  ${title}: ${printable(showed)}\n`)
+    } catch (error) {
+      progress.close()
+      if (!signal.aborted) io.stdout.write(`✗           ${title}\n`)
+      throw error
+    }
+  }
+}
+
+/** Rejects when the signal aborts; nobody has to be listening. */
+function whenAborted(signal: AbortSignal): Promise<never> {
+  const rejects = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  rejects.catch(() => {})
+  return rejects
+}
+
+function tellFailure({ io, agent }: DemoRun, error: unknown): void {
+  io.stderr.write(`\n${errorText(error)}\n`)
+  const log = agent?.serverLog().trim()
+  if (log && !(error instanceof DemoFailure)) io.stderr.write(`\nThe server said:\n${log}\n`)
+}
+
+/** Everything of the caller's Longshore settings but the engine stays out of the throw-away installation. */
+function throwAwayEnv(env: NodeJS.ProcessEnv, home: string, scale: string): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('LONGSHORE_'))
+  return {
+    ...Object.fromEntries(kept),
+    LONGSHORE_HOME: path.join(home, 'home'),
+    LONGSHORE_PORT: '0',
+    LONGSHORE_GATEWAY_PORT: '0',
+    LONGSHORE_CLOCK_SCALE: scale,
+    LONGSHORE_LOG_LEVEL: env.LONGSHORE_LOG_LEVEL || 'warn',
+    ...(env.LONGSHORE_ENGINE ? { LONGSHORE_ENGINE: env.LONGSHORE_ENGINE } : {}),
+  }
+}
+
+/** The folder that holds `dist` and `examples`, wherever the bundle put this code. */
+function packageRoot(): string {
+  let dir = path.dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(path.join(dir, 'package.json')) && path.dirname(dir) !== dir) dir = path.dirname(dir)
+  return dir
+}

@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, realpathSync, statSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import Docker from 'dockerode'
+import { type Pack, pack } from 'tar-stream'
+
+/** Changes with the recipe below, so that an image of an older recipe is not used again. */
+const recipe = 1
+
+export interface NodeImage {
+  /** What `FROM` may say. */
+  image: string
+  origin: 'present' | 'pulled' | 'made here'
+  /** Takes away again what was made here and now; nothing else. */
+  remove(): Promise<void>
+}
+
+/**
+ * Makes sure that an image with `node` and `/bin/sh` is here for a Dockerfile that says `FROM <wanted>`: it is
+ * present, or can be pulled, or is made from this machine's own Node.js without any network. Throws when none
+ * of these works.
+ */
+export async function ensureNodeImage(
+  wanted: string,
+  options: { pullTimeoutMs: number; docker?: Docker; signal?: AbortSignal },
+): Promise<NodeImage> {
+  const docker = options.docker ?? connectDocker()
+  const keep = async () => {}
+  if (await isPresent(docker, wanted)) return { image: wanted, origin: 'present', remove: keep }
+  try {
+    await pullImage(docker, wanted, options.pullTimeoutMs, options.signal)
+    return { image: wanted, origin: 'pulled', remove: keep }
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    if (process.platform !== 'linux') throw error
+    const { image, made } = await ensureLocalBaseImage(docker)
+    const remove = async () => {
+      await docker.getImage(image).remove()
+    }
+    return { image, origin: 'made here', remove: made ? remove : keep }
+  }
+}
+
+/**
+ * A base image of what this Linux machine has: its node at /usr/local/bin/node, its /bin/sh and the shared
+ * libraries they need. Made once, then found again by a tag of its content; `made` says whether it was now.
+ */
+export async function ensureLocalBaseImage(
+  docker: Docker = connectDocker(),
+): Promise<{ image: string; made: boolean }> {
+  const files = imageFiles()
+  const hash = createHash('sha256').update(String(recipe))
+  for (const [name, source] of files) {
+    const { size, mtimeMs } = statSync(source)
+    hash.update(`${name} ${size} ${mtimeMs}\n`)
+  }
+  const repo = 'longshore-local-node'
+  const tag = hash.digest('hex').slice(0, 12)
+  const image = `${repo}:${tag}`
+  const made = !(await isPresent(docker, image))
+  if (made) await importImage(docker, repo, tag, files)
+  return { image, made }
+}
+
+/** The engine of DOCKER_HOST, else the first usual socket that is there. */
+export function connectDocker(env: NodeJS.ProcessEnv = process.env): Docker {
+  // dockerode reads DOCKER_HOST itself.
+  if (env.DOCKER_HOST) return new Docker()
+  const folders = ['/var/run', path.join(os.homedir(), '.docker/run'), env.XDG_RUNTIME_DIR, '/run/podman']
+  const usual = folders.flatMap((folder) => (folder ? [path.join(folder, 'docker.sock')] : []))
+  const podman = ['/run/podman/podman.sock', path.join(env.XDG_RUNTIME_DIR ?? '/run', 'podman/podman.sock')]
+  const socketPath = [...usual, ...podman].find((file) => existsSync(file))
+  return new Docker({ socketPath: socketPath ?? '/var/run/docker.sock' })
+}
+
+async function isPresent(docker: Docker, image: string): Promise<boolean> {
+  return docker
+    .getImage(image)
+    .inspect()
+    .then(
+      () => true,
+      (error: { statusCode?: number }) => {
+        if (error.statusCode === 404) return false
+        throw error
+      },
+    )
+}
+
+async function pullImage(
+  docker: Docker,
+  image: string,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const limit = AbortSignal.timeout(timeoutMs)
+  const abortSignal = signal ? AbortSignal.any([limit, signal]) : limit
+  const stream = (await docker.pull(image, { abortSignal })) as Readable
+  abortSignal.addEventListener('abort', () => stream.destroy(new Error(`no answer within ${timeoutMs} ms`)), {
+    once: true,
+  })
+  await finished(docker, stream)
+}
+
+/** The engine reports failures inside an answer of status 200. */
+async function finished(docker: Docker, stream: NodeJS.ReadableStream): Promise<void> {
+  const answers = await new Promise<{ error?: string }[]>((resolve, reject) => {
+    stream.once('error', reject)
+    docker.modem.followProgress(stream, (error, output) => (error ? reject(error) : resolve(output)))
+  })
+  const refused = answers.find((answer) => answer.error)
+  if (refused) throw new Error(refused.error)
+}
+
+/** Path in the image → path on this machine. */
+function imageFiles(): Map<string, string> {
+  if (process.platform !== 'linux') throw new Error('A base image can be made of Linux programs only')
+  const files = new Map([
+    ['usr/local/bin/node', realpathSync(process.execPath)],
+    ['bin/sh', realpathSync('/bin/sh')],
+  ])
+  for (const source of [...files.values()]) {
+    for (const library of sharedLibraries(source)) files.set(library.slice(1), realpathSync(library))
+  }
+  return files
+}
+
+/** Absolute paths that `ldd` names: libraries and loader. A static program has none (ldd then fails). */
+function sharedLibraries(program: string): string[] {
+  try {
+    const text = execFileSync('ldd', [program], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    return [...text.matchAll(/(?:=>\s*)?(\/\S+)\s+\(0x/g)].map((match) => match[1]!)
+  } catch {
+    return []
+  }
+}
+
+async function importImage(docker: Docker, repo: string, tag: string, files: Map<string, string>) {
+  const tar = pack()
+  const filling = fill(tar, files)
+  filling.catch((error: Error) => (tar as unknown as Readable).destroy(error))
+  const folders = [...files.keys()]
+    .filter((name) => name.includes('.so'))
+    .map((name) => `/${path.dirname(name)}`)
+  const changes = [
+    'ENV PATH=/usr/local/bin:/usr/bin:/bin',
+    `ENV LD_LIBRARY_PATH=${[...new Set(folders)].join(':')}`,
+    'CMD ["node"]',
+  ]
+  await finished(
+    docker,
+    await docker.importImage(tar as unknown as NodeJS.ReadableStream, { repo, tag, changes }),
+  )
+  await filling
+}
+
+async function fill(tar: Pack, files: Map<string, string>): Promise<void> {
+  for (const name of ['app', 'etc', 'proc', 'sys', 'dev', 'root'])
+    tar.entry({ name, type: 'directory', mode: 0o755 })
+  tar.entry({ name: 'tmp', type: 'directory', mode: 0o1777 })
+  tar.entry({ name: 'etc/passwd' }, 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/app:/bin/sh\n')
+  tar.entry({ name: 'etc/group' }, 'root:x:0:\nnode:x:1000:\n')
+  for (const [name, source] of files) {
+    const entry = tar.entry({ name, mode: 0o755, size: statSync(source).size })
+    await pipeline(createReadStream(source), entry as unknown as NodeJS.WritableStream)
+  }
+  tar.finalize()
+}
