@@ -300,7 +300,7 @@ export class EnvironmentLoop {
   #onStartFailed(pod: LivePod, reason: string, message: string): void {
     pod.state = 'exited'
     pod.ended ??= lost(pod.record)
-    this.#countFailure(message)
+    this.#countFailure(pod, message)
     pod.startNotBeforeMs = this.#parts.clock.monotonicMs() + restartDelayMs(pod.record.restartCount + 1)
     void this.#settleFailure(pod, reason, message)
   }
@@ -317,7 +317,7 @@ export class EnvironmentLoop {
     }
     const lived = wasReady ? nowMs - pod.readyAtMs : 0
     const message = exitMessage(container, wasReady, this.#view?.app.port ?? null)
-    if (lived < shortLifeMs) this.#countFailure(message)
+    if (lived < shortLifeMs) this.#countFailure(pod, message)
     pod.startNotBeforeMs = nowMs + restartDelayMs(pod.record.restartCount + 1)
     this.#later(restartDelayMs(pod.record.restartCount + 1))
     void this.#settleFailure(pod, container.outOfMemory ? 'out of memory' : 'exited', message)
@@ -337,7 +337,9 @@ export class EnvironmentLoop {
     this.wake()
   }
 
-  #countFailure(message: string): void {
+  /** Only the serving version backs off: one being brought in fails at once and must not hold up the other. */
+  #countFailure(pod: LivePod, message: string): void {
+    if (pod.record.rolloutId !== this.#view?.environment.currentRolloutId) return
     this.#failures += 1
     this.#lastFailure = message
     this.#startNotBeforeMs = this.#parts.clock.monotonicMs() + restartDelayMs(this.#failures)

@@ -118,11 +118,15 @@ function isAlive({ pid, started }: Holder): boolean {
   return now === '' || started === '' || now === started
 }
 
-/** Start time of a process in clock ticks since boot; empty where /proc is absent. */
+/**
+ * Start time of a process in clock ticks since boot; empty where /proc is absent, `dead` for one that was killed
+ * and that its parent has not noticed yet.
+ */
 function startedAt(pid: number): string {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? 'dead' : (fields[19] ?? '')
   } catch {
     return ''
   }
