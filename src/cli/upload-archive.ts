@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
+import { request } from 'undici'
 import { AppError } from '../errors.ts'
 
 /** PUTs a packed archive to the address that request-deploy-storage-key gave. `onSent` hears the bytes so far. */
@@ -14,7 +15,6 @@ export async function uploadArchive(options: {
 }): Promise<void> {
   const { file, bytes, signal } = options
   const url = new URL(options.uploadUrl, options.baseUrl)
-  const { request } = await import('undici')
   let answer: { statusCode: number; body: { text(): Promise<string> } }
   try {
     answer = await request(url, {
@@ -27,8 +27,10 @@ export async function uploadArchive(options: {
     })
   } catch (error) {
     signal.throwIfAborted()
+    const { code } = error as NodeJS.ErrnoException
+    if (!code) throw error
     throw new AppError('unavailable', 'The upload was cut off', {
-      details: `The connection to ${url.origin} ended before the archive was there. Deploy again.`,
+      details: `The connection to ${url.origin} ended before the archive was there (${code}). Deploy again.`,
       cause: error,
     })
   }
