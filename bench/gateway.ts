@@ -170,7 +170,12 @@ async function measure(seconds: number, rounds: number, connections: number): Pr
   }
 }
 
-async function report(targets: Target[], seconds: number, rounds: number, connections: number): Promise<void> {
+async function report(
+  targets: Target[],
+  seconds: number,
+  rounds: number,
+  connections: number,
+): Promise<void> {
   const rates = new Map<string, number[]>(targets.map((target) => [target.name, []]))
   const p50s = new Map<string, number[]>(targets.map((target) => [target.name, []]))
   for (let round = 0; round < rounds; round++) {
@@ -186,10 +191,13 @@ async function report(targets: Target[], seconds: number, rounds: number, connec
   if (!has('wrk')) console.log('wrk is not installed: no throughput figures')
   for (const target of targets) {
     const rate = has('wrk') ? `${Math.round(median(rates.get(target.name)!))} req/s` : ''
-    console.log(`${target.name.padEnd(8)} ${rate.padStart(14)}   p50 ${median(p50s.get(target.name)!).toFixed(3)} ms`)
+    console.log(
+      `${target.name.padEnd(8)} ${rate.padStart(14)}   p50 ${median(p50s.get(target.name)!).toFixed(3)} ms`,
+    )
   }
   const rateOf = (name: string) => median(rates.get(name) ?? [])
-  if (has('wrk') && has('nginx')) console.log(`gateway / nginx: ${(rateOf('gateway') / rateOf('nginx')).toFixed(2)}`)
+  if (has('wrk') && has('nginx'))
+    console.log(`gateway / nginx: ${(rateOf('gateway') / rateOf('nginx')).toFixed(2)}`)
   const added = median(p50s.get('gateway')!) - median(p50s.get('direct')!)
   console.log(`p50 added by the gateway, one connection: ${added.toFixed(3)} ms`)
 }

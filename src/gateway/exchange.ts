@@ -12,7 +12,7 @@ const connectMs = 3_000
 /** Apps have no total limit; their first byte is waited for this long once the request is complete. */
 const appStartMs = 120_000
 /** One side of a tunnel has ended: the other gets so long to end too. */
-const halfClosedMs = 30_000
+const halfClosedMs = 1_000
 /** A request that must not be sent twice only takes a connection that was used this recently. */
 const freshMs = 1_000
 
@@ -112,7 +112,7 @@ export class Exchange implements Waiter, UpstreamUser {
   /** The client is gone: nobody wants the answer. */
   clientLeft(): void {
     if (this.#phase === 'done') return
-    this.#settle(false)
+    this.#settle('broken')
   }
 
   tunnelData(piece: Buffer): void {
@@ -167,7 +167,7 @@ export class Exchange implements Waiter, UpstreamUser {
       this.#client.socket.end()
     } else if (this.#phase === 'body' && this.#relay?.endsWithConnection) {
       this.#relay.finish()
-      this.#settle(false)
+      this.#settle('spent')
       this.#client.exchangeDone(false)
     } else {
       this.#upstream?.destroy()
@@ -187,7 +187,7 @@ export class Exchange implements Waiter, UpstreamUser {
         this.#break()
         return
       case 'tunnel':
-        this.#settle(false)
+        this.#settle('broken')
         this.#client.socket.destroySoon()
         return
     }
@@ -305,7 +305,7 @@ export class Exchange implements Waiter, UpstreamUser {
 
   #finish(): void {
     const keep = this.#relay!.keepsClient
-    this.#settle(this.#relay!.keepsUpstream && this.#client.requestComplete)
+    this.#settle(this.#relay!.keepsUpstream && this.#client.requestComplete ? 'reusable' : 'spent')
     this.#client.exchangeDone(keep)
   }
 
@@ -347,18 +347,18 @@ export class Exchange implements Waiter, UpstreamUser {
 
   #answer(answer: OwnAnswer): void {
     this.#status = answer.status
-    this.#settle(false)
+    this.#settle('broken')
     this.#client.answer(answer, this.#head)
   }
 
   /** The answer has begun and cannot be completed: a broken connection is the honest end. */
   #break(): void {
-    this.#settle(false)
+    this.#settle('broken')
     this.#client.break()
   }
 
   /** Gives everything back, once: connection, slot or place in the queue. */
-  #settle(reusable: boolean): void {
+  #settle(upstreamIs: 'reusable' | 'spent' | 'broken'): void {
     if (this.#phase === 'done') return
     const tunnel = this.#phase === 'tunnel'
     this.#phase = 'done'
@@ -366,8 +366,9 @@ export class Exchange implements Waiter, UpstreamUser {
     if (!tunnel) this.#environment.answered(this.#status, nowMs - this.#arrivedMs)
     const upstream = this.#upstream
     this.#upstream = null
-    if (reusable) upstream?.recycle(nowMs)
-    else upstream?.destroy()
+    if (upstreamIs === 'reusable') upstream?.recycle(nowMs)
+    else if (upstreamIs === 'spent') upstream?.destroy()
+    else upstream?.abort()
     if (this.#container) this.#environment.release(this.#container)
     else this.#environment.leave(this)
   }

@@ -332,7 +332,7 @@ export class ServedEnvironment {
     const count = containers.length
     if (count === 0) return null
     const slots = this.#slots()
-    const first = this.kind === 'app' ? this.#next++ % count : 0
+    const first = this.kind === 'app' ? this.#next % count : 0
     let best: ServedContainer | null = null
     for (let step = 0; step < count; step++) {
       const container = containers[(first + step) % count]!
@@ -345,6 +345,7 @@ export class ServedEnvironment {
         best = container
       }
     }
+    if (best && this.kind === 'app') this.#next = containers.indexOf(best) + 1
     return best
   }
 

@@ -72,6 +72,13 @@ export class UpstreamConnection {
     this.pool.keep(this)
   }
 
+  /** Breaks it off: a container that only sees an end might work on for a client that is gone. */
+  abort(): void {
+    this.#user = null
+    if (this.connected) this.socket.resetAndDestroy()
+    else this.socket.destroy()
+  }
+
   /** Ends it; its user hears no more of it. */
   destroy(): void {
     this.#user = null

@@ -23,9 +23,18 @@ const refused: Record<string, { bytes: string; status: number }> = {
     bytes: `POST / HTTP/1.1\r\n${host}Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd`,
     status: 400,
   },
-  'a list as Content-Length': { bytes: `POST / HTTP/1.1\r\n${host}Content-Length: 4, 4\r\n\r\nabcd`, status: 400 },
-  'a signed Content-Length': { bytes: `POST / HTTP/1.1\r\n${host}Content-Length: +4\r\n\r\nabcd`, status: 400 },
-  'a hexadecimal Content-Length': { bytes: `POST / HTTP/1.1\r\n${host}Content-Length: 0x4\r\n\r\nab`, status: 400 },
+  'a list as Content-Length': {
+    bytes: `POST / HTTP/1.1\r\n${host}Content-Length: 4, 4\r\n\r\nabcd`,
+    status: 400,
+  },
+  'a signed Content-Length': {
+    bytes: `POST / HTTP/1.1\r\n${host}Content-Length: +4\r\n\r\nabcd`,
+    status: 400,
+  },
+  'a hexadecimal Content-Length': {
+    bytes: `POST / HTTP/1.1\r\n${host}Content-Length: 0x4\r\n\r\nab`,
+    status: 400,
+  },
   'a Content-Length with a strange space': {
     bytes: `POST / HTTP/1.1\r\n${host}Content-Length: \xa04\r\n\r\nabcd`,
     status: 400,
@@ -36,8 +45,14 @@ const refused: Record<string, { bytes: string; status: number }> = {
   'an empty Host': { bytes: 'GET / HTTP/1.1\r\nHost: \r\n\r\n', status: 400 },
   'a Host with a path': { bytes: 'GET / HTTP/1.1\r\nHost: f.fn.localhost/x\r\n\r\n', status: 400 },
   'a Host with a user': { bytes: 'GET / HTTP/1.1\r\nHost: a@f.fn.localhost\r\n\r\n', status: 400 },
-  'absolute form of another host': { bytes: `GET http://b.fn.localhost/ HTTP/1.1\r\n${host}\r\n`, status: 400 },
-  'bad chunk size': { bytes: `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, status: 400 },
+  'absolute form of another host': {
+    bytes: `GET http://b.fn.localhost/ HTTP/1.1\r\n${host}\r\n`,
+    status: 400,
+  },
+  'bad chunk size': {
+    bytes: `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    status: 400,
+  },
   'a chunk size with a prefix': {
     bytes: `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n0x4\r\nabcd\r\n0\r\n\r\n`,
     status: 400,
@@ -132,7 +147,9 @@ describe('ambiguous and malformed requests', () => {
   })
 
   it('finds the end of a chunked body however it is cut', () => {
-    const chunks = fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' }), { maxLength: 8 })
+    const chunks = fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' }), {
+      maxLength: 8,
+    })
     fc.assert(
       fc.property(chunks, fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }), (parts, cuts) => {
         const coded = Buffer.from(

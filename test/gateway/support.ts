@@ -47,7 +47,11 @@ export interface Heard {
   down: number
 }
 
-export function controlPlane(socketPath: string, build = 'b1', react: { desired?: (id: string, n: number) => void } = {}) {
+export function controlPlane(
+  socketPath: string,
+  build = 'b1',
+  react: { desired?: (id: string, n: number) => void } = {},
+) {
   const heard: Heard = { desired: [], drained: [], unreachable: [], traffic: [], up: 0, down: 0 }
   const link: GatewayLink = connectGateway({
     socketPath,
@@ -133,7 +137,15 @@ export function functionRoute(
 }
 
 export function appRoute(containers: RouteContainer[], route: Partial<Route> = {}): Route {
-  return { appEnvId: 'env_a', envName: 'a', kind: 'app', state: 'serving', containers, scaling: null, ...route }
+  return {
+    appEnvId: 'env_a',
+    envName: 'a',
+    kind: 'app',
+    state: 'serving',
+    containers,
+    scaling: null,
+    ...route,
+  }
 }
 
 export interface Upstream {
@@ -200,7 +212,11 @@ export interface Answer {
   ms: number
 }
 
-export function get(port: number, host: string, options: http.RequestOptions & { body?: string } = {}): Promise<Answer> {
+export function get(
+  port: number,
+  host: string,
+  options: http.RequestOptions & { body?: string } = {},
+): Promise<Answer> {
   const startedMs = performance.now()
   return new Promise((resolve, reject) => {
     const { body, headers, ...rest } = options
