@@ -1,0 +1,240 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type FakeBackend, startFakeBackend } from '../fakes/fake-backend.ts'
+import { saidBy } from './tool-session.ts'
+
+let dist: string
+let home: string
+let command: string
+let backend: FakeBackend
+const children: ChildProcess[] = []
+const clients: Client[] = []
+
+beforeAll(() => {
+  dist = mkdtempSync(path.join(os.tmpdir(), 'longshore-mcp-dist-'))
+  // Packages that the bundle leaves out are found beside it.
+  symlinkSync(path.resolve('node_modules'), path.join(dist, 'node_modules'))
+  execFileSync(process.execPath, ['build.mjs', path.join(dist, 'dist'), 'test/support/mcp-entry.ts'])
+  command = path.join(dist, 'dist', 'longshore.js')
+}, 120_000)
+afterAll(() => rmSync(dist, { recursive: true, force: true }))
+
+beforeEach(async () => {
+  home = mkdtempSync(path.join(os.tmpdir(), 'longshore-mcp-'))
+  backend = await startFakeBackend()
+  backend.state.add({ name: 'prod' })
+})
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close()
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  await backend.close()
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+})
+
+const remote = () => ({ LONGSHORE_URL: backend.url, LONGSHORE_TOKEN: 'lsu_stdio' })
+const local = () => ({ LONGSHORE_HOME: home })
+
+async function connect(env: Record<string, string>, args: string[] = []): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' })
+  clients.push(client)
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [command, 'mcp', ...args],
+      env: { PATH: process.env.PATH!, ...env },
+      stderr: 'ignore',
+    }),
+  )
+  return client
+}
+
+interface Run {
+  child: ChildProcess
+  send(message: unknown): void
+  /** Everything said so far. */
+  out(): string
+  err(): string
+  exit: Promise<number | null>
+}
+
+function run(env: Record<string, string>, args: string[] = []): Run {
+  const child = spawn(process.execPath, [command, 'mcp', ...args], {
+    env: { PATH: process.env.PATH!, ...env },
+  })
+  children.push(child)
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    err += text
+  })
+  return {
+    child,
+    send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    out: () => out,
+    err: () => err,
+    exit: new Promise((resolve) => child.once('close', (code) => resolve(code))),
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+}
+const call = (id: number, name: string, args: unknown) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: args },
+})
+
+describe('longshore mcp with a platform elsewhere', () => {
+  it('lists tools and calls them', async () => {
+    const client = await connect(remote())
+    expect((await client.listTools()).tools.length).toBeGreaterThan(20)
+    const said = saidBy(
+      await client.callTool({ name: 'get-app-env-status', arguments: { envName: 'shop-prod' } }),
+    )
+    expect(said.text).toMatch(/^shop-prod is RUNNING at version 3\./)
+    expect(backend.state.calls[0]).toMatchObject({ surface: 'mcp', token: 'lsu_stdio' })
+  })
+
+  it('answers what is under way when its input ends, then leaves', async () => {
+    let release = () => {}
+    backend.state.held.set(
+      'list-accounts',
+      new Promise((resolve) => {
+        release = resolve
+      }),
+    )
+    const { child, send, out, exit } = run(remote())
+    send(initialize)
+    send(call(2, 'list-accounts', {}))
+    await until(() => backend.state.calls.length === 1)
+    child.stdin!.end()
+    release()
+    expect(await exit).toBe(0)
+    const lines = out().trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line).id)).toEqual([1, 2])
+    expect(lines[1]).toContain('1 account(s): Shop.')
+  })
+
+  it('answers requests that came together with the end of its input', async () => {
+    const { child, send, out, exit } = run(remote())
+    send(initialize)
+    send({ jsonrpc: '2.0', id: 2, method: 'tools/list' })
+    child.stdin!.end()
+    expect(await exit).toBe(0)
+    expect(
+      out()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).id),
+    ).toEqual([1, 2])
+  })
+
+  it('leaves on SIGTERM with nothing but protocol on standard output', async () => {
+    const { child, send, out, exit } = run(remote())
+    send(initialize)
+    await until(() => out().includes('\n'))
+    child.kill('SIGTERM')
+    expect(await exit).toBe(0)
+    for (const line of out().trimEnd().split('\n')) expect(JSON.parse(line).jsonrpc).toBe('2.0')
+  })
+
+  it('stops at once for an unknown flag, such as a mistyped --read-only', async () => {
+    const { err, out, exit } = run(remote(), ['--readonly'])
+    expect(await exit).toBe(2)
+    expect(err()).toContain('unknown option "--readonly"')
+    expect(out()).toBe('')
+  })
+
+  it('answers initialize, then stops with the reason when the configuration cannot be used', async () => {
+    const { send, out, err, exit } = run({ ...remote(), LONGSHORE_PROT: '1' })
+    send(initialize)
+    expect(await exit).toBe(1)
+    expect(out()).toContain('"serverInfo"')
+    expect(err()).toContain('LONGSHORE_PROT is not a setting of Longshore')
+  })
+
+  it('stops with the remedy when a platform is named but no token', async () => {
+    const { send, err, exit } = run({ LONGSHORE_URL: backend.url })
+    send(initialize)
+    expect(await exit).toBe(1)
+    expect(err()).toContain('set LONGSHORE_TOKEN')
+  })
+
+  it('--read-only lists no write', async () => {
+    const client = await connect(remote(), ['--read-only'])
+    const { tools } = await client.listTools()
+    expect(tools.every((tool) => tool.annotations?.readOnlyHint === true)).toBe(true)
+  })
+
+  it('says what to do when the platform is away', async () => {
+    const client = await connect({ LONGSHORE_URL: 'http://127.0.0.1:1', LONGSHORE_TOKEN: 'lsu_x' })
+    const said = saidBy(await client.callTool({ name: 'list-accounts', arguments: {} }))
+    expect(said).toMatchObject({
+      isError: true,
+      structured: { error: 'The platform cannot be reached', retryable: true },
+    })
+  })
+})
+
+describe('longshore mcp with the local installation', () => {
+  const serving = () => JSON.parse(readFileSync(path.join(home, 'run', 'serve.json'), 'utf8')).pid as number
+
+  it('starts it, uses its admin token, and takes it along when it leaves', async () => {
+    const client = await connect(local())
+    const said = saidBy(await client.callTool({ name: 'get-app-env', arguments: { envName: 'shop-prod' } }))
+    expect(said.text).toMatch(/^shop-prod is RUNNING/)
+    const pid = serving()
+    await client.close()
+    await until(() => !isAlive(pid))
+  })
+
+  it('shares one platform between two that start at once', async () => {
+    const both = await Promise.all([connect(local()), connect(local())])
+    const said = await Promise.all(
+      both.map(async (client) => saidBy(await client.callTool({ name: 'list-accounts', arguments: {} }))),
+    )
+    expect(said.map((one) => one.isError)).toEqual([false, false])
+  })
+
+  it('brings the platform back when the one who owned it has left', async () => {
+    const [owner, guest] = [await connect(local()), await connect(local())]
+    await owner.callTool({ name: 'list-accounts', arguments: {} })
+    await guest.callTool({ name: 'list-accounts', arguments: {} })
+    const first = serving()
+    // Whoever owns it: when the process is gone, both must go on.
+    process.kill(first, 'SIGKILL')
+    await until(() => !isAlive(first))
+    rmSync(path.join(home, 'run'), { recursive: true, force: true })
+    for (const client of [owner, guest]) {
+      const said = saidBy(await client.callTool({ name: 'list-accounts', arguments: {} }))
+      expect(said.isError).toBe(false)
+    }
+    expect(serving()).not.toBe(first)
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
