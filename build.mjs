@@ -1,12 +1,14 @@
 // Bundles the command into dist/: one entry, code that is rarely needed in chunks loaded on first use.
 // node build.mjs [outdir] [entry]: another folder and entry, for tests and benches of the same bundling.
 import { randomBytes } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-const [outdir = 'dist', entry = 'src/bin/longshore.ts'] = process.argv.slice(2)
+const [target = 'dist', entry = 'src/bin/longshore.ts'] = process.argv.slice(2)
+// Built beside and moved into place whole, so that a command started meanwhile finds the old build or the new one.
+const outdir = `${target}.${process.pid}`
 
 const shared = {
   bundle: true,
@@ -77,3 +79,7 @@ await build({
   external: ['libsql', 'dockerode', 'fastify', 'pino', 'kysely', 'yauzl', 'tar-stream', 'dockerfile-ast'],
 })
 await writeToolList()
+await rm(`${outdir}.old`, { recursive: true, force: true })
+await rename(target, `${outdir}.old`).catch(() => {})
+await rename(outdir, target)
+await rm(`${outdir}.old`, { recursive: true, force: true })

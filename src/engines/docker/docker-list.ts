@@ -51,7 +51,8 @@ export class ContainerList {
   }
 
   summaries(docker: Docker): Promise<Docker.ContainerInfo[]> {
-    const filters = { label: [`${label.installation}=${this.#installationId}`] }
+    // Containers of build steps carry the installation too, but no pod: they are the builder's business.
+    const filters = { label: [`${label.installation}=${this.#installationId}`, label.pod] }
     return askedInTime((abortSignal) => docker.listContainers({ all: true, filters, abortSignal }))
   }
 
