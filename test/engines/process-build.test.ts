@@ -99,10 +99,15 @@ describe('COPY and ADD', () => {
     ['COPY --parents a.txt .', /--parents/],
     ['ADD https://example.com/x .', /does not download/],
     ['ADD x.tar.gz .', /does not unpack/],
+    ['COPY sub/c.txt x\nCOPY a.txt x/deep/', /line 3: COPY a.txt x\/deep\/: a file lies where a folder/],
+    ['ARG KEY=hidden-1\nCOPY ${KEY}.txt .', /line 3: COPY: \*\*\*.txt is not/],
     ['ONBUILD RUN x', /ONBUILD/],
     ['WORKDIR ${GONE:?must be given}', /must be given/],
   ])('%s is refused', async (instruction, message) => {
-    await refused(lines('FROM alpine', instruction, 'CMD ["x"]'), files).toThrow(message)
+    const options = { secretBuildArgs: ['hidden-1'] }
+    await expect(build(lines('FROM alpine', instruction, 'CMD ["x"]'), files, options)).rejects.toThrow(
+      message,
+    )
   })
 
   it('never follows a link in the source', async () => {

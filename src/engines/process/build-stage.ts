@@ -16,6 +16,8 @@ export interface BuildStage {
   args: Record<string, string>
   shell: string[]
   entrypoint: string[] | null
+  /** False after the shell form of ENTRYPOINT: it takes no arguments, as in Docker. */
+  takesCmd: boolean
   cmd: string[] | null
 }
 
@@ -30,6 +32,7 @@ export function newStage(index: number, name: string | null, base: Base, root: s
     args: {},
     shell: ['/bin/sh', '-c'],
     entrypoint: null,
+    takesCmd: true,
     cmd: base.cmd,
   }
 }

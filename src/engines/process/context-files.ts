@@ -1,7 +1,8 @@
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import path from 'node:path'
-import ignore, { type Ignore } from 'ignore'
+import { matchesWildcard, parseDockerignore } from '../dockerignore.ts'
 import { EngineFailure } from '../engine.ts'
+import { longestText } from './dockerfile.ts'
 
 /** Where COPY reads from: the uploaded context, or the tree of an earlier stage. */
 export interface CopyOrigin {
@@ -23,34 +24,11 @@ export function stageOrigin(dir: string, name: string): CopyOrigin {
 /** Reads `<Dockerfile>.dockerignore`, else `.dockerignore`. Later patterns win, as in Docker. */
 export async function contextOrigin(dir: string, dockerfilePath: string): Promise<CopyOrigin> {
   const text =
-    (await readOrNull(path.join(dir, `${dockerfilePath}.dockerignore`))) ??
-    (await readOrNull(path.join(dir, '.dockerignore'))) ??
+    (await readSmallFile(path.join(dir, `${dockerfilePath}.dockerignore`))) ??
+    (await readSmallFile(path.join(dir, '.dockerignore'))) ??
     ''
-  const rules = ignoreRules(text)
-  return {
-    dir,
-    name: 'the build context',
-    allowsLinks: false,
-    isIgnored: (relative) => {
-      const rule = rules.findLast(({ matcher }) => matcher.ignores(relative))
-      return rule !== undefined && !rule.takesBack
-    },
-    prunes: !rules.some(({ takesBack }) => takesBack),
-  }
-}
-
-/** Docker's patterns hold from the context's root, unlike Git's; one matcher each keeps the last-wins order. */
-function ignoreRules(text: string): { matcher: Ignore; takesBack: boolean }[] {
-  return text
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => {
-      const takesBack = line.startsWith('!')
-      const pattern = path.posix.normalize((takesBack ? line.slice(1).trim() : line).replace(/^\/+/, ''))
-      const rooted = pattern === '.' ? '/**' : `/${pattern.replace(/\/$/, '')}`
-      return { matcher: ignore().add(rooted), takesBack }
-    })
+  const { isIgnored, prunes } = parseDockerignore(text)
+  return { dir, name: 'the build context', allowsLinks: false, isIgnored, prunes }
 }
 
 /**
@@ -77,9 +55,8 @@ export async function findSources(origin: CopyOrigin, pattern: string, where: st
 
 async function matchesIn(origin: CopyOrigin, base: string, part: string, where: string): Promise<string[]> {
   await assertInside(origin, base, where)
-  const matcher = /[*?[]/.test(part) ? globPart(part) : null
-  const names = matcher
-    ? (await readdirOrEmpty(path.join(origin.dir, base))).filter((name) => matcher.test(name))
+  const names = /[*?[]/.test(part)
+    ? (await readdirOrEmpty(path.join(origin.dir, base))).filter((name) => matchesWildcard(part, name))
     : [part.replace(/\\(.)/g, '$1')]
   const existing: string[] = []
   for (const name of names) {
@@ -99,22 +76,15 @@ async function assertInside(origin: CopyOrigin, relative: string, where: string)
   throw new EngineFailure('build step', `${where}: ${relative} is a link; links are not followed.`)
 }
 
-function globPart(part: string): RegExp {
-  let source = ''
-  for (let at = 0; at < part.length; at++) {
-    const char = part[at]!
-    const set = char === '[' ? /^\[\^?[^\]/]+\]/.exec(part.slice(at)) : null
-    if (set) {
-      source += set[0].replace(/\\/g, '\\\\')
-      at += set[0].length - 1
-    } else if (char === '*') source += '[^/]*'
-    else if (char === '?') source += '[^/]'
-    else source += (char === '\\' ? (part[++at] ?? '') : char).replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  }
-  return new RegExp(`^${source}$`)
-}
-
-async function readOrNull(file: string): Promise<string | null> {
+/** Null when it is not there, not a regular file, or longer than a file written by hand. */
+export async function readSmallFile(file: string): Promise<string | null> {
+  const info = await lstat(file).catch(() => null)
+  if (!info?.isFile()) return null
+  if (info.size > longestText)
+    throw new EngineFailure(
+      'build step',
+      `${path.basename(file)} is longer than ${longestText / 1024} KiB; shorten it.`,
+    )
   return await readFile(file, 'utf8').catch(() => null)
 }
 

@@ -22,6 +22,9 @@ const known = new Set(
   ),
 )
 
+/** In bytes. Parsing takes time in the platform's own process: about a second for the worst text of this length. */
+export const longestText = 128 * 1024
+
 export interface ParsedDockerfile {
   instructions: Instruction[]
   /** `\` unless the file's `escape` directive says otherwise. */
@@ -30,6 +33,11 @@ export interface ParsedDockerfile {
 
 /** Throws `build step` naming the line for what no Dockerfile may hold. */
 export function parseDockerfile(text: string): ParsedDockerfile {
+  if (Buffer.byteLength(text) > longestText)
+    throw new EngineFailure(
+      'build step',
+      `The Dockerfile is longer than ${longestText / 1024} KiB; shorten it.`,
+    )
   const parsed = DockerfileParser.parse(text.replace(/^\ufeff/, ''))
   const escapeChar = parsed.getEscapeCharacter()
   const instructions = parsed.getInstructions().map((one) => toInstruction(one, escapeChar))

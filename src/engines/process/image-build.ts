@@ -1,31 +1,15 @@
-import { existsSync } from 'node:fs'
-import { mkdir, readFile, realpath, rm } from 'node:fs/promises'
+import { mkdir, realpath, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type BuildSpec, EngineFailure } from '../engine.ts'
-import type { BuildLog } from './build-log.ts'
 import { assignments, type BuildStage, expandAt, inheritStage, newStage, stageLookup } from './build-stage.ts'
-import { type CopyOrigin, contextOrigin, stageOrigin } from './context-files.ts'
+import { type CopyOrigin, contextOrigin, readSmallFile, stageOrigin } from './context-files.ts'
 import { copyIntoImage } from './copy-into-image.ts'
 import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dockerfile.ts'
 import { splitWords } from './dockerfile-words.ts'
-import { findProgram, hostPath, resolveBase } from './host-runtimes.ts'
+import { finishedImage } from './finished-image.ts'
+import { hostPath, resolveBase } from './host-runtimes.ts'
 import type { ProcessImage } from './image-store.ts'
-import type { StepRequest, StepResult } from './protocol.ts'
-
-/** A RUN that takes longer than this is hung; the whole build has its own limit through the signal. */
-const stepTimeoutMs = 30 * 60 * 1000
-
-export interface BuildTools {
-  log: BuildLog
-  /** Folder of the image; `root/` becomes its tree. */
-  imageDir: string
-  shimsDir: string
-  signal: AbortSignal
-  runStep(
-    step: StepRequest,
-    onOutput: (stream: 'stdout' | 'stderr', message: string) => void,
-  ): Promise<StepResult>
-}
+import { type BuildTools, runInstruction } from './run-instruction.ts'
 
 /** Reads the Dockerfile and carries it out in a private copy of the source. Throws `EngineFailure`. */
 export async function buildImage(spec: BuildSpec, tools: BuildTools): Promise<ProcessImage> {
@@ -33,7 +17,13 @@ export async function buildImage(spec: BuildSpec, tools: BuildTools): Promise<Pr
   const text = spec.dockerfileContent ?? (await readDockerfile(contextDir, spec))
   const dockerfile = parseDockerfile(text)
   const context = await contextOrigin(contextDir, spec.dockerfilePath)
-  return await new ImageBuild(spec, dockerfile, context, tools).run()
+  try {
+    return await new ImageBuild(spec, dockerfile, context, tools).run()
+  } catch (error) {
+    if (!(error instanceof EngineFailure)) throw error
+    // A secret may have been expanded into a path or a name.
+    throw new EngineFailure(error.reason, tools.log.mask(error.message), { cause: error.cause })
+  }
 }
 
 async function insideSource(sourceDir: string, relative: string): Promise<string> {
@@ -50,7 +40,7 @@ async function readDockerfile(contextDir: string, spec: BuildSpec): Promise<stri
   const file = await realpath(path.join(contextDir, spec.dockerfilePath)).catch(() => null)
   const root = await realpath(spec.sourceDir)
   if (file?.startsWith(root + path.sep)) {
-    const text = await readFile(file, 'utf8').catch(() => null)
+    const text = await readSmallFile(file)
     if (text !== null) return text
   }
   const where = spec.contextDir === '.' ? '' : ` in ${spec.contextDir}`
@@ -84,13 +74,16 @@ class ImageBuild {
       const flags = instruction.flags.map(
         ({ name, value }) => `--${name}${value === null ? '' : `=${value}`} `,
       )
+      const [text, ...more] = instruction.text.split('\n')
       this.#tools.log.say(
-        `[${index + 1}/${instructions.length}] ${instruction.keyword} ${flags.join('')}${instruction.text}`,
+        `[${index + 1}/${instructions.length}] ${instruction.keyword} ${flags.join('')}${text}${more.length > 0 ? ' …' : ''}`,
       )
-      await this.#carryOut(instruction, index === lastFrom)
+      await this.#carryOut(instruction, index === lastFrom).catch((error) => {
+        throw fileFailure(instruction, error)
+      })
     }
     await rm(path.join(this.#tools.imageDir, 'stages'), { recursive: true, force: true })
-    return this.#result()
+    return finishedImage(this.#spec, this.#stage, this.#searchPath)
   }
 
   get #stage(): BuildStage {
@@ -111,12 +104,13 @@ class ImageBuild {
       case 'ADD':
         return await this.#copy(instruction)
       case 'RUN':
-        return await this.#run(instruction)
+        return await runInstruction(instruction, this.#stage, this.#tools, this.#searchPath)
       case 'CMD':
         this.#stage.cmd = this.#command(instruction)
         return
       case 'ENTRYPOINT':
         this.#stage.entrypoint = this.#command(instruction)
+        this.#stage.takesCmd = instruction.exec !== null
         // As Docker: a CMD of the base belonged to the base's entrypoint.
         if (this.#stage.cmd === this.#stage.base.cmd) this.#stage.cmd = null
         return
@@ -262,38 +256,6 @@ class ImageBuild {
     )
   }
 
-  async #run(instruction: Instruction): Promise<void> {
-    for (const { name, value } of instruction.flags) {
-      if (name !== 'mount' || !/type=(cache|tmpfs)/.test(value ?? ''))
-        throw this.#failure(instruction, `the process engine does not know RUN --${name}=${value ?? ''}.`)
-      this.#tools.log.say('note: mounts have no meaning for the process engine')
-    }
-    const { paths, env, args, workdir } = this.#stage
-    const argv = instruction.exec
-      ? paths.mapWords(instruction.exec, true)
-      : [...this.#stage.shell, paths.mapShellText(scriptOf(instruction), true)]
-    const home = path.join(this.#tools.imageDir, 'home')
-    await mkdir(home, { recursive: true })
-    const searchPath = paths.mapPathList(env.PATH ?? this.#searchPath)
-    const step: StepRequest = {
-      argv,
-      cwd: paths.toHost(workdir),
-      env: { ...args, ...env, HOME: home, PATH: `${this.#tools.shimsDir}:${searchPath}` },
-      timeoutMs: stepTimeoutMs,
-    }
-    const { log } = this.#tools
-    log.takeLast()
-    const result = await this.#tools.runStep(step, (stream, message) => log.output(stream, message))
-    this.#tools.signal.throwIfAborted()
-    if (result.exitCode === 0 && !result.timedOut) return
-    const last = log.takeLast().join('\n')
-    const how = result.timedOut ? 'did not end within 30 minutes' : `failed with exit code ${result.exitCode}`
-    throw new EngineFailure(
-      'build step',
-      `Dockerfile line ${instruction.line}: RUN ${log.mask(instruction.text).slice(0, 500)} ${how}${last ? `:\n${last}` : '.'}`,
-    )
-  }
-
   #command(instruction: Instruction): string[] {
     return instruction.exec ?? [...this.#stage.shell, instruction.text]
   }
@@ -308,36 +270,6 @@ class ImageBuild {
     if (notes[keyword]) this.#tools.log.say(notes[keyword])
   }
 
-  #result(): ProcessImage {
-    const { base, env, workdir, cmd, entrypoint, paths } = this.#stage
-    const shellEntrypoint =
-      entrypoint !== null &&
-      this.#dockerfile.instructions.findLast(({ keyword }) => keyword === 'ENTRYPOINT')?.exec === null
-    const image: ProcessImage = {
-      appEnvId: this.#spec.appEnvId,
-      contentId: this.#spec.contentId,
-      runtime: base.runtime,
-      workdir,
-      env,
-      entrypoint,
-      // The shell form of ENTRYPOINT takes no arguments, as in Docker.
-      cmd: shellEntrypoint ? null : cmd,
-    }
-    if (!entrypoint?.length && !cmd?.length)
-      throw new EngineFailure(
-        'build step',
-        'The Dockerfile says nothing to run. Add CMD ["program", "argument"].',
-      )
-    // The official node image starts `node` when the first word is no program.
-    const first = cmd?.[0] ?? ''
-    const isProgram =
-      first.includes('/') || findProgram(first, paths.mapPathList(env.PATH ?? this.#searchPath))
-    const isFile = existsSync(paths.toHost(path.posix.resolve(workdir, first)))
-    if (base.runtime === 'node' && !entrypoint && (first.startsWith('-') || (!isProgram && isFile)))
-      image.cmd = ['node', ...cmd!]
-    return image
-  }
-
   #lookup() {
     return stageLookup(this.#stage, this.#searchPath)
   }
@@ -350,8 +282,23 @@ class ImageBuild {
   }
 }
 
-/** A RUN that is one here-document is that script; otherwise the shell reads the document itself. */
-function scriptOf({ text, heredocs }: Instruction): string {
-  const alone = heredocs.length === 1 ? /^<<-?(["']?)(\S+?)\1\r?\n([\s\S]*?)\r?\n?\2\s*$/.exec(text) : null
-  return alone ? alone[3]! : text
+/** What the tenant's own names can cause in the file system; the path in the error is the host's, so not told. */
+const fileProblems: Readonly<Record<string, string>> = {
+  EISDIR: 'a folder lies where a file should go',
+  ENOTDIR: 'a file lies where a folder should be',
+  EEXIST: 'something else lies there already',
+  ENOENT: 'a file went away, or a link leads to nothing',
+  ENAMETOOLONG: 'a name is too long',
+  EACCES: 'a file cannot be read or written',
+  ELOOP: 'links lead in a circle',
+}
+
+function fileFailure(instruction: Instruction, error: NodeJS.ErrnoException): Error {
+  const why = fileProblems[error.code ?? '']
+  if (why === undefined) return error
+  return new EngineFailure(
+    'build step',
+    `Dockerfile line ${instruction.line}: ${instruction.keyword} ${instruction.text.slice(0, 200)}: ${why}.`,
+    { cause: error },
+  )
 }
