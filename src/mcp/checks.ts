@@ -134,13 +134,17 @@ export async function lossOfEnvironment(ctx: ToolContext, input: ToolInput): Pro
   )
   const hosts = env.hosts.map((host) => visibleInline(host.host))
   const parts = [
-    `${containers.running} running containers (status ${env.status})`,
+    `${counted(containers.running, 'running container')} (status ${env.status})`,
     env.withPersistence || env.useVolume ? 'its stored data and volumes' : 'its uploads',
-    `${env.envVars.length} variables`,
+    counted(env.envVars.length, 'variable'),
     'its logs and alerts',
     hosts.length === 0 ? '' : `its ${hosts.length === 1 ? 'address' : 'addresses'} ${hosts.join(', ')}`,
   ]
   return { name: env.name, what: `environment ${visibleInline(env.cliEnvName)} with ${list(parts)}` }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function list(parts: string[]): string {

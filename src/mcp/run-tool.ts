@@ -188,7 +188,9 @@ function pointOf(answer: Answer, end: DeploymentEnd): string {
     const handle = deployment === null ? '' : ` (contentId ${deployment.contentId})`
     return `Not finished: ${what} of ${name} is still ${deployment?.status ?? status.status} after ${end.seconds} s. Poll get-app-env-status${handle} until it is DEPLOYED or FAILED.`
   }
+  const done =
+    end.kind === 'unchanged' ? `${visibleInline(String(answer.message), 500).replace(/\.?$/, '.')} ` : ''
   const url = status.hosts[0]?.url
   const version = status.currentVersion === null ? '' : ` at version ${status.currentVersion}`
-  return `${name} is ${status.status}${version}${url === undefined ? '' : `, at ${visibleInline(url)}`}.`
+  return `${done}${name} is ${status.status}${version}${url === undefined ? '' : `, at ${visibleInline(url)}`}.`
 }

@@ -13,7 +13,7 @@ export interface StdioOptions {
 }
 
 /** Quiet time after an answer before loading begins: a client sends tools/list right after initialize. */
-const quietMs = 40
+const quietMs = 150
 
 /**
  * Serves MCP on this process's standard input and output. Resolves when input has ended and the calls under

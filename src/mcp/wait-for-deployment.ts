@@ -13,8 +13,10 @@ export function waitSecondsOf(input: Readonly<Record<string, unknown>>, takesPro
 }
 
 export type DeploymentEnd =
-  /** The wished version serves. `deployment` is null when there was nothing to deploy. */
+  /** The wished version serves. */
   | { kind: 'serves'; deployment: Deployment | null; status: StatusAnswer }
+  /** The call began no deployment: there was nothing to do. */
+  | { kind: 'unchanged'; deployment: null; status: StatusAnswer }
   | { kind: 'failed'; deployment: Deployment; status: StatusAnswer }
   /** A newer deployment took its place before it served. */
   | { kind: 'superseded'; deployment: Deployment; status: StatusAnswer }
@@ -68,27 +70,24 @@ function endOf(
   options: { contentId: string | null; before: Deployment | null },
 ): DeploymentEnd | null {
   const deployment = status.currentDeployment
-  if (deployment === null) return isSettled(status) ? { kind: 'serves', deployment, status } : null
-  if (options.contentId !== null && deployment.contentId !== options.contentId) {
+  const { contentId, before } = options
+  if (contentId === null && isSame(deployment, before)) {
+    // What ended before the call says nothing about it: neither its success nor its failure.
+    return isSettled(status) ? { kind: 'unchanged', deployment: null, status } : null
+  }
+  if (deployment === null) return null
+  if (contentId !== null && deployment.contentId !== contentId) {
     return { kind: 'superseded', deployment, status }
   }
-  if (deployment.status === 'FAILED') {
-    // A failure from before the call says nothing about it.
-    if (isSame(deployment, options.before)) {
-      return isSettled(status) ? { kind: 'serves', deployment, status } : null
-    }
-    return { kind: 'failed', deployment, status }
-  }
+  if (deployment.status === 'FAILED') return { kind: 'failed', deployment, status }
   return deployment.status === 'DEPLOYED' && isSettled(status) ? { kind: 'serves', deployment, status } : null
 }
 
-function isSame(deployment: Deployment, before: Deployment | null): boolean {
-  return (
-    before !== null &&
-    before.status === 'FAILED' &&
-    before.contentId === deployment.contentId &&
-    before.createdAt === deployment.createdAt
-  )
+/** Whether `now` is the deployment from before the call, and had ended by then. */
+function isSame(now: Deployment | null, before: Deployment | null): boolean {
+  if (now === null || before === null) return now === before
+  const hadEnded = before.status === 'FAILED' || before.status === 'DEPLOYED'
+  return hadEnded && before.contentId === now.contentId && before.createdAt === now.createdAt
 }
 
 function isSettled(status: StatusAnswer): boolean {

@@ -309,6 +309,8 @@ describe('a deployment', () => {
     await session.call('deploy-app-env-image', deploy)
     const nothing = await session.call('apply-app-env-changes', prod)
     expect(nothing.isError).toBe(false)
+    expect(nothing.text).toMatch(/^Nothing was pending\. prod is RUNNING at version 3/)
+    expect(nothing.structured).toMatchObject({ deployment: { outcome: 'unchanged', failure: null } })
     expect((await session.call('start-app-env', prod)).isError).toBe(false)
   })
 
