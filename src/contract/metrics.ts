@@ -1,0 +1,44 @@
+/** Metrics of alerts and series (interface.md 2.7), with the unit that thresholds and points have. */
+export const metricUnits = {
+  cpu_percent: '%',
+  memory_percent: '%',
+  cpu_usage: 'millicores',
+  memory_usage: 'MB',
+  cpu_percent_per_pod: '%',
+  memory_percent_per_pod: '%',
+  cpu_usage_per_pod: 'millicores',
+  memory_usage_per_pod: 'MB',
+  ingress_request_rate: 'req/s',
+  ingress_5xx_rate: 'err/s',
+  ingress_5xx_percent: '%',
+  ingress_4xx_rate: 'err/s',
+  ingress_4xx_percent: '%',
+  ingress_p95_latency: 's',
+  ingress_p99_latency: 's',
+} as const
+export type Metric = keyof typeof metricUnits
+
+export const metrics = Object.keys(metricUnits) as [Metric, ...Metric[]]
+
+/** Thresholds shown when none is given (interface.md 2.7). */
+export const defaultThresholds: Readonly<Record<Metric, number>> = {
+  cpu_percent: 80,
+  memory_percent: 80,
+  cpu_usage: 500,
+  memory_usage: 512,
+  cpu_percent_per_pod: 80,
+  memory_percent_per_pod: 80,
+  cpu_usage_per_pod: 500,
+  memory_usage_per_pod: 512,
+  ingress_request_rate: 1000,
+  ingress_5xx_rate: 1,
+  ingress_5xx_percent: 5,
+  ingress_4xx_rate: 10,
+  ingress_4xx_percent: 10,
+  ingress_p95_latency: 2,
+  ingress_p99_latency: 5,
+}
+
+export function isIngressMetric(metric: Metric): boolean {
+  return metric.startsWith('ingress_')
+}
