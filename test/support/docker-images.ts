@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import Docker from 'dockerode'
 import { type Pack, pack } from 'tar-stream'
 import { findDockerEndpoint } from '../../src/engines/docker/docker-socket.ts'
+import { stageRepository } from '../../src/engines/docker/docker-spec.ts'
 
 /** Changes when the recipe below does, so that an image made by an older recipe is not used again. */
 const recipe = 3
@@ -41,17 +42,24 @@ export function testDocker(): Docker {
 }
 
 /** Removes all an installation made on the engine: containers, networks, volumes and images. */
-export async function removeInstallation(installationId: string, docker: Docker = testDocker()): Promise<void> {
+export async function removeInstallation(
+  installationId: string,
+  docker: Docker = testDocker(),
+): Promise<void> {
   const label = [`longshore.installation=${installationId}`]
   for (const one of await docker.listContainers({ all: true, filters: { label } })) {
     await docker.getContainer(one.Id).remove({ force: true, v: true })
   }
-  for (const one of await docker.listNetworks({ filters: { label } })) await docker.getNetwork(one.Id).remove()
+  for (const one of await docker.listNetworks({ filters: { label } }))
+    await docker.getNetwork(one.Id).remove()
   const { Volumes } = await docker.listVolumes({ filters: { label } })
   for (const one of Volumes ?? []) await docker.getVolume(one.Name).remove()
-  for (const one of await docker.listImages({ filters: { label } })) {
-    await docker.getImage(one.Id).remove({ force: true })
-  }
+  const stages = stageRepository(installationId, '*').replace(/[^/]*$/, '*')
+  const images = [
+    ...(await docker.listImages({ filters: { label } })),
+    ...(await docker.listImages({ filters: { reference: [stages] } })),
+  ]
+  for (const one of images) await docker.getImage(one.Id).remove({ force: true })
 }
 
 /** Path in the image → path on this machine. */

@@ -16,7 +16,7 @@ import {
 } from './docker-client.ts'
 import { openContext } from './docker-context.ts'
 import { maskSecrets, withoutSecrets } from './docker-secrets.ts'
-import { imageTag, label, stageRepository } from './docker-spec.ts'
+import { imageNamespace, imageTag, label, stageRepository } from './docker-spec.ts'
 
 /** What RUN steps of one build may take together with their page cache. */
 const buildMemoryBytes = 4 * 1024 * 1024 * 1024
@@ -136,7 +136,7 @@ async function giveName(docker: Docker, imageId: string, name: string): Promise<
  * build, so one build's worth of them is kept, under names of their own; a build with secrets keeps none.
  */
 async function tidy(
-  { docker, log }: BuildSurroundings,
+  { docker, installationId, log }: BuildSurroundings,
   spec: BuildSpec,
   dropped: string | null,
   stages: readonly string[],
@@ -144,7 +144,7 @@ async function tidy(
   const leaky = spec.secretBuildArgs.length > 0
   try {
     if (dropped) await removeUnnamed(docker, dropped)
-    const repo = stageRepository(spec.appEnvId)
+    const repo = stageRepository(installationId, spec.appEnvId)
     const before = await namedStages(docker, repo)
     if (leaky) for (const id of stages.toReversed()) await removeUnnamed(docker, id)
     else for (const [index, id] of stages.entries()) await giveName(docker, id, `${repo}:${index + 1}`)
@@ -186,12 +186,13 @@ async function removeQuietly(docker: Docker, image: string): Promise<void> {
   }
 }
 
-/** Removes the images this platform built under `image` or, given a repository, all of it. Unknown ones are fine. */
+/** Removes what this platform built under `reference` (given without a tag: all of it). Unknown ones are fine. */
 export async function removeBuiltImages(
   docker: Docker,
   installationId: string,
   reference: string,
 ): Promise<void> {
+  if (!reference.startsWith(imageNamespace)) return
   const images = await askedInTime((abortSignal) =>
     docker.listImages({
       filters: { reference: [reference], label: [`${label.installation}=${installationId}`] },
@@ -218,6 +219,7 @@ async function removeNamed(docker: Docker, name: string): Promise<void> {
 }
 
 /** Removes the cache of an environment's builds. */
-export async function removeStages(docker: Docker, appEnvId: string): Promise<void> {
-  for (const [name] of await namedStages(docker, stageRepository(appEnvId))) await removeQuietly(docker, name)
+export async function removeStages(docker: Docker, installationId: string, appEnvId: string): Promise<void> {
+  for (const [name] of await namedStages(docker, stageRepository(installationId, appEnvId)))
+    await removeQuietly(docker, name)
 }

@@ -130,11 +130,23 @@ export async function orNull<T>(question: Promise<T>): Promise<T | null> {
 }
 
 /** Asks for a stream without dockerode's buffering of answers it takes for short ones. */
-export function openStream(docker: Docker, path: string, signal: AbortSignal): Promise<IncomingMessage> {
+export function openStream(
+  docker: Docker,
+  path: string,
+  query: Record<string, unknown>,
+  abortSignal: AbortSignal,
+): Promise<IncomingMessage> {
   return asked(
     new Promise((resolve, reject) => {
       docker.modem.dial(
-        { path, method: 'GET', isStream: true, abortSignal: signal, statusCodes: { 200: true } },
+        {
+          path: `${path}?`,
+          method: 'GET',
+          options: query,
+          isStream: true,
+          abortSignal,
+          statusCodes: { 200: true, 400: 'bad parameter', 404: 'no such thing', 500: 'server error' },
+        },
         (error: unknown, stream: unknown) => (error ? reject(error) : resolve(stream as IncomingMessage)),
       )
     }),

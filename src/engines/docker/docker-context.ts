@@ -4,8 +4,18 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/prom
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
+import { parseDockerignore } from '../dockerignore.ts'
 import { type BuildSpec, EngineFailure } from '../engine.ts'
-import { type ContextFilter, contextFilter } from './docker-ignore.ts'
+
+/** Far above any hand-written list; it is held in memory. */
+const mostDockerignoreBytes = 1024 * 1024
+
+/** What stays out of the tar. Names are relative to the context, with forward slashes. */
+interface ContextFilter {
+  leavesOut(name: string): boolean
+  /** Whether all below a folder is left out with it, so that it need not be read. */
+  prunes(folder: string): boolean
+}
 
 export interface BuildContext {
   /** The tar the engine builds from; destroy it when the engine does not read it to its end. */
@@ -22,8 +32,8 @@ export async function openContext(spec: BuildSpec): Promise<BuildContext> {
   const contextDir = await contextFolder(spec)
   const own = spec.dockerfileContent === null ? null : generatedDockerfile(spec.dockerfileContent)
   const dockerfile = own?.name ?? (await sentDockerfile(contextDir, spec.dockerfilePath))
-  const dockerignore = await readFile(path.join(contextDir, '.dockerignore'), 'utf8').catch(() => null)
-  const filter = contextFilter(dockerignore ?? '')
+  const dockerignore = await readDockerignore(contextDir)
+  const filter = filterOf(dockerignore ?? '')
   const tar = pack()
   const filled = own
     ? fill(
@@ -42,6 +52,25 @@ export async function openContext(spec: BuildSpec): Promise<BuildContext> {
     )
   })
   return { tar, dockerfile }
+}
+
+/** Null when there is none. A link is not read: it could lead out of the source and its target into the image. */
+async function readDockerignore(contextDir: string): Promise<string | null> {
+  const file = path.join(contextDir, '.dockerignore')
+  const found = await lstat(file).catch(() => null)
+  if (!found?.isFile()) return null
+  if (found.size > mostDockerignoreBytes) {
+    throw new EngineFailure('build step', '.dockerignore is longer than 1 MiB; use wildcards.')
+  }
+  return await readFile(file, 'utf8')
+}
+
+function filterOf(dockerignore: string): ContextFilter {
+  const rules = parseDockerignore(dockerignore)
+  return {
+    leavesOut: (name) => rules.isIgnored(name),
+    prunes: (folder) => rules.prunes && rules.isIgnored(folder),
+  }
 }
 
 async function contextFolder(spec: BuildSpec): Promise<string> {

@@ -166,15 +166,15 @@ class DockerEngine implements Engine {
     const { docker } = await this.#connected()
     const found = await this.#containers.find(docker, name)
     if (!found || options.signal.aborted) return
-    const query = new URLSearchParams({
-      stdout: '1',
-      stderr: '1',
-      timestamps: '1',
-      follow: options.follow ? '1' : '0',
-    })
-    if (options.since !== null) query.set('since', engineTime(options.since))
+    const query = {
+      stdout: true,
+      stderr: true,
+      timestamps: true,
+      follow: options.follow,
+      ...(options.since !== null && { since: engineTime(options.since) }),
+    }
     try {
-      const frames = await openStream(docker, `/containers/${found.Id}/logs?${query}`, options.signal)
+      const frames = await openStream(docker, `/containers/${found.Id}/logs`, query, options.signal)
       yield* linesAfter(readLogLines(frames), options.since)
     } catch (error) {
       if (options.signal.aborted || statusOf(error) === 404) return
@@ -199,7 +199,7 @@ class DockerEngine implements Engine {
     const { docker, networks } = await this.#connected()
     const { installationId } = this.#options
     await removeBuiltImages(docker, installationId, imageRepository(appEnvId))
-    await removeStages(docker, appEnvId)
+    await removeStages(docker, installationId, appEnvId)
     await this.#removeVolumes(docker, appEnvId)
     const accounts = (await this.#containers.summaries(docker)).map((one) => one.Labels[label.account] ?? '')
     await networks.removeEmpty(new Set(accounts))

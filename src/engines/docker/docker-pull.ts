@@ -1,7 +1,7 @@
 import type Docker from 'dockerode'
 import { EngineFailure } from '../engine.ts'
 import { asked, askedInTime, engineSentence, jsonLines, orNull, statusOf } from './docker-client.ts'
-import { label } from './docker-spec.ts'
+import { imageNamespace, label } from './docker-spec.ts'
 
 /**
  * Makes an image runnable here; one that is here already needs no network. Refuses what was built for an
@@ -17,9 +17,7 @@ export async function pullImage(
     askedInTime((abortSignal) => docker.getImage(image).inspect({ abortSignal } as object)),
   )
   if (here) {
-    const labels = here.Config?.Labels ?? {}
-    const isReference = !here.Id.replace('sha256:', '').startsWith(image.replace('sha256:', ''))
-    if (labels[label.installation] === undefined && isReference) return
+    if (isForAll(image, here)) return
     throw pullFailure(image, 'there is no such image in a registry.')
   }
   try {
@@ -34,6 +32,15 @@ export async function pullImage(
     if (statusOf(error) === null) throw error
     throw pullFailure(image, engineSentence(error), error)
   }
+}
+
+/** Whether an image found here may be run by whoever names it this way. */
+function isForAll(image: string, here: Docker.ImageInspectInfo): boolean {
+  const isBareId = here.Id.replace('sha256:', '').startsWith(image.replace('sha256:', ''))
+  const name = image.replace(/^(?:index\.)?docker\.io\//, '')
+  const isBuiltHere =
+    name.startsWith(imageNamespace) && here.Config?.Labels?.[label.installation] !== undefined
+  return !isBareId && !isBuiltHere && !name.startsWith('longshore-stage/')
 }
 
 /** Null for the many messages that only move a progress bar. */

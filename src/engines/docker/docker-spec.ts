@@ -215,9 +215,12 @@ function imagePart(id: string): string {
   return `${clean || 'x'}-${short(id, 8)}`
 }
 
+/** What names of images built here begin with. */
+export const imageNamespace = 'longshore/'
+
 /** Every image built for an environment, without the tag. */
 export function imageRepository(appEnvId: string): string {
-  return `longshore/${imagePart(appEnvId)}`
+  return imageNamespace + imagePart(appEnvId)
 }
 
 export function imageTag(appEnvId: string, contentId: string): string {
@@ -225,8 +228,8 @@ export function imageTag(appEnvId: string, contentId: string): string {
 }
 
 /** Where build stages of an environment are kept as a cache, so that none is left without a name. */
-export function stageRepository(appEnvId: string): string {
-  return `longshore-stage/${imagePart(appEnvId)}`
+export function stageRepository(installationId: string, appEnvId: string): string {
+  return `longshore-stage/${short(installationId, 8)}/${imagePart(appEnvId)}`
 }
 
 function short(text: string, length: number): string {

@@ -28,7 +28,8 @@ export async function watchContainers(options: {
   let waitMs = firstWaitMs
   while (!signal.aborted) {
     try {
-      const stream = await openStream(await options.docker(), eventsPath(options.installationId), signal)
+      const query = { filters: filtersFor(options.installationId) }
+      const stream = await openStream(await options.docker(), '/events', query, signal)
       waitMs = firstWaitMs
       events.onConnected()
       for await (const event of jsonLines(stream)) {
@@ -44,11 +45,12 @@ export async function watchContainers(options: {
   }
 }
 
-function eventsPath(installationId: string): string {
-  const filters = {
+const watchedEvents = ['create', 'start', 'die', 'oom', 'destroy', 'pause', 'unpause', 'rename']
+
+function filtersFor(installationId: string): Record<string, string[]> {
+  return {
     type: ['container'],
     label: [`${label.installation}=${installationId}`],
-    event: ['create', 'start', 'die', 'oom', 'destroy', 'pause', 'unpause', 'rename'],
+    event: watchedEvents,
   }
-  return `/events?filters=${encodeURIComponent(JSON.stringify(filters))}`
 }
