@@ -227,7 +227,7 @@ async function listenOn(server: Server, options: GatewayOptions): Promise<void> 
       const { code } = error as NodeJS.ErrnoException
       if (code !== 'EADDRINUSE' || clock.monotonicMs() >= untilMs) throw portProblem(code, host, port, error)
     }
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, 2))
   }
 }
 
@@ -269,7 +269,7 @@ async function freeSocketPath(options: GatewayOptions): Promise<void> {
         details: 'Stop it first: it listens on another port or belongs to another start of the platform.',
       })
     }
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, 2))
   }
   await unlink(socketPath).catch(() => {})
 }
