@@ -5,7 +5,7 @@ import type { ProgressStream } from './progress.ts'
 export interface CommandIo {
   stdout: { write(text: string): unknown }
   stderr: ProgressStream
-  /** Calls back once on Ctrl-C; a second one ends the process as usual. Returns how to stop listening. */
+  /** Calls back once on Ctrl-C or SIGTERM; a second one ends the process as usual. Returns how to stop listening. */
   onInterrupt(callback: () => void): () => void
 }
 
@@ -13,8 +13,10 @@ export const processIo: CommandIo = {
   stdout: process.stdout,
   stderr: process.stderr,
   onInterrupt(callback) {
-    process.once('SIGINT', callback)
-    return () => process.off('SIGINT', callback)
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, callback)
+    return () => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, callback)
+    }
   },
 }
 

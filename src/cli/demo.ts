@@ -62,10 +62,10 @@ async function playInThrowAway(env: NodeJS.ProcessEnv, io: CommandIo, signal: Ab
     await play(run, { root, entry, env: childEnv })
   } catch (error) {
     failure = signal.aborted ? signal.reason : error
-    if (!signal.aborted) tellFailure(run, error)
+    if (!signal.aborted) await tellFailure(run, error)
   }
   const problems = await cleanUpDemo({
-    agent: run.agent,
+    agent: (await run.agent?.catch(() => null)) ?? null,
     created: run.stage?.created ?? {},
     home,
     entry,
@@ -90,19 +90,20 @@ interface DemoRun {
   home: string
   signal: AbortSignal
   stage: Stage | null
-  agent: DemoAgent | null
+  /** Also while it is still starting: an interrupt must find it. */
+  agent: Promise<DemoAgent> | null
 }
 
 async function play(run: DemoRun, setting: { root: string; entry: string; env: NodeJS.ProcessEnv }) {
   const { io, home, signal } = run
   const step = createStepper(io, signal)
-  let agent: DemoAgent | undefined
+  const starting = startDemoAgent(setting.entry, setting.env)
+  run.agent = starting
   await step('MCP over stdio', async () => {
-    agent = await startDemoAgent(setting.entry, setting.env)
-    run.agent = agent
-    return `an agent connects and sees ${(await agent.listTools()).length} tools`
+    const tools = await (await starting).listTools()
+    return `an agent connects and sees ${tools.length} tools`
   })
-  if (!agent) return
+  const agent = await starting
   const stage: Stage = {
     agent,
     exampleDir: path.join(setting.root, 'examples', 'hello-function'),
@@ -149,9 +150,9 @@ function whenAborted(signal: AbortSignal): Promise<never> {
   return rejects
 }
 
-function tellFailure({ io, agent }: DemoRun, error: unknown): void {
+async function tellFailure({ io, agent }: DemoRun, error: unknown): Promise<void> {
   io.stderr.write(`\n${errorText(error)}\n`)
-  const log = agent?.serverLog().trim()
+  const log = (await agent?.catch(() => null))?.serverLog().trim()
   if (log && !(error instanceof DemoFailure)) io.stderr.write(`\nThe server said:\n${log}\n`)
 }
 

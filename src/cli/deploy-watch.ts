@@ -19,6 +19,8 @@ export interface Watched {
   appEnvId: string
   contentId: string
   version: number
+  /** What comes first: a build, or the start of an image. */
+  begins: 'BUILDING' | 'DEPLOYING'
   progress: Progress
   clock: Clock
   signal: AbortSignal
@@ -33,6 +35,7 @@ export async function watchDeployment(watched: Watched): Promise<WatchEnd> {
   const { clock, signal, progress, version } = watched
   const log = createLogFollower(watched, 'BUILD')
   const stages = createStages(watched)
+  stages.now(watched.begins)
   const ask = createPatientReader(watched)
   for (;;) {
     const status = await ask()

@@ -118,6 +118,7 @@ async function deploy(run: Run): Promise<number> {
     ...begun,
     client,
     appEnvId: appEnv.appEnvId,
+    begins: 'dir' in options.source ? 'BUILDING' : 'DEPLOYING',
     progress,
     clock: systemClock,
     signal,
@@ -167,7 +168,7 @@ async function deploySource(run: Run, appEnv: AppEnv, dir: string) {
 async function pack({ progress, signal }: Run, listing: SourceListing, file: string) {
   for (const { path: skipped, why } of listing.skipped) progress.line(`Left out: ${skipped} ${why}.`)
   const total = listing.files.length
-  progress.stage(`Packing ${total} files, ${readableBytes(listing.bytes)}`)
+  progress.stage(`Packing ${total} file${total === 1 ? '' : 's'}, ${readableBytes(listing.bytes)}`)
   const packed = await packSource(listing, file, {
     signal,
     onFile: (done) => progress.update(`${done} of ${total}`),

@@ -54,7 +54,7 @@ function interactiveProgress(stream: ProgressStream): Progress {
     line(text) {
       const kept = current
       clear()
-      stream.write(`  ${printable(text)}\n`)
+      for (const one of text.split(/\r?\n/)) stream.write(`  ${printable(one)}\n`)
       current = ''
       if (kept !== '') show(kept)
     },
@@ -85,16 +85,19 @@ function plainProgress(stream: ProgressStream, nowMs: () => number): Progress {
     update(text) {
       if (nowMs() - saidMs >= plainUpdateMs) say(`… ${stageText} ${printable(text)}`)
     },
-    line: (text) => say(`  ${printable(text)}`),
+    line(text) {
+      for (const one of text.split(/\r?\n/)) say(`  ${printable(one)}`)
+    },
     done: (text) => say(`✓ ${printable(text)}`),
     close() {},
   }
 }
 
-/** Text of others on a terminal: no escape sequence, control, direction or zero-width character survives. */
+/** Text of others on one line of a terminal: no escape sequence, control, direction or zero-width character survives. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text)
     .replace(/\t/g, '    ')
+    .replace(/[\r\n]+/g, ' ')
     .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, '')
     .replace(/[\u{e0000}-\u{e007f}]/gu, '')
 }

@@ -48,8 +48,15 @@ it('writes plain lines elsewhere and repeats updates only now and then', () => {
 })
 
 it('lets no escape sequence, control, direction or tag character of others reach the terminal', () => {
-  expect(printable('a\u001b[2J\u001b]0;title\u0007b\rc\u202ed\u200be\u{e0041}f\tg')).toBe('abcdef    g')
+  expect(printable('a\u001b[2J\u001b]0;title\u0007bc\u202ed\u200be\u{e0041}f\tg')).toBe('abcdef    g')
+  expect(printable('one\r\ntwo\nthree')).toBe('one two three')
   expect(printable('ünïcode 🚢 ok')).toBe('ünïcode 🚢 ok')
+})
+
+it('writes each line of a text of several', () => {
+  const stream = screen()
+  createProgress(stream, { interactive: false }).line('one\ntwo')
+  expect(stream.text).toBe('  one\n  two\n')
 })
 
 it('says sizes and durations for people', () => {
