@@ -116,6 +116,7 @@ async function serveGateway(dir: string): Promise<never> {
     log: createLog('bench', 'error'),
     clock: systemClock,
   })
+  process.on('SIGTERM', () => gateway.shutdown('bench over'))
   process.send?.('ready')
   await gateway.closed
   process.exit(0)
@@ -132,7 +133,7 @@ async function measure(seconds: number, rounds: number, connections: number): Pr
       stops.push(startNginx(dir, 'proxy', proxyConfig(upstream.port)))
       targets.push({ name: 'nginx', port: proxyPort, host: 'bench.fn.localhost' })
     } else console.log('nginx is not installed: no comparison with it')
-    const child = fork(fileURLToPath(import.meta.url), ['--serve', dir])
+    const child = fork(fileURLToPath(import.meta.url), ['--serve', dir], { execArgv: process.execArgv })
     stops.push(() => child.kill('SIGTERM'))
     await new Promise((resolve) => child.once('message', resolve))
     const link = connectGateway({
@@ -162,7 +163,8 @@ async function measure(seconds: number, rounds: number, connections: number): Pr
     stops.push(() => link.close())
     await new Promise((resolve) => setTimeout(resolve, 500))
     targets.push({ name: 'gateway', port: gatewayPort, host: 'bench.fn.localhost' })
-    await report(targets, seconds, rounds, connections)
+    if (values.hold) await new Promise((resolve) => process.once('SIGTERM', resolve))
+    else await report(targets, seconds, rounds, connections)
   } finally {
     for (const stop of stops.reverse()) stop()
     await new Promise((resolve) => setTimeout(resolve, 300))
@@ -205,6 +207,8 @@ async function report(
 const { values } = parseArgs({
   options: {
     serve: { type: 'string' },
+    /** Start everything and wait, to measure by other means. */
+    hold: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '50' },

@@ -153,7 +153,7 @@ export class Exchange implements Waiter, UpstreamUser {
   upstreamData(piece: Buffer): void {
     if (this.#phase === 'head') this.#readHead(piece)
     else if (this.#phase === 'body') this.#relayBody(piece, 0)
-    else if (this.#phase === 'tunnel' && !this.#client.socket.write(piece)) this.#upstream?.socket.pause()
+    else if (this.#phase === 'tunnel' && !this.#client.socket.write(Buffer.from(piece))) this.#upstream?.socket.pause()
   }
 
   upstreamDrained(): void {
@@ -248,7 +248,7 @@ export class Exchange implements Waiter, UpstreamUser {
           this.#fail(answers.badAnswer)
           return
         }
-        this.#partial = data
+        this.#partial = Buffer.from(data)
         return
       }
       let head: ResponseHead
@@ -326,7 +326,7 @@ export class Exchange implements Waiter, UpstreamUser {
       `HTTP/1.1 ${head.statusText}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n${head.headers}\r\n`,
       'latin1',
     )
-    if (early.length > 0) client.socket.write(early)
+    if (early.length > 0) client.socket.write(Buffer.from(early))
     const waiting = client.becomeTunnel()
     if (waiting) upstream.write(waiting)
   }

@@ -49,14 +49,14 @@ export class ResponseRelay {
     this.#client.write(this.#renderHead(), 'latin1')
   }
 
-  /** Sends the next piece from `offset` on; false: the client is slower, wait for its drain. Throws `BadChunk`. */
+  /** Sends the next piece (copied: it is only valid during the call) from `offset` on; false: the client is slower, wait for its drain. Throws `BadChunk`. */
   send(data: Buffer, offset: number): boolean {
     if (this.#scanner) return this.#sendChunked(this.#scanner, data, offset)
-    if (this.endsWithConnection) return offset === data.length || this.#client.write(data.subarray(offset))
+    if (this.endsWithConnection) return offset === data.length || this.#client.write(copyOf(data, offset, data.length))
     const end = Math.min(data.length, offset + this.#left)
     this.#left -= end - offset
     this.#noteEnd(this.#left === 0, end < data.length)
-    return end === offset || this.#client.write(data.subarray(offset, end))
+    return end === offset || this.#client.write(copyOf(data, offset, end))
   }
 
   /** The container ended its connection, and with it the answer. */
@@ -69,11 +69,11 @@ export class ResponseRelay {
     let end: number
     if (this.#minor === 0) {
       end = scanner.scan(data, offset, (from, to) => {
-        room = this.#client.write(data.subarray(from, to))
+        room = this.#client.write(copyOf(data, from, to))
       })
     } else {
       end = scanner.scan(data, offset)
-      if (end > offset) room = this.#client.write(data.subarray(offset, end))
+      if (end > offset) room = this.#client.write(copyOf(data, offset, end))
     }
     this.#noteEnd(scanner.done, end < data.length)
     return room
@@ -94,4 +94,8 @@ export class ResponseRelay {
     else if (this.#minor === 0) connection = 'connection: keep-alive\r\n'
     return `HTTP/1.1 ${head.statusText}\r\n${head.headers}${chunked}${connection}\r\n`
   }
+}
+
+function copyOf(data: Buffer, from: number, to: number): Buffer {
+  return Buffer.from(data.subarray(from, to))
 }

@@ -4,6 +4,7 @@ import type { ContainerPool } from './container-pool.ts'
 /** Who uses an upstream connection: one request from first byte to last, or a tunnel. */
 export interface UpstreamUser {
   upstreamConnected(): void
+  /** `piece` is only valid during the call: what outlives it must be copied. */
   upstreamData(piece: Buffer): void
   upstreamDrained(): void
   /** The container sends no more; what it still reads is another matter. */
@@ -11,6 +12,9 @@ export interface UpstreamUser {
   /** The connection is gone. */
   upstreamClosed(error: Error | null): void
 }
+
+/** All upstream connections read into this: no allocation of 64 KiB for an answer of one. */
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** One connection to a container. Its listeners stay for its life; only its user changes. */
 export class UpstreamConnection {
@@ -31,16 +35,17 @@ export class UpstreamConnection {
   ) {
     this.#user = user
     this.keepAliveMs = keepAliveMs
-    const socket = net.connect({ host: pool.host, port: pool.port, noDelay: true, allowHalfOpen: true })
+    const socket = net.connect({
+      host: pool.host,
+      port: pool.port,
+      noDelay: true,
+      allowHalfOpen: true,
+      onread: { buffer: readBuffer, callback: (length) => this.#read(length) },
+    })
     this.socket = socket
     socket.on('connect', () => {
       this.connected = true
       this.#user?.upstreamConnected()
-    })
-    socket.on('data', (piece: Buffer) => {
-      // An idle connection on which something comes is out of step: its next answer could be someone else's.
-      if (this.#user) this.#user.upstreamData(piece)
-      else this.destroy()
     })
     socket.on('drain', () => this.#user?.upstreamDrained())
     socket.on('end', () => {
@@ -56,6 +61,13 @@ export class UpstreamConnection {
       pool.forget(this)
       leaving?.upstreamClosed(this.#error)
     })
+  }
+
+  #read(length: number): boolean {
+    // An idle connection on which something comes is out of step: its next answer could be someone else's.
+    if (this.#user) this.#user.upstreamData(readBuffer.subarray(0, length))
+    else this.destroy()
+    return true
   }
 
   take(user: UpstreamUser): void {
