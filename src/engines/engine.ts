@@ -2,6 +2,8 @@
 export interface Address {
   host: string
   port: number
+  /** A proxy of the engine's accepts here before the code listens, and then closes at once. */
+  proxied?: true
 }
 
 /** One container the platform wishes for. Applying the same spec again is harmless: `name` decides. */

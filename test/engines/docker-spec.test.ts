@@ -186,7 +186,11 @@ describe('toEngineContainer', () => {
 
   it('reads a published port', () => {
     const network = { Ports: { '3000/tcp': [{ HostIp: '127.0.0.1', HostPort: '49153' }] } }
-    expect(read({}, 'published port', network).address).toEqual({ host: '127.0.0.1', port: 49153 })
+    expect(read({}, 'published port', network).address).toEqual({
+      host: '127.0.0.1',
+      port: 49153,
+      proxied: true,
+    })
     expect(read({}, 'published port', { Ports: {} }).address).toBeNull()
   })
 })

@@ -16,7 +16,7 @@ import {
 } from './docker-client.ts'
 import { openContext } from './docker-context.ts'
 import { maskSecrets, withoutSecrets } from './docker-secrets.ts'
-import { imageNamespace, imageTag, label, stageRepository } from './docker-spec.ts'
+import { buildContainerPrefix, imageNamespace, imageTag, label, stageRepository } from './docker-spec.ts'
 
 /** What RUN steps of one build may take together with their page cache. */
 const buildMemoryBytes = 4 * 1024 * 1024 * 1024
@@ -54,6 +54,7 @@ export async function buildImage(
       docker: surroundings.docker,
       imageId: built,
       secrets,
+      containerPrefix: buildContainerPrefix(surroundings.installationId),
       onLine: say,
       signal,
     })

@@ -66,6 +66,7 @@ const awayCodes = new Set([
   'ETIMEDOUT',
   'ENOTSOCK',
   'EHOSTUNREACH',
+  'ERR_STREAM_PREMATURE_CLOSE',
 ])
 
 /** Whether the engine gave no answer at all. */
@@ -102,8 +103,13 @@ export async function asked<T>(question: Promise<T>): Promise<T> {
   try {
     return await question
   } catch (error) {
-    throw isAway(error) ? engineAway(error) : error
+    throw told(error)
   }
+}
+
+/** What to throw for an error of a question or of reading its answer: `unavailable` where there was no answer. */
+export function told(error: unknown): unknown {
+  return isAway(error) ? engineAway(error) : error
 }
 
 /** Asks with a deadline, so that an engine that hangs is an engine that is away. */

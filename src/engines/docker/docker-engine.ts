@@ -18,18 +18,19 @@ import {
   askedInTime,
   connectDocker,
   type DockerConnection,
-  engineAway,
   openStream,
   orNull,
   statusOf,
+  told,
 } from './docker-client.ts'
 import { type EngineFacts, readEngineFacts } from './docker-facts.ts'
 import { ContainerList } from './docker-list.ts'
 import { engineTime, linesAfter, readLogLines } from './docker-logs.ts'
 import { AccountNetworks } from './docker-networks.ts'
 import { pullImage } from './docker-pull.ts'
+import { removeLeftContainers } from './docker-secrets.ts'
 import { findDockerEndpoint } from './docker-socket.ts'
-import { imageRepository, label } from './docker-spec.ts'
+import { buildContainerPrefix, imageRepository, label } from './docker-spec.ts'
 import { ContainerStarter } from './docker-start.ts'
 import { usageOf } from './docker-usage.ts'
 import { watchContainers } from './docker-watch.ts'
@@ -80,7 +81,9 @@ class DockerEngine implements Engine {
   }
 
   async open(): Promise<void> {
-    await this.#connected()
+    const { docker } = await this.#connected()
+    const prefix = buildContainerPrefix(this.#options.installationId)
+    await removeLeftContainers(docker, prefix, this.#options.clock.wallMs())
   }
 
   async close(): Promise<void> {
@@ -178,7 +181,7 @@ class DockerEngine implements Engine {
       yield* linesAfter(readLogLines(frames), options.since)
     } catch (error) {
       if (options.signal.aborted || statusOf(error) === 404) return
-      throw (error as { code?: unknown }).code === 'ECONNRESET' ? engineAway(error) : error
+      throw told(error)
     }
   }
 

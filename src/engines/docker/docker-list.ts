@@ -1,7 +1,7 @@
 import type Docker from 'dockerode'
 import type { EngineContainer } from '../engine.ts'
 import { askedInTime, orNull } from './docker-client.ts'
-import { type AddressMode, containerName, label, toEngineContainer } from './docker-spec.ts'
+import { type AddressMode, containerName, label, ownContainers, toEngineContainer } from './docker-spec.ts'
 
 /** Inspected in groups: an engine asked a hundred things at once answers none of them soon. */
 const groupSize = 16
@@ -52,7 +52,7 @@ export class ContainerList {
 
   summaries(docker: Docker): Promise<Docker.ContainerInfo[]> {
     // Containers of build steps carry the installation too, but no pod: they are the builder's business.
-    const filters = { label: [`${label.installation}=${this.#installationId}`, label.pod] }
+    const filters = { label: ownContainers(this.#installationId) }
     return askedInTime((abortSignal) => docker.listContainers({ all: true, filters, abortSignal }))
   }
 

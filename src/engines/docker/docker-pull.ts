@@ -1,6 +1,6 @@
 import type Docker from 'dockerode'
 import { EngineFailure } from '../engine.ts'
-import { asked, askedInTime, engineSentence, jsonLines, orNull, statusOf } from './docker-client.ts'
+import { asked, askedInTime, engineSentence, jsonLines, orNull, statusOf, told } from './docker-client.ts'
 import { imageNamespace, label } from './docker-spec.ts'
 
 /**
@@ -29,7 +29,7 @@ export async function pullImage(
     }
   } catch (error) {
     if (signal.aborted) throw new EngineFailure('interrupted', `The pull of the image ${image} was stopped.`)
-    if (statusOf(error) === null) throw error
+    if (statusOf(error) === null) throw told(error)
     throw pullFailure(image, engineSentence(error), error)
   }
 }

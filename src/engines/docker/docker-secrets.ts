@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import type Docker from 'dockerode'
 import { EngineFailure } from '../engine.ts'
-import { asked, jsonLines } from './docker-client.ts'
+import { asked, askedInTime, jsonLines, orNull } from './docker-client.ts'
 
 /** Replaces every secret value, and every longer line of one that has several, by three stars. */
 export function maskSecrets(text: string, secrets: readonly string[]): string {
@@ -34,6 +35,7 @@ export async function withoutSecrets(options: {
   docker: Docker
   imageId: string
   secrets: readonly string[]
+  containerPrefix: string
   onLine: (message: string) => void
   signal: AbortSignal
 }): Promise<string> {
@@ -45,7 +47,7 @@ export async function withoutSecrets(options: {
   options.onLine(
     'The image is written again as one layer, because its history showed a secret build variable.',
   )
-  return await flatten(docker, imageId, config, signal)
+  return await flatten(docker, { id: imageId, config, containerPrefix: options.containerPrefix }, signal)
 }
 
 type ImageConfig = Docker.ImageInspectInfo['Config']
@@ -78,22 +80,41 @@ export function cleanConfig(
 }
 
 /** Export of the files, import as one layer, and a commit that brings the settings back. */
-async function flatten(
-  docker: Docker,
-  imageId: string,
-  config: ImageConfig,
-  abortSignal: AbortSignal,
-): Promise<string> {
-  const source = await asked(
-    docker.createContainer({ Image: imageId, Cmd: ['never-run'], NetworkDisabled: true }),
-  )
-  let layer: string | null = null
-  try {
+async function flatten(docker: Docker, image: FlatImage, abortSignal: AbortSignal): Promise<string> {
+  const command = ['never-run']
+  return await withContainer(docker, image, { Image: image.id, Cmd: command }, async (source) => {
     const files = (await asked(source.export({ abortSignal }))) as NodeJS.ReadableStream
-    layer = await importLayer(docker, files, abortSignal)
-    return await commitSettings(docker, layer, config)
+    const layer = await importLayer(docker, files, abortSignal)
+    // The command only has to be there; it is overwritten by the settings and never run.
+    const holder = { Image: layer, Cmd: image.config.Cmd ?? command }
+    return await withContainer(docker, image, holder, async (container) => {
+      const { Id } = await asked(
+        container.commit({ _query: { container: container.id }, _body: image.config } as object),
+      )
+      return Id
+    })
+  })
+}
+
+interface FlatImage {
+  id: string
+  config: ImageConfig
+  containerPrefix: string
+}
+
+/** A container that is made, not started, and removed again. */
+async function withContainer<T>(
+  docker: Docker,
+  image: FlatImage,
+  options: Docker.ContainerCreateOptions,
+  task: (container: Docker.Container) => Promise<T>,
+): Promise<T> {
+  const name = image.containerPrefix + randomBytes(6).toString('hex')
+  const container = await asked(docker.createContainer({ ...options, name, NetworkDisabled: true }))
+  try {
+    return await task(container)
   } finally {
-    await asked(source.remove({ force: true, v: true }))
+    await asked(container.remove({ force: true, v: true }))
   }
 }
 
@@ -114,19 +135,16 @@ async function importLayer(
   return id
 }
 
-async function commitSettings(docker: Docker, layer: string, config: ImageConfig): Promise<string> {
-  // The command only has to be there; it is overwritten by the settings and never run.
-  const holder = await asked(
-    docker.createContainer({
-      Image: layer,
-      Cmd: config.Cmd ?? ['no-command-in-image'],
-      NetworkDisabled: true,
+/** Removes what a crash in the middle of `withContainer` left behind; an hour is more than any takes. */
+export async function removeLeftContainers(docker: Docker, prefix: string, nowMs: number): Promise<void> {
+  const found = await askedInTime((abortSignal) =>
+    docker.listContainers({
+      all: true,
+      filters: { name: [`^/?${prefix}`], status: ['created'] },
+      abortSignal,
     }),
   )
-  try {
-    const { Id } = await asked(holder.commit({ _query: { container: holder.id }, _body: config } as object))
-    return Id
-  } finally {
-    await asked(holder.remove({ force: true, v: true }))
+  for (const one of found.filter(({ Created }) => Created * 1000 < nowMs - 3_600_000)) {
+    await orNull(askedInTime((abortSignal) => docker.getContainer(one.Id).remove({ v: true, abortSignal })))
   }
 }

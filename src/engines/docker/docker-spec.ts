@@ -35,6 +35,16 @@ export function containerName(name: string): string {
   return namePrefix + name
 }
 
+/** What the platform's own containers carry; one that somebody else runs from a built image has the first only. */
+export function ownContainers(installationId: string): string[] {
+  return [`${label.installation}=${installationId}`, label.pod]
+}
+
+/** Begins the names of containers that only serve a build for a moment. */
+export function buildContainerPrefix(installationId: string): string {
+  return `longshorebuild-${short(installationId, 8)}-`
+}
+
 /** The platform's name of a container the engine names; the engine puts a slash before. */
 export function platformName(engineName: string): string {
   return engineName.replace(/^\//, '').slice(namePrefix.length)
@@ -142,7 +152,7 @@ function addressOf(info: Docker.ContainerInspectInfo, mode: AddressMode): Addres
   if (!port) return null
   if (mode === 'published port') {
     const published = info.NetworkSettings.Ports?.[`${port}/tcp`]?.[0]
-    return published ? { host: '127.0.0.1', port: Number(published.HostPort) } : null
+    return published ? { host: '127.0.0.1', port: Number(published.HostPort), proxied: true } : null
   }
   const host = Object.values(info.NetworkSettings.Networks ?? {}).find((one) => one.IPAddress)?.IPAddress
   return host ? { host, port } : null

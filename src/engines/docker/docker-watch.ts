@@ -2,7 +2,7 @@ import type Docker from 'dockerode'
 import { type Clock, sleep } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { jsonLines, openStream } from './docker-client.ts'
-import { label, platformName } from './docker-spec.ts'
+import { ownContainers, platformName } from './docker-spec.ts'
 
 const firstWaitMs = 100
 const longestWaitMs = 5_000
@@ -50,7 +50,7 @@ const watchedEvents = ['create', 'start', 'die', 'oom', 'destroy', 'pause', 'unp
 function filtersFor(installationId: string): Record<string, string[]> {
   return {
     type: ['container'],
-    label: [`${label.installation}=${installationId}`],
+    label: ownContainers(installationId),
     event: watchedEvents,
   }
 }
