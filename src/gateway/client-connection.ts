@@ -3,7 +3,13 @@ import type { Clock } from '../clock.ts'
 import { BadChunk, ChunkScanner } from './chunk-scanner.ts'
 import { Exchange } from './exchange.ts'
 import { answers, type OwnAnswer, renderAnswer } from './own-answer.ts'
-import { maxHeadBytes, parseRequestHead, type RequestHead, RequestRefused } from './request-head.ts'
+import {
+  type HeaderBlock,
+  maxHeadBytes,
+  parseRequestHead,
+  type RequestHead,
+  RequestRefused,
+} from './request-head.ts'
 import type { RouteTable } from './route-table.ts'
 
 /** What all connections share. */
@@ -41,6 +47,8 @@ export class ClientConnection {
   /** When a wait of the present mode ends, monotonic. */
   #deadlineMs: number
   #bodyLeft = 0
+  /** Of the last request: clients mostly send the same headers again. */
+  #block: HeaderBlock | null = null
   #scanner: ChunkScanner | null = null
 
   constructor(socket: Socket, context: ProxyContext) {
@@ -176,7 +184,9 @@ export class ClientConnection {
     this.#stash = rest ? [rest] : []
     this.#stashBytes = rest ? rest.length : 0
     try {
-      this.#begin(parseRequestHead(text.slice(0, end)))
+      const head = parseRequestHead(text.slice(0, end), this.#block)
+      this.#block = head.block
+      this.#begin(head)
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error
       this.answer({ status: error.status, error: error.message, details: error.details }, null)

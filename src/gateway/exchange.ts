@@ -153,7 +153,8 @@ export class Exchange implements Waiter, UpstreamUser {
   upstreamData(piece: Buffer): void {
     if (this.#phase === 'head') this.#readHead(piece)
     else if (this.#phase === 'body') this.#relayBody(piece, 0)
-    else if (this.#phase === 'tunnel' && !this.#client.socket.write(Buffer.from(piece))) this.#upstream?.socket.pause()
+    else if (this.#phase === 'tunnel' && !this.#client.socket.write(Buffer.from(piece)))
+      this.#upstream?.socket.pause()
   }
 
   upstreamDrained(): void {
@@ -393,9 +394,10 @@ function renderRequest(head: RequestHead, remoteAddress: string): string {
     framing = `content-length: ${head.bodyLength}\r\n`
   }
   if (head.upgrade) framing += 'connection: Upgrade\r\nupgrade: websocket\r\n'
-  const before = head.forwardedFor && `${head.forwardedFor}, `
+  const { block } = head
+  const before = block.forwardedFor && `${block.forwardedFor}, `
   return (
-    `${head.method} ${head.target} HTTP/1.1\r\nhost: ${head.host}\r\n${head.headers}${framing}` +
+    `${head.method} ${head.target} HTTP/1.1\r\nhost: ${head.host}\r\n${block.headers}${framing}` +
     `x-forwarded-for: ${before}${remoteAddress}\r\nx-forwarded-host: ${head.host}\r\nx-forwarded-proto: http\r\n\r\n`
   )
 }

@@ -13,6 +13,23 @@ export class RequestRefused extends Error {
 /** Longest request line and headers together, in bytes. */
 export const maxHeadBytes = 32 * 1024
 
+/** What the header lines of a request say, checked; the same lines say the same in the next request. */
+export interface HeaderBlock {
+  /** The lines as sent. */
+  text: string
+  /** Host as sent, in lower case, with its port if it had one; empty when there was none. */
+  host: string
+  contentLength: string | null
+  transferEncoding: string | null
+  /** The options of Connection, in lower case. */
+  connection: readonly string[]
+  upgrade: string
+  /** The header lines that go on, each ending in CRLF: without hop-by-hop, framing and X-Forwarded ones. */
+  headers: string
+  /** X-Forwarded-For as sent; empty when absent. */
+  forwardedFor: string
+}
+
 /** The head of one request, checked. */
 export interface RequestHead {
   method: string
@@ -20,7 +37,6 @@ export interface RequestHead {
   target: string
   /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
   minor: number
-  /** Host as sent, in lower case, with its port if it had one. */
   host: string
   /** Bytes of body to come; 0 for none. Meaningless when `chunked`. */
   bodyLength: number
@@ -29,10 +45,7 @@ export interface RequestHead {
   keepAlive: boolean
   /** The request asks to become a WebSocket. */
   upgrade: boolean
-  /** The header lines that go on, each ending in CRLF: without hop-by-hop, framing and X-Forwarded ones. */
-  headers: string
-  /** X-Forwarded-For as sent; empty when absent. */
-  forwardedFor: string
+  block: HeaderBlock
 }
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -47,162 +60,162 @@ function bad(details: string): RequestRefused {
 /**
  * Reads a request head. Strict on purpose: what two parsers could read in two ways (two lengths, two hosts, folded
  * lines, stray control characters) is refused, and what goes on to a container is written anew.
- * `text` is latin1, from the request line to the last header line without its CRLF. Throws `RequestRefused`.
+ * `text` is latin1, from the request line to the last header line without its CRLF; `previous` is the block of an
+ * earlier request, used again when the lines are the same. Throws `RequestRefused`.
  */
-export function parseRequestHead(text: string): RequestHead {
-  if (forbidden.test(text)) throw bad('The request head contains a control character or a bare line break.')
+export function parseRequestHead(text: string, previous: HeaderBlock | null = null): RequestHead {
   let lineEnd = text.indexOf('\r\n')
   if (lineEnd < 0) lineEnd = text.length
-  const head = parseRequestLine(text.slice(0, lineEnd))
-  const seen = new HeaderReader(head)
-  let start = lineEnd + 2
+  const line = text.slice(0, lineEnd)
+  if (forbidden.test(line)) throw bad('The request line contains a control character.')
+  const lines = text.slice(lineEnd + 2)
+  const block = previous !== null && previous.text === lines ? previous : parseHeaderBlock(lines)
+  const first = line.indexOf(' ')
+  const last = line.lastIndexOf(' ')
+  const method = line.slice(0, first)
+  const minor = minorVersion(line.slice(last + 1))
+  if (first <= 0 || last <= first || !token.test(method)) {
+    throw bad('The request line must be a method, a target and a version.')
+  }
+  if (method === 'CONNECT' || method === 'TRACE') {
+    throw new RequestRefused(405, 'Method not allowed', `${method} is not served here.`)
+  }
+  const head: RequestHead = {
+    method,
+    target: line.slice(first + 1, last),
+    minor,
+    host: block.host,
+    bodyLength: 0,
+    chunked: false,
+    keepAlive: minor === 1,
+    upgrade: false,
+    block,
+  }
+  readTarget(head)
+  readFraming(head, block)
+  readConnection(head, block)
+  return head
+}
+
+function minorVersion(version: string): number {
+  if (version === 'HTTP/1.1') return 1
+  if (version === 'HTTP/1.0') return 0
+  if (!/^HTTP\/[0-9](?:\.[0-9])?$/.test(version)) throw bad('The request line has no HTTP version.')
+  throw new RequestRefused(505, 'HTTP version not supported', 'Use HTTP/1.1.')
+}
+
+function parseHeaderBlock(text: string): HeaderBlock {
+  if (forbidden.test(text)) throw bad('The request head contains a control character or a bare line break.')
+  const block: HeaderBlock = {
+    text,
+    host: '',
+    contentLength: null,
+    transferEncoding: null,
+    connection: [],
+    upgrade: '',
+    headers: '',
+    forwardedFor: '',
+  }
+  let start = 0
   while (start < text.length) {
     let end = text.indexOf('\r\n', start)
     if (end < 0) end = text.length
     const colon = text.indexOf(':', start)
     if (colon < 0 || colon > end) throw bad('A header line has no colon.')
     const name = text.slice(start, colon)
-    if (!token.test(name))
+    if (!token.test(name)) {
       throw bad('A header name has a character that is not allowed, or a line is folded.')
-    seen.read(name.toLowerCase(), text, start, colon + 1, end)
+    }
+    if (goesOn(block, name.toLowerCase(), text, colon + 1, end)) {
+      block.headers += `${text.slice(start, end)}\r\n`
+    }
     start = end + 2
   }
-  seen.finish()
-  return head
+  block.headers = withoutNamed(block.headers, block.connection)
+  return block
 }
 
-function parseRequestLine(line: string): RequestHead {
-  const first = line.indexOf(' ')
-  const last = line.lastIndexOf(' ')
-  const method = line.slice(0, first)
-  const target = line.slice(first + 1, last)
-  if (first <= 0 || last <= first || target.includes(' ') || target.includes('\t') || !token.test(method)) {
-    throw bad('The request line must be a method, a target and a version.')
-  }
-  const version = line.slice(last + 1)
-  if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') {
-    if (!/^HTTP\/[0-9](?:\.[0-9])?$/.test(version)) throw bad('The request line has no HTTP version.')
-    throw new RequestRefused(505, 'HTTP version not supported', 'Use HTTP/1.1.')
-  }
-  if (method === 'CONNECT' || method === 'TRACE') {
-    throw new RequestRefused(405, 'Method not allowed', `${method} is not served here.`)
-  }
-  const minor = version === 'HTTP/1.1' ? 1 : 0
-  return {
-    method,
-    target,
-    minor,
-    host: '',
-    bodyLength: 0,
-    chunked: false,
-    keepAlive: minor === 1,
-    upgrade: false,
-    headers: '',
-    forwardedFor: '',
+/** Takes over what one header says to the gateway; true when the line goes on to the container. */
+function goesOn(block: HeaderBlock, name: string, text: string, valueStart: number, end: number): boolean {
+  const value = () => trimmed(text.slice(valueStart, end))
+  switch (name) {
+    case 'host':
+      if (block.host !== '') throw bad('There is more than one Host header.')
+      block.host = hostOf(value())
+      return false
+    case 'connection':
+      block.connection = block.connection.concat(
+        value().toLowerCase().split(',').map(trimmed).filter(Boolean),
+      )
+      return false
+    case 'content-length':
+      if (block.contentLength !== null) throw bad('There is more than one Content-Length header.')
+      block.contentLength = value()
+      return false
+    case 'transfer-encoding':
+      if (block.transferEncoding !== null) throw bad('There is more than one Transfer-Encoding header.')
+      block.transferEncoding = value().toLowerCase()
+      return false
+    case 'upgrade':
+      block.upgrade = value().toLowerCase()
+      return false
+    case 'x-forwarded-for':
+      block.forwardedFor += `${block.forwardedFor && ', '}${value()}`
+      return false
+    case 'expect':
+      if (value().toLowerCase() === '100-continue') return true
+      throw new RequestRefused(417, 'Expectation failed', 'Only Expect: 100-continue is known.')
+    case 'keep-alive':
+    case 'proxy-connection':
+    case 'proxy-authorization':
+    case 'proxy-authenticate':
+    case 'te':
+    case 'trailer':
+    case 'http2-settings':
+    case 'x-forwarded-host':
+    case 'x-forwarded-proto':
+      return false
+    default:
+      return true
   }
 }
 
-/** Collects what the headers say into a head; one per request. */
-class HeaderReader {
-  readonly #head: RequestHead
-  #connection = ''
-  #upgrade = ''
-  #length: string | null = null
-  #encoding: string | null = null
-
-  constructor(head: RequestHead) {
-    this.#head = head
+function readFraming(head: RequestHead, block: HeaderBlock): void {
+  const { contentLength, transferEncoding } = block
+  if (transferEncoding !== null) {
+    if (contentLength !== null) throw bad('Content-Length and Transfer-Encoding exclude each other.')
+    if (head.minor === 0) throw bad('HTTP/1.0 knows no Transfer-Encoding.')
+    if (transferEncoding !== 'chunked') throw bad('The only Transfer-Encoding served is chunked.')
+    head.chunked = true
+  } else if (contentLength !== null) {
+    if (!/^[0-9]{1,15}$/.test(contentLength)) throw bad('Content-Length must be one number of bytes.')
+    head.bodyLength = Number(contentLength)
   }
+}
 
-  read(name: string, text: string, lineStart: number, valueStart: number, end: number): void {
-    const head = this.#head
-    switch (name) {
-      case 'host':
-        if (head.host !== '') throw bad('There is more than one Host header.')
-        head.host = hostOf(trimmed(text.slice(valueStart, end)))
-        return
-      case 'connection':
-        this.#connection += `,${text.slice(valueStart, end).toLowerCase()}`
-        return
-      case 'content-length':
-        if (this.#length !== null) throw bad('There is more than one Content-Length header.')
-        this.#length = trimmed(text.slice(valueStart, end))
-        return
-      case 'transfer-encoding':
-        if (this.#encoding !== null) throw bad('There is more than one Transfer-Encoding header.')
-        this.#encoding = trimmed(text.slice(valueStart, end)).toLowerCase()
-        return
-      case 'upgrade':
-        this.#upgrade = trimmed(text.slice(valueStart, end)).toLowerCase()
-        return
-      case 'x-forwarded-for':
-        head.forwardedFor += `${head.forwardedFor && ', '}${trimmed(text.slice(valueStart, end))}`
-        return
-      case 'expect':
-        if (trimmed(text.slice(valueStart, end)).toLowerCase() !== '100-continue') {
-          throw new RequestRefused(417, 'Expectation failed', 'Only Expect: 100-continue is known.')
-        }
-        break
-      case 'keep-alive':
-      case 'proxy-connection':
-      case 'proxy-authorization':
-      case 'proxy-authenticate':
-      case 'te':
-      case 'trailer':
-      case 'http2-settings':
-      case 'x-forwarded-host':
-      case 'x-forwarded-proto':
-        return
-    }
-    head.headers += `${text.slice(lineStart, end)}\r\n`
-  }
-
-  finish(): void {
-    const head = this.#head
-    readTarget(head)
-    this.#readFraming()
-    if (this.#connection === '') return
-    const options = this.#connection.split(',').map(trimmed).filter(Boolean)
-    if (options.includes('close')) head.keepAlive = false
-    else if (options.includes('keep-alive')) head.keepAlive = true
-    head.upgrade =
-      options.includes('upgrade') &&
-      this.#upgrade === 'websocket' &&
-      head.method === 'GET' &&
-      head.minor === 1 &&
-      head.bodyLength === 0 &&
-      !head.chunked
-    head.headers = withoutNamed(head.headers, options)
-  }
-
-  #readFraming(): void {
-    const head = this.#head
-    if (this.#encoding !== null) {
-      if (this.#length !== null) throw bad('Content-Length and Transfer-Encoding exclude each other.')
-      if (head.minor === 0) throw bad('HTTP/1.0 knows no Transfer-Encoding.')
-      if (this.#encoding !== 'chunked') throw bad('The only Transfer-Encoding served is chunked.')
-      head.chunked = true
-    } else if (this.#length !== null) {
-      if (!/^[0-9]{1,15}$/.test(this.#length)) throw bad('Content-Length must be one number of bytes.')
-      head.bodyLength = Number(this.#length)
-    }
-  }
+function readConnection(head: RequestHead, block: HeaderBlock): void {
+  const options = block.connection
+  if (options.length === 0) return
+  if (options.includes('close')) head.keepAlive = false
+  else if (options.includes('keep-alive')) head.keepAlive = true
+  head.upgrade =
+    options.includes('upgrade') &&
+    block.upgrade === 'websocket' &&
+    head.method === 'GET' &&
+    head.minor === 1 &&
+    head.bodyLength === 0 &&
+    !head.chunked
 }
 
 /** Absolute form is read as origin form; its authority must be the Host, or two readers would route differently. */
 function readTarget(head: RequestHead): void {
-  if (head.target.startsWith('/')) {
-    if (head.host === '' && head.minor === 1) throw bad('There is no Host header.')
-    return
-  }
-  if (head.target === '*' && head.method === 'OPTIONS') {
-    if (head.host === '' && head.minor === 1) throw bad('There is no Host header.')
-    return
-  }
-  const absolute = /^http:\/\/([^/?#]+)(.*)$/i.exec(head.target)
+  const { target } = head
+  if (target.includes(' ') || target.includes('\t')) throw bad('The request target contains a space.')
+  if (head.host === '' && head.minor === 1) throw bad('There is no Host header.')
+  if (target.startsWith('/') || (target === '*' && head.method === 'OPTIONS')) return
+  const absolute = /^http:\/\/([^/?#]+)(.*)$/i.exec(target)
   if (!absolute) throw bad('The request target must be a path.')
   const authority = hostOf(absolute[1]!)
-  if (head.host === '' && head.minor === 1) throw bad('There is no Host header.')
   if (head.host !== '' && head.host !== authority) throw bad('The target names another host than Host.')
   head.host = authority
   const rest = absolute[2]!

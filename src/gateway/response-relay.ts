@@ -52,7 +52,8 @@ export class ResponseRelay {
   /** Sends the next piece (copied: it is only valid during the call) from `offset` on; false: the client is slower, wait for its drain. Throws `BadChunk`. */
   send(data: Buffer, offset: number): boolean {
     if (this.#scanner) return this.#sendChunked(this.#scanner, data, offset)
-    if (this.endsWithConnection) return offset === data.length || this.#client.write(copyOf(data, offset, data.length))
+    if (this.endsWithConnection)
+      return offset === data.length || this.#client.write(copyOf(data, offset, data.length))
     const end = Math.min(data.length, offset + this.#left)
     this.#left -= end - offset
     this.#noteEnd(this.#left === 0, end < data.length)
