@@ -89,10 +89,21 @@ describe('the supervisor', () => {
     expect(await messagesOf(engine, spec.name)).toContain(`child ${child}`)
   })
 
+  it('killed again and again: every call comes back, and one supervisor is left', async () => {
+    for (let round = 0; round < 6; round++) {
+      const pids = supervisorPids()
+      await Promise.all([
+        ...pids.map(async (pid) => process.kill(pid, 'SIGKILL')).map((kill) => kill.catch(() => {})),
+        ...Array.from({ length: 4 }, () => engine.list()),
+      ])
+      expect(await engine.list()).toEqual([])
+    }
+    await until('one is left', () => supervisorPids().length === 1 || null)
+  })
+
   it('never kills a process that only has the number of an old container', async () => {
     const bystander = process.pid
     const dir = path.join(engineFiles(installation.home).containers, 'old-one')
-    process.kill(supervisorPids()[0]!, 'SIGKILL')
     await mkdir(dir)
     const record = { name: 'old-one', podId: 'p', appEnvId: 'e', contentId: 'c', template: 't', memoryMb: 64 }
     const rest = {
@@ -105,6 +116,7 @@ describe('the supervisor', () => {
       path.join(dir, 'record.json'),
       JSON.stringify({ ...record, ...rest, port: null, seenAt: null }),
     )
+    process.kill(supervisorPids()[0]!, 'SIGKILL')
     expect(await exited('old-one')).toMatchObject({ exitCode: 137 })
     expect(processIdentity(bystander)).not.toBeNull()
   })
@@ -252,6 +264,23 @@ describe('a build', () => {
     await other.close()
     await gone(pid)
     expect(await building).toBeInstanceOf(Error)
+  })
+
+  it('is interrupted, its step ended, when the supervisor is killed', async () => {
+    let pid = 0
+    const building = installation.build(
+      engine,
+      { Dockerfile: 'FROM alpine\nRUN echo pid $$ && sleep 500\nCMD ["x"]\n' },
+      {},
+      ({ message }) => {
+        if (!/^pid \d+$/.test(message)) return
+        pid = Number(message.slice(4))
+        process.kill(supervisorPids()[0]!, 'SIGKILL')
+      },
+    )
+    await expect(building).rejects.toMatchObject({ reason: 'interrupted' })
+    await engine.list()
+    await gone(pid)
   })
 
   it('tells why it was aborted when the caller says so', async () => {

@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import net from 'node:net'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { EngineFailure } from '../engine.ts'
 import { type EngineFiles, makeEngineDirs } from './engine-files.ts'
 import { onJsonLine, sendJsonLine } from './json-lines.ts'
 import {
@@ -16,10 +17,15 @@ import {
 
 const startDeadlineMs = 10_000
 const connectPeriodMs = 5
+const lockPauseMs = 100
+/** A supervisor that is being killed may take connections for a moment yet, so one more try is not enough. */
+const retries = 6
+const retryPauseMs = 20
 
 type OnOutput = (stream: 'stdout' | 'stderr', message: string) => void
 
 interface Pending {
+  socket: net.Socket
   resolve(value: unknown): void
   reject(error: Error): void
   onOutput: OnOutput | null
@@ -35,7 +41,9 @@ export class SupervisorClient {
   readonly #log: Log
   readonly #onChange: (name: string) => void
   #connecting: Promise<net.Socket> | null = null
-  #pending = new Map<number, Pending>()
+  /** The connection in use, once it has said hello. */
+  #established: net.Socket | null = null
+  readonly #pending = new Map<number, Pending>()
   #nextId = 1
   #closed = false
 
@@ -56,7 +64,7 @@ export class SupervisorClient {
 
   async open(): Promise<void> {
     this.#closed = false
-    await this.#connection()
+    await this.ask({ verb: 'hello' })
   }
 
   async close(): Promise<void> {
@@ -66,7 +74,7 @@ export class SupervisorClient {
     this.#connecting = null
   }
 
-  /** Every verb may be repeated, so one that was cut off by the supervisor's end is asked once more. */
+  /** Every verb may be repeated, so one that was cut off by the supervisor's end is asked again. */
   async ask<T>(wish: Wish): Promise<T> {
     for (let tries = 0; ; tries++) {
       try {
@@ -75,7 +83,10 @@ export class SupervisorClient {
         ).answer) as T
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error
-        if (tries === 0 && !this.#closed) continue
+        if (tries < retries && !this.#closed) {
+          await new Promise((resolve) => setTimeout(resolve, retryPauseMs * tries))
+          continue
+        }
         throw new AppError('unavailable', 'The process engine’s supervisor went away', {
           details: `It is started again by the next call; see ${this.#files.supervisorLog}.`,
           cause: error,
@@ -86,12 +97,22 @@ export class SupervisorClient {
 
   /** Runs a build step; `signal` cancels it. A step is not repeated: it may have done half its work. */
   async step(step: StepRequest, onOutput: OnOutput, signal: AbortSignal): Promise<StepResult> {
+    await this.ask({ verb: 'hello' })
     const { id, socket, answer } = await this.#send({ verb: 'step', step }, onOutput)
     const cancel = () => sendJsonLine(socket, { id: this.#nextId++, verb: 'cancel-step', step: id })
     signal.addEventListener('abort', cancel, { once: true })
     if (signal.aborted) cancel()
     try {
       return (await answer) as StepResult
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error
+      throw new EngineFailure(
+        'interrupted',
+        'The build was interrupted: its supervisor ended. Deploy again.',
+        {
+          cause: error,
+        },
+      )
     } finally {
       signal.removeEventListener('abort', cancel)
     }
@@ -102,20 +123,30 @@ export class SupervisorClient {
     onOutput: OnOutput | null,
   ): Promise<{ id: number; socket: net.Socket; answer: Promise<unknown> }> {
     const socket = await this.#connection()
+    return { socket, ...this.#request(socket, wish, onOutput) }
+  }
+
+  #request(
+    socket: net.Socket,
+    wish: Wish,
+    onOutput: OnOutput | null,
+  ): { id: number; answer: Promise<unknown> } {
     const id = this.#nextId++
     const answer = new Promise<unknown>((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject, onOutput })
+      if (socket.writable) this.#pending.set(id, { socket, resolve, reject, onOutput })
+      else reject(new ConnectionLost('the supervisor went away'))
     })
     sendJsonLine(socket, { id, ...wish })
-    return { id, socket, answer }
+    return { id, answer }
   }
 
   #connection(): Promise<net.Socket> {
     if (this.#closed) throw new Error('the process engine is closed')
     if (!this.#connecting) {
-      this.#connecting = this.#connect()
-      this.#connecting.catch(() => {
-        this.#connecting = null
+      const connecting = this.#connect()
+      this.#connecting = connecting
+      connecting.catch(() => {
+        if (this.#connecting === connecting) this.#connecting = null
       })
     }
     return this.#connecting
@@ -125,12 +156,9 @@ export class SupervisorClient {
     makeEngineDirs(this.#files)
     const socket = (await tryConnect(this.#files.socket)) ?? (await this.#startAndConnect())
     socket.on('error', () => {})
-    socket.once('close', () => this.#onLost())
+    socket.once('close', () => this.#onLost(socket))
     onJsonLine(socket, (message) => this.#onReply(message as Reply))
-    const hello = await new Promise<unknown>((resolve, reject) => {
-      this.#pending.set(0, { resolve, reject, onOutput: null })
-      sendJsonLine(socket, { id: 0, verb: 'hello' })
-    })
+    const hello = await this.#request(socket, { verb: 'hello' }, null).answer
     const { protocol, pid } = hello as Hello
     if (protocol !== protocolVersion) {
       socket.destroy()
@@ -138,24 +166,32 @@ export class SupervisorClient {
         details: `End it with \`kill ${pid}\` (its containers stop) and the new one starts by itself.`,
       })
     }
+    // Closed since its answer came: nobody would hear of it any more.
+    if (socket.destroyed) throw new ConnectionLost('the supervisor went away')
+    this.#established = socket
     return socket
   }
 
   async #startAndConnect(): Promise<net.Socket> {
-    const child = this.#spawnSupervisor()
     let exitCode: number | null = null
-    child.once('exit', (code) => {
-      exitCode = code ?? 1
-    })
-    child.once('error', () => {
-      exitCode = 127
-    })
+    const start = () => {
+      exitCode = null
+      const child = this.#spawnSupervisor()
+      child.once('exit', (code) => {
+        exitCode = code ?? 1
+      })
+      child.once('error', () => {
+        exitCode = 127
+      })
+    }
+    start()
     for (const endMs = performance.now() + startDeadlineMs; performance.now() < endMs; ) {
       const socket = await tryConnect(this.#files.socket)
       if (socket) return socket
-      // Code 0: another supervisor was faster; it will answer soon.
       if (exitCode !== null && exitCode !== 0) break
-      await new Promise((resolve) => setTimeout(resolve, connectPeriodMs))
+      await new Promise((resolve) => setTimeout(resolve, exitCode === 0 ? lockPauseMs : connectPeriodMs))
+      // Code 0: another one holds the lock. It answers soon, or it was just dying and the lock is free now.
+      if (exitCode === 0) start()
     }
     throw new AppError('unavailable', 'The process engine’s supervisor does not start', {
       details: `See ${this.#files.supervisorLog}.`,
@@ -199,11 +235,16 @@ export class SupervisorClient {
     else pending.reject(new Error(`supervisor: ${reply.error}`))
   }
 
-  #onLost(): void {
+  #onLost(socket: net.Socket): void {
+    for (const [id, pending] of this.#pending) {
+      if (pending.socket !== socket) continue
+      this.#pending.delete(id)
+      pending.reject(new ConnectionLost('the supervisor went away'))
+    }
+    // One that never said hello is the business of whoever is connecting.
+    if (this.#established !== socket) return
+    this.#established = null
     this.#connecting = null
-    const lost = [...this.#pending.values()]
-    this.#pending = new Map()
-    for (const pending of lost) pending.reject(new ConnectionLost('the supervisor went away'))
     if (!this.#closed) void this.#reconnect()
   }
 
