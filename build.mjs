@@ -49,21 +49,22 @@ const englishOnly = {
   },
 }
 
-/** Writes the list that `longshore mcp` answers tools/list with, every schema converted. */
-async function writeToolList() {
-  const maker = path.join(outdir, 'make-tool-list.mjs')
+/** Writes what `longshore mcp` answers `initialize` and tools/list with: every schema converted, once. */
+async function writePrebuilt() {
+  const maker = path.join(outdir, 'prebuild.mjs')
   await build({
     ...shared,
     stdin: {
       contents:
-        'import { tools } from "./tools/index.ts"; import { publishTools } from "./src/mcp/publish-tools.ts"; export const published = publishTools(tools)',
+        'import { tools } from "./tools/index.ts"; import { prebuild } from "./src/mcp/prebuild.ts"; export const prebuilt = await prebuild(tools)',
       resolveDir: process.cwd(),
       loader: 'ts',
     },
     outfile: maker,
+    plugins: [serverWithoutValidator, englishOnly],
   })
-  const { published } = await import(pathToFileURL(path.resolve(maker)).href)
-  await writeFile(path.join(outdir, 'tool-list.json'), JSON.stringify(published))
+  const { prebuilt } = await import(pathToFileURL(path.resolve(maker)).href)
+  await writeFile(path.join(outdir, 'mcp-prebuilt.json'), JSON.stringify(prebuilt))
   await rm(maker)
 }
 
@@ -78,7 +79,7 @@ await build({
   // Native or worker-based packages, and the server side that is loaded once, stay in node_modules.
   external: ['libsql', 'dockerode', 'fastify', 'pino', 'kysely', 'yauzl', 'tar-stream', 'dockerfile-ast'],
 })
-await writeToolList()
+await writePrebuilt()
 await rm(`${outdir}.old`, { recursive: true, force: true })
 await rename(target, `${outdir}.old`).catch(() => {})
 await rename(outdir, target)

@@ -4,51 +4,39 @@ import { createReconnectingClient } from '../client/reconnecting-client.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
-import type { Exposure } from '../mcp/published-tool.ts'
+import type { Exposure, ListedTool } from '../mcp/published-tool.ts'
 import { createReadCache } from '../mcp/read-cache.ts'
 import { runTool } from '../mcp/run-tool.ts'
-import type { IncomingCall } from '../mcp/server.ts'
-import type { ToolResult } from '../mcp/tool-result.ts'
+import { createMcpServer, type IncomingCall, type McpServer } from '../mcp/server.ts'
 import { readAdminToken } from './local-installation.ts'
 import { LocalPlatform } from './local-platform.ts'
 
 export interface McpSession {
-  callTool(call: IncomingCall): Promise<ToolResult>
+  server: McpServer
   close(): void
 }
 
-/** What stands behind the tools of one stdio server. Throws when the configuration cannot be used. */
-export function openSession(env: NodeJS.ProcessEnv, exposure: Exposure): McpSession {
+/** What stands behind one stdio client. Throws when the configuration cannot be used. */
+export function openSession(env: NodeJS.ProcessEnv, exposure: Exposure, listed: ListedTool[]): McpSession {
   const config = readConfig(env)
   const platform = config.url === undefined ? localPlatform(config, env) : remotePlatform(config, config.url)
   const client = createReconnectingClient(platform.connect)
   const reads = createReadCache(client, systemClock)
   const registry = new Map(tools.map((tool) => [tool.name, tool]))
-  return {
-    close: platform.close,
+  const server = createMcpServer({
+    tools: () => listed,
     async callTool(call) {
       const stopTelling = tellWaiting(call, platform.connect)
+      const { signal, progress, askPerson } = call
+      const served = { tools: registry, exposure, client, reads, clock: systemClock, onFault: reportFault }
       try {
-        return await runTool(
-          {
-            tools: registry,
-            exposure,
-            client,
-            reads,
-            clock: systemClock,
-            signal: call.signal,
-            progress: call.progress,
-            askPerson: call.askPerson,
-            onFault: reportFault,
-          },
-          call.name,
-          call.args,
-        )
+        return await runTool({ ...served, signal, progress, askPerson }, call.name, call.args)
       } finally {
         stopTelling()
       }
     },
-  }
+  })
+  return { server, close: platform.close }
 }
 
 interface Platform {

@@ -1,8 +1,7 @@
-import type { Exposure } from '../mcp/published-tool.ts'
-import type { IncomingCall } from '../mcp/server.ts'
+import { loadPrebuilt } from '../mcp/prebuilt.ts'
+import { type Exposure, listedTools } from '../mcp/published-tool.ts'
 import { serveStdio } from '../mcp/stdio.ts'
-import { loadToolList } from '../mcp/tool-list.ts'
-import type { ToolResult } from '../mcp/tool-result.ts'
+import type { McpSession } from './mcp-session.ts'
 
 const usage = `longshore mcp [--read-only] [--allow-secrets]
 
@@ -15,33 +14,30 @@ when it does not run.
 `
 
 /**
- * `longshore mcp`. Answers `initialize` and `tools/list` from a list made at build time; configuration,
- * contract and client are loaded after that, and the platform is started behind it. Resolves to the exit code.
+ * `longshore mcp`. Answers `initialize` and `tools/list` from what was built; configuration, library, contract
+ * and client are loaded after that, and the platform is started behind it. Resolves to the exit code.
  */
 export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const flags = readFlags(argv)
   if (typeof flags === 'number') return flags
-  let loaded: Promise<typeof import('./mcp-session.ts')> | undefined
-  const load = () => {
-    loaded ??= import('./mcp-session.ts')
-    return loaded
-  }
-  const session = once(async () => (await load()).openSession(env, flags))
-  let exitCode = 0
-  const prepared = () => {
-    session().catch((error: unknown) => {
-      process.stderr.write(`longshore mcp: ${describe(error)}\n`)
-      exitCode = 1
-      process.exit(exitCode)
-    })
-  }
+  const prebuilt = await loadPrebuilt()
+  const tools = listedTools(prebuilt.tools, flags)
+  let session: McpSession | undefined
   await serveStdio({
-    tools: await loadToolList(flags),
-    callTool: async (call: IncomingCall): Promise<ToolResult> => (await session()).callTool(call),
-    onAnswered: prepared,
+    prebuilt,
+    tools,
+    async openServer() {
+      const { openSession } = await import('./mcp-session.ts')
+      session = openSession(env, flags, tools)
+      return session.server
+    },
+    onBroken(error) {
+      process.stderr.write(`longshore mcp: ${describe(error)}\n`)
+      process.exit(1)
+    },
   })
-  if (loaded !== undefined) (await session()).close()
-  return exitCode
+  session?.close()
+  return 0
 }
 
 /** Flags by hand: a mistyped safety option must stop the start, and a parser would cost 15 ms. */
@@ -59,14 +55,6 @@ function readFlags(argv: readonly string[]): Exposure | number {
     }
   }
   return exposure
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
 }
 
 function describe(error: unknown): string {

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import type { RequestId } from './json-rpc.ts'
 import type { JSONRPCMessage } from './server.ts'
-
-export type RequestId = string | number
 
 /**
  * One POST under way: the requests it carried and the response they are answered on. Plain JSON when the

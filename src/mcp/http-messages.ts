@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { RequestId } from './http-exchange.ts'
+import { isRpcMessage, type RequestId } from './json-rpc.ts'
 import type { JSONRPCMessage } from './server.ts'
 
 /** True for an `initialize` of a client that declares elicitation. */
@@ -25,24 +25,17 @@ export function messagesOf(body: Buffer): Parsed {
   }
   const isBatch = Array.isArray(value)
   const messages = isBatch ? (value as unknown[]) : [value]
-  if (messages.length === 0 || messages.length > mostMessages || !messages.every(isMessage)) {
+  if (messages.length === 0 || messages.length > mostMessages || !messages.every(isRpcMessage)) {
     return { refusal: { code: -32600, message: 'Invalid request: not a JSON-RPC 2.0 message' } }
   }
-  const ids = requestIdsOf(messages)
+  const known = messages as JSONRPCMessage[]
+  const ids = requestIdsOf(known)
   if (new Set(ids).size !== ids.length) {
     return {
       refusal: { code: -32600, message: 'Invalid request: two requests of the batch have the same id' },
     }
   }
-  return { messages, isBatch }
-}
-
-function isMessage(value: unknown): value is JSONRPCMessage {
-  if (typeof value !== 'object' || value === null) return false
-  const { jsonrpc, id, method } = value as { jsonrpc?: unknown; id?: unknown; method?: unknown }
-  const idFits = id === undefined || typeof id === 'string' || typeof id === 'number'
-  if (jsonrpc !== '2.0' || !idFits) return false
-  return typeof method === 'string' || (id !== undefined && ('result' in value || 'error' in value))
+  return { messages: known, isBatch }
 }
 
 /** Answers 400 with a JSON-RPC error that belongs to no request. */

@@ -1,4 +1,5 @@
-import type { HttpExchange, RequestId } from './http-exchange.ts'
+import type { HttpExchange } from './http-exchange.ts'
+import { cancelledIdOf, type RequestId } from './json-rpc.ts'
 import type { JSONRPCMessage, Transport } from './server.ts'
 
 /** What the library's server is connected to: hands its messages to the exchange they belong to. */
@@ -45,8 +46,7 @@ export class HttpTransport implements Transport {
 
   /** The library answers a cancelled request with nothing, so its exchange must not wait for it. */
   #dropCancelled(message: JSONRPCMessage): void {
-    if (!('method' in message) || message.method !== 'notifications/cancelled') return
-    const id = message.params?.requestId as RequestId | undefined
+    const id = cancelledIdOf(message)
     if (id !== undefined) this.#exchangeOf(id)?.drop(id)
   }
 }

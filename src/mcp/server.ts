@@ -3,7 +3,6 @@
  * `Tool`, `ToolResult` and the few types exported here.
  */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import {
@@ -71,11 +70,6 @@ export function createMcpServer(options: McpServerOptions): McpServer {
   server.oninitialized = () => options.onInitialized?.()
   server.onclose = () => options.onClose?.()
   return server
-}
-
-/** The library's own transport over this process's standard input and output. */
-export function stdioTransport(): Transport {
-  return new StdioServerTransport()
 }
 
 function asCallToolResult(result: ToolResult): CallToolResult {
