@@ -11,15 +11,17 @@ import { bundledSupervisorEntry } from './supervisor-entry.ts'
 /** A process engine on a home of its own under the system's temporary folder. */
 export class ProcessInstallation {
   readonly home: string
+  readonly #base: string
   readonly #engines: Engine[] = []
   #count = 0
 
-  private constructor(home: string) {
-    this.home = home
+  private constructor(base: string, below: string) {
+    this.#base = base
+    this.home = path.join(base, below)
   }
 
   static async create(below = ''): Promise<ProcessInstallation> {
-    return new ProcessInstallation(path.join(await mkdtemp(path.join(tmpdir(), 'longshore-home-')), below))
+    return new ProcessInstallation(await mkdtemp(path.join(tmpdir(), 'longshore-home-')), below)
   }
 
   /** Another engine object on this home, opened. */
@@ -91,7 +93,7 @@ export class ProcessInstallation {
   /** Removes the home: the supervisor ends its containers and leaves by itself. */
   async destroy(): Promise<void> {
     for (const engine of this.#engines) await engine.close()
-    await rm(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    await rm(this.#base, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   }
 }
 

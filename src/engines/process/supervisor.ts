@@ -223,6 +223,8 @@ class Supervisor {
   #leave(): never {
     for (const cancel of this.#steps) cancel()
     rmSync(this.#files.socket, { force: true })
+    const socketDir = path.dirname(this.#files.socket)
+    if (socketDir !== this.#files.dir) rmSync(socketDir, { recursive: true, force: true })
     process.exit(0)
   }
 
