@@ -101,7 +101,6 @@ export class ClientConnection {
 
   /** Breaks the connection: the answer under way cannot be completed, and the client must see that. */
   break(): void {
-    this.#exchange = null
     this.socket.destroy()
   }
 
@@ -166,7 +165,7 @@ export class ClientConnection {
         this.#keep(piece)
         return
       case 'tunnel':
-        this.#exchange?.tunnelData(piece)
+        this.#exchange?.tunnel?.clientData(piece)
         return
     }
   }
@@ -264,7 +263,7 @@ export class ClientConnection {
   /** A client that sends its FIN has left, unless it is a tunnel's: there each side ends by itself. */
   #ended(): void {
     if (this.#mode === 'tunnel') {
-      this.#exchange?.tunnelEnded()
+      this.#exchange?.tunnel?.clientEnded()
       return
     }
     if (this.#mode === 'closing') {

@@ -1,18 +1,18 @@
 import type { ClientConnection } from './client-connection.ts'
 import { answers, answerTo, type OwnAnswer } from './own-answer.ts'
-import { maxHeadBytes, type RequestHead } from './request-head.ts'
-import { BadResponse, parseResponseHead, type ResponseHead } from './response-head.ts'
+import type { RequestHead } from './request-head.ts'
+import { type ArrivedHead, BadResponse, type ResponseHead, ResponseHeadReader } from './response-head.ts'
 import { ResponseRelay } from './response-relay.ts'
 import type { ServedContainer } from './served-container.ts'
 import type { Refusal, ServedEnvironment, Waiter } from './served-environment.ts'
+import { Tunnel } from './tunnel.ts'
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
+import { mayBeSentTwice, renderRequest } from './upstream-request.ts'
 
 /** A connect that hangs this long is given up: nothing was sent, another container may answer. */
 const connectMs = 3_000
 /** Apps have no total limit; their first byte is waited for this long once the request is complete. */
 const appStartMs = 120_000
-/** One side of a tunnel has ended: the other gets so long to end too. */
-const halfClosedMs = 1_000
 /** A request that must not be sent twice only takes a connection that was used this recently. */
 const freshMs = 1_000
 
@@ -31,10 +31,11 @@ export class Exchange implements Waiter, UpstreamUser {
   #connectingSinceMs = 0
   #startDeadlineMs: number
   #totalDeadlineMs: number
-  #partial: Buffer | null = null
+  readonly #reader = new ResponseHeadReader()
   #status = 0
   #relay: ResponseRelay | null = null
-  #halfClosedMs = Number.POSITIVE_INFINITY
+  /** Once the container agreed to a WebSocket. */
+  tunnel: Tunnel | null = null
   /** The container reads slower than the client writes. */
   upstreamFull = false
 
@@ -56,7 +57,7 @@ export class Exchange implements Waiter, UpstreamUser {
 
   assigned(container: ServedContainer): void {
     this.#container = container
-    const maxIdleMs = this.#mayBeSentTwice() ? Number.POSITIVE_INFINITY : freshMs
+    const maxIdleMs = mayBeSentTwice(this.#head) ? Number.POSITIVE_INFINITY : freshMs
     this.#upstream = container.pool.takeIdle(this, this.#nowMs(), maxIdleMs)
     if (this.#upstream) this.#sendHead()
     else this.#connect(container)
@@ -106,7 +107,8 @@ export class Exchange implements Waiter, UpstreamUser {
   }
 
   clientDrained(): void {
-    this.#upstream?.socket.resume()
+    if (this.tunnel) this.tunnel.clientDrained()
+    else this.#upstream?.socket.resume()
   }
 
   /** The client is gone: nobody wants the answer. */
@@ -115,20 +117,11 @@ export class Exchange implements Waiter, UpstreamUser {
     this.#settle('broken')
   }
 
-  tunnelData(piece: Buffer): void {
-    if (this.#upstream?.socket.write(piece) === false) this.#holdClient()
-  }
-
-  tunnelEnded(): void {
-    this.#halfClosedMs = this.#nowMs()
-    this.#upstream?.socket.end()
-  }
-
   /** Ends what takes too long. */
   sweep(nowMs: number): void {
     switch (this.#phase) {
       case 'tunnel':
-        if (nowMs - this.#halfClosedMs > halfClosedMs) this.#break()
+        this.tunnel?.sweep(nowMs)
         return
       case 'body':
         if (nowMs >= this.#totalDeadlineMs) this.#break()
@@ -153,8 +146,6 @@ export class Exchange implements Waiter, UpstreamUser {
   upstreamData(piece: Buffer): void {
     if (this.#phase === 'head') this.#readHead(piece)
     else if (this.#phase === 'body') this.#relayBody(piece, 0)
-    else if (this.#phase === 'tunnel' && !this.#client.socket.write(Buffer.from(piece)))
-      this.#upstream?.socket.pause()
   }
 
   upstreamDrained(): void {
@@ -163,10 +154,7 @@ export class Exchange implements Waiter, UpstreamUser {
   }
 
   upstreamEnded(): void {
-    if (this.#phase === 'tunnel') {
-      this.#halfClosedMs = this.#nowMs()
-      this.#client.socket.end()
-    } else if (this.#phase === 'body' && this.#relay?.endsWithConnection) {
+    if (this.#phase === 'body' && this.#relay?.endsWithConnection) {
       this.#relay.finish()
       this.#settle('spent')
       this.#client.exchangeDone(false)
@@ -187,17 +175,13 @@ export class Exchange implements Waiter, UpstreamUser {
       case 'body':
         this.#break()
         return
-      case 'tunnel':
-        this.#settle('broken')
-        this.#client.socket.destroySoon()
-        return
     }
   }
 
   #closedUnanswered(): void {
     const upstream = this.#upstream
     const container = this.#container
-    if (upstream?.reused && container && this.#partial === null && this.#mayBeSentTwice()) {
+    if (upstream?.reused && container && !this.#reader.begun && mayBeSentTwice(this.#head)) {
       // The container closed an idle connection while the request was on its way to it.
       this.#connect(container)
     } else {
@@ -220,11 +204,6 @@ export class Exchange implements Waiter, UpstreamUser {
     this.#environment.retryElsewhere(container, this)
   }
 
-  #mayBeSentTwice(): boolean {
-    const { method, chunked, bodyLength, upgrade } = this.#head
-    return !chunked && bodyLength === 0 && !upgrade && idempotent.has(method)
-  }
-
   #sendHead(): void {
     this.#phase = 'head'
     const socket = this.#upstream!.socket
@@ -240,44 +219,24 @@ export class Exchange implements Waiter, UpstreamUser {
   }
 
   #readHead(piece: Buffer): void {
-    let data = this.#partial ? Buffer.concat([this.#partial, piece]) : piece
-    for (;;) {
-      const text = data.toString('latin1', 0, Math.min(data.length, maxHeadBytes))
-      const end = text.indexOf('\r\n\r\n')
-      if (end < 0) {
-        if (text.length >= maxHeadBytes) {
-          this.#fail(answers.badAnswer)
-          return
-        }
-        this.#partial = Buffer.from(data)
-        return
-      }
-      let head: ResponseHead
-      try {
-        head = parseResponseHead(text.slice(0, end))
-      } catch (error) {
-        if (!(error instanceof BadResponse)) throw error
-        this.#fail(answers.badAnswer)
-        return
-      }
-      this.#partial = null
-      if (head.status === 101) {
-        this.#becomeTunnel(head, data.subarray(end + 4))
-        return
-      }
-      if (head.status >= 200) {
-        this.#startRelay(head, data, text, end + 4)
-        return
-      }
-      if (this.#head.minor === 1) {
-        this.#client.socket.write(`HTTP/1.1 ${head.statusText}\r\n${head.headers}\r\n`, 'latin1')
-      }
-      if (data.length === end + 4) return
-      data = data.subarray(end + 4)
+    let arrived: ArrivedHead | null
+    try {
+      arrived = this.#reader.read(piece, (head) => this.#passInterim(head))
+    } catch (error) {
+      if (!(error instanceof BadResponse)) throw error
+      this.#fail(answers.badAnswer)
+      return
     }
+    if (arrived?.head.status === 101) this.#becomeTunnel(arrived.head, arrived.data.subarray(arrived.offset))
+    else if (arrived) this.#startRelay(arrived)
   }
 
-  #startRelay(head: ResponseHead, data: Buffer, text: string, offset: number): void {
+  #passInterim(head: ResponseHead): void {
+    if (this.#head.minor === 0) return
+    this.#client.socket.write(`HTTP/1.1 ${head.statusText}\r\n${head.headers}\r\n`, 'latin1')
+  }
+
+  #startRelay({ head, data, text, offset }: ArrivedHead): void {
     this.#status = head.status
     this.#phase = 'body'
     const keep = this.#head.keepAlive && !this.#client.context.draining
@@ -319,17 +278,17 @@ export class Exchange implements Waiter, UpstreamUser {
     this.#status = 101
     this.#environment.answered(101, this.#nowMs() - this.#arrivedMs)
     const client = this.#client
-    const upstream = this.#upstream!.socket
-    // A peer that vanished without a word must not hold a slot for ever.
-    client.socket.setKeepAlive(true, 30_000)
-    upstream.setKeepAlive(true, 30_000)
     client.socket.write(
       `HTTP/1.1 ${head.statusText}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n${head.headers}\r\n`,
       'latin1',
     )
-    if (early.length > 0) client.socket.write(Buffer.from(early))
+    this.tunnel = new Tunnel(client.socket, this.#upstream!, client.context.clock, () => {
+      this.#settle('broken')
+      client.socket.destroySoon()
+    })
+    if (early.length > 0) this.tunnel.upstreamData(early)
     const waiting = client.becomeTunnel()
-    if (waiting) upstream.write(waiting)
+    if (waiting) this.tunnel.clientData(waiting)
   }
 
   #holdClient(): void {
@@ -377,27 +336,4 @@ export class Exchange implements Waiter, UpstreamUser {
   #nowMs(): number {
     return this.#client.context.clock.monotonicMs()
   }
-}
-
-const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
-
-/** The request as the container gets it: framing and hop-by-hop headers are written anew. */
-function renderRequest(head: RequestHead, remoteAddress: string): string {
-  let framing = ''
-  if (head.chunked) framing = 'transfer-encoding: chunked\r\n'
-  else if (
-    head.bodyLength > 0 ||
-    head.method === 'POST' ||
-    head.method === 'PUT' ||
-    head.method === 'PATCH'
-  ) {
-    framing = `content-length: ${head.bodyLength}\r\n`
-  }
-  if (head.upgrade) framing += 'connection: Upgrade\r\nupgrade: websocket\r\n'
-  const { block } = head
-  const before = block.forwardedFor && `${block.forwardedFor}, `
-  return (
-    `${head.method} ${head.target} HTTP/1.1\r\nhost: ${head.host}\r\n${block.headers}${framing}` +
-    `x-forwarded-for: ${before}${remoteAddress}\r\nx-forwarded-host: ${head.host}\r\nx-forwarded-proto: http\r\n\r\n`
-  )
 }

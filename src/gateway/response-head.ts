@@ -1,4 +1,4 @@
-import { trimmed } from './request-head.ts'
+import { maxHeadBytes, trimmed } from './request-head.ts'
 
 /** What a container sent is not HTTP, or could be read in two ways. */
 export class BadResponse extends Error {}
@@ -123,4 +123,43 @@ function withoutNamed(headers: string, named: readonly string[]): string {
     })
     .map((line) => `${line}\r\n`)
     .join('')
+}
+
+/** A complete head and where the body begins in `data`; `text` is the beginning of `data` as latin1. */
+export interface ArrivedHead {
+  head: ResponseHead
+  data: Buffer
+  text: string
+  offset: number
+}
+
+/** Gathers the head of one answer from pieces. */
+export class ResponseHeadReader {
+  #partial: Buffer | null = null
+
+  /** Part of a head has come. */
+  get begun(): boolean {
+    return this.#partial !== null
+  }
+
+  /** The final head (101 is one), or null while it is incomplete. Interim heads (1xx) go to `onInterim`. Throws `BadResponse`. */
+  read(piece: Buffer, onInterim: (head: ResponseHead) => void): ArrivedHead | null {
+    let data = this.#partial ? Buffer.concat([this.#partial, piece]) : piece
+    this.#partial = null
+    while (data.length > 0) {
+      const text = data.toString('latin1', 0, Math.min(data.length, maxHeadBytes))
+      const end = text.indexOf('\r\n\r\n')
+      if (end < 0) {
+        if (text.length >= maxHeadBytes) throw new BadResponse('head too long')
+        // Copied: pieces are only valid during the call.
+        this.#partial = Buffer.from(data)
+        return null
+      }
+      const head = parseResponseHead(text.slice(0, end))
+      if (head.status >= 200 || head.status === 101) return { head, data, text, offset: end + 4 }
+      onInterim(head)
+      data = data.subarray(end + 4)
+    }
+    return null
+  }
 }

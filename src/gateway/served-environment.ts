@@ -1,14 +1,8 @@
-import type { Cancel, Clock } from '../clock.ts'
-import {
-  comfortableConcurrency,
-  decideScale,
-  initialScalingState,
-  type ScalingState,
-  withoutDemand,
-} from '../domain/function-scaling.ts'
+import type { Clock } from '../clock.ts'
+import { FunctionScaler } from './function-scaler.ts'
 import type { FromGateway, FunctionScaling, Route, TrafficSample } from './gateway-link.ts'
-import { Histogram } from './histogram.ts'
 import { ServedContainer } from './served-container.ts'
+import { TrafficCounter } from './traffic-counter.ts'
 
 /** Why a request is not served. */
 export type Refusal =
@@ -31,9 +25,6 @@ export interface EnvironmentHost {
   report(message: FromGateway): void
 }
 
-/** Arrivals are watched this long, so that a burst at zero is one decision; longer while more keep coming. */
-const quietMs = 2
-const maxQuietMs = 25
 /** A container that refused a connection is tried again after this. */
 const suspectMs = 500
 
@@ -65,19 +56,9 @@ export class ServedEnvironment {
   #retries = new Set<Waiter>()
   #inFlight = 0
 
-  #scale: ScalingState = initialScalingState
-  #peak = 0
-  #lastRequestMs: number | null = null
-  /** More requests than this need another look at the scale. */
-  #comfortable = 0
-  #watching: Cancel | null = null
+  readonly #scaler: FunctionScaler
+  readonly #traffic = new TrafficCounter()
   #sentDesired: number | null = null
-
-  #requests = 0
-  #answered4xx = 0
-  #answered5xx = 0
-  #latency = new Histogram()
-  #changed = true
 
   constructor(route: Route, host: EnvironmentHost) {
     this.appEnvId = route.appEnvId
@@ -86,6 +67,7 @@ export class ServedEnvironment {
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
     this.#host = host
+    this.#scaler = new FunctionScaler(host.clock, host.clockScale, () => this.evaluate())
     this.update(route)
   }
 
@@ -100,8 +82,8 @@ export class ServedEnvironment {
   /** Needs a look at its scale every so often: something runs, waits or was lately asked for. */
   get awake(): boolean {
     if (this.kind !== 'function' || this.#state === 'stopped') return false
-    if (this.#scale.lastActiveMs !== null || this.#inFlight + this.queued > 0) return true
-    return this.#activeContainers().length > this.#scale.desired
+    if (this.#scaler.active || this.#inFlight + this.queued > 0) return true
+    return this.#activeContainers().length > this.#scaler.desired
   }
 
   /** Takes over what the control plane says. Requests in flight stay where they are. */
@@ -123,7 +105,7 @@ export class ServedEnvironment {
       container.gone = true
       container.pool.close()
     }
-    this.#changed = true
+    this.#traffic.touch()
     if (this.#state === 'stopped') this.#refuseAll({ why: 'stopped' })
     else if (this.kind === 'app' && this.#containers.length === 0) this.#refuseAll({ why: 'no-container' })
     this.#pump()
@@ -133,7 +115,7 @@ export class ServedEnvironment {
 
   /** The environment is no longer served. */
   remove(): void {
-    this.#watching?.()
+    this.#scaler.stop()
     for (const container of this.#containers) {
       container.gone = true
       container.pool.close()
@@ -145,8 +127,7 @@ export class ServedEnvironment {
 
   /** Gives the waiter a slot at once, lets it wait, or refuses it. */
   admit(waiter: Waiter): void {
-    this.#requests++
-    this.#changed = true
+    this.#traffic.requested()
     if (this.#state === 'stopped') {
       waiter.refused({ why: 'stopped' })
       return
@@ -205,43 +186,22 @@ export class ServedEnvironment {
   startFailed(message: string): void {
     if (this.#containers.some((container) => container.active)) return
     this.#refuseAll({ why: 'start-failed', message })
-    this.#scale = withoutDemand(this.scaling)
-    this.#peak = 0
+    this.#scaler.forgetDemand(this.scaling)
     this.evaluate()
   }
 
   /** One answer was given; `ms` from arrival to its last byte. Status 0: the client left before. */
   answered(status: number, ms: number): void {
-    this.#changed = true
-    if (status >= 500) this.#answered5xx++
-    else if (status >= 400) this.#answered4xx++
-    if (status > 0) this.#latency.add(ms)
+    this.#traffic.answered(status, ms)
   }
 
   /** Decides the scale anew and tells the control plane when it changed. Called on load and every so often. */
   evaluate(): void {
     if (this.kind !== 'function') return
-    const settings = this.scaling
-    const queued = this.queued
-    const input = {
-      nowMs: this.#host.clock.monotonicMs(),
-      inFlight: this.#inFlight,
-      queued,
-      peak: Math.max(this.#peak, this.#inFlight + queued),
-      lastRequestMs: this.#lastRequestMs,
-      ready: this.#activeContainers().length,
-    }
-    this.#peak = this.#inFlight + queued
-    if (this.#state === 'stopped') this.#scale = initialScalingState
-    else this.#scale = decideScale(this.#scale, input, settings, this.#host.clockScale)
-    const { desired } = this.#scale
-    this.#comfortable =
-      desired === 0
-        ? 0
-        : desired >= settings.maxScale
-          ? Number.POSITIVE_INFINITY
-          : comfortableConcurrency(desired, settings.containerConcurrency)
-    if (desired !== this.#sentDesired) this.#sendDesired()
+    const ready = this.#activeContainers().length
+    const stopped = this.#state === 'stopped'
+    this.#scaler.decide({ inFlight: this.#inFlight, queued: this.queued, ready, stopped }, this.scaling)
+    if (this.#scaler.desired !== this.#sentDesired) this.#sendDesired()
     this.#markSurplus()
   }
 
@@ -260,41 +220,12 @@ export class ServedEnvironment {
 
   /** The counters, when they changed since the last call; response times since then. */
   takeSample(): TrafficSample | null {
-    if (!this.#changed) return null
-    this.#changed = false
-    return {
-      appEnvId: this.appEnvId,
-      requests: this.#requests,
-      answered4xx: this.#answered4xx,
-      answered5xx: this.#answered5xx,
-      inFlight: this.#inFlight,
-      queued: this.queued,
-      latency: this.#latency.drain(),
-    }
+    return this.#traffic.take(this.appEnvId, this.#inFlight, this.queued)
   }
 
   #arrived(container: ServedContainer | null): void {
     if (container) this.#takeSlot(container)
-    const now = this.#inFlight + this.queued
-    if (now > this.#peak) this.#peak = now
-    if (now > this.#comfortable && this.#watching === null && this.kind === 'function') this.#watchArrivals()
-  }
-
-  /** Waits until a burst has arrived, then decides once. */
-  #watchArrivals(): void {
-    const { clock } = this.#host
-    const startedMs = clock.monotonicMs()
-    let seen = this.#peak
-    const look = () => {
-      if (this.#peak > seen && clock.monotonicMs() - startedMs < maxQuietMs) {
-        seen = this.#peak
-        this.#watching = clock.after(quietMs, look)
-        return
-      }
-      this.#watching = null
-      this.evaluate()
-    }
-    this.#watching = clock.after(quietMs, look)
+    if (this.kind === 'function') this.#scaler.arrived(this.#inFlight + this.queued)
   }
 
   #takeSlot(container: ServedContainer): void {
@@ -308,8 +239,8 @@ export class ServedEnvironment {
   }
 
   #requestEnded(): void {
-    this.#changed = true
-    this.#lastRequestMs = this.#host.clock.monotonicMs()
+    this.#traffic.touch()
+    this.#scaler.ended()
   }
 
   #slots(): number {
@@ -379,14 +310,14 @@ export class ServedEnvironment {
   }
 
   #sendDesired(): void {
-    this.#sentDesired = this.#scale.desired
-    this.#host.report({ type: 'desired', appEnvId: this.appEnvId, containers: this.#scale.desired })
+    this.#sentDesired = this.#scaler.desired
+    this.#host.report({ type: 'desired', appEnvId: this.appEnvId, containers: this.#scaler.desired })
   }
 
   /** Gives up idle containers beyond what is desired, later ones first; busy ones get fewer requests until idle. */
   #markSurplus(): void {
     const active = this.#activeContainers()
-    let surplus = active.length - this.#scale.desired
+    let surplus = active.length - this.#scaler.desired
     for (const container of active) container.surplus = false
     if (surplus <= 0 || this.queued > 0) return
     for (const container of [...active].reverse()) {

@@ -75,6 +75,11 @@ export class UpstreamConnection {
     this.reused = true
   }
 
+  /** Another user goes on with the present request. */
+  handOver(user: UpstreamUser): void {
+    this.#user = user
+  }
+
   /** Gives the connection back for the next request. */
   recycle(nowMs: number): void {
     this.#user = null
