@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, request, type Server } from 'node:http'
+import { Agent, createServer, type IncomingMessage, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { AppError } from '../../src/errors.ts'
 import { createLog } from '../../src/log.ts'
@@ -72,6 +72,9 @@ interface Raw {
 }
 
 /** A request in its own words, to see what is not for a well-behaved client. */
+const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+afterAll(() => agent.destroy())
+
 function raw(options: {
   method?: string
   headers?: Record<string, string>
@@ -79,6 +82,7 @@ function raw(options: {
 }): Promise<Raw> {
   return new Promise((resolve, reject) => {
     const req = request(url, {
+      agent,
       method: options.method ?? 'POST',
       headers: {
         authorization: 'lsu_a',
@@ -332,15 +336,18 @@ it('10,000 calls of 64 clients with the same request ids do not cross', async ()
     backend.state.envs.set(`mirror-lsu_c${index}`, backend.state.env({ envName: 'shop-prod' }))
   }
   let answered = 0
+  const crossed: string[] = []
   const one = async (index: number) => {
     for (let id = 0; id < perClient; id += 1) {
       const body = rpc('tools/call', { name: 'get-app-env', arguments: { envName: 'shop-prod' } }, id)
       const answer = JSON.parse((await raw({ body, headers: { authorization: `lsu_c${index}` } })).body)
-      expect(answer.id).toBe(id)
-      expect(answer.result.structuredContent.name).toBe(`lsu_c${index}`)
+      const { name } = answer.result.structuredContent
+      if (answer.id !== id || name !== `lsu_c${index}`)
+        crossed.push(`${index}/${id} got ${name}/${answer.id}`)
       answered += 1
     }
   }
   await Promise.all(Array.from({ length: 64 }, (_, index) => one(index)))
+  expect(crossed).toEqual([])
   expect(answered).toBe(perClient * 64)
 }, 120_000)

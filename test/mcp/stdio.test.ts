@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { type ClientCapabilities, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeBackend, startFakeBackend } from '../fakes/fake-backend.ts'
 import { saidBy } from './tool-session.ts'
@@ -39,8 +40,12 @@ afterEach(async () => {
 const remote = () => ({ LONGSHORE_URL: backend.url, LONGSHORE_TOKEN: 'lsu_stdio' })
 const local = () => ({ LONGSHORE_HOME: home })
 
-async function connect(env: Record<string, string>, args: string[] = []): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' })
+async function connect(
+  env: Record<string, string>,
+  args: string[] = [],
+  capabilities: ClientCapabilities = {},
+): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { capabilities })
   clients.push(client)
   await client.connect(
     new StdioClientTransport({
@@ -144,6 +149,30 @@ describe('longshore mcp with a platform elsewhere', () => {
         .split('\n')
         .map((line) => JSON.parse(line).id),
     ).toEqual([1, 2])
+  })
+
+  it('passes over a line that is no message, and says so', async () => {
+    const { child, send, out, err, exit } = run(remote())
+    child.stdin!.write('hello\n[]\n\n')
+    send(initialize)
+    await until(() => out().includes('\n'))
+    child.stdin!.end()
+    expect(await exit).toBe(0)
+    expect(JSON.parse(out()).id).toBe(1)
+    expect(err().match(/is not a JSON-RPC 2.0 message/g)).toHaveLength(2)
+  })
+
+  it('asks the person of a client that can be asked', async () => {
+    const client = await connect(remote(), [], { elicitation: {} })
+    const questions: string[] = []
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      questions.push(params.message)
+      return { action: 'decline' }
+    })
+    const remove = { name: 'delete-app-env', arguments: { envName: 'shop-prod', confirm: 'prod' } }
+    expect(saidBy(await client.callTool(remove)).structured.error).toBe('The person did not agree')
+    expect(questions).toHaveLength(1)
+    expect(backend.state.envs.size).toBe(1)
   })
 
   it('leaves on SIGTERM with nothing but protocol on standard output', async () => {
