@@ -17,7 +17,7 @@ import { BuildLog } from './build-log.ts'
 import { ContainerLogReader } from './container-log.ts'
 import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
 import { hostPath } from './host-runtimes.ts'
-import { ImageStore } from './image-store.ts'
+import { ImageStore, type ProcessImage } from './image-store.ts'
 import { startRequest } from './process-spec.ts'
 import type { ContainerRecord } from './protocol.ts'
 import { writeShims } from './run-shims.ts'
@@ -126,11 +126,18 @@ class ProcessEngine implements Engine {
   }
 
   async apply(spec: ContainerSpec): Promise<EngineContainer> {
-    const known = await this.#find(spec.name)
-    if (known) return toContainer(known)
-    const image = await this.#images.load(spec.image)
-    const request = startRequest(spec, image, this.#images.rootOf(image.contentId), hostPath())
-    return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start: request }))
+    let image: ProcessImage
+    try {
+      image = await this.#images.load(spec.image)
+    } catch (error) {
+      // A container goes on, and is known, when its image is gone.
+      const known = await this.#find(spec.name)
+      if (known) return toContainer(known)
+      throw error
+    }
+    // No question first: the supervisor starts each name once and answers with what there is.
+    const start = startRequest(spec, image, this.#images.rootOf(image.contentId), hostPath())
+    return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
   }
 
   async stop(name: string, graceSeconds: number): Promise<void> {
