@@ -1,8 +1,10 @@
 /**
- * Gateway against nginx and direct, on the same upstream, side by side: `node bench/run.mjs gateway` or, with a
- * bundler at hand, `npx esbuild bench/gateway.ts --bundle --platform=node --format=esm | node --input-type=module -`.
- * Needs wrk for the throughput figures and nginx for the comparison; says so when one is absent.
- * Options: --seconds 4 --rounds 3 --connections 50
+ * Gateway against nginx and direct, side by side on the same upstream: requests per second at 50 kept connections,
+ * p50 on one, medians of rounds taken in turn. Needs wrk for throughput and nginx for the comparison (also as the
+ * upstream, so that it is never the bottleneck); says so when one is absent.
+ *
+ * Run: npx esbuild bench/gateway.ts --bundle --platform=node --format=esm --packages=external \
+ *        --outfile=dist/bench/gateway.mjs && node dist/bench/gateway.mjs [--seconds 4] [--rounds 3] [--connections 50]
  */
 import { execFile, execFileSync, fork, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
