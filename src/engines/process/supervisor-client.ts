@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import net from 'node:net'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -250,6 +250,8 @@ export class SupervisorClient {
 
   /** A new supervisor ends what the old one left: that is a change of every container it lists. */
   async #reconnect(): Promise<void> {
+    // A home that was deleted took its containers along and must not come back by itself.
+    if (!existsSync(this.#files.dir)) return
     this.#log.warn('the supervisor of the process engine went away; connecting again')
     try {
       for (const record of await this.ask<{ name: string }[]>({ verb: 'list' })) this.#onChange(record.name)

@@ -29,10 +29,12 @@ const lastPortLookMs = 5_000
 /**
  * The process that owns the containers of one installation, so that they outlive the control plane: starts,
  * stops and watches them, keeps their logs and ends, and answers the engine over a unix socket.
- * Resolves when it is ready, or at once with false when another one runs for this home.
+ * Resolves with true when it is ready, or with false when another one runs for this home or the home is gone.
  */
 export async function runSupervisor(options: { home: string }): Promise<boolean> {
   const files = engineFiles(options.home)
+  // The engine makes the folder before it starts this; one deleted since must not come back.
+  if (!existsSync(files.dir)) return false
   makeEngineDirs(files)
   if (!(await holdLock(files.lock))) return false
   const supervisor = new Supervisor(files)
