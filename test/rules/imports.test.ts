@@ -18,7 +18,17 @@ const allowed: Record<string, readonly string[]> = {
   builds: ['engines:port', 'domain', 'contract', 'errors', 'log', 'clock'],
   metrics: ['domain', 'contract', 'errors', 'log', 'clock', 'engines:port', 'gateway:port'],
   notifiers: ['domain', 'contract', 'errors', 'log', 'clock'],
-  reconciler: ['domain', 'contract', 'store', 'clock', 'log', 'errors', 'engines:port', 'gateway:port', 'metrics:port'],
+  reconciler: [
+    'domain',
+    'contract',
+    'store',
+    'clock',
+    'log',
+    'errors',
+    'engines:port',
+    'gateway:port',
+    'metrics:port',
+  ],
   gateway: ['domain', 'contract', 'clock', 'log', 'errors', 'engines:port'],
   alerting: ['domain', 'contract', 'store', 'clock', 'log', 'errors', 'notifiers:port', 'metrics:port'],
   api: ['contract', 'operations', 'errors', 'log'],
@@ -60,12 +70,15 @@ function mayImport(from: string, target: string): boolean {
   const part = partOf(from)
   const other = partOf(target)
   if (part === 'bin') return true
-  if (part === 'platform') return other !== 'operations' && other !== 'api' && other !== 'mcp' && other !== 'cli'
+  if (part === 'platform')
+    return other !== 'operations' && other !== 'api' && other !== 'mcp' && other !== 'cli'
   if (part === 'tools') return target.startsWith('tools/') || allowed.tools?.includes(other) === true
   if (part === other) return part !== 'engines' || sameEngine(from, target)
   if (part === 'engines') return ['domain', 'contract', 'errors', 'log', 'clock'].includes(other)
   const rules = allowed[part] ?? []
-  return rules.includes(other) || (rules.includes(`${other}:port`) && portFiles[other]?.includes(target) === true)
+  return (
+    rules.includes(other) || (rules.includes(`${other}:port`) && portFiles[other]?.includes(target) === true)
+  )
 }
 
 /** Adapters of a kind never import each other, only their port. */
