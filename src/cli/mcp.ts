@@ -1,6 +1,6 @@
-import { loadPrebuilt } from '../mcp/prebuilt.ts'
 import { type Exposure, listedTools } from '../mcp/published-tool.ts'
 import { serveStdio } from '../mcp/stdio.ts'
+import { loadPrebuilt } from './load-prebuilt.ts'
 import type { McpSession } from './mcp-session.ts'
 
 const usage = `longshore mcp [--read-only] [--allow-secrets]
