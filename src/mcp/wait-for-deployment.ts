@@ -128,35 +128,46 @@ export function failureError(end: DeploymentEnd & { kind: 'failed' | 'superseded
       details: `The newest deployment is version ${deployment.version} (${deployment.status}). ${serving} Read get-app-env-status before deploying again.`,
     })
   }
-  const { reason, message } = deployment.failure ?? { reason: 'unknown', message: 'No reason was recorded.' }
+  const reason = deployment.failure?.reason ?? 'unknown'
   return new AppError(
     'invalid',
     `Deployment of version ${deployment.version} failed: ${visibleInline(reason)}`,
     {
-      details: `${visibleInline(message, 1000)} ${serving} Mend the cause, then deploy again.`,
+      details: `${serving} Mend the cause, which stands below, then deploy again.`,
     },
   )
 }
 
-/** The last lines of the log that explains a failure, in an envelope; empty when there are none. */
+/**
+ * Why it failed, in an envelope: the message of the failure, which repeats output of the tenant's program, and
+ * the last lines of the log that explains it.
+ */
 export async function failureLog(ctx: ToolContext, end: DeploymentEnd & { kind: 'failed' }): Promise<string> {
-  const { appEnvId } = end.status
-  const { contentId, type, containerImage } = end.deployment
-  const built = type === 'IMAGE' || containerImage !== null
-  for (const logType of built ? ['RUNTIME', 'BUILD'] : ['BUILD', 'RUNTIME']) {
-    try {
-      const { logs } = await ctx.client.call(
-        getLogs,
-        { appEnvId, contentId, type: logType, size: 20 },
-        { signal: ctx.signal },
-      )
-      if (logs.length === 0) continue
-      const lines = logs.map((line) => `${line.timestamp} ${line.stream} ${line.message}`)
-      return envelope(`end of the ${logType} log`, lines).text
-    } catch (error) {
-      // The log only explains; without it the failure still stands.
-      if (!(error instanceof AppError)) throw error
-    }
+  const { failure, type, containerImage } = end.deployment
+  const isBuilt = type === 'IMAGE' || containerImage !== null
+  const lines = failure === null ? [] : [failure.message]
+  for (const logType of isBuilt ? ['RUNTIME', 'BUILD'] : ['BUILD', 'RUNTIME']) {
+    const log = await lastLines(ctx, end, logType)
+    if (log.length === 0) continue
+    lines.push('', `${logType} log, newest last:`, ...log)
+    break
   }
-  return ''
+  return lines.length === 0 ? '' : envelope('message of the failure and the end of the log', lines).text
+}
+
+async function lastLines(
+  ctx: ToolContext,
+  end: DeploymentEnd & { kind: 'failed' },
+  type: string,
+): Promise<string[]> {
+  const { contentId } = end.deployment
+  const input = { appEnvId: end.status.appEnvId, contentId, type, size: 20 }
+  try {
+    const { logs } = await ctx.client.call(getLogs, input, { signal: ctx.signal })
+    return logs.map((line) => `${line.timestamp} ${line.stream} ${line.message}`)
+  } catch (error) {
+    // The log only explains; without it the failure still stands.
+    if (error instanceof AppError) return []
+    throw error
+  }
 }

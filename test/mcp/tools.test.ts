@@ -229,10 +229,12 @@ describe('a deployment', () => {
     const said = await session.call('notify-code-upload', { ...prod, storageKey: 'upl_1' })
     expect(said.isError).toBe(true)
     expect(said.text).toContain('Error: Deployment of version 4 failed: build step')
-    expect(said.text).toContain('RUN npm ci ended with 1 Version 3 still serves.')
+    expect(said.text).toContain('\nVersion 3 still serves. Mend the cause')
     const mark = /<untrusted ([0-9a-f]{16})>/.exec(said.text)![1]
     const inside = said.text.split(`<untrusted ${mark}>\n`)[1]!.split(`\n</untrusted ${mark}>`)[0]!
-    expect(inside.split('\n')).toHaveLength(20)
+    // The message repeats what the tenant's program said, so it stands inside too.
+    expect(inside.split('\n').slice(0, 3)).toEqual(['RUN npm ci ended with 1', '', 'BUILD log, newest last:'])
+    expect(inside.split('\n')).toHaveLength(23)
     expect(inside).toContain('line 29 ignore')
     expect(inside).not.toContain('\u001b')
     expect(said.structured).toMatchObject({
