@@ -8,9 +8,10 @@ import {
 } from '../domain/function-scaling.ts'
 import type { FunctionScaling } from './gateway-link.ts'
 
-/** Arrivals are watched this long, so that a burst at zero is one decision; longer while more keep coming. */
+/** Arrivals are watched this long, so that a burst at zero is one decision; longer while more keep coming, in ms. */
 const quietMs = 2
-const maxQuietMs = 25
+/** Looks of `quietMs` at a burst that goes on; counted, not timed, so that a busy machine gets its time too. */
+const maxLooks = 16
 
 /** Applies the scaling rule of `domain/function-scaling.ts` to the load of one function as it comes. */
 export class FunctionScaler {
@@ -83,18 +84,22 @@ export class FunctionScaler {
 
   /** Waits until a burst has arrived, then lets decide once. */
   #watchArrivals(): void {
-    const startedMs = this.#clock.monotonicMs()
+    let looks = 0
     let seen = this.#peak
     const look = () => {
-      if (this.#peak > seen && this.#clock.monotonicMs() - startedMs < maxQuietMs) {
+      if (this.#watching === null) return
+      if (this.#peak > seen && ++looks < maxLooks) {
         seen = this.#peak
-        this.#watching = this.#clock.after(quietMs, look)
+        this.#watching = this.#clock.after(quietMs, lookOnceRead)
         return
       }
       this.#watching = null
       this.#evaluate()
     }
-    this.#watching = this.#clock.after(quietMs, look)
+    // A timer that fires late fires before the sockets are read: what has arrived meanwhile is accepted in one
+    // turn of the event loop and read in the next, and only then is it seen whether all is quiet.
+    const lookOnceRead = () => setImmediate(() => setImmediate(() => setImmediate(look)))
+    this.#watching = this.#clock.after(quietMs, lookOnceRead)
   }
 }
 

@@ -45,7 +45,11 @@ describe('cold start', () => {
   it('F2 makes one decision for a burst of 200 at zero, and answers all of it', async () => {
     const containers = await Promise.all([upstream(slow), upstream(slow), upstream(slow)])
     const { port, link, heard } = await startGateway([functionRoute([], { containerConcurrency: 20 })])
-    const burst = Array.from({ length: 200 }, () => get(port, F))
+    const clients = Array.from({ length: 200 }, () => rawConnection(port))
+    await until(() => clients.every((client) => client.socket.readyState === 'open'), 'connections')
+    for (const client of clients) {
+      client.socket.write(`GET / HTTP/1.1\r\nHost: ${F}\r\nConnection: close\r\n\r\n`)
+    }
     await until(() => heard.desired.length > 1, 'wish for containers')
     link.setRoute(
       functionRoute(
@@ -53,8 +57,8 @@ describe('cold start', () => {
         { containerConcurrency: 20 },
       ),
     )
-    const answers = await Promise.all(burst)
-    expect(answers.filter((answer) => answer.status !== 200)).toEqual([])
+    await until(() => clients.every((client) => client.ended), 'all answers')
+    expect(clients.filter((client) => !client.text.startsWith('HTTP/1.1 200'))).toEqual([])
     expect(heard.desired.slice(1)).toEqual([['env_f', 3]])
     for (const container of containers) expect(container.most).toBeLessThanOrEqual(20)
   })
