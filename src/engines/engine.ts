@@ -25,6 +25,18 @@ export interface ContainerSpec {
   memoryMb: number
   /** Name under which other containers of the account reach this environment. */
   internalHost: string
+  /**
+   * Persistent volumes. One is made when first named, belongs to the environment, outlives its containers and goes
+   * with `forgetEnvironment`. An empty one begins with what the image holds at `path`.
+   */
+  mounts?: readonly Mount[]
+}
+
+export interface Mount {
+  /** Unique in the environment: `[a-z0-9][a-z0-9-]{0,30}`. */
+  volume: string
+  /** Absolute path in the container, without `..` parts. */
+  path: string
 }
 
 export type ContainerState = 'created' | 'running' | 'exited'

@@ -3,6 +3,7 @@ import { buildPromises } from './suite-build.ts'
 import { type EngineUnderTest, SuiteInstallation } from './suite-installation.ts'
 import { endPromises, startPromises } from './suite-life.ts'
 import { adoptionPromises, logPromises, observationPromises } from './suite-observation.ts'
+import { volumePromises } from './suite-volumes.ts'
 
 export type { EngineUnderTest } from './suite-installation.ts'
 export { until } from './suite-installation.ts'
@@ -35,6 +36,7 @@ export function describeEngine(
     describe('start', () => startPromises(suite))
     describe('end', () => endPromises(suite, options))
     describe('adoption', () => adoptionPromises(suite))
+    describe('volumes', () => volumePromises(suite))
     describe('logs', () => logPromises(suite))
     describe('usage and hints', () => observationPromises(suite))
   })

@@ -15,6 +15,8 @@ export class FakeContainer {
   readonly spec: ContainerSpec
   readonly lines: EngineLogLine[] = []
   readonly server: http.Server
+  /** Files of its volumes, by mount path. */
+  mounted = new Map<string, Map<string, string>>()
   readonly #clock: Clock
   readonly #onChange: (name: string) => void
   readonly #ended = new Set<() => void>()
@@ -27,6 +29,7 @@ export class FakeContainer {
   #memoryMb = 40
   #cpuMs = 20
   #lineNumber = 0
+  readonly #ownFiles = new Map<string, string>()
 
   constructor(spec: ContainerSpec, program: FakeProgram, clock: Clock, onChange: (name: string) => void) {
     this.spec = spec
@@ -108,6 +111,11 @@ export class FakeContainer {
     return this.state === 'running' ? { cpuMs: this.#cpuMs, memoryMb: this.#memoryMb } : null
   }
 
+  /** Files of the folder that `DATA_DIR` names: a volume's, or its own, which end with it. */
+  get files(): Map<string, string> {
+    return this.mounted.get(this.variable('DATA_DIR')) ?? this.#ownFiles
+  }
+
   variable(name: string): string {
     if (name === 'PORT') return String(this.#port ?? '')
     return this.spec.env[name] ?? ''
@@ -171,6 +179,11 @@ export const sampleProgram: FakeProgram = (request, response, container) => {
     case '/hog':
       container.hog(Number(value('mb')))
       break
+    case '/write':
+      container.files.set(value('name'), value('text'))
+      break
+    case '/read':
+      return void response.end(container.files.get(value('name')) ?? 'nothing')
     case '/exit':
       return void response.end('ok', () => container.end(Number(value('code'))))
     default:

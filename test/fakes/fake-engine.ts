@@ -20,12 +20,27 @@ export class FakeHost {
   readonly containers = new Map<string, FakeContainer>()
   /** Image reference to the text of its CMD. */
   readonly images = new Map<string, string>()
+  /** Environment and volume to its files. */
+  readonly volumes = new Map<string, Map<string, string>>()
 
   /** Ends everything, so that no port stays open after a test. */
   clear(): void {
     for (const container of this.containers.values()) container.end(137)
     this.containers.clear()
     this.images.clear()
+    this.volumes.clear()
+  }
+
+  /** Makes the volumes of a spec that are not there yet; answers their files by mount path. */
+  mount(spec: ContainerSpec): Map<string, Map<string, string>> {
+    const mounted = new Map<string, Map<string, string>>()
+    for (const { volume, path } of spec.mounts ?? []) {
+      const name = `${spec.appEnvId}/${volume}`
+      const files = this.volumes.get(name) ?? new Map<string, string>()
+      this.volumes.set(name, files)
+      mounted.set(path, files)
+    }
+    return mounted
   }
 }
 
@@ -85,7 +100,7 @@ export class FakeEngine implements Engine {
       runsImages: true,
       isolates: false,
       scalesFunctions: true,
-      volumes: false,
+      volumes: true,
       ...options.capabilities,
     }
   }
@@ -184,6 +199,8 @@ export class FakeEngine implements Engine {
     return this.#call(`forgetEnvironment ${appEnvId}`, async () => {
       for (const reference of this.host.images.keys())
         if (reference.startsWith(`fake/${appEnvId}:`)) this.host.images.delete(reference)
+      for (const name of this.host.volumes.keys())
+        if (name.startsWith(`${appEnvId}/`)) this.host.volumes.delete(name)
     })
   }
 
@@ -205,6 +222,7 @@ export class FakeEngine implements Engine {
       throw new EngineFailure(failStarts.reason, failStarts.message)
     }
     const container = new FakeContainer(spec, this.#program, this.#clock, (name) => this.#hint(name))
+    container.mounted = this.host.mount(spec)
     this.host.containers.set(spec.name, container)
     if (applyDelayMs > 0) await sleep(this.#clock, applyDelayMs)
     // Removed while it was being started.

@@ -5,11 +5,13 @@ import path from 'node:path'
 /**
  * A server with no dependency that does what tests ask of it over HTTP:
  * `/env?name=` answers a variable, `/log?text=` and `/error-log?text=` print a line, `/exit?code=` ends it,
- * `/burn?ms=` keeps the CPU busy, `/hog?mb=` holds memory, anything else says `hello from <GREETING>`.
+ * `/burn?ms=` keeps the CPU busy, `/hog?mb=` holds memory, `/write?name=&text=` and `/read?name=` use a file in the
+ * folder of `DATA_DIR`, anything else says `hello from <GREETING>`.
  * `MODE=exit` ends at once with `EXIT_CODE`; `MODE=idle` runs without a port; `ON_TERM=ignore` stays on SIGTERM.
  */
 export const sampleServerJs = `
 const http = require('node:http')
+const fs = require('node:fs')
 const { env } = process
 const held = []
 
@@ -26,6 +28,8 @@ const answers = {
   '/burn': (query) => {
     for (const end = Date.now() + Number(query.get('ms')); Date.now() < end; );
   },
+  '/write': (query) => void fs.writeFileSync(env.DATA_DIR + '/' + query.get('name'), query.get('text')),
+  '/read': (query) => (fs.existsSync(env.DATA_DIR + '/' + query.get('name')) ? fs.readFileSync(env.DATA_DIR + '/' + query.get('name'), 'utf8') : 'nothing'),
   '/hog': (query) => void held.push(Buffer.alloc(Number(query.get('mb')) * 1048576, 1)),
 }
 

@@ -66,7 +66,7 @@ class DockerEngine implements Engine {
     runsImages: true,
     isolates: true,
     scalesFunctions: true,
-    volumes: false,
+    volumes: true,
   }
   readonly #options: DockerEngineOptions
   readonly #nodeName: string

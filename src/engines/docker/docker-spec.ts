@@ -81,6 +81,7 @@ export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.Con
     ...(exposed && { ExposedPorts: { [exposed]: {} } }),
     HostConfig: {
       NetworkMode: facts.network,
+      ...(spec.mounts?.length && { Mounts: volumeMounts(spec, facts.installationId) }),
       ...(exposed && { PortBindings: { [exposed]: [{ HostIp: '127.0.0.1', HostPort: '' }] } }),
       Memory: spec.memoryMb * mib,
       MemorySwap: spec.memoryMb * mib,
@@ -98,6 +99,28 @@ export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.Con
     },
     NetworkingConfig: { EndpointsConfig: { [facts.network]: { Aliases: [spec.internalHost] } } },
   }
+}
+
+/** The engine makes a volume it does not know, with these labels, by which `forgetEnvironment` finds it. */
+function volumeMounts(spec: ContainerSpec, installationId: string): Docker.MountConfig {
+  return (spec.mounts ?? []).map((mount) => ({
+    Type: 'volume',
+    Source: volumeName(installationId, spec.appEnvId, mount.volume),
+    Target: mount.path,
+    VolumeOptions: {
+      NoCopy: false,
+      Labels: {
+        [label.installation]: installationId,
+        [label.environment]: spec.appEnvId,
+        [label.account]: spec.accountId,
+      },
+      DriverConfig: { Name: 'local', Options: {} },
+    },
+  }))
+}
+
+function volumeName(installationId: string, appEnvId: string, volume: string): string {
+  return `longshore-${short(installationId, 8)}-${short(appEnvId, 16)}-${volume}`
 }
 
 function environment(spec: ContainerSpec): string[] {

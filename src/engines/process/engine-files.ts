@@ -12,6 +12,8 @@ export interface EngineFiles {
   readonly images: string
   /** `containers/<name>/{record.json,log.jsonl,log.1.jsonl,home/}` */
   readonly containers: string
+  /** `volumes/<appEnvId>/<volume>/` */
+  readonly volumes: string
   /** Stand-ins for commands that would change the machine, first in PATH of RUN. */
   readonly shims: string
   readonly supervisorLog: string
@@ -31,6 +33,7 @@ export function engineFiles(home: string): EngineFiles {
     dir,
     images: path.join(dir, 'images'),
     containers: path.join(dir, 'containers'),
+    volumes: path.join(dir, 'volumes'),
     shims: path.join(dir, 'shims'),
     supervisorLog: path.join(dir, 'supervisor.log'),
     socket:

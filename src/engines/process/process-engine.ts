@@ -22,6 +22,7 @@ import { startRequest } from './process-spec.ts'
 import type { ContainerRecord } from './protocol.ts'
 import { writeShims } from './run-shims.ts'
 import { SupervisorClient } from './supervisor-client.ts'
+import { mountVolumes, removeVolumes } from './volumes.ts'
 
 const followPeriodMs = 100
 
@@ -55,7 +56,7 @@ class ProcessEngine implements Engine {
     runsImages: false,
     isolates: false,
     scalesFunctions: true,
-    volumes: false,
+    volumes: true,
   }
   readonly #files: EngineFiles
   readonly #images: ImageStore
@@ -136,7 +137,9 @@ class ProcessEngine implements Engine {
       throw error
     }
     // No question first: the supervisor starts each name once and answers with what there is.
-    const start = startRequest(spec, image, this.#images.rootOf(image.contentId), hostPath())
+    const root = this.#images.rootOf(image.contentId)
+    mountVolumes(spec, root, this.#files.volumes)
+    const start = startRequest(spec, image, root, hostPath())
     return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
   }
 
@@ -184,6 +187,7 @@ class ProcessEngine implements Engine {
       if (container.appEnvId === appEnvId) await this.remove(container.name)
     }
     if (existsSync(this.#files.images)) await this.#images.removeOf(appEnvId)
+    await removeVolumes(this.#files.volumes, appEnvId)
   }
 
   watch(onChange: (name: string) => void): () => void {

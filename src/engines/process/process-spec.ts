@@ -28,8 +28,20 @@ export function startRequest(
     template: spec.template,
     argv: paths.mapWords([...(image.entrypoint ?? []), ...(image.cmd ?? [])]),
     cwd: paths.toHost(image.workdir),
-    env: { ...env, ...spec.env },
+    env: { ...env, ...withMountPaths(spec, paths) },
     declaredPort: spec.port,
     memoryMb: spec.memoryMb,
   }
+}
+
+/** A value that is a mount's path, or a path below one, means the volume: code finds its data by a variable. */
+function withMountPaths(spec: ContainerSpec, paths: ImagePaths): Record<string, string> {
+  const mounts = spec.mounts ?? []
+  if (mounts.length === 0) return spec.env
+  const below = (value: string) => mounts.some(({ path }) => value === path || value.startsWith(`${path}/`))
+  const mapped = Object.entries(spec.env).map(([name, value]) => [
+    name,
+    below(value) ? paths.toHost(value) : value,
+  ])
+  return Object.fromEntries(mapped)
 }

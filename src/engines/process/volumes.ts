@@ -1,0 +1,83 @@
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs'
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
+import { type ContainerSpec, EngineFailure } from '../engine.ts'
+import { assertFileName } from './engine-files.ts'
+import { ImagePaths } from './image-paths.ts'
+
+/** Where the image's own content is kept while a volume lies over it; beside `root`, not in it. */
+const coveredFolder = 'covered'
+
+/**
+ * Puts a link to each volume where the container expects it, and takes away links to volumes that it no longer
+ * has. Containers of one version share one file tree, and a version belongs to one environment, so a link in the
+ * tree is enough. An empty volume begins with what the image holds at its path.
+ */
+export function mountVolumes(spec: ContainerSpec, root: string, volumesDir: string): void {
+  const paths = new ImagePaths(root)
+  const covered = path.join(path.dirname(root), coveredFolder)
+  const mounts = spec.mounts ?? []
+  uncover(paths, covered, new Set(mounts.map((mount) => coverName(mount.path))))
+  for (const mount of mounts) {
+    const volume = path.join(volumesDir, assertFileName(spec.appEnvId), assertFileName(mount.volume))
+    mkdirSync(volume, { recursive: true, mode: 0o700 })
+    linkVolume(paths, covered, mount.path, volume)
+  }
+}
+
+export async function removeVolumes(volumesDir: string, appEnvId: string): Promise<void> {
+  await rm(path.join(volumesDir, assertFileName(appEnvId)), { recursive: true, force: true })
+}
+
+function linkVolume(paths: ImagePaths, covered: string, mountPath: string, volume: string): void {
+  const at = paths.toHost(mountPath)
+  const cover = path.join(covered, coverName(mountPath))
+  if (existsSync(cover)) {
+    // A volume lies here already; only where to may have changed.
+    if (lstatSync(at, { throwIfNoEntry: false })) {
+      if (readlinkSync(at) === volume) return
+      unlinkSync(at)
+    }
+    symlinkSync(volume, at)
+    return
+  }
+  const found = lstatSync(at, { throwIfNoEntry: false })
+  if (found && !found.isDirectory())
+    throw new EngineFailure(
+      'exited',
+      `The image holds a file at ${mountPath}, where the volume belongs. Choose another mountPath.`,
+    )
+  // Proves that no link on the way leads out of the image.
+  mkdirSync(paths.forWriting(path.posix.dirname(mountPath)), { recursive: true })
+  mkdirSync(covered, { recursive: true })
+  if (found) {
+    if (readdirSync(volume).length === 0) cpSync(at, volume, { recursive: true, verbatimSymlinks: true })
+    renameSync(at, cover)
+  } else mkdirSync(cover, { recursive: true })
+  symlinkSync(volume, at)
+}
+
+/** Takes links away that no mount asks for, and puts back what lay there. */
+function uncover(paths: ImagePaths, covered: string, kept: ReadonlySet<string>): void {
+  if (!existsSync(covered)) return
+  for (const name of readdirSync(covered)) {
+    if (kept.has(name)) continue
+    const at = paths.toHost(Buffer.from(name, 'base64url').toString())
+    if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) unlinkSync(at)
+    renameSync(path.join(covered, name), at)
+  }
+}
+
+function coverName(mountPath: string): string {
+  return Buffer.from(path.posix.normalize(mountPath)).toString('base64url')
+}
