@@ -15,6 +15,7 @@ import {
   terminationOf,
 } from './live-pod.ts'
 import type { LoopParts } from './loop-parts.ts'
+import { type Measured, measuredOf } from './measured.ts'
 import { PodStarter } from './pod-starter.ts'
 import { routeOf } from './routes.ts'
 
@@ -117,6 +118,12 @@ export class EnvironmentLoop {
         draining: pod.record.wish === 'end' || pod.drained,
       }))
     return routeOf(this.#view, serving)
+  }
+
+  /** What of this environment is measured now; null when nothing is. */
+  measured(): Measured | null {
+    if (!this.#view || this.#view.environment.wish !== 'running') return null
+    return measuredOf(this.#view, [...this.#pods.values()], this.#parts.engineOf)
   }
 
   async #turn(): Promise<void> {

@@ -33,3 +33,8 @@ export interface UploadFiles {
   path(uploadId: string): string
   remove(uploadId: string): Promise<void>
 }
+
+/** Measured values kept of environments. */
+export interface MeasuredData {
+  forget(appEnvId: string): Promise<void>
+}

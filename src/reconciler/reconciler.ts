@@ -11,7 +11,8 @@ import { EnvironmentLoop } from './environment-loop.ts'
 import { ImageMaker } from './image-maker.ts'
 import { LogFollowers } from './log-followers.ts'
 import type { LoopParts } from './loop-parts.ts'
-import type { Builder, RouteSink, UploadFiles } from './ports.ts'
+import type { Measured } from './measured.ts'
+import type { Builder, MeasuredData, RouteSink, UploadFiles } from './ports.ts'
 import { Transitions } from './transitions.ts'
 
 const lookEveryMs = 2_000
@@ -24,6 +25,7 @@ export interface ReconcilerParts {
   secrets: SecretBox
   builder: Builder
   uploads: UploadFiles
+  metrics: MeasuredData
   routes: RouteSink
   /** By region. */
   engines: ReadonlyMap<string, Engine>
@@ -102,6 +104,11 @@ export class Reconciler {
   wake(appEnvIds: readonly string[]): void {
     if (this.#closed) return
     for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
+  }
+
+  /** What runs and should be measured now. */
+  measured(): Measured[] {
+    return [...this.#loops.values()].map((loop) => loop.measured()).filter((one) => one !== null)
   }
 
   /** From the gateway: a function needs this many containers. */
@@ -207,6 +214,7 @@ export class Reconciler {
       await engine.forgetEnvironment(appEnvId)
     }
     await this.#parts.logs.forget(appEnvId)
+    await this.#parts.metrics.forget(appEnvId)
     this.#loops.get(appEnvId)?.close()
     this.#loops.delete(appEnvId)
   }

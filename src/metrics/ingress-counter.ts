@@ -1,0 +1,137 @@
+import type { TrafficSample } from '../gateway/gateway-link.ts'
+import { addCounts } from '../gateway/histogram.ts'
+import type { IngressSample } from './sample.ts'
+
+/** Requests, answers of 4xx and answers of 5xx since a gateway started. */
+type Counters = [requests: number, answered4xx: number, answered5xx: number]
+
+/** What is kept so that the counters of a gateway that outlives the control plane are read on from there. */
+export interface IngressState {
+  gatewayPid: number | null
+  counters: Record<string, Counters>
+}
+
+type Counted = Omit<IngressSample, 'seconds'>
+
+/** The gateway speaks once a second; a shorter sample would see bursts where there are none. */
+const leastMs = 1_000
+
+/**
+ * Turns the gateway's counters, which run from its start, into what happened between two samples. Exact over
+ * restarts: a gateway with another process id counts from zero, the same one goes on from what is kept.
+ */
+export class IngressCounter {
+  readonly #longestMs: number
+  #gatewayPid: number | null = null
+  #up = false
+  #counters = new Map<string, Counters>()
+  #changed = new Set<string>()
+  #counted = new Map<string, Counted>()
+  #totals: Counters = [0, 0, 0]
+  #inFlight = new Map<string, number>()
+  #sinceMs: number | null = null
+
+  constructor(periodMs: number) {
+    this.#longestMs = 3 * Math.max(periodMs, leastMs)
+  }
+
+  /** Requests and answers of all environments since this process started, and requests in flight now. */
+  get totals(): { requests: number; answered4xx: number; answered5xx: number; inFlight: number } {
+    const [requests, answered4xx, answered5xx] = this.#totals
+    let inFlight = 0
+    for (const count of this.#inFlight.values()) inFlight += count
+    return { requests, answered4xx, answered5xx, inFlight }
+  }
+
+  /** Requests by environment since the gateway started. */
+  requests(): ReadonlyMap<string, number> {
+    return new Map([...this.#counters].map(([appEnvId, [requests]]) => [appEnvId, requests]))
+  }
+
+  /** Takes in kept state, oldest first, with the moment of the monotonic clock its turn corresponds to. */
+  restore(state: IngressState, turnMonotonicMs: number): void {
+    if (state.gatewayPid !== this.#gatewayPid) this.#counters.clear()
+    this.#gatewayPid = state.gatewayPid
+    for (const [appEnvId, counters] of Object.entries(state.counters)) this.#counters.set(appEnvId, counters)
+    this.#sinceMs = turnMonotonicMs
+  }
+
+  /** The gateway answers, and says who it is. */
+  hello(pid: number, nowMs: number): void {
+    if (pid !== this.#gatewayPid) {
+      this.#counters.clear()
+      this.#inFlight.clear()
+    }
+    this.#sinceMs ??= nowMs
+    this.#gatewayPid = pid
+    this.#up = true
+  }
+
+  down(): void {
+    this.#up = false
+  }
+
+  traffic(samples: readonly TrafficSample[]): void {
+    for (const sample of samples) this.#add(sample)
+  }
+
+  /**
+   * Ends a sampling period: what was counted in it by environment. Null while the gateway is away, too soon after
+   * the last time, or when nobody asked for so long that an average would say nothing of any moment.
+   */
+  take(nowMs: number): ((appEnvId: string) => IngressSample) | null {
+    if (!this.#up) return null
+    this.#sinceMs ??= nowMs
+    const elapsedMs = nowMs - this.#sinceMs
+    if (elapsedMs < leastMs) return null
+    const counted = this.#counted
+    const seconds = elapsedMs / 1_000
+    this.#counted = new Map()
+    this.#sinceMs = nowMs
+    if (elapsedMs > this.#longestMs) return null
+    return (appEnvId) => {
+      const { requests = 0, answered4xx = 0, answered5xx = 0, latency = {} } = counted.get(appEnvId) ?? {}
+      return { seconds, requests, answered4xx, answered5xx, latency }
+    }
+  }
+
+  /** What to keep with a turn: all counters, or those that changed since the last call. */
+  state(whole: boolean): IngressState {
+    const ids = whole ? [...this.#counters.keys()] : [...this.#changed]
+    this.#changed.clear()
+    const counters = Object.fromEntries(
+      ids.flatMap((appEnvId) => {
+        const known = this.#counters.get(appEnvId)
+        return known ? [[appEnvId, known]] : []
+      }),
+    )
+    return { gatewayPid: this.#gatewayPid, counters }
+  }
+
+  forget(appEnvId: string): void {
+    for (const map of [this.#counters, this.#counted, this.#inFlight]) map.delete(appEnvId)
+    this.#changed.delete(appEnvId)
+  }
+
+  #add(sample: TrafficSample): void {
+    const { appEnvId, requests, answered4xx, answered5xx, latency } = sample
+    const now: Counters = [requests, answered4xx, answered5xx]
+    const known = this.#counters.get(appEnvId)
+    // Lower than before: the route was taken away and came back, so its counters began anew.
+    const before = known?.every((count, index) => count <= now[index]!) ? known : [0, 0, 0]
+    const more = now.map((count, index) => count - before[index]!) as Counters
+    let counted = this.#counted.get(appEnvId)
+    if (!counted) {
+      counted = { requests: 0, answered4xx: 0, answered5xx: 0, latency: {} }
+      this.#counted.set(appEnvId, counted)
+    }
+    counted.requests += more[0]
+    counted.answered4xx += more[1]
+    counted.answered5xx += more[2]
+    addCounts(counted.latency, latency)
+    this.#totals = this.#totals.map((total, index) => total + more[index]!) as Counters
+    this.#counters.set(appEnvId, now)
+    this.#changed.add(appEnvId)
+    this.#inFlight.set(appEnvId, sample.inFlight)
+  }
+}
