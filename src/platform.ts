@@ -11,6 +11,8 @@ import type { Engine } from './engines/engine.ts'
 import { createProcessEngine } from './engines/process/process-engine.ts'
 import { AppError } from './errors.ts'
 import type { Log } from './log.ts'
+import { MetricStore } from './metrics/metric-store.ts'
+import { periodAt } from './metrics/sampler.ts'
 import type { Builder } from './reconciler/ports.ts'
 import type { Db } from './store/db.ts'
 import { firstStart } from './store/first-start.ts'
@@ -32,6 +34,8 @@ export interface Platform {
   db: Db
   secrets: SecretBox
   logs: LogStore
+  /** Measured values; `open` it before use. */
+  metrics: MetricStore
   uploads: UploadStore
   builder: Builder
   engine: Engine
@@ -62,6 +66,7 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
     const engine = await chooseEngine(config, { installationId, nodeName, clock, log, command })
     await engine.open()
     const logs = new LogStore(home.logs)
+    const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
     const uploads = createUploadStore({ home: home.dir })
     return {
       config,
@@ -73,6 +78,7 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
       db,
       secrets,
       logs,
+      metrics,
       uploads,
       builder: createBuilder(home, clock),
       engine,

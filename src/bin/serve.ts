@@ -23,6 +23,7 @@ import { Reconciler } from '../reconciler/reconciler.ts'
 import { forgetAnswersBefore } from '../store/idempotency.ts'
 import { listUploadIds } from '../store/uploads.ts'
 import { buildId, commandLine } from './build-id.ts'
+import { type Measuring, openMeasuring } from './measuring.ts'
 
 const region = 'local'
 const gatewayCheckMs = 1_000
@@ -52,6 +53,10 @@ interface Serving {
 async function startServing(config: Config, log: Log): Promise<Serving> {
   const platform = await openPlatform(config, log, commandLine)
   const facts = { apiUrl: '', gatewayPort: config.gatewayPort }
+  const measuring = await openMeasuring(platform).catch(async (error) => {
+    await platform.close()
+    throw error
+  })
   let reconciler: Reconciler | null = null
   const runner = createRunner({
     db: platform.db,
@@ -84,14 +89,17 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
   try {
     const address = await api.listen(config.port)
     facts.apiUrl = address.url
-    gateway = await keepGateway(platform, () => reconciler)
+    gateway = await keepGateway(platform, measuring, () => reconciler)
     facts.gatewayPort = gateway.port()
     reconciler = new Reconciler({
       ...platform,
+      metrics: measuring,
       routes: gateway.link,
       engines: new Map([[region, platform.engine]]),
     })
     await reconciler.start()
+    const started = reconciler
+    measuring.start(() => started.measured())
   } catch (error) {
     await api.close()
     gateway?.close()
@@ -104,6 +112,7 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
   return {
     async close() {
       cancelHousekeeping()
+      measuring.stop()
       mcp.close()
       await api.close()
       await running.reconciler.stop()
@@ -122,7 +131,11 @@ interface GatewayKeeper {
 }
 
 /** Adopts or starts the gateway, and starts another one when it is gone. */
-async function keepGateway(platform: Platform, reconciler: () => Reconciler | null): Promise<GatewayKeeper> {
+async function keepGateway(
+  platform: Platform,
+  measuring: Measuring,
+  reconciler: () => Reconciler | null,
+): Promise<GatewayKeeper> {
   const { config, home, log, clock } = platform
   const options = {
     entry: [...commandLine, 'gateway'],
@@ -144,6 +157,7 @@ async function keepGateway(platform: Platform, reconciler: () => Reconciler | nu
       desired: (appEnvId, containers) => reconciler()?.desire(appEnvId, containers),
       drained: (appEnvId, container) => reconciler()?.drained(appEnvId, container),
       unreachable: () => reconciler()?.unreachable(),
+      ...measuring.gatewayEvents,
     },
   })
   const cancel = every(clock, gatewayCheckMs, async () => {

@@ -159,15 +159,14 @@ export class MetricStore implements MeasuredValues {
     const untilMs = floorTo(t - settleTurns * this.periodMs, blockMs)
     let left = mergesPerTurn
     for (const environment of this.#environments.values()) {
-      if ((environment.mergedMs ?? 0) >= untilMs) {
-        environment.recent.dropBefore(t - recentTurns * this.periodMs)
-        continue
+      if ((environment.mergedMs ?? 0) < untilMs) {
+        if (left === 0) continue
+        left -= 1
+        await this.#merge(environment, environment.minutes, this.#tiers.minutes.stepMs, untilMs)
+        await this.#merge(environment, environment.fiveMinutes, blockMs, untilMs)
+        environment.mergedMs = untilMs
       }
-      if (left === 0) continue
-      left -= 1
-      await this.#merge(environment, environment.minutes, this.#tiers.minutes.stepMs, untilMs)
-      await this.#merge(environment, environment.fiveMinutes, blockMs, untilMs)
-      environment.mergedMs = untilMs
+      environment.recent.dropBefore(t - recentTurns * this.periodMs)
     }
   }
 

@@ -122,7 +122,7 @@ export class EnvironmentLoop {
 
   /** What of this environment is measured now; null when nothing is. */
   measured(): Measured | null {
-    if (!this.#view || this.#view.environment.wish !== 'running') return null
+    if (this.#view?.environment.wish !== 'running') return null
     return measuredOf(this.#view, [...this.#pods.values()], this.#parts.engineOf)
   }
 

@@ -42,6 +42,11 @@ export async function listEnvironmentIds(
   return rows.map((row) => ({ appEnvId: row.app_env_id, appId: row.app_id }))
 }
 
+export async function listAllEnvironmentIds(tx: Tx): Promise<string[]> {
+  const rows = await tx.selectFrom('app_envs').select('app_env_id').execute()
+  return rows.map((row) => row.app_env_id)
+}
+
 export async function environmentNameTaken(tx: Tx, cliEnvName: string): Promise<boolean> {
   const row = await tx
     .selectFrom('app_envs')

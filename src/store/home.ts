@@ -10,6 +10,7 @@ export interface Home {
   dir: string
   database: string
   logs: string
+  metrics: string
   builds: string
   adminToken: string
   masterKey: string
@@ -40,6 +41,7 @@ export function openHome(dir: string): Home {
     dir,
     database: path.join(dir, 'longshore.db'),
     logs: path.join(dir, 'logs'),
+    metrics: path.join(dir, 'metrics'),
     builds: path.join(dir, 'builds'),
     adminToken: path.join(dir, 'admin-token'),
     masterKey: path.join(dir, 'master-key'),

@@ -18,6 +18,7 @@ import { isDatabase, isFunction, isJob } from '../../src/domain/presets.ts'
 import { newToken, tokenHash } from '../../src/domain/tokens.ts'
 import type { Route } from '../../src/gateway/gateway-link.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
+import { MetricStore } from '../../src/metrics/metric-store.ts'
 import type { Installation } from '../../src/operations/handler.ts'
 import { handlers } from '../../src/operations/index.ts'
 import { createRunner } from '../../src/operations/runner.ts'
@@ -86,6 +87,8 @@ class RememberedRoutes implements RouteSink {
  */
 export class TestPlatform {
   readonly routes = new RememberedRoutes()
+  /** Measured values: tests append samples, or have a `Sampler` take them. */
+  readonly metrics: MetricStore
   readonly region = 'local'
   apiUrl = ''
   accountId = ''
@@ -103,7 +106,9 @@ export class TestPlatform {
     readonly logs: LogStore,
     readonly engine: FakeEngine,
     readonly log: Log,
-  ) {}
+  ) {
+    this.metrics = new MetricStore({ dir: path.join(dir, 'metrics'), periodMs: 10_000, log })
+  }
 
   static async start(options: TestPlatformOptions = {}): Promise<TestPlatform> {
     const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-platform-'))
@@ -122,6 +127,7 @@ export class TestPlatform {
     )
     platform.accountId = await platform.makeAccount('Main')
     platform.admin = await platform.makeUser({ admin: true, manageMembers: true })
+    await platform.metrics.open(() => true)
     await platform.#serve(options.reconciles ?? true)
     return platform
   }
@@ -286,6 +292,7 @@ export class TestPlatform {
       logs,
       secrets,
       uploads,
+      metrics: this.metrics,
       routes,
       engines: new Map([[this.region, engine]]),
       nodeName: 'test-node',
