@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { AppError } from '../errors.ts'
@@ -47,6 +47,17 @@ export function openHome(dir: string): Home {
     masterKey: path.join(dir, 'master-key'),
     serveFile: path.join(run, 'serve.json'),
     gatewaySocket: socketPath(dir, path.join(run, 'gateway.sock')),
+  }
+}
+
+/** Parents first and one by one: Node's recursive mkdir never returns where nothing can be made, such as in /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(path.dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
