@@ -26,8 +26,7 @@ const longestSocketPath = 100
 export function openHome(dir: string): Home {
   const run = path.join(dir, 'run')
   try {
-    for (const folder of [dir, run, path.join(dir, 'builds')])
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    for (const folder of [dir, run, path.join(dir, 'builds')]) makeFolder(folder)
     const probe = path.join(run, `probe-${process.pid}`)
     writeFileSync(probe, '')
     rmSync(probe)
