@@ -25,6 +25,7 @@ import updateAppEnv from './update-app-env.ts'
 import updateAppEnvAutoscaling from './update-app-env-autoscaling.ts'
 import updateAppEnvVariables from './update-app-env-variables.ts'
 import updateFunctionConfig from './update-function-config.ts'
+import updateJobConfig from './update-job-config.ts'
 
 /** Every agent tool, in the order in which clients list them. */
 export const tools: readonly Tool[] = [
@@ -52,6 +53,7 @@ export const tools: readonly Tool[] = [
   restartAppEnv,
   updateAppEnvVariables,
   updateFunctionConfig,
+  updateJobConfig,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,
 ]

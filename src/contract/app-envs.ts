@@ -15,7 +15,7 @@ import {
   zClouds,
 } from './fields.ts'
 import { functionConfig, functionConfigFields, functionConfigRead } from './function-config.ts'
-import { jobConfig, jobConfigRead } from './job-config.ts'
+import { effectiveJobConfig, jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 import { envVarChange, envVarRead, envVars, variableName } from './variables.ts'
 
@@ -121,6 +121,7 @@ export const appEnv = z.object({
   functionConfig: functionConfigRead.optional(),
   jobConfig: jobConfigRead.optional(),
   appJobConfig: jobConfigRead.optional(),
+  effectiveJobConfig: effectiveJobConfig.optional(),
   autoscaling: autoscaling.nullable(),
   hosts: z.array(host),
   pendingChanges,
@@ -183,6 +184,7 @@ export const updateAppEnv = operation({
     'isJob',
     'withPersistence',
     'appJobConfig',
+    'effectiveJobConfig',
     'autoscaling',
     'hosts',
     'pendingChanges',

@@ -22,6 +22,7 @@ import {
   redeployAppEnv,
   requestDeployStorageKey,
 } from './deployments.ts'
+import { updateJobConfig } from './jobs.ts'
 import type { Operation } from './operation.ts'
 import { listRegions } from './regions.ts'
 
@@ -51,6 +52,7 @@ export const operations: readonly Operation[] = [
   restartAppEnv,
   updateAppEnvVariables,
   updateFunctionConfig,
+  updateJobConfig,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,
 ]

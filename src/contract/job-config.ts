@@ -33,3 +33,41 @@ export const jobConfigRead = z.object({
   maxConcurrency: z.number().optional(),
   allowConcurrentRuns: z.boolean().optional(),
 })
+
+export const jobConfigNames = [
+  'command',
+  'args',
+  'shell',
+  'workingDir',
+  'timeoutSeconds',
+  'ttlSecondsAfterFinished',
+  'backoffLimit',
+  'maxConcurrency',
+  'allowConcurrentRuns',
+] as const
+export type JobConfigName = (typeof jobConfigNames)[number]
+
+/** Where a value in force comes from; later layers win. */
+export const jobConfigLayers = ['platform', 'app', 'environment'] as const
+
+function layered<T extends z.ZodType>(value: T) {
+  const known = { value: value.nullable(), from: z.enum(jobConfigLayers) }
+  return z.object({ ...known, pending: z.object(known).optional() })
+}
+
+/**
+ * For each field the value that the next run takes, and its layer; `pending` is there where an apply would change
+ * the one or the other.
+ */
+export const effectiveJobConfig = z.object({
+  command: layered(z.string()),
+  args: layered(z.array(z.string())),
+  shell: layered(z.boolean()),
+  workingDir: layered(z.string()),
+  timeoutSeconds: layered(z.number()),
+  ttlSecondsAfterFinished: layered(z.number()),
+  backoffLimit: layered(z.number()),
+  maxConcurrency: layered(z.number()),
+  allowConcurrentRuns: layered(z.boolean()),
+})
+export type EffectiveJobConfig = z.output<typeof effectiveJobConfig>

@@ -63,18 +63,28 @@ export interface ToolDefinition<Row extends Operation> {
   destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss>
   /** Inputs that exist only where the server was started with secrets allowed. */
   secretInputs?: readonly (keyof RawInputOf<Row> & string)[]
+  /** Inputs that are taken but not listed, because another input says the same in fewer words. */
+  unlistedInputs?: readonly (keyof RawInputOf<Row> & string)[]
 }
 
 /** A tool as the rest of the MCP side sees it, its row's types erased. */
-export interface Tool extends Omit<ToolDefinition<Operation>, 'point' | 'body' | 'secretInputs' | 'checks'> {
+export interface Tool
+  extends Omit<ToolDefinition<Operation>, 'point' | 'body' | 'secretInputs' | 'unlistedInputs' | 'checks'> {
   readonly name: string
   readonly checks: readonly Check[]
   readonly secretInputs: readonly string[]
+  readonly unlistedInputs: readonly string[]
   readonly point?: (answer: never, input: never) => string
   readonly body?: (answer: never, frame: Frame) => string
 }
 
 export function defineTool<Row extends Operation>(definition: ToolDefinition<Row>): Tool {
-  const { checks = [], secretInputs = [], ...rest } = definition
-  return Object.freeze({ ...rest, name: definition.operation.id, checks, secretInputs }) as Tool
+  const { checks = [], secretInputs = [], unlistedInputs = [], ...rest } = definition
+  return Object.freeze({
+    ...rest,
+    name: definition.operation.id,
+    checks,
+    secretInputs,
+    unlistedInputs,
+  }) as Tool
 }

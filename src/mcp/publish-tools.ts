@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Tool, ToolHints } from './define-tool.ts'
 import { portableInput, portableOutput } from './portable-schema.ts'
 import type { ListedTool, PublishedTool } from './published-tool.ts'
@@ -20,12 +21,17 @@ function publishTool(tool: Tool): PublishedTool {
       name: tool.name,
       title: tool.title,
       description: tool.description,
-      inputSchema: portableInput(inputSchemaOf(tool)),
+      inputSchema: portableInput(listedInput(tool)),
       outputSchema: portableOutput(outputSchemaOf(tool)),
       annotations: annotationsOf(tool.hints),
     },
     secretInputs: tool.secretInputs,
   }
+}
+
+function listedInput(tool: Tool): z.ZodObject {
+  const shape = Object.entries(inputSchemaOf(tool).shape)
+  return z.strictObject(Object.fromEntries(shape.filter(([name]) => !tool.unlistedInputs.includes(name))))
 }
 
 /** The hints about what a write does mean nothing on a read, so reads go without them. */

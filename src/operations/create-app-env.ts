@@ -4,6 +4,7 @@ import { usesGitHost } from '../domain/app.ts'
 import { autoscalingDefaults } from '../domain/autoscaling.ts'
 import { type Environment, type Settings, zCloudSize } from '../domain/environment.ts'
 import { newId } from '../domain/ids.ts'
+import { withoutEmpty } from '../domain/job-config.ts'
 import { environmentHostName, slugOf, withSuffix } from '../domain/names.ts'
 import { checkNewEnvironment } from '../domain/new-environment.ts'
 import { replacedVariables } from '../domain/variables.ts'
@@ -57,7 +58,7 @@ async function newEnvironment(context: Context, input: Input, { app }: AppTarget
     disk: input.disk ?? input.zClouds * zCloudSize.diskMb,
     envVars: sealVariables(context.secrets, appEnvId, [], replacedVariables([], input.envVars ?? [])),
     functionConfig: input.functionConfig ?? {},
-    jobConfig: input.jobConfig ?? {},
+    jobConfig: withoutEmpty(input.jobConfig ?? {}),
     databaseSettings: input.databaseSettings ?? {},
   }
   return {

@@ -4,6 +4,7 @@ import { secretMask } from '../contract/fields.ts'
 import { autoscalingDefaults } from '../domain/autoscaling.ts'
 import type { Environment, Settings, StoredVariable } from '../domain/environment.ts'
 import { effectiveFunctionConfig } from '../domain/function-config.ts'
+import { effectiveJobConfigOf } from '../domain/job-config.ts'
 import { pendingChangesOf } from '../domain/pending-changes.ts'
 import { isRegularApp } from '../domain/presets.ts'
 import { findRollout } from '../store/rollouts.ts'
@@ -65,7 +66,7 @@ export async function appEnvAnswer(
     ...(app.isFunction
       ? { functionConfig: effectiveFunctionConfig(saved.functionConfig, account.settings) }
       : {}),
-    ...(app.isJob ? { jobConfig: saved.jobConfig, appJobConfig: app.jobConfig ?? {} } : {}),
+    ...(app.isJob ? jobSettings(target) : {}),
     autoscaling: isRegularApp(app.dockerPreset) ? (environment.autoscaling ?? autoscalingDefaults) : null,
     hosts: context.installation.hosts(environment, app as App),
     pendingChanges: await pendingOf(context, environment),
@@ -73,6 +74,15 @@ export async function appEnvAnswer(
     createdAt: environment.createdAt,
     updatedAt: environment.updatedAt,
     revision: environment.revision,
+  }
+}
+
+function jobSettings({ environment, app }: EnvironmentTarget) {
+  const { saved, applied } = environment
+  return {
+    jobConfig: saved.jobConfig,
+    appJobConfig: app.jobConfig ?? {},
+    effectiveJobConfig: effectiveJobConfigOf(app.jobConfig, applied.jobConfig, saved.jobConfig),
   }
 }
 

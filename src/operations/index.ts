@@ -25,6 +25,7 @@ import updateAppEnv from './update-app-env.ts'
 import updateAppEnvAutoscaling from './update-app-env-autoscaling.ts'
 import updateAppEnvVariables from './update-app-env-variables.ts'
 import updateFunctionConfig from './update-function-config.ts'
+import updateJobConfig from './update-job-config.ts'
 
 /** Every operation the platform can carry out; a row of the contract without one stops the start. */
 export const handlers: readonly Handler[] = [
@@ -54,4 +55,5 @@ export const handlers: readonly Handler[] = [
   updateAppEnvAutoscaling,
   updateAppEnvVariables,
   updateFunctionConfig,
+  updateJobConfig,
 ]

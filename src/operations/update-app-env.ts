@@ -2,6 +2,7 @@ import { updateAppEnv } from '../contract/app-envs.ts'
 import type { InputOf } from '../contract/operation.ts'
 import type { Environment } from '../domain/environment.ts'
 import { checkEnvironmentUpdate } from '../domain/environment-update.ts'
+import { changedJobConfig } from '../domain/job-config.ts'
 import { slugOf } from '../domain/names.ts'
 import { replacedVariables } from '../domain/variables.ts'
 import { draftOf, saveChange } from './change-environment.ts'
@@ -38,7 +39,7 @@ function applyInput(context: Context, input: Input, draft: Environment, isFuncti
   if (isFunction && input.functionConfig !== undefined) {
     saved.functionConfig = { ...saved.functionConfig, ...input.functionConfig }
   }
-  if (input.jobConfig !== undefined) saved.jobConfig = { ...saved.jobConfig, ...input.jobConfig }
+  if (input.jobConfig !== undefined) saved.jobConfig = changedJobConfig(saved.jobConfig, input.jobConfig)
   if (input.useVolume !== undefined) draft.useVolume = input.useVolume
   if (input.mountPath !== undefined) draft.mountPath = input.mountPath
   if (input.envVars !== undefined) {

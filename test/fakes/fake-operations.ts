@@ -94,6 +94,18 @@ export const fakeOperations: Record<string, FakeOperation> = {
       appliedImmediately: input.applyImmediately,
     }
   },
+  'update-job-config': (state, input) => {
+    const { appEnvId, pendingChanges, isJob } = change(state.env(input))
+    if (!isJob) throw new AppError('invalid', 'Only JOB apps have job settings', { rule: 'E4' })
+    const jobConfig = { command: input.command as string }
+    const { applyImmediately } = input
+    return {
+      success: true,
+      appEnv: { appEnvId, pendingChanges },
+      jobConfig,
+      appliedImmediately: applyImmediately,
+    }
+  },
   'update-app-env-autoscaling': (state, input) => {
     const env = notFunction(change(state.env(input)), 'autoscaling')
     return { ...acted(env, 'Autoscaling saved.'), autoscaling: autoscaling() }

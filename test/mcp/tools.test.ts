@@ -12,6 +12,7 @@ beforeEach(async () => {
   backend = await startFakeBackend()
   backend.state.add({ name: 'prod' })
   backend.state.add({ name: 'fn', isFunction: true, dockerPreset: 'FUNCTION' })
+  backend.state.add({ name: 'job', isJob: true, dockerPreset: 'JOB' })
   session = await openToolSession(backend.url)
 })
 afterEach(async () => {
@@ -26,6 +27,7 @@ async function reopen(options: SessionOptions): Promise<void> {
 
 const prod = { envName: 'shop-prod' }
 const fn = { envName: 'shop-fn' }
+const job = { envName: 'shop-job' }
 
 /** Arguments with which each tool succeeds on the fake. */
 const workingInput: Record<string, Record<string, unknown>> = {
@@ -39,6 +41,7 @@ const workingInput: Record<string, Record<string, unknown>> = {
   'notify-code-upload': { ...prod, storageKey: 'upl_1' },
   'deploy-app-env-image': { ...prod, image: 'shop:1' },
   'update-function-config': { ...fn, maxScale: 5 },
+  'update-job-config': { ...job, command: 'echo hi' },
   'scale-app-env-containers': { ...prod, containers: 3 },
   'delete-app-env': { ...prod, confirm: 'prod' },
 }
@@ -349,7 +352,7 @@ describe('deleting', () => {
       expect.stringMatching(/^Delete environment shop-prod with 2 running containers/),
     ])
     expect(questions[0]).toContain('shop-prod.app.localhost')
-    expect(backend.state.envs.size).toBe(1)
+    expect(backend.state.envs.size).toBe(2)
   })
 
   it.each([
@@ -361,7 +364,7 @@ describe('deleting', () => {
     await reopen({ person: () => answer })
     const said = await session.call('delete-app-env', { ...prod, confirm: 'prod' })
     expect(said.structured).toMatchObject({ error: 'The person did not agree' })
-    expect(backend.state.envs.size).toBe(2)
+    expect(backend.state.envs.size).toBe(3)
   })
 
   it('needs the exact name where the person cannot be asked', async () => {

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { TestPlatform } from '../support/test-platform.ts'
+
+const path = '/app-env/job-config'
+
+describe('update-job-config', () => {
+  let platform: TestPlatform
+  let appEnvId: string
+  let token: string
+
+  beforeAll(async () => {
+    platform = await TestPlatform.start({ reconciles: false })
+    token = platform.admin.token
+  })
+  afterAll(() => platform.close())
+
+  beforeEach(async () => {
+    ;({ appEnvId } = await platform.makeEnvironment({
+      app: { dockerPreset: 'JOB', jobConfig: { command: 'from-app', timeoutSeconds: 60, args: ['a'] } },
+    }))
+  })
+
+  const save = (input: Record<string, unknown>, by = token) =>
+    platform.request('PATCH', path, { token: by, input: { appEnvId, ...input } })
+  const read = async () => (await platform.request('GET', '/app-env', { token, input: { appEnvId } })).json
+
+  it('E4 saves pending changes by default and answers exactly what section 4.1 shows', async () => {
+    const answer = await save({ command: 'echo hi', backoffLimit: 2 })
+    expect(answer.json).toEqual({
+      success: true,
+      appEnv: {
+        appEnvId,
+        pendingChanges: {
+          hasBuildChanges: false,
+          hasDeployChanges: true,
+          deployPendingChanges: [{ group: 'Job Settings', field: 'jobConfig' }],
+        },
+      },
+      jobConfig: { command: 'echo hi', backoffLimit: 2 },
+      appliedImmediately: false,
+    })
+    const { effectiveJobConfig } = await read()
+    expect(effectiveJobConfig.command).toEqual({
+      value: 'from-app',
+      from: 'app',
+      pending: { value: 'echo hi', from: 'environment' },
+    })
+    expect(effectiveJobConfig.timeoutSeconds).toEqual({ value: 60, from: 'app' })
+    expect(effectiveJobConfig.ttlSecondsAfterFinished).toEqual({ value: 21_600, from: 'platform' })
+    expect(effectiveJobConfig.maxConcurrency).toEqual({ value: null, from: 'platform' })
+  })
+
+  it('3.3 puts it in force at once with applyImmediately, and by apply-changes', async () => {
+    const answer = await save({ command: 'now', applyImmediately: true })
+    expect(answer.json).toMatchObject({ appliedImmediately: true })
+    expect(answer.json.appEnv.pendingChanges).toEqual({
+      hasBuildChanges: false,
+      hasDeployChanges: false,
+      deployPendingChanges: [],
+    })
+    expect((await read()).effectiveJobConfig.command).toEqual({ value: 'now', from: 'environment' })
+    await save({ command: 'later' })
+    await platform.request('POST', '/app-env/apply-changes', { token, input: { appEnvId } })
+    const { effectiveJobConfig, pendingChanges } = await read()
+    expect(effectiveJobConfig.command).toEqual({ value: 'later', from: 'environment' })
+    expect(pendingChanges.hasDeployChanges).toBe(false)
+  })
+
+  it('2.5 lets top-level fields win over nested ones, and empty values clear the override', async () => {
+    const first = await save({
+      jobConfig: { command: 'nested', workingDir: '/srv', args: ['x'], timeoutSeconds: 10 },
+      command: 'top',
+    })
+    expect(first.json.jobConfig).toEqual({
+      command: 'top',
+      workingDir: '/srv',
+      args: ['x'],
+      timeoutSeconds: 10,
+    })
+    const second = await save({ jobConfig: { workingDir: '' }, command: '', args: [] })
+    expect(second.json.jobConfig).toEqual({ timeoutSeconds: 10 })
+    expect((await save({ clear: ['timeoutSeconds'] })).json.jobConfig).toEqual({})
+    const refused = await save({ clear: ['command'], command: 'both' })
+    expect(refused.status).toBe(400)
+    expect(refused.json.error).toBe('command cannot be set and cleared at once')
+  })
+
+  it('X4 refuses applyImmediately to an environment token before anything is written', async () => {
+    const own = await platform.makeEnvironmentToken(appEnvId)
+    const before = (await read()).revision
+    expect((await save({ command: 'x', applyImmediately: true }, own)).status).toBe(403)
+    expect((await read()).revision).toBe(before)
+    expect((await save({ command: 'x' }, own)).json).toMatchObject({ appliedImmediately: false })
+  })
+
+  it('E4 is for JOB apps only', async () => {
+    const other = await platform.makeEnvironment()
+    const answer = await save({ appEnvId: other.appEnvId, command: 'x' })
+    expect(answer.status).toBe(400)
+    expect(answer.json.error).toBe('Only JOB apps have job settings')
+  })
+
+  it('section 8 bounds ttlSecondsAfterFinished at 300 and refuses unknown keys', async () => {
+    expect((await save({ ttlSecondsAfterFinished: 299 })).status).toBe(400)
+    expect((await save({ ttlSecondsAfterFinished: 300 })).status).toBe(200)
+    expect((await save({ comand: 'x' })).json.details).toContain('comand')
+    expect((await save({ clear: ['nothing'] })).status).toBe(400)
+  })
+
+  it('reads back what it can write again (contract.md 11, Round trips)', async () => {
+    await save({ command: 'keep' })
+    const environment = await read()
+    const { envVars, appEnvId: id, ...rest } = environment
+    const answer = await platform.request('PUT', '/app-env', { token, input: { appEnvId: id, ...rest } })
+    expect(answer.json).toEqual({ appEnvId })
+    expect((await read()).jobConfig).toEqual({ command: 'keep' })
+    expect(envVars).toEqual([])
+  })
+})

@@ -1,0 +1,15 @@
+import { updateJobConfig } from '../src/contract/jobs.ts'
+import { isAJob, saysClearedJobFields } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: updateJobConfig,
+  title: 'Configure job',
+  description:
+    'Changes command, deadline, retries and concurrency of a job (JOB preset only). Left out = kept; clear names what is inherited again. Pending until apply-app-env-changes, unless applyImmediately.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['jobConfig'],
+  checks: [isAJob, saysClearedJobFields],
+  point: ({ appEnv, appliedImmediately }) =>
+    `Job settings of ${appEnv.appEnvId} are ${appliedImmediately ? 'in force for the next run' : 'pending until apply-app-env-changes'}.`,
+})
