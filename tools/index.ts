@@ -2,6 +2,7 @@ import type { Tool } from '../src/mcp/define-tool.ts'
 import applyAppEnvChanges from './apply-app-env-changes.ts'
 import createApp from './create-app.ts'
 import createAppEnv from './create-app-env.ts'
+import deleteApp from './delete-app.ts'
 import deleteAppEnv from './delete-app-env.ts'
 import deployAppEnvImage from './deploy-app-env-image.ts'
 import getApp from './get-app.ts'
@@ -10,9 +11,12 @@ import getAppEnvHistory from './get-app-env-history.ts'
 import getAppEnvPods from './get-app-env-pods.ts'
 import getAppEnvStatus from './get-app-env-status.ts'
 import getLogs from './get-logs.ts'
+import getMemberEnvAccess from './get-member-env-access.ts'
 import listAccounts from './list-accounts.ts'
 import listAppEnvs from './list-app-envs.ts'
 import listApps from './list-apps.ts'
+import listAudit from './list-audit.ts'
+import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
 import redeployAppEnv from './redeploy-app-env.ts'
@@ -26,6 +30,7 @@ import updateAppEnvAutoscaling from './update-app-env-autoscaling.ts'
 import updateAppEnvVariables from './update-app-env-variables.ts'
 import updateFunctionConfig from './update-function-config.ts'
 import updateJobConfig from './update-job-config.ts'
+import updateMemberEnvAccess from './update-member-env-access.ts'
 
 /** Every agent tool, in the order in which clients list them. */
 export const tools: readonly Tool[] = [
@@ -34,6 +39,7 @@ export const tools: readonly Tool[] = [
   createApp,
   getApp,
   listApps,
+  deleteApp,
   createAppEnv,
   getAppEnv,
   updateAppEnv,
@@ -56,4 +62,8 @@ export const tools: readonly Tool[] = [
   updateJobConfig,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,
+  listMembers,
+  getMemberEnvAccess,
+  updateMemberEnvAccess,
+  listAudit,
 ]

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { apiPrefix, type Operation } from '../contract/operation.ts'
+import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import type { OperationRunner } from '../operations/call.ts'
 import { callHeaders, tokenOf } from './authenticate.ts'
@@ -23,7 +23,8 @@ export function addOperationRoutes(
       method: row.method,
       url: apiPrefix + row.path,
       // Before anything of the input is read: without a valid token, bad input is answered 401 (A5).
-      onRequest: (request: FastifyRequest) => runner.authenticate(tokenOf(request.headers)),
+      onRequest: (request: FastifyRequest) =>
+        runner.authenticate(tokenOf(request.headers), { address: request.ip, reads: isRead(row) }),
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
         const { surface, idempotencyKey, dryRun } = callHeaders(row, request.headers)
         const input = checkInput(row, await readInput(request))

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { accountId, expectedRevision, line } from './fields.ts'
 import { operation } from './operation.ts'
 
 /** Account settings and their defaults (contract.md 4). */
@@ -32,4 +33,53 @@ export const listAccounts = operation({
   policy: { on: 'installation' },
   input: z.strictObject({}),
   output: z.object({ accounts: z.array(account) }),
+})
+
+const whole = (least: number, most: number) => z.number().int().min(least).max(most).optional()
+
+/** What an admin may set, within the bounds of the platform (contract.md 4). */
+const settingFields = {
+  memberEnvAccessEnabled: z.boolean().optional().describe('Per-environment member access (M5)'),
+  allowAutoScaling: z.boolean().optional(),
+  functionScaleToZero: z.boolean().optional(),
+  functionMinIdleTimeoutSeconds: whole(300, 86_400),
+  functionDefaultIdleTimeoutSeconds: whole(300, 86_400),
+  functionMaxScale: whole(1, 1000),
+  functionMaxMinScale: whole(0, 1000),
+  functionDefaultMaxScale: whole(1, 1000),
+  zCloudLimit: whole(1, 100_000),
+}
+export const settingNames = Object.keys(settingFields) as (keyof AccountSettings)[]
+
+export const updateAccount = operation({
+  id: 'update-account',
+  method: 'PATCH',
+  path: '/account',
+  summary:
+    'Changes the name and settings of an account. Manage Members is enough for memberEnvAccessEnabled alone; the rest needs admin.',
+  policy: { on: 'account', needs: 'manageMembers' },
+  input: z.strictObject({
+    accountId,
+    name: line(100).optional(),
+    ...settingFields,
+    settings: z
+      .strictObject(settingFields)
+      .optional()
+      .describe('The same settings, nested; top-level ones win'),
+    expectedRevision,
+  }),
+  ignored: ['slug', 'permissions', 'revision'],
+  output: z.object({ message: z.string(), account }),
+  peopleOnly: true,
+})
+
+export const createAccount = operation({
+  id: 'create-account',
+  method: 'POST',
+  path: '/account',
+  summary: 'Creates an account; the caller is its admin.',
+  policy: { on: 'installation' },
+  input: z.strictObject({ name: line(100) }),
+  output: z.object({ accountId: z.string() }),
+  peopleOnly: true,
 })

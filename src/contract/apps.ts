@@ -3,10 +3,12 @@ import {
   accountId,
   appId,
   dockerPreset,
+  expectedRevision,
   id,
   image,
   isoTime,
   line,
+  message,
   processText,
   revision,
   sourcePath,
@@ -87,4 +89,14 @@ export const listApps = operation({
   policy: { on: 'account' },
   input: z.strictObject({ accountId: id.describe('Account id') }),
   output: z.object({ apps: z.array(app) }),
+})
+
+export const deleteApp = operation({
+  id: 'delete-app',
+  method: 'DELETE',
+  path: '/app',
+  summary: 'Deletes an app that has no environments left.',
+  policy: { on: 'app' },
+  input: z.strictObject({ appId, expectedRevision }),
+  output: z.object(message),
 })

@@ -1,4 +1,4 @@
-import { listAccounts } from './accounts.ts'
+import { createAccount, listAccounts, updateAccount } from './accounts.ts'
 import { getAppEnvHistory, getAppEnvPods, getAppEnvStatus, getLogs } from './app-env-reads.ts'
 import {
   applyAppEnvChanges,
@@ -15,7 +15,8 @@ import {
   updateAppEnvVariables,
   updateFunctionConfig,
 } from './app-envs.ts'
-import { createApp, getApp, listApps } from './apps.ts'
+import { createApp, deleteApp, getApp, listApps } from './apps.ts'
+import { listAudit } from './audit.ts'
 import {
   deployAppEnvImage,
   notifyCodeUpload,
@@ -23,16 +24,28 @@ import {
   requestDeployStorageKey,
 } from './deployments.ts'
 import { updateJobConfig } from './jobs.ts'
+import { addMember, getMemberEnvAccess, listMembers, removeMember, updateMemberEnvAccess } from './members.ts'
 import type { Operation } from './operation.ts'
 import { listRegions } from './regions.ts'
+import {
+  createUserToken,
+  getUser,
+  listUserTokens,
+  revokeUserToken,
+  rotateAppEnvToken,
+  rotateUserToken,
+} from './users.ts'
 
 /** Every operation there is, in the order in which documents and tool lists show them. */
 export const operations: readonly Operation[] = [
   listAccounts,
+  createAccount,
+  updateAccount,
   listRegions,
   createApp,
   getApp,
   listApps,
+  deleteApp,
   createAppEnv,
   getAppEnv,
   updateAppEnv,
@@ -55,4 +68,16 @@ export const operations: readonly Operation[] = [
   updateJobConfig,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,
+  listMembers,
+  addMember,
+  removeMember,
+  getMemberEnvAccess,
+  updateMemberEnvAccess,
+  getUser,
+  rotateUserToken,
+  createUserToken,
+  listUserTokens,
+  revokeUserToken,
+  rotateAppEnvToken,
+  listAudit,
 ]

@@ -17,6 +17,8 @@ export type Policy =
   | { on: 'account-or-app' }
   /** The environment named by `appEnvId` or `envName`; M1 to M7 apply. */
   | { on: 'environment'; needs?: 'admin'; environmentToken?: true }
+  /** The membership of `membershipId` in the account of `accountId`. */
+  | { on: 'member'; needs: 'manageMembers' }
   /** The new environment's app and account, before the environment exists. */
   | { on: 'new-environment' }
 

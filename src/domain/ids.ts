@@ -17,6 +17,7 @@ export type IdPrefix =
   | 'act'
   | 'aud'
   | 'key'
+  | 'tok'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 

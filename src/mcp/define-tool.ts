@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { Client } from '../client/client.ts'
 import type { Clock } from '../clock.ts'
 import type { Operation, OutputOf, RawInputOf } from '../contract/operation.ts'
@@ -25,9 +26,14 @@ export interface ToolContext {
 
 /**
  * Runs before the backend is asked to act, on what the client reads. Throws an `AppError` naming the rule and
- * what to do instead; may return a sentence that is shown beside the answer.
+ * what to do instead; may return a sentence that is shown beside the answer. `own` holds the inputs that only the
+ * tool has.
  */
-export type Check = (ctx: ToolContext, input: ToolInput) => undefined | string | Promise<undefined | string>
+export type Check = (
+  ctx: ToolContext,
+  input: ToolInput,
+  own: ToolInput,
+) => undefined | string | Promise<undefined | string>
 
 /** What a destructive tool would destroy: the exact name to type back, and what goes with it, counted. */
 export interface Loss {
@@ -61,6 +67,8 @@ export interface ToolDefinition<Row extends Operation> {
   waits?: boolean
   /** What the call destroys: the person is asked, or `confirm` must name it. */
   destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss>
+  /** Inputs that only the tool has, for its checks; never sent to the platform. */
+  ownInputs?: z.ZodRawShape
   /** Inputs that exist only where the server was started with secrets allowed. */
   secretInputs?: readonly (keyof RawInputOf<Row> & string)[]
   /** Inputs that are taken but not listed, because another input says the same in fewer words. */

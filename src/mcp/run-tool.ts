@@ -43,7 +43,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     const { sent, own, fits } = checkArguments(tool, args, call.exposure.allowSecrets)
     const ctx = contextOf(call, tool)
     // What the row does not take goes to the platform unchecked: it refuses it, as on every other surface.
-    const notes = fits ? await earlyChecks(tool, ctx, sent) : []
+    const notes = fits ? await earlyChecks(tool, ctx, sent, own) : []
     if (tool.destroys !== undefined) await confirmLoss(ctx, await tool.destroys(ctx, sent), own)
     return await act(tool, ctx, { sent, own, fits, notes })
   } catch (error) {
@@ -86,21 +86,26 @@ function contextOf(call: ToolCall, tool: Tool): ToolContext {
 }
 
 /** Runs the checks. A refusal that rests on something read earlier is looked at once more with fresh reads. */
-async function earlyChecks(tool: Tool, ctx: ToolContext, input: ToolInput): Promise<string[]> {
+async function earlyChecks(
+  tool: Tool,
+  ctx: ToolContext,
+  input: ToolInput,
+  own: ToolInput,
+): Promise<string[]> {
   ctx.reads.mark()
   try {
-    return await runChecks(tool, ctx, input)
+    return await runChecks(tool, ctx, input, own)
   } catch (error) {
     if (!ctx.reads.usedOld) throw error
     ctx.reads.clear()
-    return runChecks(tool, ctx, input)
+    return runChecks(tool, ctx, input, own)
   }
 }
 
-async function runChecks(tool: Tool, ctx: ToolContext, input: ToolInput): Promise<string[]> {
+async function runChecks(tool: Tool, ctx: ToolContext, input: ToolInput, own: ToolInput): Promise<string[]> {
   const notes: string[] = []
   for (const check of tool.checks) {
-    const note = await check(ctx, input)
+    const note = await check(ctx, input, own)
     if (note !== undefined) notes.push(note)
   }
   return notes

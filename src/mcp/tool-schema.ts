@@ -30,7 +30,11 @@ const waitOutput = {
 }
 
 function ownShape(tool: Tool): z.ZodRawShape {
-  return { ...(tool.waits === true ? waitFields : {}), ...(tool.destroys === undefined ? {} : confirmField) }
+  return {
+    ...(tool.waits === true ? waitFields : {}),
+    ...(tool.destroys === undefined ? {} : confirmField),
+    ...tool.ownInputs,
+  }
 }
 
 /** The row's input and what the tool adds, strict. */

@@ -1,8 +1,14 @@
 import type { App } from '../contract/apps.ts'
-import type { Policy } from '../contract/operation.ts'
+import { isRead, type Operation, type Policy } from '../contract/operation.ts'
 import type { Environment } from '../domain/environment.ts'
 import { AppError } from '../errors.ts'
-import { type Account, findAccount, findMembership, type Membership } from '../store/accounts.ts'
+import {
+  type Account,
+  findAccount,
+  findMembership,
+  findMembershipById,
+  type Membership,
+} from '../store/accounts.ts'
 import { findApp } from '../store/apps.ts'
 import type { Tx } from '../store/db.ts'
 import { findEnvironment, listEnvironmentIds } from '../store/environments.ts'
@@ -23,6 +29,11 @@ export interface EnvironmentTarget {
   membership: Membership | null
 }
 
+export interface MemberTarget extends AccountTarget {
+  /** The membership acted on; `membership` is the caller's own. */
+  member: Membership
+}
+
 /** What an operation may act on, loaded, once the caller is known to be allowed. */
 export type TargetOf<P extends Policy> = P extends { on: 'environment' }
   ? EnvironmentTarget
@@ -30,52 +41,69 @@ export type TargetOf<P extends Policy> = P extends { on: 'environment' }
     ? AppTarget
     : P extends { on: 'account-or-app' }
       ? AccountTarget & { app: App | null }
-      : P extends { on: 'account' }
-        ? AccountTarget
-        : Record<string, never>
+      : P extends { on: 'member' }
+        ? MemberTarget
+        : P extends { on: 'account' }
+          ? AccountTarget
+          : Record<string, never>
 
 export type Target =
   | EnvironmentTarget
   | AppTarget
   | (AccountTarget & { app: App | null })
   | AccountTarget
+  | MemberTarget
   | Record<string, never>
+
+/** One question to the authorisation: who wants to do what. */
+export interface Asking {
+  tx: Tx
+  caller: Caller
+  operation: Operation
+  input: Record<string, unknown>
+  /** Called once the caller is known to belong to an account, also when the answer will be no: for the journal. */
+  reached?: (accountId: string) => void
+}
 
 /**
  * The one authorisation function (goals.md): every row's policy comes here, from every surface. An object of an
  * account the caller is not in is answered as an unknown one (contract.md 1).
  */
-export async function authorise(
-  tx: Tx,
-  caller: Caller,
-  policy: Policy,
-  input: Record<string, unknown>,
-): Promise<Target> {
-  if (caller.kind === 'environment') return authoriseEnvironmentToken(tx, caller, policy, input)
+export async function authorise(asking: Asking): Promise<Target> {
+  const { caller, operation, input } = asking
+  const { policy } = operation
+  // First of all, before anything is looked up: so it says nothing about what there is.
+  if (caller.token.readOnly && !isRead(operation)) throw readOnlyToken()
+  if (caller.kind === 'environment') return authoriseEnvironmentToken(asking, caller, policy)
   switch (policy.on) {
     case 'installation':
       return {}
     case 'account': {
-      const target = await reachAccount(tx, caller.userId, text(input.accountId))
+      const target = await reachAccount(asking, text(input.accountId))
       requirePermission(target.membership, policy.needs)
       return target
     }
+    case 'member': {
+      const target = await reachAccount(asking, text(input.accountId))
+      requirePermission(target.membership, policy.needs)
+      return { ...target, member: await reachMember(asking, target.account) }
+    }
     case 'app':
-      return reachApp(tx, caller.userId, text(input.appId))
+      return reachApp(asking, text(input.appId))
     case 'account-or-app': {
-      if (input.appId !== undefined) return reachApp(tx, caller.userId, text(input.appId))
+      if (input.appId !== undefined) return reachApp(asking, text(input.appId))
       if (input.accountId === undefined) {
         throw new AppError('invalid', 'accountId or appId is required', { details: 'Send one of the two.' })
       }
-      return { ...(await reachAccount(tx, caller.userId, text(input.accountId))), app: null }
+      return { ...(await reachAccount(asking, text(input.accountId))), app: null }
     }
     case 'new-environment': {
-      const target = await reachApp(tx, caller.userId, text(input.appId))
+      const target = await reachApp(asking, text(input.appId))
       if (target.account.accountId !== input.accountId) throw notFound('App')
       return target
     }
     case 'environment': {
-      const target = await reachEnvironment(tx, caller.userId, input)
+      const target = await reachEnvironment(asking, input)
       requirePermission(target.membership, policy.needs)
       return target
     }
@@ -91,23 +119,56 @@ export function isRestricted(account: Account, membership: Membership): boolean 
   return account.settings.memberEnvAccessEnabled && membership.allowedAppEnvIds.length > 0
 }
 
+/** X1, A3: secrets in clear are for admins, and never for a read-only token: what it reads could write elsewhere. */
+export function requireSecretsAccess(
+  caller: Caller,
+  membership: Membership | null,
+  message: string,
+  rule = 'A3',
+): void {
+  if (membership?.admin && !caller.token.readOnly) return
+  throw new AppError('forbidden', message, {
+    details: membership?.admin
+      ? 'A read-only token shows no secrets. Use another token of yours.'
+      : 'Read without secrets, or ask an admin of the account.',
+    rule,
+  })
+}
+
+export type Noun = 'Account' | 'App' | 'App environment' | 'Member' | 'Audit entry' | 'Token'
+
 /** Byte-equal for an unknown id and for one of another account. */
-export function notFound(noun: 'Account' | 'App' | 'App environment'): AppError {
+export function notFound(noun: Noun): AppError {
   return new AppError('not-found', `${noun} not found`, {
     details: 'Check the id; lists show what you can reach.',
   })
 }
 
-async function reachAccount(tx: Tx, userId: string, accountId: string): Promise<AccountTarget> {
-  const membership = await findMembership(tx, accountId, userId)
-  const account = membership && (await findAccount(tx, accountId))
+/** The caller's membership in an account; null means that nothing of the account exists for this caller. */
+async function membershipOf(asking: Asking, accountId: string): Promise<Membership | null> {
+  if (asking.caller.kind !== 'user') return null
+  const membership = await findMembership(asking.tx, accountId, asking.caller.userId)
+  if (membership) asking.reached?.(accountId)
+  return membership
+}
+
+async function reachAccount(asking: Asking, accountId: string): Promise<AccountTarget> {
+  const membership = await membershipOf(asking, accountId)
+  const account = membership && (await findAccount(asking.tx, accountId))
   if (!membership || !account) throw notFound('Account')
   return { account, membership }
 }
 
-async function reachApp(tx: Tx, userId: string, appId: string): Promise<AppTarget> {
+async function reachMember({ tx, input }: Asking, account: Account): Promise<Membership> {
+  const member = await findMembershipById(tx, text(input.membershipId))
+  if (!member || member.accountId !== account.accountId) throw notFound('Member')
+  return member
+}
+
+async function reachApp(asking: Asking, appId: string): Promise<AppTarget> {
+  const { tx } = asking
   const stored = await findApp(tx, appId)
-  const membership = stored && (await findMembership(tx, stored.app.accountId, userId))
+  const membership = stored && (await membershipOf(asking, stored.app.accountId))
   const account = membership && (await findAccount(tx, stored.app.accountId))
   if (!stored || !membership || !account) throw notFound('App')
   if (isRestricted(account, membership)) {
@@ -118,13 +179,14 @@ async function reachApp(tx: Tx, userId: string, appId: string): Promise<AppTarge
   return { app: stored.app, account, membership }
 }
 
+/** The pattern for every object: unknown and foreign are one case and one answer; only then come permissions. */
 async function reachEnvironment(
-  tx: Tx,
-  userId: string,
-  input: Record<string, unknown>,
+  asking: Asking,
+  ref: Record<string, unknown>,
 ): Promise<EnvironmentTarget & { membership: Membership }> {
-  const environment = await findEnvironment(tx, environmentRef(input))
-  const membership = environment && (await findMembership(tx, environment.accountId, userId))
+  const { tx } = asking
+  const environment = await findEnvironment(tx, environmentRef(ref))
+  const membership = environment && (await membershipOf(asking, environment.accountId))
   const loaded = membership && (await loadAround(tx, environment))
   if (!environment || !membership || !loaded) throw notFound('App environment')
   if (!mayReach(loaded.account, membership, environment.appEnvId)) throw restricted('app environment')
@@ -139,25 +201,26 @@ async function loadAround(tx: Tx, environment: Environment): Promise<{ app: App;
 
 /** A2: only where the row says so, and only on the token's own environment. */
 async function authoriseEnvironmentToken(
-  tx: Tx,
+  asking: Asking,
   caller: Caller & { kind: 'environment' },
   policy: Policy,
-  input: Record<string, unknown>,
 ): Promise<Target> {
+  const { tx } = asking
   const own = await findEnvironment(tx, { appEnvId: caller.appEnvId })
-  if (!own)
+  if (!own) {
     throw new AppError('unauthenticated', 'Not authenticated', {
       details: 'The token is unknown or revoked.',
     })
-  const allowed = (policy.on === 'environment' || policy.on === 'installation') && policy.environmentToken
-  if (!allowed) {
+  }
+  asking.reached?.(own.accountId)
+  if (!('environmentToken' in policy)) {
     throw new AppError('forbidden', 'This operation needs a user token', {
       details: 'An environment token may deploy to and read its own environment only.',
       rule: 'A2',
     })
   }
   if (policy.on === 'installation') return {}
-  const environment = await findEnvironment(tx, environmentRef(input))
+  const environment = await findEnvironment(tx, environmentRef(asking.input))
   if (environment?.appEnvId === own.appEnvId) {
     const loaded = await loadAround(tx, environment)
     if (loaded) return { environment, ...loaded, membership: null }
@@ -188,6 +251,14 @@ function requirePermission(membership: Membership, needs: 'admin' | 'manageMembe
       rule: 'A4',
     })
   }
+}
+
+/** The token's own limit, whatever its owner may. */
+function readOnlyToken(): AppError {
+  return new AppError('forbidden', 'This token is read-only', {
+    details: 'It can call reads (GET) only. Use a token that was made without --read-only.',
+    rule: 'read-only-token',
+  })
 }
 
 function restricted(noun: string): AppError {

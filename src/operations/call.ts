@@ -20,11 +20,22 @@ export interface Reply {
   body: string
 }
 
+/** Whence and for what somebody comes, for the rate limits. */
+export interface Approach {
+  /** Remote address; failed authentications count against it. */
+  address: string
+  /** The call changes nothing. */
+  reads: boolean
+}
+
 /** The port between the API and the operations. Refusals are thrown as `AppError`. */
 export interface OperationRunner {
   run(call: Call): Promise<Reply>
-  /** Who a token is, or an `AppError` of kind `unauthenticated`: checked before the input is even read (A5). */
-  authenticate(token: string | null): Promise<void>
+  /**
+   * Throws `unauthenticated` unless the token is good: checked before the input is even read (A5). With
+   * `approach` the call counts against the rate limits, and is `rate-limited` above them.
+   */
+  authenticate(token: string | null, approach?: Approach): Promise<void>
 }
 
 /** Takes the one PUT of an upload address (contract.md 2, request-deploy-storage-key). */

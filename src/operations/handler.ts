@@ -50,9 +50,10 @@ export interface Context {
 
 /** What a write did, for the journal, a dry run and undo alike. Secrets in it are sealed. */
 export interface Change {
-  objectType: 'app' | 'app-env' | 'account' | 'membership' | 'upload'
+  objectType: 'app' | 'app-env' | 'account' | 'membership' | 'token' | 'upload'
   objectId: string
-  accountId: string
+  /** Null for what belongs to no account, such as a user's own tokens. */
+  accountId: string | null
   before: unknown
   after: unknown
 }

@@ -7,10 +7,13 @@ import { findKeptAnswer, keepAnswer } from '../store/idempotency.ts'
 import { insertJournalEntry } from '../store/journal.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { authorise, type Target } from './authorise.ts'
-import type { Call, OperationRunner, Reply } from './call.ts'
+import type { Approach, Call, OperationRunner, Reply } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { changedPaths } from './changes.ts'
+import { checkHandlers } from './check-handlers.ts'
 import type { Context, Handler, Installation, LogReader, Outcome } from './handler.ts'
+import { defaultRateLimits, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
+import { RefusalJournal, type Trace } from './refusal-journal.ts'
 
 export interface RunnerParts {
   db: Db
@@ -21,6 +24,7 @@ export interface RunnerParts {
   handlers: readonly Handler[]
   /** Tells the reconciler which environments changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void
+  rateLimits?: RateLimits
 }
 
 /**
@@ -28,23 +32,46 @@ export interface RunnerParts {
  * loses nothing acknowledged and a dry run is the same transaction rolled back.
  */
 export function createRunner(parts: RunnerParts): OperationRunner {
-  const handlers = new Map(parts.handlers.map((handler) => [handler.operation.id, handler]))
+  const handlers = checkHandlers(parts.handlers)
+  const refusals = new RefusalJournal(parts.db, parts.clock)
 
   async function run(call: Call): Promise<Reply> {
     const handler = handlers.get(call.operation.id)
     if (!handler) throw new Error(`no handler for ${call.operation.id}`)
     if (isRead(call.operation)) return parts.db.read((tx) => runRead(parts, tx, handler, call))
     if (call.dryRun) return parts.db.rehearse((tx) => runDry(parts, tx, handler, call))
-    const { reply, wake } = await parts.db.write((tx) => runWrite(parts, tx, handler, call))
-    if (wake.length > 0) parts.wake(wake)
-    return reply
+    const trace: Trace = { caller: null, accountId: null }
+    try {
+      const { reply, wake } = await parts.db.write((tx) => runWrite(parts, tx, handler, call, trace))
+      if (wake.length > 0) parts.wake(wake)
+      return reply
+    } catch (error) {
+      await refusals.note(error, call, trace)
+      throw error
+    }
   }
 
-  return {
-    run,
-    async authenticate(token) {
-      await parts.db.read((tx) => callerOf(tx, token))
-    },
+  return { run, authenticate: createAuthenticate(parts) }
+}
+
+function createAuthenticate({ db, clock, rateLimits = defaultRateLimits }: RunnerParts) {
+  const writes = new RateLimit(rateLimits.writes, clock)
+  const reads = new RateLimit(rateLimits.reads, clock)
+  const failures = new RateLimit(rateLimits.failures, clock)
+  return async (token: string | null, approach?: Approach): Promise<void> => {
+    const address = approach?.address ?? ''
+    let caller: Caller
+    try {
+      caller = await db.read((tx) => callerOf(tx, token))
+    } catch (error) {
+      // A good token is never held up by others who come from the same address with bad ones.
+      const unknown = error instanceof AppError && error.kind === 'unauthenticated'
+      const wait = unknown ? failures.take(address) : 0
+      throw wait > 0 ? rateLimited(wait) : error
+    }
+    if (approach === undefined) return
+    const wait = (approach.reads ? reads : writes).take(caller.principal)
+    if (wait > 0) throw rateLimited(wait)
   }
 }
 
@@ -66,14 +93,16 @@ async function runWrite(
   tx: Tx,
   handler: Handler,
   call: Call,
+  trace: Trace,
 ): Promise<{ reply: Reply; wake: string[] }> {
   const caller = await callerOf(tx, call.token)
+  trace.caller = caller
   const requestHash = call.idempotencyKey === null ? '' : hashOf(call)
   if (call.idempotencyKey !== null) {
     const kept = await findKeptAnswer(tx, caller.principal, call.idempotencyKey)
     if (kept) return { reply: replay(kept, requestHash), wake: [] }
   }
-  const { context, target } = await admit(parts, tx, call, caller)
+  const { context, target } = await admit(parts, tx, call, trace)
   const outcome = await handler.run(context, call.input, target)
   const reply = { status: 200, body: JSON.stringify(outcome.answer) }
   await record(tx, context, call, outcome)
@@ -94,10 +123,14 @@ async function admit(
   parts: RunnerParts,
   tx: Tx,
   call: Call,
-  known?: Caller,
+  trace?: Trace,
 ): Promise<{ context: Context; target: Target }> {
-  const caller = known ?? (await callerOf(tx, call.token))
-  const target = await authorise(tx, caller, call.operation.policy, call.input)
+  const { operation, input } = call
+  const caller = trace?.caller ?? (await callerOf(tx, call.token))
+  const reached = (accountId: string) => {
+    if (trace) trace.accountId = accountId
+  }
+  const target = await authorise({ tx, caller, operation, input, reached })
   checkRevision(call.input.expectedRevision, target)
   const now = timestamp(parts.clock.wallMs())
   const { secrets, logs, installation } = parts
@@ -106,12 +139,20 @@ async function admit(
 
 function checkRevision(expected: unknown, target: Target): void {
   if (expected === undefined) return
-  const object = 'environment' in target ? target.environment : 'app' in target ? target.app : null
+  const object = revisedObject(target)
   if (object && object.revision !== expected) {
     throw new AppError('conflict', 'Revision conflict', {
       details: `The revision is ${object.revision}, not ${expected}. Read it again and decide anew.`,
     })
   }
+}
+
+/** The object that `expectedRevision` is about: the nearest one that the row's policy names. */
+function revisedObject(target: Target): { revision: number } | null {
+  if ('environment' in target) return target.environment
+  if ('app' in target) return target.app
+  if ('member' in target) return target.member
+  return 'account' in target ? target.account : null
 }
 
 function replay(kept: { requestHash: string; status: number; body: string }, requestHash: string): Reply {
@@ -157,6 +198,7 @@ async function record(tx: Tx, context: Context, call: Call, outcome: Outcome<unk
     operation: call.operation.id,
     objectType: change.objectType,
     objectId: change.objectId,
+    outcome: 'done',
     before: change.before,
     after: change.after,
   })

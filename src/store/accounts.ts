@@ -1,5 +1,4 @@
 import { type AccountSettings, accountSettings } from '../contract/accounts.ts'
-import { newId } from '../domain/ids.ts'
 import type { Tx } from './db.ts'
 
 export interface Account {
@@ -83,6 +82,46 @@ export async function listMembershipsOfUser(tx: Tx, userId: string): Promise<Mem
   return rows.map(membershipOf)
 }
 
+export async function findMembershipById(tx: Tx, membershipId: string): Promise<Membership | null> {
+  const row = await tx
+    .selectFrom('memberships')
+    .selectAll()
+    .where('membership_id', '=', membershipId)
+    .executeTakeFirst()
+  return row ? membershipOf(row) : null
+}
+
+/** Members with their users, in the order in which they joined. */
+export async function listMembersOfAccount(
+  tx: Tx,
+  accountId: string,
+): Promise<{ membership: Membership; email: string; name: string }[]> {
+  const rows = await tx
+    .selectFrom('memberships')
+    .innerJoin('users', 'users.user_id', 'memberships.user_id')
+    .selectAll('memberships')
+    .select(['users.email as email', 'users.name as user_name'])
+    .where('account_id', '=', accountId)
+    .orderBy('memberships.created_at')
+    .orderBy('membership_id')
+    .execute()
+  return rows.map((row) => ({ membership: membershipOf(row), email: row.email, name: row.user_name }))
+}
+
+export async function countAdmins(tx: Tx, accountId: string): Promise<number> {
+  const row = await tx
+    .selectFrom('memberships')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .where('admin', '=', 1)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+export async function deleteMembership(tx: Tx, membershipId: string): Promise<void> {
+  await tx.deleteFrom('memberships').where('membership_id', '=', membershipId).execute()
+}
+
 function membershipOf(row: {
   membership_id: string
   account_id: string
@@ -130,16 +169,4 @@ export async function updateMembership(tx: Tx, membership: Membership): Promise<
     })
     .where('membership_id', '=', membership.membershipId)
     .execute()
-}
-
-export async function insertUser(
-  tx: Tx,
-  user: { email: string; name: string; createdAt: string },
-): Promise<string> {
-  const userId = newId('usr')
-  await tx
-    .insertInto('users')
-    .values({ user_id: userId, email: user.email, name: user.name, created_at: user.createdAt })
-    .execute()
-  return userId
 }

@@ -29,6 +29,9 @@ export interface Tables {
     user_id: string | null
     app_env_id: string | null
     created_at: string
+    token_id: string | null
+    name: string
+    read_only: number
   }
   apps: {
     app_id: string
@@ -94,6 +97,9 @@ export interface Tables {
     object_id: string
     before: string
     after: string
+    outcome: string
+    previous_hash: string
+    hash: string
   }
   idempotency: {
     principal: string

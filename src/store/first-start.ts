@@ -2,10 +2,11 @@ import { accountSettings } from '../contract/accounts.ts'
 import { newId } from '../domain/ids.ts'
 import { newToken, tokenHash } from '../domain/tokens.ts'
 import type { Secret } from '../log.ts'
-import { insertAccount, insertMembership, insertUser } from './accounts.ts'
+import { insertAccount, insertMembership } from './accounts.ts'
 import type { Db } from './db.ts'
 import { type Home, secretFile } from './home.ts'
 import { insertToken } from './tokens.ts'
+import { insertUser } from './users.ts'
 
 export interface InstallationRow {
   installationId: string

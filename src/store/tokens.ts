@@ -1,17 +1,64 @@
+import { newId } from '../domain/ids.ts'
 import type { Tx } from './db.ts'
 
 export type TokenOwner = { kind: 'user'; userId: string } | { kind: 'environment'; appEnvId: string }
 
-export async function findTokenOwner(tx: Tx, hash: string): Promise<TokenOwner | null> {
-  const row = await tx.selectFrom('tokens').selectAll().where('hash', '=', hash).executeTakeFirst()
-  if (!row) return null
-  return row.kind === 'user'
-    ? { kind: 'user', userId: row.user_id as string }
-    : { kind: 'environment', appEnvId: row.app_env_id as string }
+/** A token as stored: never the token itself, only its hash finds it. */
+export interface StoredToken {
+  tokenId: string
+  owner: TokenOwner
+  name: string
+  /** Can change nothing, whatever its owner may. */
+  readOnly: boolean
+  createdAt: string
 }
 
-/** Stores a token by its hash; the same hash twice is the same token. */
-export async function insertToken(tx: Tx, hash: string, owner: TokenOwner, createdAt: string): Promise<void> {
+export async function findToken(tx: Tx, hash: string): Promise<StoredToken | null> {
+  const row = await tx.selectFrom('tokens').selectAll().where('hash', '=', hash).executeTakeFirst()
+  return row ? tokenOf(row) : null
+}
+
+export async function listTokensOfUser(tx: Tx, userId: string): Promise<StoredToken[]> {
+  const rows = await tx
+    .selectFrom('tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('created_at')
+    .orderBy('token_id')
+    .execute()
+  return rows.map(tokenOf)
+}
+
+function tokenOf(row: {
+  kind: 'user' | 'environment'
+  user_id: string | null
+  app_env_id: string | null
+  created_at: string
+  token_id: string | null
+  name: string
+  read_only: number
+}): StoredToken {
+  return {
+    tokenId: row.token_id ?? '',
+    owner:
+      row.kind === 'user'
+        ? { kind: 'user', userId: row.user_id as string }
+        : { kind: 'environment', appEnvId: row.app_env_id as string },
+    name: row.name,
+    readOnly: row.read_only === 1,
+    createdAt: row.created_at,
+  }
+}
+
+/** Stores a token by its hash and answers its id; the same hash twice is the same token. */
+export async function insertToken(
+  tx: Tx,
+  hash: string,
+  owner: TokenOwner,
+  createdAt: string,
+  options: { name?: string; readOnly?: boolean } = {},
+): Promise<string> {
+  const tokenId = newId('tok')
   await tx
     .insertInto('tokens')
     .values({
@@ -20,16 +67,26 @@ export async function insertToken(tx: Tx, hash: string, owner: TokenOwner, creat
       user_id: owner.kind === 'user' ? owner.userId : null,
       app_env_id: owner.kind === 'environment' ? owner.appEnvId : null,
       created_at: createdAt,
+      token_id: tokenId,
+      name: options.name ?? '',
+      read_only: options.readOnly ? 1 : 0,
     })
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .execute()
+  return tokenId
 }
 
-/** The owner's tokens are dead at once. */
-export async function deleteTokens(tx: Tx, owner: TokenOwner): Promise<void> {
-  const query = tx.deleteFrom('tokens')
-  await (owner.kind === 'user'
-    ? query.where('user_id', '=', owner.userId)
-    : query.where('app_env_id', '=', owner.appEnvId)
-  ).execute()
+/** The token is dead at once; false when there is no such token of this user. */
+export async function deleteTokenOfUser(tx: Tx, userId: string, tokenId: string): Promise<boolean> {
+  const result = await tx
+    .deleteFrom('tokens')
+    .where('user_id', '=', userId)
+    .where('token_id', '=', tokenId)
+    .executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+/** Every token of the environment is dead at once. */
+export async function deleteTokensOfEnvironment(tx: Tx, appEnvId: string): Promise<void> {
+  await tx.deleteFrom('tokens').where('app_env_id', '=', appEnvId).execute()
 }

@@ -39,6 +39,8 @@ export interface SessionOptions {
     content?: Record<string, boolean>
   }
   clock?: Clock
+  /** Of the fake platform unless given. */
+  token?: string
 }
 
 /** A clock on which waiting is forty times shorter. */
@@ -51,7 +53,7 @@ export const hurriedClock: Clock = {
 export async function openToolSession(url: string, options: SessionOptions = {}): Promise<ToolSession> {
   const exposure: Exposure = { allowSecrets: false, readOnly: false, ...options.exposure }
   const clock = options.clock ?? hurriedClock
-  const rest = createClient({ url, token: fakeToken, surface: 'mcp' })
+  const rest = createClient({ url, token: options.token ?? fakeToken, surface: 'mcp' })
   const reads = createReadCache(rest, clock)
   const faults: unknown[] = []
   const registry = new Map(tools.map((tool) => [tool.name, tool]))

@@ -1,4 +1,5 @@
 import { first } from './001-first.ts'
+import { access } from './002-access.ts'
 
 export interface Migration {
   name: string
@@ -7,4 +8,4 @@ export interface Migration {
 }
 
 /** In order; a released one is never edited. */
-export const migrations: readonly Migration[] = [first]
+export const migrations: readonly Migration[] = [first, access]

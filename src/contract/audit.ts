@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { accountId, id, isoTime } from './fields.ts'
+import { operation } from './operation.ts'
+
+export const outcomes = ['done', 'refused'] as const
+export type JournalOutcome = (typeof outcomes)[number]
+
+export const auditEntry = z.object({
+  entryId: z.string(),
+  timestamp: isoTime,
+  principal: z.object({
+    kind: z.enum(['user', 'environment', 'platform']),
+    id: z.string(),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+  }),
+  surface: z.string(),
+  operation: z.string(),
+  objectType: z.string(),
+  objectId: z.string(),
+  outcome: z.enum(outcomes),
+  /** Values as text: a string as it is, anything else as JSON; null where there was nothing. */
+  changes: z.array(
+    z.object({ path: z.string(), before: z.string().nullable(), after: z.string().nullable() }),
+  ),
+})
+
+export const listAudit = operation({
+  id: 'list-audit',
+  method: 'GET',
+  path: '/audit',
+  summary: 'Lists who did what and from where, newest first, with changed paths (secrets masked). Admin.',
+  policy: { on: 'account', needs: 'admin' },
+  input: z.strictObject({
+    accountId,
+    objectId: id.optional().describe('Only entries of this object'),
+    limit: z.number().int().min(1).max(200).default(50),
+    cursor: z.string().max(64).optional(),
+  }),
+  output: z.object({ entries: z.array(auditEntry), cursor: z.string().nullable() }),
+})

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { accountId, expectedRevision, id, line, message, revision } from './fields.ts'
+import { operation } from './operation.ts'
+
+const membershipId = id.describe('See list-members')
+const allowedAppEnvIds = z.array(id).max(10_000)
+const accesses = ['full', 'restricted'] as const
+
+export const member = z.object({
+  membershipId: z.string(),
+  email: z.string(),
+  name: z.string(),
+  admin: z.boolean(),
+  manageMembers: z.boolean(),
+  access: z.enum(accesses),
+  allowedAppEnvIds: z.array(z.string()),
+  revision,
+})
+
+export const listMembers = operation({
+  id: 'list-members',
+  method: 'GET',
+  path: '/members',
+  summary: 'Lists the members of an account with permissions and environment access. Needs Manage Members.',
+  policy: { on: 'account', needs: 'manageMembers' },
+  input: z.strictObject({
+    accountId,
+    withAppEnvs: z.boolean().default(false).describe('Also every environment that access can name (M6)'),
+  }),
+  output: z.object({
+    members: z.array(member),
+    appEnvs: z
+      .array(z.object({ appEnvId: z.string(), appId: z.string(), name: z.string(), cliEnvName: z.string() }))
+      .optional(),
+  }),
+})
+
+export const addMember = operation({
+  id: 'add-member',
+  method: 'POST',
+  path: '/member',
+  summary: 'Adds a member. A new user gets a token, shown once; a known one keeps theirs.',
+  policy: { on: 'account', needs: 'manageMembers' },
+  input: z.strictObject({
+    accountId,
+    email: z
+      .string()
+      .trim()
+      .toLowerCase()
+      .max(254)
+      .regex(/^[^\s@<>"'(),:;[\]\\]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, 'must be an e-mail address'),
+    name: line(100),
+    admin: z.boolean().default(false),
+    manageMembers: z.boolean().default(false),
+    allowedAppEnvIds: allowedAppEnvIds.optional().describe('Empty or left out: full access'),
+  }),
+  output: z.object({ membershipId: z.string(), token: z.string().nullable() }),
+  answersSecret: true,
+  peopleOnly: true,
+})
+
+export const removeMember = operation({
+  id: 'remove-member',
+  method: 'DELETE',
+  path: '/member',
+  summary: 'Takes a membership away; the user, their tokens and what they made stay.',
+  policy: { on: 'member', needs: 'manageMembers' },
+  input: z.strictObject({ accountId, membershipId }),
+  output: z.object(message),
+  peopleOnly: true,
+})
+
+const memberEnvAccess = z.object({
+  accountId: z.string(),
+  membershipId: z.string(),
+  enabled: z.boolean(),
+  access: z.enum(accesses),
+  allowedAppEnvIds: z.array(z.string()),
+  revision,
+})
+
+export const getMemberEnvAccess = operation({
+  id: 'get-member-env-access',
+  method: 'GET',
+  path: '/member/env-access',
+  summary: 'Reads which environments a member may reach. Needs Manage Members.',
+  policy: { on: 'member', needs: 'manageMembers' },
+  input: z.strictObject({ accountId, membershipId }),
+  output: memberEnvAccess,
+})
+
+export const updateMemberEnvAccess = operation({
+  id: 'update-member-env-access',
+  method: 'PATCH',
+  path: '/member/env-access',
+  summary: 'Sets which environments a member may reach; an empty or missing list grants FULL access.',
+  policy: { on: 'member', needs: 'manageMembers' },
+  input: z.strictObject({
+    accountId,
+    membershipId,
+    allowedAppEnvIds: allowedAppEnvIds.optional().describe('All of them; replaces the list'),
+    expectedRevision,
+  }),
+  ignored: ['enabled', 'access', 'message', 'revision'],
+  output: memberEnvAccess.extend({ message: z.string() }),
+})

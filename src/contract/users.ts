@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { environmentRef, id, isoTime, line, message } from './fields.ts'
+import { operation } from './operation.ts'
+
+export const getUser = operation({
+  id: 'get-user',
+  method: 'GET',
+  path: '/user',
+  summary: 'Says who the caller is.',
+  policy: { on: 'installation' },
+  input: z.strictObject({}),
+  output: z.object({ userId: z.string(), email: z.string(), name: z.string() }),
+  peopleOnly: true,
+})
+
+export const rotateUserToken = operation({
+  id: 'rotate-user-token',
+  method: 'POST',
+  path: '/user/token',
+  summary: 'Replaces the token of this call by a new one, shown once; the old one is dead at once.',
+  policy: { on: 'installation' },
+  input: z.strictObject({}),
+  output: z.object({ token: z.string() }),
+  answersSecret: true,
+  peopleOnly: true,
+})
+
+export const rotateAppEnvToken = operation({
+  id: 'rotate-app-env-token',
+  method: 'POST',
+  path: '/app-env/token',
+  summary: 'Makes a new token of an environment, shown once; the ones before it are dead at once.',
+  policy: { on: 'environment', needs: 'admin' },
+  input: z.strictObject(environmentRef),
+  output: z.object({ token: z.string() }),
+  answersSecret: true,
+  peopleOnly: true,
+})
+
+export const createUserToken = operation({
+  id: 'create-user-token',
+  method: 'POST',
+  path: '/user/tokens',
+  summary: 'Makes one more token of the caller, shown once. A read-only one can change nothing.',
+  policy: { on: 'installation' },
+  input: z.strictObject({
+    name: line(100).describe('What it is for'),
+    readOnly: z.boolean().default(false),
+  }),
+  output: z.object({ tokenId: z.string(), token: z.string() }),
+  answersSecret: true,
+  peopleOnly: true,
+})
+
+export const listUserTokens = operation({
+  id: 'list-user-tokens',
+  method: 'GET',
+  path: '/user/tokens',
+  summary: 'Lists the tokens of the caller, without the tokens themselves.',
+  policy: { on: 'installation' },
+  input: z.strictObject({}),
+  output: z.object({
+    tokens: z.array(
+      z.object({
+        tokenId: z.string(),
+        name: z.string(),
+        readOnly: z.boolean(),
+        current: z.boolean(),
+        createdAt: isoTime,
+      }),
+    ),
+  }),
+  peopleOnly: true,
+})
+
+export const revokeUserToken = operation({
+  id: 'revoke-user-token',
+  method: 'DELETE',
+  path: '/user/token',
+  summary: 'Revokes a token of the caller; it is dead on its next request.',
+  policy: { on: 'installation' },
+  input: z.strictObject({ tokenId: id }),
+  output: z.object(message),
+  peopleOnly: true,
+})

@@ -1,0 +1,12 @@
+import { deleteApp } from '../src/contract/apps.ts'
+import { lossOfApp } from '../src/mcp/access-checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: deleteApp,
+  title: 'Delete app',
+  description:
+    'Deletes an app that has no environments left. The person is asked, or confirm must be the exact app name.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  destroys: lossOfApp,
+})

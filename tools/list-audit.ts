@@ -1,0 +1,12 @@
+import { listAudit } from '../src/contract/audit.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: listAudit,
+  title: 'List audit',
+  description:
+    'Who changed what, when and from where, newest first; secrets masked. entryId is for undo-change. Needs admin.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  point: ({ entries, cursor }) =>
+    `${entries.length} entr${entries.length === 1 ? 'y' : 'ies'}${cursor === null ? '' : '; more with cursor'}.`,
+})

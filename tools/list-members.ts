@@ -1,0 +1,11 @@
+import { listMembers } from '../src/contract/members.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: listMembers,
+  title: 'List members',
+  description:
+    'Lists members of an account with their permissions and environment access. Needs Manage Members.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  point: ({ members }) => `${members.length} member(s).`,
+})

@@ -1,0 +1,14 @@
+import { z } from 'zod'
+import { updateMemberEnvAccess } from '../src/contract/members.ts'
+import { fullAccessMeant } from '../src/mcp/access-checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: updateMemberEnvAccess,
+  title: 'Set environment access',
+  description:
+    'Sets which environments a member may reach; replaces the list. An empty or missing list means FULL access and needs grantFullAccess true.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  ownInputs: { grantFullAccess: z.boolean().optional().describe('Full access is meant') },
+  checks: [fullAccessMeant],
+})
