@@ -8,8 +8,11 @@ import deployAppEnvImage from './deploy-app-env-image.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
 import getAppEnvHistory from './get-app-env-history.ts'
+import getAppEnvMetrics from './get-app-env-metrics.ts'
+import getAppEnvMetricsSeries from './get-app-env-metrics-series.ts'
 import getAppEnvPods from './get-app-env-pods.ts'
 import getAppEnvStatus from './get-app-env-status.ts'
+import getAppEnvUsage from './get-app-env-usage.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
 import listAccounts from './list-accounts.ts'
@@ -49,6 +52,9 @@ export const tools: readonly Tool[] = [
   getAppEnvPods,
   getAppEnvHistory,
   getLogs,
+  getAppEnvMetrics,
+  getAppEnvMetricsSeries,
+  getAppEnvUsage,
   requestDeployStorageKey,
   notifyCodeUpload,
   deployAppEnvImage,

@@ -63,6 +63,7 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
     clock: platform.clock,
     secrets: platform.secrets,
     logs: platform.logs,
+    metrics: platform.metrics,
     installation: installationOf(platform, facts),
     handlers,
     wake: (appEnvIds) => reconciler?.wake(appEnvIds),

@@ -24,6 +24,7 @@ import {
   requestDeployStorageKey,
 } from './deployments.ts'
 import { updateJobConfig } from './jobs.ts'
+import { getAppEnvMetrics, getAppEnvMetricsSeries, getAppEnvUsage } from './measurements.ts'
 import { addMember, getMemberEnvAccess, listMembers, removeMember, updateMemberEnvAccess } from './members.ts'
 import type { Operation } from './operation.ts'
 import { listRegions } from './regions.ts'
@@ -55,6 +56,9 @@ export const operations: readonly Operation[] = [
   getAppEnvPods,
   getAppEnvHistory,
   getLogs,
+  getAppEnvMetrics,
+  getAppEnvMetricsSeries,
+  getAppEnvUsage,
   requestDeployStorageKey,
   notifyCodeUpload,
   deployAppEnvImage,

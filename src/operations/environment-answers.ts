@@ -2,7 +2,7 @@ import type { AppEnv } from '../contract/app-envs.ts'
 import type { App } from '../contract/apps.ts'
 import { secretMask } from '../contract/fields.ts'
 import { autoscalingDefaults } from '../domain/autoscaling.ts'
-import type { Environment, Settings, StoredVariable } from '../domain/environment.ts'
+import type { Environment, PodRecord, Settings, StoredVariable } from '../domain/environment.ts'
 import { effectiveFunctionConfig } from '../domain/function-config.ts'
 import { effectiveJobConfigOf } from '../domain/job-config.ts'
 import { pendingChangesOf } from '../domain/pending-changes.ts'
@@ -26,6 +26,21 @@ export async function settingsInForce(context: Context, environment: Environment
 
 export async function pendingOf(context: Context, environment: Environment) {
   return pendingChangesOf(environment.saved, await settingsInForce(context, environment))
+}
+
+/** How many containers are wished for, run and answer. `pods`: those of the environment that are not over. */
+export function containerCounts(
+  environment: Environment,
+  app: { isFunction: boolean; isJob: boolean },
+  pods: readonly PodRecord[],
+): { desired: number; running: number; ready: number } {
+  const wished = pods.filter((pod) => pod.wish === 'run')
+  const desired = app.isFunction ? wished.length : environment.saved.containers
+  return {
+    desired: environment.wish === 'running' && !app.isJob ? desired : 0,
+    running: pods.filter((pod) => pod.status === 'Running').length,
+    ready: wished.filter((pod) => pod.ready).length,
+  }
 }
 
 /** 2.1 and contract.md 5. Secrets are masked unless `decrypt`, which the caller has checked (X1). */

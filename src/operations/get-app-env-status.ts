@@ -1,6 +1,6 @@
 import { type Deployment, getAppEnvStatus } from '../contract/app-env-reads.ts'
 import { findContent, findRollout, listLivePods } from '../store/rollouts.ts'
-import { pendingOf } from './environment-answers.ts'
+import { containerCounts, pendingOf } from './environment-answers.ts'
 import { type Context, handler } from './handler.ts'
 
 export default handler(getAppEnvStatus, async (context, _input, { environment, app }) => {
@@ -8,8 +8,6 @@ export default handler(getAppEnvStatus, async (context, _input, { environment, a
   const current = environment.currentRolloutId
     ? await findRollout(context.tx, environment.currentRolloutId)
     : null
-  const wished = pods.filter((pod) => pod.wish === 'run')
-  const desired = app.isFunction ? wished.length : environment.saved.containers
   return {
     answer: {
       appEnvId: environment.appEnvId,
@@ -17,11 +15,7 @@ export default handler(getAppEnvStatus, async (context, _input, { environment, a
       currentContentId: current?.contentId ?? null,
       currentVersion: environment.currentVersion,
       currentDeployment: await deploymentOf(context, environment.latestRolloutId),
-      containers: {
-        desired: environment.wish === 'running' && !app.isJob ? desired : 0,
-        running: pods.filter((pod) => pod.status === 'Running').length,
-        ready: wished.filter((pod) => pod.ready).length,
-      },
+      containers: containerCounts(environment, app, pods),
       pendingChanges: await pendingOf(context, environment),
       hosts: context.installation.hosts(environment, app),
     },

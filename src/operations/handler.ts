@@ -2,6 +2,7 @@ import type { AccountSettings } from '../contract/accounts.ts'
 import type { LogLine, LogType } from '../contract/app-env-reads.ts'
 import type { Host } from '../contract/app-envs.ts'
 import type { InputOf, Operation, OutputOf } from '../contract/operation.ts'
+import type { MeasuredValues } from '../metrics/metric-source.ts'
 import type { Tx } from '../store/db.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import type { Target, TargetOf } from './authorise.ts'
@@ -45,6 +46,7 @@ export interface Context {
   now: string
   secrets: SecretBox
   logs: LogReader
+  metrics: MeasuredValues
   installation: Installation
 }
 

@@ -10,8 +10,11 @@ import deployAppEnvImage from './deploy-app-env-image.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
 import getAppEnvHistory from './get-app-env-history.ts'
+import getAppEnvMetrics from './get-app-env-metrics.ts'
+import getAppEnvMetricsSeries from './get-app-env-metrics-series.ts'
 import getAppEnvPods from './get-app-env-pods.ts'
 import getAppEnvStatus from './get-app-env-status.ts'
+import getAppEnvUsage from './get-app-env-usage.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
 import getUser from './get-user.ts'
@@ -56,8 +59,11 @@ export const handlers: readonly Handler[] = [
   getApp,
   getAppEnv,
   getAppEnvHistory,
+  getAppEnvMetrics,
+  getAppEnvMetricsSeries,
   getAppEnvPods,
   getAppEnvStatus,
+  getAppEnvUsage,
   getLogs,
   getMemberEnvAccess,
   getUser,

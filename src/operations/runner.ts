@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Clock, timestamp } from '../clock.ts'
 import { isRead } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
+import type { MeasuredValues } from '../metrics/metric-source.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { findKeptAnswer, keepAnswer } from '../store/idempotency.ts'
 import { insertJournalEntry } from '../store/journal.ts'
@@ -20,6 +21,7 @@ export interface RunnerParts {
   clock: Clock
   secrets: SecretBox
   logs: LogReader
+  metrics: MeasuredValues
   installation: Installation
   handlers: readonly Handler[]
   /** Tells the reconciler which environments changed, after the transaction is stored. */
@@ -133,8 +135,8 @@ async function admit(
   const target = await authorise({ tx, caller, operation, input, reached })
   checkRevision(call.input.expectedRevision, target)
   const now = timestamp(parts.clock.wallMs())
-  const { secrets, logs, installation } = parts
-  return { context: { tx, caller, surface: call.surface, now, secrets, logs, installation }, target }
+  const { secrets, logs, metrics, installation } = parts
+  return { context: { tx, caller, surface: call.surface, now, secrets, logs, metrics, installation }, target }
 }
 
 function checkRevision(expected: unknown, target: Target): void {

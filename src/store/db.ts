@@ -101,6 +101,23 @@ export interface Tables {
     previous_hash: string
     hash: string
   }
+  container_runs: {
+    container: string
+    app_env_id: string
+    account_id: string
+    z_clouds: number
+    rate_multiplier: number
+    started_ms: number
+    finished_ms: number | null
+  }
+  usage_hours: {
+    app_env_id: string
+    hour_ms: number
+    account_id: string
+    container_seconds: number
+    z_cloud_seconds: number
+    billed_z_cloud_seconds: number
+  }
   idempotency: {
     principal: string
     key: string

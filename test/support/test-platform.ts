@@ -267,6 +267,7 @@ export class TestPlatform {
       clock,
       secrets,
       logs,
+      metrics: this.metrics,
       installation: this.#installation(),
       handlers,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),

@@ -1,5 +1,6 @@
 import { first } from './001-first.ts'
 import { access } from './002-access.ts'
+import { usage } from './003-usage.ts'
 
 export interface Migration {
   name: string
@@ -8,4 +9,4 @@ export interface Migration {
 }
 
 /** In order; a released one is never edited. */
-export const migrations: readonly Migration[] = [first, access]
+export const migrations: readonly Migration[] = [first, access, usage]

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { instant } from './app-env-reads.ts'
+import { environmentRef, isoTime } from './fields.ts'
+import { metrics } from './metrics.ts'
+import { operation } from './operation.ts'
+
+export const getAppEnvMetrics = operation({
+  id: 'get-app-env-metrics',
+  method: 'GET',
+  path: '/app-env/metrics',
+  summary: 'Measured values of now: CPU, memory, containers, requests, errors, latencies.',
+  policy: { on: 'environment' },
+  input: z.strictObject(environmentRef),
+  output: z.object({
+    appEnvId: z.string(),
+    timestamp: isoTime,
+    resources: z
+      .object({
+        cpu: z.object({ allocatedMillicores: z.number(), usedMillicores: z.number(), percent: z.number() }),
+        memory: z.object({ allocatedMb: z.number(), usedMb: z.number(), percent: z.number() }),
+      })
+      .nullable(),
+    containers: z.object({ desired: z.number(), running: z.number(), ready: z.number() }),
+    ingress: z.object({
+      requestRate: z.number(),
+      rate4xx: z.number(),
+      rate5xx: z.number(),
+      p95LatencySeconds: z.number(),
+      p99LatencySeconds: z.number(),
+    }),
+  }),
+})
+
+export const getAppEnvMetricsSeries = operation({
+  id: 'get-app-env-metrics-series',
+  method: 'GET',
+  path: '/app-env/metrics-series',
+  summary: 'One metric over time, for up to seven days back.',
+  policy: { on: 'environment' },
+  input: z.strictObject({
+    ...environmentRef,
+    metric: z.enum(metrics),
+    from: instant.optional().describe('ISO time; default an hour before to'),
+    to: instant.optional().describe('Default now'),
+    step: z.number().int().min(1).max(604_800).optional().describe('Seconds'),
+  }),
+  output: z.object({
+    appEnvId: z.string(),
+    metric: z.enum(metrics),
+    unit: z.string(),
+    points: z.array(
+      z.object({ t: isoTime, value: z.number(), min: z.number(), max: z.number(), last: z.number() }),
+    ),
+  }),
+})
+
+export const usageHour = z.object({
+  hour: isoTime,
+  containerSeconds: z.number(),
+  zCloudSeconds: z.number(),
+  billedZCloudSeconds: z.number(),
+})
+export type UsageHour = z.output<typeof usageHour>
+
+export const getAppEnvUsage = operation({
+  id: 'get-app-env-usage',
+  method: 'GET',
+  path: '/app-env/usage',
+  summary: 'What is billed: container time and zCloud time by hour, and disk above what is included.',
+  policy: { on: 'environment' },
+  input: z.strictObject({
+    ...environmentRef,
+    from: instant.optional().describe('ISO time; default the start of the month'),
+    to: instant.optional().describe('Default now'),
+  }),
+  output: z.object({
+    appEnvId: z.string(),
+    rateMultiplier: z.number(),
+    containerSeconds: z.number(),
+    zCloudSeconds: z.number(),
+    billedZCloudSeconds: z.number(),
+    diskMb: z.number(),
+    includedDiskMb: z.number(),
+    overageDiskMb: z.number(),
+    hours: z.array(usageHour),
+  }),
+})

@@ -1,0 +1,19 @@
+import { getAppEnvMetrics } from '../src/contract/measurements.ts'
+import { environmentNamed } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: getAppEnvMetrics,
+  title: 'Metrics now',
+  description:
+    'Tells what an environment uses and serves now: CPU, memory, containers, request and error rates, latencies. Functions: resources is null (F9).',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  checks: [environmentNamed],
+  point: ({ resources, containers, ingress }) => {
+    const used =
+      resources === null
+        ? ''
+        : `CPU ${Math.round(resources.cpu.percent)}%, memory ${Math.round(resources.memory.percent)}% of what is allocated; `
+    return `${used}${containers.ready} of ${containers.desired} containers ready; ${ingress.requestRate} requests/s, ${ingress.rate5xx} errors/s, p95 ${ingress.p95LatencySeconds} s.`
+  },
+})

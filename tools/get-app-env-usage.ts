@@ -1,0 +1,14 @@
+import { getAppEnvUsage } from '../src/contract/measurements.ts'
+import { environmentNamed } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: getAppEnvUsage,
+  title: 'Billed usage',
+  description:
+    'Tells what an environment is billed for: container and zCloud seconds in total and by hour (functions at 3 times the rate, nothing at zero), and disk above what is included.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  checks: [environmentNamed],
+  point: ({ containerSeconds, billedZCloudSeconds, rateMultiplier, overageDiskMb }) =>
+    `${billedZCloudSeconds} zCloud-seconds billed (${containerSeconds} container-seconds, rate ${rateMultiplier})${overageDiskMb > 0 ? `, ${overageDiskMb} MB of disk above the included` : ''}.`,
+})
