@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isAlive } from '../cli/local-installation.ts'
 import { sleep, systemClock } from '../clock.ts'
 import { readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
@@ -40,7 +41,7 @@ async function endControlPlane(serveFile: string): Promise<void> {
   const { pid } = JSON.parse(text) as { pid?: number }
   if (!pid || !signal(pid, 'SIGTERM')) return
   const deadlineMs = systemClock.monotonicMs() + stopMs
-  while (signal(pid, 0)) {
+  while (isAlive(pid)) {
     if (systemClock.monotonicMs() > deadlineMs) {
       throw new AppError('unavailable', `Process ${pid} does not stop`, {
         details: `End it by hand: kill -9 ${pid}.`,
@@ -50,7 +51,7 @@ async function endControlPlane(serveFile: string): Promise<void> {
   }
 }
 
-function signal(pid: number, what: NodeJS.Signals | 0): boolean {
+function signal(pid: number, what: NodeJS.Signals): boolean {
   try {
     process.kill(pid, what)
     return true

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Config } from '../config.ts'
@@ -97,12 +98,23 @@ function parsed(text: string): ServeFile | null {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process runs; one that was killed and not reaped yet does not. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
+    return !isZombie(pid)
   } catch (error) {
     // EPERM: it is there, and belongs to somebody else.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Killed, and its parent has not noticed yet: it still answers to signals. */
+function isZombie(pid: number): boolean {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return text.slice(text.lastIndexOf(')') + 2).startsWith('Z')
+  } catch {
+    return false
   }
 }
