@@ -27,6 +27,13 @@ const settings = {
       error: 'must be auto, process, docker or kubernetes',
     })
     .default('auto'),
+  LONGSHORE_REGIONS: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9-]{0,30}=(?:auto|process|docker|kubernetes)(?:,[a-z0-9][a-z0-9-]{0,30}=(?:auto|process|docker|kubernetes))*$/,
+      'must be regions with their engines, such as local=process,box=docker',
+    )
+    .optional(),
   LONGSHORE_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   LONGSHORE_BOOTSTRAP_TOKEN: z
     .string()
@@ -57,6 +64,12 @@ const settings = {
 
 export type EngineChoice = 'auto' | 'process' | 'docker' | 'kubernetes'
 
+/** A place where environments run: one instance of an engine. */
+export interface RegionSetting {
+  readonly region: string
+  readonly engine: EngineChoice
+}
+
 /** Everything that can be set from outside (contract.md 10), read once and frozen. */
 export interface Config {
   /** Absolute path; all state of the embedded installation. */
@@ -64,7 +77,8 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly gatewayPort: number
-  readonly engine: EngineChoice
+  /** At least one; the first is the one the ready line names. */
+  readonly regions: readonly RegionSetting[]
   /** `DOCKER_HOST`, the engine's own setting. */
   readonly dockerHost: string | undefined
   readonly databaseUrl: Secret | undefined
@@ -99,12 +113,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     throw new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
   }
   const value = parsed.data
+  const regions = regionsOf(value, present)
   return Object.freeze({
     home: path.resolve(workingDir, value.LONGSHORE_HOME),
     host: value.LONGSHORE_HOST,
     port: value.LONGSHORE_PORT,
     gatewayPort: value.LONGSHORE_GATEWAY_PORT,
-    engine: value.LONGSHORE_ENGINE,
+    regions,
     dockerHost: env.DOCKER_HOST || undefined,
     databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
     bootstrapToken: secret(value.LONGSHORE_BOOTSTRAP_TOKEN),
@@ -121,4 +136,25 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
 
 function secret(value: string | undefined): Secret | undefined {
   return value === undefined ? undefined : new Secret(value)
+}
+
+function regionsOf(
+  value: { LONGSHORE_ENGINE: EngineChoice; LONGSHORE_REGIONS?: string | undefined },
+  present: Record<string, unknown>,
+): readonly RegionSetting[] {
+  if (value.LONGSHORE_REGIONS === undefined) return [{ region: 'local', engine: value.LONGSHORE_ENGINE }]
+  const regions = value.LONGSHORE_REGIONS.split(',').map((one) => {
+    const [region = '', engine = ''] = one.split('=')
+    return { region, engine: engine as EngineChoice }
+  })
+  const names = regions.map(({ region }) => region)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  const problem =
+    twice !== undefined
+      ? `LONGSHORE_REGIONS: the region ${twice} is named twice`
+      : 'LONGSHORE_ENGINE' in present
+        ? 'LONGSHORE_ENGINE: leave it out when LONGSHORE_REGIONS names the engines'
+        : null
+  if (problem) throw new AppError('invalid', 'Configuration cannot be used', { details: problem })
+  return Object.freeze(regions)
 }

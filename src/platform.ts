@@ -4,7 +4,7 @@ import path from 'node:path'
 import { buildContent } from './builds/build-content.ts'
 import { createUploadStore, type UploadStore } from './builds/upload-store.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { Config } from './config.ts'
+import type { Config, EngineChoice } from './config.ts'
 import { createDockerEngine } from './engines/docker/docker-engine.ts'
 import { dockerSocketAnswers } from './engines/docker/docker-socket.ts'
 import type { Engine } from './engines/engine.ts'
@@ -23,6 +23,13 @@ import { openSqliteDb } from './store/sqlite-db.ts'
 
 const buildTimeoutMs = 30 * 60_000
 
+/** A region with its own instance of an engine. */
+export interface PlatformRegion {
+  region: string
+  name: string
+  engine: Engine
+}
+
 /** Every adapter of an installation, chosen from the configuration. Nothing is served yet. */
 export interface Platform {
   config: Config
@@ -38,7 +45,8 @@ export interface Platform {
   metrics: MetricStore
   uploads: UploadStore
   builder: Builder
-  engine: Engine
+  /** At least one, in the order of the configuration. */
+  regions: readonly PlatformRegion[]
   nodeName: string
   close(): Promise<void>
 }
@@ -63,8 +71,7 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
     const secrets = await openSecretBox(db, parseMasterKey(masterKey), now)
     const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
     const nodeName = os.hostname()
-    const engine = await chooseEngine(config, { installationId, nodeName, clock, log, command })
-    await engine.open()
+    const regions = await openRegions(config, { installationId, nodeName, clock, log, command })
     const logs = new LogStore(home.logs)
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
     const uploads = createUploadStore({ home: home.dir })
@@ -81,10 +88,10 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
       metrics,
       uploads,
       builder: createBuilder(home, clock),
-      engine,
+      regions,
       nodeName,
       async close() {
-        await engine.close()
+        await Promise.all(regions.map(({ engine }) => engine.close()))
         await logs.close()
         await db.close()
         unlock()
@@ -105,7 +112,35 @@ interface EngineSurroundings {
   command: readonly string[]
 }
 
-async function chooseEngine(config: Config, around: EngineSurroundings): Promise<Engine> {
+async function openRegions(config: Config, around: EngineSurroundings): Promise<PlatformRegion[]> {
+  const opened: PlatformRegion[] = []
+  try {
+    for (const [index, { region, engine: choice }] of config.regions.entries()) {
+      // Regions share nothing, also where two of them are on one machine: the first one keeps the plain names.
+      const own =
+        index === 0
+          ? { home: config.home, installationId: around.installationId }
+          : {
+              home: path.join(config.home, 'regions', region),
+              installationId: `${around.installationId}-${region}`,
+            }
+      const engine = await chooseEngine(choice, config, { ...around, ...own })
+      await engine.open()
+      const name = config.regions.length === 1 ? 'This machine' : `${region} (${engine.kind})`
+      opened.push({ region, name, engine })
+    }
+    return opened
+  } catch (error) {
+    await Promise.allSettled(opened.map(({ engine }) => engine.close()))
+    throw error
+  }
+}
+
+async function chooseEngine(
+  choice: EngineChoice,
+  config: Config,
+  around: EngineSurroundings & { home: string },
+): Promise<Engine> {
   const { installationId, nodeName, clock, log } = around
   const docker = () => {
     const { dockerHost } = config
@@ -113,8 +148,8 @@ async function chooseEngine(config: Config, around: EngineSurroundings): Promise
   }
   const supervisorEntry = [...around.command, 'supervise']
   const asProcesses = () =>
-    createProcessEngine({ home: config.home, installationId, clock, log, supervisorEntry })
-  switch (config.engine) {
+    createProcessEngine({ home: around.home, installationId, clock, log, supervisorEntry })
+  switch (choice) {
     case 'docker':
       return docker()
     case 'process':

@@ -25,7 +25,6 @@ import { listUploadIds } from '../store/uploads.ts'
 import { buildId, commandLine } from './build-id.ts'
 import { type Measuring, openMeasuring } from './measuring.ts'
 
-const region = 'local'
 const gatewayCheckMs = 1_000
 const housekeepingMs = 10 * 60_000
 const dayMs = 86_400_000
@@ -96,7 +95,7 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
       ...platform,
       metrics: measuring,
       routes: gateway.link,
-      engines: new Map([[region, platform.engine]]),
+      engines: new Map(platform.regions.map(({ region, engine }) => [region, engine])),
     })
     await reconciler.start()
     const started = reconciler
@@ -179,17 +178,24 @@ async function keepGateway(
 }
 
 function installationOf(platform: Platform, facts: { apiUrl: string; gatewayPort: number }): Installation {
-  const { engine } = platform
+  const { regions } = platform
   return {
-    regions: () => [{ region, name: 'This machine', functionDomain: 'fn.localhost', engine: engine.kind }],
+    regions: () =>
+      regions.map(({ region, name, engine }) => ({
+        region,
+        name,
+        functionDomain: engine.capabilities.scalesFunctions ? 'fn.localhost' : null,
+        engine: engine.kind,
+      })),
     apiUrl: () => facts.apiUrl,
     hosts(environment, app) {
       const preset = app.dockerPreset as DockerPreset
+      const engine = regions.find(({ region }) => region === environment.region)?.engine
       return environmentHosts({
         envName: environment.cliEnvName,
         isFunction: isFunction(preset),
         serves: !isJob(preset) && !isDatabase(preset),
-        internalPort: engine.capabilities.isolates ? app.port : null,
+        internalPort: engine?.capabilities.isolates ? app.port : null,
         gatewayPort: facts.gatewayPort,
       })
     },
@@ -218,12 +224,13 @@ async function keepHouse({ db, clock, logs, uploads, log }: Platform): Promise<v
 
 /** One line of JSON on standard output for programs, the people's text on standard error (contract.md 10). */
 function sayReady(platform: Platform, apiUrl: string, gatewayUrl: string): void {
-  const { config, home, engine, accountId } = platform
+  const { config, home, accountId, regions } = platform
+  const kinds = regions.map(({ engine }) => engine.kind)
   const facts = {
     api: `${apiUrl}${apiPrefix}`,
     mcp: `${apiUrl}/mcp`,
     gateway: gatewayUrl,
-    engine: engine.kind,
+    engine: kinds[0] ?? '',
     home: home.dir,
     accountId,
     adminTokenFile: home.adminToken,
@@ -236,7 +243,10 @@ function sayReady(platform: Platform, apiUrl: string, gatewayUrl: string): void 
     `  API       ${facts.api}`,
     `  MCP       ${facts.mcp}   (or over stdio: longshore mcp)`,
     `  Apps      ${gatewayUrl}   by host: <envName>.fn.localhost, <envName>.app.localhost`,
-    `  Engine    ${engineText(engine.kind)}`,
+    ...regions.map(({ region, engine }, index) => {
+      const where = regions.length > 1 ? `${region}: ` : ''
+      return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine.kind)}`
+    }),
     `  Token     in ${facts.adminTokenFile}`,
     '',
   ]

@@ -21,17 +21,21 @@ export async function runStop(_argv: readonly string[], env: NodeJS.ProcessEnv):
   const home = openHome(config.home)
   await endControlPlane(home.serveFile)
   const platform = await openPlatform(config, log, commandLine)
-  const containers = await platform.engine.list()
-  await Promise.all(
-    containers.map(async ({ name }) => {
-      await platform.engine.stop(name, 10)
-      await platform.engine.remove(name)
-    }),
-  )
+  let ended = 0
+  for (const { engine } of platform.regions) {
+    const containers = await engine.list()
+    ended += containers.length
+    await Promise.all(
+      containers.map(async ({ name }) => {
+        await engine.stop(name, 10)
+        await engine.remove(name)
+      }),
+    )
+  }
   const hadGateway = await endGateway(home.gatewaySocket)
   await platform.close()
   process.stderr.write(
-    `longshore: stopped ${containers.length} container(s)${hadGateway ? ' and the gateway' : ''}. Everything stored is kept in ${home.dir}.\n`,
+    `longshore: stopped ${ended} container(s)${hadGateway ? ' and the gateway' : ''}. Everything stored is kept in ${home.dir}.\n`,
   )
   return 0
 }

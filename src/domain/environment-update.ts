@@ -7,7 +7,8 @@ import { AppError } from '../errors.ts'
 import { usesGitHost } from './app.ts'
 import type { Environment } from './environment.ts'
 import { checkFunctionConfig } from './function-config.ts'
-import { checkRegion, checkVolume, type RegionFacts } from './new-environment.ts'
+import { checkRegion, type RegionFacts } from './new-environment.ts'
+import { checkMovable, checkVolume } from './volume.ts'
 
 type Input = InputOf<typeof updateAppEnv>
 
@@ -23,8 +24,10 @@ export function checkEnvironmentUpdate(
   regions: readonly RegionFacts[],
 ): void {
   const { saved } = environment
-  if (input.region !== undefined && input.region !== environment.region)
+  if (input.region !== undefined && input.region !== environment.region) {
     checkRegion(input.region, app, regions)
+    checkMovable(app, environment)
+  }
   if (input.branch !== undefined && input.branch !== saved.branch && !usesGitHost(app)) {
     throw invalid(
       'branch is for apps that use a Git host',

@@ -23,6 +23,9 @@ export interface Settings {
   functionConfig: FunctionConfigInput
   jobConfig: JobConfig
   databaseSettings: DatabaseSettings
+  /** A persistent volume at `mountPath`; then one container at most. Regular apps only. */
+  useVolume: boolean
+  mountPath: string | null
 }
 
 export interface Environment {
@@ -32,6 +35,7 @@ export interface Environment {
   name: string
   slug: string
   cliEnvName: string
+  /** Where it is to run. While `changingRegion`, what serves is still in the region of its rollout. */
   region: string
   status: EnvironmentStatus
   /** What its people want; the reconciler makes it true. */
@@ -43,8 +47,6 @@ export interface Environment {
   autoscaling: Autoscaling
   dockerPresetVersion: string | null
   withPersistence: boolean
-  useVolume: boolean
-  mountPath: string | null
   /** The rollout being worked on; null when nothing is under way. */
   wantedRolloutId: string | null
   /** The rollout that serves, or served last. */
@@ -68,8 +70,10 @@ export interface Content {
   type: 'BUILD' | 'IMAGE'
   /** IMAGE: the reference asked for. */
   image: string | null
-  /** What the engine runs; null until built. */
+  /** What the engine runs; null until built. In the region it was made for last. */
   containerImage: string | null
+  /** By region: what its engine runs. */
+  images: Record<string, string>
   uploadId: string | null
   gitCommitId: string | null
   createdBy: string | null
@@ -84,6 +88,8 @@ export interface Rollout {
   rolloutId: string
   appEnvId: string
   contentId: string
+  /** Where its containers run. */
+  region: string
   version: number
   status: 'BUILDING' | 'DEPLOYING' | 'DEPLOYED' | 'FAILED'
   settings: Settings
@@ -102,6 +108,7 @@ export interface PodRecord {
   appEnvId: string
   rolloutId: string
   contentId: string
+  region: string
   /** `run`: wished for; `end`: to be drained and removed; `gone`: over, kept as a record. */
   wish: 'run' | 'end' | 'gone'
   status: 'Pending' | 'Running' | 'Succeeded' | 'Failed'

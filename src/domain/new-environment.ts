@@ -5,6 +5,7 @@ import type { InputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { usesGitHost } from './app.ts'
 import { checkFunctionConfig } from './function-config.ts'
+import { checkVolume } from './volume.ts'
 
 export interface RegionFacts {
   region: string
@@ -60,24 +61,6 @@ export function checkRegion(
     throw new AppError('invalid', 'Functions cannot run in this region', {
       details: `It has no function domain. Regions that have one: ${able.join(', ') || 'none'}.`,
       rule: 'F5',
-    })
-  }
-}
-
-/** F7 for functions; elsewhere a volume belongs to one container. */
-export function checkVolume(
-  app: { isFunction: boolean },
-  volume: { useVolume?: boolean | undefined; mountPath?: string | undefined },
-): void {
-  if (app.isFunction && volume.useVolume) {
-    throw new AppError('invalid', 'Persistent volumes are unsupported for functions', {
-      details: 'Keep data in a database or a regular app with useVolume.',
-      rule: 'F7',
-    })
-  }
-  if (volume.mountPath !== undefined && volume.useVolume === false) {
-    throw new AppError('invalid', 'mountPath needs useVolume', {
-      details: 'Send useVolume true, or leave mountPath out.',
     })
   }
 }

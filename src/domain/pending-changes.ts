@@ -11,6 +11,8 @@ const groups = {
   functionConfig: 'Function Settings',
   jobConfig: 'Job Settings',
   databaseSettings: 'Database Settings',
+  useVolume: 'Storage',
+  mountPath: 'Storage',
 } as const satisfies Record<keyof Settings, string>
 
 /** Changes that only the scaler, the gateway or the next job run reads: no container is replaced for them. */

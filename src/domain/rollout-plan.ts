@@ -19,6 +19,10 @@ export interface PlanInput {
   wanted: string | null
   /** Containers wished for: an app's count; for a function the greater of warm and what the gateway asks for. */
   desired: number
+  /** Two containers never run at the same time, because both would write to one volume: the old one goes first. */
+  oneAtATime: boolean
+  /** A container is being taken down right now. */
+  leaving: boolean
   /** New starts wait until a back-off is over. */
   mayStart: boolean
   pods: readonly PlannedPod[]
@@ -52,9 +56,23 @@ export function planRollout(input: PlanInput): PlanStep[] {
     if (input.wanted) steps.push({ do: 'promote', rolloutId: input.wanted })
     return steps
   }
+  if (input.oneAtATime) return [...steps, ...oneAfterTheOther(input)]
   if (input.wanted) steps.push(...bringIn(input, input.wanted))
   if (input.current) steps.push(...keepUp(input, input.current))
   return steps
+}
+
+/** Nothing starts while a container of another version is there, and the serving version makes room first. */
+function oneAfterTheOther(input: PlanInput): PlanStep[] {
+  const rolloutId = input.wanted ?? input.current
+  if (rolloutId === null) return []
+  const others = input.pods.filter((pod) => pod.rolloutId !== rolloutId)
+  if (others.length > 0 || input.leaving) {
+    // Those outside both versions are on their way out already.
+    const serving = others.filter((pod) => pod.wish === 'run' && pod.rolloutId === input.current)
+    return serving.map((pod) => ({ do: 'end-pod', podId: pod.podId }))
+  }
+  return input.wanted ? bringIn(input, rolloutId) : keepUp(input, rolloutId)
 }
 
 /** At least one container proves that the new version answers, also for a function that is at zero. */

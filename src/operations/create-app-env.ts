@@ -8,6 +8,7 @@ import { withoutEmpty } from '../domain/job-config.ts'
 import { environmentHostName, slugOf, withSuffix } from '../domain/names.ts'
 import { checkNewEnvironment } from '../domain/new-environment.ts'
 import { replacedVariables } from '../domain/variables.ts'
+import { withVolume } from '../domain/volume.ts'
 import { AppError } from '../errors.ts'
 import { updateMembership } from '../store/accounts.ts'
 import { environmentNameTaken, insertEnvironment } from '../store/environments.ts'
@@ -51,16 +52,21 @@ export default handler(createAppEnv, async (context, input, target) => {
 async function newEnvironment(context: Context, input: Input, { app }: AppTarget): Promise<Environment> {
   const appEnvId = newId('env')
   const slug = slugOf(input.name, 'env')
-  const settings: Settings = {
-    zClouds: input.zClouds,
-    branch: usesGitHost(app) ? (input.branch ?? '') : '',
-    containers: input.containers ?? 1,
-    disk: input.disk ?? input.zClouds * zCloudSize.diskMb,
-    envVars: sealVariables(context.secrets, appEnvId, [], replacedVariables([], input.envVars ?? [])),
-    functionConfig: input.functionConfig ?? {},
-    jobConfig: withoutEmpty(input.jobConfig ?? {}),
-    databaseSettings: input.databaseSettings ?? {},
-  }
+  const settings: Settings = withVolume(
+    {
+      zClouds: input.zClouds,
+      branch: usesGitHost(app) ? (input.branch ?? '') : '',
+      containers: input.containers ?? 1,
+      disk: input.disk ?? input.zClouds * zCloudSize.diskMb,
+      envVars: sealVariables(context.secrets, appEnvId, [], replacedVariables([], input.envVars ?? [])),
+      functionConfig: input.functionConfig ?? {},
+      jobConfig: withoutEmpty(input.jobConfig ?? {}),
+      databaseSettings: input.databaseSettings ?? {},
+      useVolume: false,
+      mountPath: null,
+    },
+    input,
+  )
   return {
     appEnvId,
     appId: app.appId,
@@ -76,8 +82,6 @@ async function newEnvironment(context: Context, input: Input, { app }: AppTarget
     autoscaling: { ...autoscalingDefaults },
     dockerPresetVersion: null,
     withPersistence: input.withPersistence ?? false,
-    useVolume: input.useVolume ?? false,
-    mountPath: input.mountPath ?? null,
     wantedRolloutId: null,
     currentRolloutId: null,
     latestRolloutId: null,

@@ -71,8 +71,8 @@ export async function appEnvAnswer(
     containers: saved.containers,
     disk: saved.disk,
     withPersistence: environment.withPersistence,
-    useVolume: environment.useVolume,
-    ...(environment.mountPath === null ? {} : { mountPath: environment.mountPath }),
+    useVolume: saved.useVolume,
+    ...(saved.mountPath === null ? {} : { mountPath: saved.mountPath }),
     ...(environment.dockerPresetVersion === null
       ? {}
       : { dockerPresetVersion: environment.dockerPresetVersion }),

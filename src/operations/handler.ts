@@ -14,7 +14,10 @@ export interface Installation {
   regions(): { region: string; name: string; functionDomain: string | null; engine: string }[]
   /** Public address of the API, without a trailing slash. */
   apiUrl(): string
-  hosts(environment: { cliEnvName: string }, app: { port: number | null; dockerPreset: string }): Host[]
+  hosts(
+    environment: { cliEnvName: string; region: string },
+    app: { port: number | null; dockerPreset: string },
+  ): Host[]
   defaultAccountSettings: AccountSettings
 }
 

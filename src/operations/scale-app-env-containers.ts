@@ -1,6 +1,6 @@
 import { scaleAppEnvContainers } from '../contract/app-envs.ts'
 import { checkScalable } from '../domain/scalable.ts'
-import { AppError } from '../errors.ts'
+import { checkVolumeContainers } from '../domain/volume.ts'
 import { noteActivity } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { acted } from './environment-answers.ts'
@@ -9,14 +9,10 @@ import { handler } from './handler.ts'
 export default handler(scaleAppEnvContainers, async (context, input, target) => {
   const { app, environment } = target
   checkScalable(app, 'manual container scaling')
-  if (environment.useVolume && input.containers > 1) {
-    throw new AppError('invalid', 'An environment with a volume has one container', {
-      details: 'The volume can be mounted once. Keep 1, or create an environment without useVolume.',
-    })
-  }
   const draft = draftOf(environment)
   const before = draft.saved.containers
   draft.saved.containers = input.containers
+  checkVolumeContainers(draft)
   if (!app.isDatabase) draft.applied.containers = input.containers
   await noteActivity(context, draft.appEnvId, {
     activity: 'SCALE',

@@ -1,6 +1,7 @@
 import { updateAppEnvAutoscaling } from '../contract/app-envs.ts'
 import { checkAutoscaling } from '../domain/autoscaling.ts'
 import { checkScalable } from '../domain/scalable.ts'
+import { checkVolumeContainers } from '../domain/volume.ts'
 import { AppError } from '../errors.ts'
 import { noteActivity } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
@@ -19,6 +20,7 @@ export default handler(updateAppEnvAutoscaling, async (context, input, target) =
   const draft = draftOf(target.environment)
   draft.autoscaling = { ...draft.autoscaling, ...given }
   checkAutoscaling(draft.autoscaling)
+  checkVolumeContainers(draft)
   if (draft.autoscaling.enabled) {
     const { minContainers, maxContainers } = draft.autoscaling
     const containers = Math.min(Math.max(draft.saved.containers, minContainers), maxContainers)

@@ -5,6 +5,9 @@ import { checkEnvironmentUpdate } from '../domain/environment-update.ts'
 import { changedJobConfig } from '../domain/job-config.ts'
 import { slugOf } from '../domain/names.ts'
 import { replacedVariables } from '../domain/variables.ts'
+import { checkVolumeContainers, withVolume } from '../domain/volume.ts'
+import { findContent, findRollout } from '../store/rollouts.ts'
+import { beginRollout } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { type Context, handler } from './handler.ts'
 import { sealVariables } from './seal-variables.ts'
@@ -17,14 +20,36 @@ export default handler(updateAppEnv, async (context, input, target) => {
   checkEnvironmentUpdate(input, environment, app, account.settings, context.installation.regions())
   const draft = draftOf(environment)
   applyInput(context, input, draft, app.isFunction)
+  checkVolumeContainers(draft)
+  const effects = [
+    'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
+  ]
+  if (input.region !== undefined && input.region !== environment.region)
+    effects.push(await changeRegion(context, draft, input.region))
   const change = await saveChange(context, target, draft)
   return {
     answer: { appEnvId: draft.appEnvId },
     change,
-    effects: ['Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.'],
+    effects,
     wake: [draft.appEnvId],
   }
 })
+
+/**
+ * 3.3: marked at once; what serves goes on in its region until the new place answers. Only what is in force moves,
+ * pending changes stay pending.
+ */
+async function changeRegion(context: Context, draft: Environment, region: string): Promise<string> {
+  draft.region = region
+  draft.changingRegion = true
+  const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
+  const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
+  const content = rollout && (await findContent(context.tx, rollout.contentId))
+  if (!content || draft.wish === 'stopped') return `Its next start is in ${region}.`
+  const settings = draft.wantedRolloutId === null ? draft.applied : rollout.settings
+  await beginRollout(context, draft, content, { settings, activity: 'CHANGE_REGION' })
+  return `Version ${content.version} starts in ${region}; the containers of ${rollout.region} go when it answers.`
+}
 
 function applyInput(context: Context, input: Input, draft: Environment, isFunction: boolean): void {
   const { saved } = draft
@@ -40,10 +65,9 @@ function applyInput(context: Context, input: Input, draft: Environment, isFuncti
     saved.functionConfig = { ...saved.functionConfig, ...input.functionConfig }
   }
   if (input.jobConfig !== undefined) saved.jobConfig = changedJobConfig(saved.jobConfig, input.jobConfig)
-  if (input.useVolume !== undefined) draft.useVolume = input.useVolume
-  if (input.mountPath !== undefined) draft.mountPath = input.mountPath
   if (input.envVars !== undefined) {
     const wanted = replacedVariables(saved.envVars, input.envVars)
     saved.envVars = sealVariables(context.secrets, draft.appEnvId, saved.envVars, wanted)
   }
+  draft.saved = withVolume(saved, input)
 }

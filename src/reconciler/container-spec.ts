@@ -1,4 +1,4 @@
-import { zCloudSize } from '../domain/environment.ts'
+import { type Settings, zCloudSize } from '../domain/environment.ts'
 import type { ContainerSpec } from '../engines/engine.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import type { EnvironmentView, RolloutView } from './environment-view.ts'
@@ -19,13 +19,18 @@ export function containerSpec(
     accountId: environment.accountId,
     contentId: content.contentId,
     template: rollout.rolloutId,
-    image: content.containerImage ?? '',
+    image: content.images[rollout.region] ?? '',
     port: app.port,
     env: variablesFor('DEPLOY', rollout.settings, environment.appEnvId, secrets),
     cpuMillicores: rollout.settings.zClouds * zCloudSize.cpuMillicores,
     memoryMb: rollout.settings.zClouds * zCloudSize.memoryMb,
     internalHost: environment.cliEnvName,
+    ...mountsOf(rollout.settings),
   }
+}
+
+function mountsOf({ useVolume, mountPath }: Settings): Pick<ContainerSpec, 'mounts'> {
+  return useVolume && mountPath !== null ? { mounts: [{ volume: 'data', path: mountPath }] } : {}
 }
 
 /** Variables of one phase in clear: DEPLOY or BUILD, and BOTH (interface.md 2.2). */

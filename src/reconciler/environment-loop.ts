@@ -87,14 +87,22 @@ export class EnvironmentLoop {
     this.wake()
   }
 
-  /** What the engine lists for this environment; `listedAtMs` is when the list was asked for. */
-  observe(containers: readonly EngineContainer[], listedAtMs: number): void {
+  /**
+   * What the engines list for this environment; `listedAtMs` is when the lists were asked for. Of a region whose
+   * engine did not answer nothing is known.
+   */
+  observe(
+    containers: readonly EngineContainer[],
+    listedAtMs: number,
+    isListed: (region: string) => boolean = () => true,
+  ): void {
     const byName = new Map(containers.map((container) => [container.name, container]))
     for (const pod of this.#pods.values()) {
       const container = byName.get(containerNameOf(pod.record))
       if (container?.state === 'running' && container.address) pod.address = container.address
       if (pod.removing || pod.ended) continue
-      const vanished = !container && pod.state === 'ready' && pod.readyAtMs < listedAtMs
+      const vanished =
+        !container && pod.state === 'ready' && pod.readyAtMs < listedAtMs && isListed(pod.record.region)
       if (container?.state === 'exited') this.#onExit(pod, container)
       else if (vanished) this.#onExit(pod, lost(pod.record))
     }
@@ -151,11 +159,12 @@ export class EnvironmentLoop {
     this.#view = view
     this.#syncPods(view)
     this.#makeImage(view)
-    const engine = this.#parts.engineOf(view.environment.region)
     for (const step of this.#plan(view)) {
       if (this.#closed) return
-      await this.#perform(step, view, engine)
+      await this.#perform(step, view)
     }
+    if (view.environment.changingRegion && view.environment.wish === 'stopped')
+      await this.#parts.transitions.settleRegion(this.#appEnvId)
     this.#publish()
   }
 
@@ -169,10 +178,12 @@ export class EnvironmentLoop {
       // Coming from STOPPED, the earlier version is not brought back while the new one starts.
       current: environment.status === 'PENDING' ? null : environment.currentRolloutId,
       wanted:
-        wanted?.rollout.status === 'DEPLOYING' && wanted.content.containerImage
+        wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
           ? wanted.rollout.rolloutId
           : null,
       desired: this.#desired(view, pods),
+      oneAtATime: environment.applied.useVolume || (wanted?.rollout.settings.useVolume ?? false),
+      leaving: pods.length < this.#pods.size,
       mayStart: !this.#backsOff(),
       pods: pods.map((pod) => plannedPod(pod, nowMs)),
     })
@@ -189,16 +200,16 @@ export class EnvironmentLoop {
     return Math.min(functionConfig.maxScale, Math.max(view.warm, asked))
   }
 
-  async #perform(step: PlanStep, view: EnvironmentView, engine: Engine): Promise<void> {
+  async #perform(step: PlanStep, view: EnvironmentView): Promise<void> {
     switch (step.do) {
       case 'add-pod':
-        return this.#addPod(step.rolloutId, view, engine)
+        return this.#addPod(step.rolloutId, view)
       case 'start-pod':
-        return this.#restart(this.#pods.get(step.podId), view, engine)
+        return this.#restart(this.#pods.get(step.podId), view)
       case 'end-pod':
         return this.#end(this.#pods.get(step.podId), view)
       case 'remove-pod':
-        return this.#remove(this.#pods.get(step.podId), engine)
+        return this.#remove(this.#pods.get(step.podId))
       case 'promote': {
         await this.#parts.transitions.promote(this.#appEnvId, step.rolloutId)
         this.#failures = 0
@@ -207,7 +218,7 @@ export class EnvironmentLoop {
     }
   }
 
-  async #addPod(rolloutId: string, view: EnvironmentView, engine: Engine): Promise<void> {
+  async #addPod(rolloutId: string, view: EnvironmentView): Promise<void> {
     const rollout = rolloutView(view, rolloutId)
     if (!rollout) return
     const { settings } = rollout.rollout
@@ -217,6 +228,7 @@ export class EnvironmentLoop {
       appEnvId: this.#appEnvId,
       rolloutId,
       contentId: rollout.content.contentId,
+      region: rollout.rollout.region,
       wish: 'run',
       status: 'Pending',
       ready: false,
@@ -232,20 +244,20 @@ export class EnvironmentLoop {
     if (!(await this.#parts.transitions.addPod(record))) return
     const pod = newLivePod(record)
     this.#pods.set(record.podId, pod)
-    this.#starter.start(pod, view, rollout, engine)
+    this.#starter.start(pod, view, rollout, this.#engineOf(pod))
   }
 
-  async #restart(pod: LivePod | undefined, view: EnvironmentView, engine: Engine): Promise<void> {
+  async #restart(pod: LivePod | undefined, view: EnvironmentView): Promise<void> {
     const rollout = pod && rolloutView(view, pod.record.rolloutId)
     if (!pod || !rollout) return
     if (pod.ended) {
       const before = containerNameOf(pod.record)
       await this.#parts.followers.finish(before, 2_000)
-      await engine.remove(before)
+      await this.#engineOf(pod).remove(before)
       await this.#change(pod, { restartCount: pod.record.restartCount + 1, status: 'Pending' })
       pod.ended = null
     }
-    this.#starter.start(pod, view, rollout, engine)
+    this.#starter.start(pod, view, rollout, this.#engineOf(pod))
   }
 
   async #end(pod: LivePod | undefined, view: EnvironmentView): Promise<void> {
@@ -263,11 +275,11 @@ export class EnvironmentLoop {
   }
 
   /** Ends and removes the container beside the passes, so that a slow stop holds up nothing. */
-  async #remove(pod: LivePod | undefined, engine: Engine): Promise<void> {
+  async #remove(pod: LivePod | undefined): Promise<void> {
     if (!pod || pod.removing) return
     pod.removing = true
     pod.starting?.abort()
-    void this.#takeDown(pod, engine).catch((error) => {
+    void this.#takeDown(pod).catch((error) => {
       this.#parts.log.warn(
         { err: error, container: containerNameOf(pod.record) },
         'a container cannot be removed yet',
@@ -277,7 +289,8 @@ export class EnvironmentLoop {
     })
   }
 
-  async #takeDown(pod: LivePod, engine: Engine): Promise<void> {
+  async #takeDown(pod: LivePod): Promise<void> {
+    const engine = this.#engineOf(pod)
     const name = containerNameOf(pod.record)
     await engine.stop(name, stopGraceSeconds)
     await this.#parts.followers.finish(name, 2_000)
@@ -354,6 +367,10 @@ export class EnvironmentLoop {
     if (this.#view?.app.isFunction) this.#parts.routes.startFailed(this.#appEnvId, message)
   }
 
+  #engineOf(pod: LivePod): Engine {
+    return this.#parts.engineOf(pod.record.region)
+  }
+
   #backsOff(): boolean {
     return this.#parts.clock.monotonicMs() < this.#startNotBeforeMs
   }
@@ -371,17 +388,18 @@ export class EnvironmentLoop {
       const container = this.#parts.found.get(containerNameOf(record))
       const rollout = rolloutView(view, record.rolloutId)
       if (container?.state === 'running') {
-        this.#starter.adopt(pod, container, view, rollout, this.#parts.engineOf(view.environment.region))
+        this.#starter.adopt(pod, container, view, rollout, this.#engineOf(pod))
       } else if (container?.state === 'exited') {
-        this.#parts.followers.follow(this.#parts.engineOf(view.environment.region), followed(pod))
+        this.#parts.followers.follow(this.#engineOf(pod), followed(pod))
         this.#onExit(pod, container)
       }
     }
   }
 
   #makeImage(view: EnvironmentView): void {
-    const { wanted, environment } = view
-    const needs = wanted && wanted.content.containerImage === null && wanted.rollout.status !== 'FAILED'
+    const { wanted } = view
+    const needs =
+      wanted && !(wanted.rollout.region in wanted.content.images) && wanted.rollout.status !== 'FAILED'
     if (this.#making && this.#making.rolloutId !== wanted?.rollout.rolloutId) {
       this.#making.controller.abort()
       this.#making = null
@@ -390,7 +408,7 @@ export class EnvironmentLoop {
     const controller = new AbortController()
     const making = { rolloutId: wanted.rollout.rolloutId, controller }
     this.#making = making
-    const engine = this.#parts.engineOf(environment.region)
+    const engine = this.#parts.engineOf(wanted.rollout.region)
     void this.#parts.images
       .make(engine, view, wanted, controller.signal)
       .catch((error) => {

@@ -86,7 +86,7 @@ export class ImageMaker {
             dockerfilePath: app.dockerfilePath,
             dockerfileContent: app.customDockerfileContent,
             buildArgs,
-            secretBuildArgs: secretNames.filter((name) => name in buildArgs),
+            secretBuildArgs: secretNames.flatMap((name) => buildArgs[name] ?? []),
           },
           onLog,
           signal: AbortSignal.any([signal, deadline]),

@@ -29,7 +29,7 @@ export function measuredOf(
     appEnvId: environment.appEnvId,
     containers: running.map(({ record }) => ({
       name: containerNameOf(record),
-      engine: engineOf(environment.region),
+      engine: engineOf(record.region),
       cpuMillicores: record.cpuMillicores,
       memoryMb: record.memoryMb,
       startedAt: record.startedAt,

@@ -75,7 +75,8 @@ export class Reconciler {
 
   /** Adopts what runs, removes orphans, tells the gateway all routes, then goes on by itself. */
   async start(): Promise<void> {
-    const containers = await this.#list()
+    const { containers, problem } = await this.#list()
+    if (problem) throw problem
     const environments = await this.#parts.db.read((tx) => listEnvironments(tx, 'installation'))
     for (const { appEnvId } of environments) this.#loop(appEnvId)
     for (const container of containers) this.#loop(container.appEnvId)
@@ -177,11 +178,14 @@ export class Reconciler {
   async #observe(): Promise<void> {
     const listedAtMs = this.#parts.clock.monotonicMs()
     try {
-      const containers = await this.#list()
-      this.#problem = null
+      const { containers, listed, problem } = await this.#list()
       const byEnvironment = groupByEnvironment(containers)
-      for (const [appEnvId, loop] of this.#loops) loop.observe(byEnvironment.get(appEnvId) ?? [], listedAtMs)
+      const isListed = (region: string) => listed.has(this.#parts.engines.get(region))
+      for (const [appEnvId, loop] of this.#loops)
+        loop.observe(byEnvironment.get(appEnvId) ?? [], listedAtMs, isListed)
       await this.#removeOrphans(containers)
+      if (problem) throw problem
+      this.#problem = null
     } catch (error) {
       if (!(error instanceof AppError)) this.#parts.log.error({ err: error }, 'containers cannot be listed')
       else if (this.#problem === null) this.#parts.log.warn({ err: error }, error.message)
@@ -189,9 +193,16 @@ export class Reconciler {
     }
   }
 
-  async #list(): Promise<EngineContainer[]> {
+  /** One region whose engine is away must not hold up the others. */
+  async #list(): Promise<Listed> {
     const engines = [...new Set(this.#parts.engines.values())]
-    return (await Promise.all(engines.map((engine) => engine.list()))).flat()
+    const lists = await Promise.allSettled(engines.map((engine) => engine.list()))
+    const failed = lists.find((list) => list.status === 'rejected')
+    return {
+      containers: lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : [])),
+      listed: new Set(engines.filter((_engine, index) => lists[index]?.status === 'fulfilled')),
+      problem: failed?.reason ?? null,
+    }
   }
 
   /** A container that no live pod names is nobody's: rows are written before containers are made. */
@@ -218,6 +229,13 @@ export class Reconciler {
     this.#loops.get(appEnvId)?.close()
     this.#loops.delete(appEnvId)
   }
+}
+
+interface Listed {
+  containers: EngineContainer[]
+  listed: ReadonlySet<Engine | undefined>
+  /** Why one of the engines could not be asked. */
+  problem: unknown
 }
 
 function groupByEnvironment(containers: readonly EngineContainer[]): Map<string, EngineContainer[]> {

@@ -34,7 +34,8 @@ export class Transitions {
       const rollout = await findRollout(tx, rolloutId)
       const content = rollout && (await findContent(tx, rollout.contentId))
       if (!content || !rollout || rollout.status === 'FAILED') return
-      await saveContent(tx, { ...content, containerImage })
+      const images = { ...content.images, [rollout.region]: containerImage }
+      await saveContent(tx, { ...content, containerImage, images })
       await saveRollout(tx, { ...rollout, status: 'DEPLOYING' })
     })
   }
@@ -48,6 +49,7 @@ export class Transitions {
       environment.wantedRolloutId = null
       environment.applied = rollout.settings
       environment.status = 'RUNNING'
+      environment.changingRegion = false
       await this.#note(tx, environment, rollout, 'DEPLOYED', null)
     })
   }
@@ -60,8 +62,25 @@ export class Transitions {
       const goodServes = environment.status === 'UPDATING' && environment.currentRolloutId !== null
       environment.status = goodServes ? 'RUNNING' : 'STOPPED'
       environment.wish = goodServes ? 'running' : 'stopped'
+      await this.#stay(tx, environment)
       await this.#note(tx, environment, rollout, 'FAILED', `${failure.reason}: ${failure.message}`)
     })
+  }
+
+  /** Nothing had to move: the environment did not run when its region changed. */
+  settleRegion(appEnvId: string): Promise<void> {
+    return this.#db.write(async (tx) => {
+      const environment = await findEnvironment(tx, { appEnvId })
+      if (!environment?.changingRegion || environment.wish === 'running') return
+      await saveEnvironment(tx, { ...environment, changingRegion: false })
+    })
+  }
+
+  /** A move that failed is over: the environment stays where its good version serves. */
+  async #stay(tx: Tx, environment: Environment): Promise<void> {
+    const serving = environment.currentRolloutId && (await findRollout(tx, environment.currentRolloutId))
+    if (environment.changingRegion && serving) environment.region = serving.region
+    environment.changingRegion = false
   }
 
   /** Written before its container is made; false when the environment was deleted meanwhile. */

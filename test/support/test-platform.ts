@@ -91,6 +91,8 @@ export class TestPlatform {
   /** Measured values: tests append samples, or have a `Sampler` take them. */
   readonly metrics: MetricStore
   readonly region = 'local'
+  /** A second region, `plain`: it has no function domain, and containers of its own. */
+  readonly plainEngine: FakeEngine
   apiUrl = ''
   accountId = ''
   admin!: TestUser
@@ -108,6 +110,7 @@ export class TestPlatform {
     readonly engine: FakeEngine,
     readonly log: Log,
   ) {
+    this.plainEngine = new FakeEngine({ clock })
     this.metrics = new MetricStore({ dir: path.join(dir, 'metrics'), periodMs: 10_000, log })
   }
 
@@ -136,6 +139,7 @@ export class TestPlatform {
   async close(): Promise<void> {
     for (const close of this.#closers.reverse()) await close()
     this.engine.host.clear()
+    this.plainEngine.host.clear()
     await this.logs.close()
     await this.db.close()
     rmSync(this.dir, { recursive: true, force: true })
@@ -296,7 +300,10 @@ export class TestPlatform {
       uploads,
       metrics: this.metrics,
       routes,
-      engines: new Map([[this.region, engine]]),
+      engines: new Map([
+        [this.region, engine],
+        ['plain', this.plainEngine],
+      ]),
       nodeName: 'test-node',
       builder: ({ content, ...request }) =>
         buildContent({
