@@ -77,7 +77,17 @@ await build({
   sourcemap: 'linked',
   plugins: [serverWithoutValidator, englishOnly],
   // Native or worker-based packages, and the server side that is loaded once, stay in node_modules.
-  external: ['libsql', 'dockerode', 'fastify', 'pino', 'kysely', 'yauzl', 'tar-stream', 'dockerfile-ast'],
+  external: [
+    'libsql',
+    'dockerode',
+    'fastify',
+    'pino',
+    'kysely',
+    'yauzl',
+    'tar-stream',
+    'dockerfile-ast',
+    'nodemailer',
+  ],
 })
 await writePrebuilt()
 await rm(`${outdir}.old`, { recursive: true, force: true })

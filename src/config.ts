@@ -70,6 +70,9 @@ export interface RegionSetting {
   readonly engine: EngineChoice
 }
 
+/** Where incident contact points send when the operator names no other service: the public Events API v2. */
+const publicIncidentUrl = 'https://events.pagerduty.com/v2/enqueue'
+
 /** Everything that can be set from outside (contract.md 10), read once and frozen. */
 export interface Config {
   /** Absolute path; all state of the embedded installation. */
@@ -87,7 +90,7 @@ export interface Config {
   readonly url: string | undefined
   readonly token: Secret | undefined
   readonly smtpUrl: Secret | undefined
-  readonly incidentUrl: string | undefined
+  readonly incidentUrl: string
   readonly allowPrivateWebhooks: boolean
   readonly clockScale: number
   readonly logLevel: string
@@ -127,7 +130,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     url: value.LONGSHORE_URL?.replace(/\/+$/, ''),
     token: secret(value.LONGSHORE_TOKEN),
     smtpUrl: secret(value.LONGSHORE_SMTP_URL),
-    incidentUrl: value.LONGSHORE_INCIDENT_URL,
+    incidentUrl: value.LONGSHORE_INCIDENT_URL ?? publicIncidentUrl,
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
     clockScale: value.LONGSHORE_CLOCK_SCALE,
     logLevel: value.LONGSHORE_LOG_LEVEL,

@@ -13,6 +13,8 @@ import { AppError } from './errors.ts'
 import type { Log } from './log.ts'
 import { MetricStore } from './metrics/metric-store.ts'
 import { periodAt } from './metrics/sampler.ts'
+import { createNotifier } from './notifiers/deliver.ts'
+import type { Notifier } from './notifiers/notifier.ts'
 import type { Builder } from './reconciler/ports.ts'
 import type { Db } from './store/db.ts'
 import { firstStart } from './store/first-start.ts'
@@ -47,6 +49,7 @@ export interface Platform {
   builder: Builder
   /** At least one, in the order of the configuration. */
   regions: readonly PlatformRegion[]
+  notifier: Notifier
   nodeName: string
   close(): Promise<void>
 }
@@ -89,6 +92,7 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
       uploads,
       builder: createBuilder(home, clock),
       regions,
+      notifier: notifierOf(config, clock, log),
       nodeName,
       async close() {
         await Promise.all(regions.map(({ engine }) => engine.close()))
@@ -161,6 +165,11 @@ async function chooseEngine(
     case 'auto':
       return (await dockerSocketAnswers(config.dockerHost)) ? docker() : asProcesses()
   }
+}
+
+function notifierOf(config: Config, clock: Clock, log: Log): Notifier {
+  const { allowPrivateWebhooks: allowPrivate, incidentUrl, smtpUrl } = config
+  return createNotifier({ clock, log, allowPrivate, incidentUrl, smtpUrl })
 }
 
 function createBuilder(home: Home, clock: Clock): Builder {

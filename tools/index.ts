@@ -1,10 +1,15 @@
 import type { Tool } from '../src/mcp/define-tool.ts'
 import applyAppEnvChanges from './apply-app-env-changes.ts'
+import createAlert from './create-alert.ts'
 import createApp from './create-app.ts'
 import createAppEnv from './create-app-env.ts'
+import createContactPoint from './create-contact-point.ts'
+import deleteAlert from './delete-alert.ts'
 import deleteApp from './delete-app.ts'
 import deleteAppEnv from './delete-app-env.ts'
+import deleteContactPoint from './delete-contact-point.ts'
 import deployAppEnvImage from './deploy-app-env-image.ts'
+import getAlert from './get-alert.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
 import getAppEnvHistory from './get-app-env-history.ts'
@@ -13,24 +18,32 @@ import getAppEnvMetricsSeries from './get-app-env-metrics-series.ts'
 import getAppEnvPods from './get-app-env-pods.ts'
 import getAppEnvStatus from './get-app-env-status.ts'
 import getAppEnvUsage from './get-app-env-usage.ts'
+import getContactPoint from './get-contact-point.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
 import listAccounts from './list-accounts.ts'
+import listAlerts from './list-alerts.ts'
 import listAppEnvs from './list-app-envs.ts'
 import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
+import listContactPoints from './list-contact-points.ts'
 import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
 import redeployAppEnv from './redeploy-app-env.ts'
+import refreshAlert from './refresh-alert.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
 import restartAppEnv from './restart-app-env.ts'
 import scaleAppEnvContainers from './scale-app-env-containers.ts'
 import startAppEnv from './start-app-env.ts'
 import stopAppEnv from './stop-app-env.ts'
+import testContactPoint from './test-contact-point.ts'
+import toggleAlert from './toggle-alert.ts'
+import updateAlert from './update-alert.ts'
 import updateAppEnv from './update-app-env.ts'
 import updateAppEnvAutoscaling from './update-app-env-autoscaling.ts'
 import updateAppEnvVariables from './update-app-env-variables.ts'
+import updateContactPoint from './update-contact-point.ts'
 import updateFunctionConfig from './update-function-config.ts'
 import updateJobConfig from './update-job-config.ts'
 import updateMemberEnvAccess from './update-member-env-access.ts'
@@ -72,4 +85,17 @@ export const tools: readonly Tool[] = [
   getMemberEnvAccess,
   updateMemberEnvAccess,
   listAudit,
+  listContactPoints,
+  getContactPoint,
+  createContactPoint,
+  updateContactPoint,
+  deleteContactPoint,
+  testContactPoint,
+  listAlerts,
+  getAlert,
+  createAlert,
+  updateAlert,
+  deleteAlert,
+  toggleAlert,
+  refreshAlert,
 ]

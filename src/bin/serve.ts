@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { tools } from '../../tools/index.ts'
+import { createAlerting } from '../alerting/alerting.ts'
 import { createApiServer } from '../api/server.ts'
 import { every, timestamp } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -21,6 +22,7 @@ import { createUploadReceiver } from '../operations/upload-receiver.ts'
 import { openPlatform, type Platform } from '../platform.ts'
 import { Reconciler } from '../reconciler/reconciler.ts'
 import { forgetAnswersBefore } from '../store/idempotency.ts'
+import { forgetNoticesBefore } from '../store/notices.ts'
 import { listUploadIds } from '../store/uploads.ts'
 import { buildId, commandLine } from './build-id.ts'
 import { type Measuring, openMeasuring } from './measuring.ts'
@@ -57,12 +59,15 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
     throw error
   })
   let reconciler: Reconciler | null = null
+  const { clockScale } = config
+  const alerting = createAlerting({ ...platform, clockScale, apiUrl: () => facts.apiUrl })
   const runner = createRunner({
     db: platform.db,
     clock: platform.clock,
     secrets: platform.secrets,
     logs: platform.logs,
     metrics: platform.metrics,
+    notices: alerting.notices,
     installation: installationOf(platform, facts),
     handlers,
     wake: (appEnvIds) => reconciler?.wake(appEnvIds),
@@ -100,6 +105,7 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
     await reconciler.start()
     const started = reconciler
     measuring.start(() => started.measured())
+    alerting.start()
   } catch (error) {
     await api.close()
     gateway?.close()
@@ -115,6 +121,7 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
       measuring.stop()
       mcp.close()
       await api.close()
+      await alerting.stop()
       await running.reconciler.stop()
       running.gateway.close()
       rmSync(platform.home.serveFile, { force: true })
@@ -200,6 +207,7 @@ function installationOf(platform: Platform, facts: { apiUrl: string; gatewayPort
       })
     },
     defaultAccountSettings: accountSettings.parse({}),
+    clockScale: platform.config.clockScale,
   }
 }
 
@@ -215,6 +223,7 @@ async function keepHouse({ db, clock, logs, uploads, log }: Platform): Promise<v
   try {
     const nowMs = clock.wallMs()
     await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
+    await db.write((tx) => forgetNoticesBefore(tx, timestamp(nowMs - 7 * dayMs)))
     await uploads.sweep(await db.read((tx) => listUploadIds(tx)))
     await logs.sweep(nowMs)
   } catch (error) {

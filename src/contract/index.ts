@@ -1,4 +1,13 @@
 import { createAccount, listAccounts, updateAccount } from './accounts.ts'
+import {
+  createAlert,
+  deleteAlert,
+  getAlert,
+  listAlerts,
+  refreshAlert,
+  toggleAlert,
+  updateAlert,
+} from './alerts.ts'
 import { getAppEnvHistory, getAppEnvPods, getAppEnvStatus, getLogs } from './app-env-reads.ts'
 import {
   applyAppEnvChanges,
@@ -17,6 +26,14 @@ import {
 } from './app-envs.ts'
 import { createApp, deleteApp, getApp, listApps } from './apps.ts'
 import { listAudit } from './audit.ts'
+import {
+  createContactPoint,
+  deleteContactPoint,
+  getContactPoint,
+  listContactPoints,
+  testContactPoint,
+  updateContactPoint,
+} from './contact-points.ts'
 import {
   deployAppEnvImage,
   notifyCodeUpload,
@@ -84,4 +101,17 @@ export const operations: readonly Operation[] = [
   revokeUserToken,
   rotateAppEnvToken,
   listAudit,
+  listContactPoints,
+  getContactPoint,
+  createContactPoint,
+  updateContactPoint,
+  deleteContactPoint,
+  testContactPoint,
+  listAlerts,
+  getAlert,
+  createAlert,
+  updateAlert,
+  deleteAlert,
+  toggleAlert,
+  refreshAlert,
 ]

@@ -19,6 +19,10 @@ export type Policy =
   | { on: 'environment'; needs?: 'admin'; environmentToken?: true }
   /** The membership of `membershipId` in the account of `accountId`. */
   | { on: 'member'; needs: 'manageMembers' }
+  /** The contact point named by `contactPointId`, through its account. */
+  | { on: 'contact-point'; needs?: 'admin' }
+  /** The alert named by `alertId`, through its environment: M1 to M7 apply. */
+  | { on: 'alert'; needs?: 'admin' }
   /** The new environment's app and account, before the environment exists. */
   | { on: 'new-environment' }
 

@@ -18,6 +18,8 @@ export type IdPrefix =
   | 'aud'
   | 'key'
   | 'tok'
+  | 'evt'
+  | 'ntc'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 

@@ -1,5 +1,7 @@
 import type { App } from '../contract/apps.ts'
 import { isRead, type Operation, type Policy } from '../contract/operation.ts'
+import type { StoredAlert } from '../domain/alert.ts'
+import type { StoredContactPoint } from '../domain/contact-point.ts'
 import type { Environment } from '../domain/environment.ts'
 import { AppError } from '../errors.ts'
 import {
@@ -9,7 +11,9 @@ import {
   findMembershipById,
   type Membership,
 } from '../store/accounts.ts'
+import { findAlert } from '../store/alerts.ts'
 import { findApp } from '../store/apps.ts'
+import { findContactPoint } from '../store/contact-points.ts'
 import type { Tx } from '../store/db.ts'
 import { findEnvironment, listEnvironmentIds } from '../store/environments.ts'
 import type { Caller } from './caller.ts'
@@ -33,6 +37,13 @@ export interface MemberTarget extends AccountTarget {
   /** The membership acted on; `membership` is the caller's own. */
   member: Membership
 }
+export interface ContactPointTarget extends AccountTarget {
+  contactPoint: StoredContactPoint
+}
+export interface AlertTarget extends EnvironmentTarget {
+  alert: StoredAlert
+  membership: Membership
+}
 
 /** What an operation may act on, loaded, once the caller is known to be allowed. */
 export type TargetOf<P extends Policy> = P extends { on: 'environment' }
@@ -45,7 +56,11 @@ export type TargetOf<P extends Policy> = P extends { on: 'environment' }
         ? MemberTarget
         : P extends { on: 'account' }
           ? AccountTarget
-          : Record<string, never>
+          : P extends { on: 'contact-point' }
+            ? ContactPointTarget
+            : P extends { on: 'alert' }
+              ? AlertTarget
+              : Record<string, never>
 
 export type Target =
   | EnvironmentTarget
@@ -53,6 +68,8 @@ export type Target =
   | (AccountTarget & { app: App | null })
   | AccountTarget
   | MemberTarget
+  | ContactPointTarget
+  | AlertTarget
   | Record<string, never>
 
 /** One question to the authorisation: who wants to do what. */
@@ -102,6 +119,16 @@ export async function authorise(asking: Asking): Promise<Target> {
       if (target.account.accountId !== input.accountId) throw notFound('App')
       return target
     }
+    case 'contact-point': {
+      const target = await reachContactPoint(asking, text(input.contactPointId))
+      requirePermission(target.membership, policy.needs)
+      return target
+    }
+    case 'alert': {
+      const target = await reachAlert(asking, text(input.alertId))
+      requirePermission(target.membership, policy.needs)
+      return target
+    }
     case 'environment': {
       const target = await reachEnvironment(asking, input)
       requirePermission(target.membership, policy.needs)
@@ -135,7 +162,15 @@ export function requireSecretsAccess(
   })
 }
 
-export type Noun = 'Account' | 'App' | 'App environment' | 'Member' | 'Audit entry' | 'Token'
+export type Noun =
+  | 'Account'
+  | 'App'
+  | 'App environment'
+  | 'Member'
+  | 'Audit entry'
+  | 'Token'
+  | 'Contact point'
+  | 'Alert'
 
 /** Byte-equal for an unknown id and for one of another account. */
 export function notFound(noun: Noun): AppError {
@@ -191,6 +226,20 @@ async function reachEnvironment(
   if (!environment || !membership || !loaded) throw notFound('App environment')
   if (!mayReach(loaded.account, membership, environment.appEnvId)) throw restricted('app environment')
   return { environment, ...loaded, membership }
+}
+
+async function reachContactPoint(asking: Asking, contactPointId: string): Promise<ContactPointTarget> {
+  const contactPoint = await findContactPoint(asking.tx, contactPointId)
+  const membership = contactPoint && (await membershipOf(asking, contactPoint.accountId))
+  const account = membership && (await findAccount(asking.tx, contactPoint.accountId))
+  if (!contactPoint || !membership || !account) throw notFound('Contact point')
+  return { contactPoint, account, membership }
+}
+
+async function reachAlert(asking: Asking, alertId: string): Promise<AlertTarget> {
+  const alert = await findAlert(asking.tx, alertId)
+  if (!alert || !(await membershipOf(asking, alert.accountId))) throw notFound('Alert')
+  return { alert, ...(await reachEnvironment(asking, { appEnvId: alert.appEnvId })) }
 }
 
 async function loadAround(tx: Tx, environment: Environment): Promise<{ app: App; account: Account } | null> {

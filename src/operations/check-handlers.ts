@@ -10,6 +10,8 @@ const decided: Record<Policy['on'], true> = {
   app: true,
   'account-or-app': true,
   environment: true,
+  'contact-point': true,
+  alert: true,
   'new-environment': true,
 }
 

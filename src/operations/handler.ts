@@ -19,6 +19,8 @@ export interface Installation {
     app: { port: number | null; dockerPreset: string },
   ): Host[]
   defaultAccountSettings: AccountSettings
+  /** How many times faster alert durations and query ranges run (contract.md 11). */
+  clockScale: number
 }
 
 export interface LogQuery {
@@ -41,6 +43,20 @@ export interface LogReader {
   ): Promise<{ logs: LogLine[]; cursor: string | null; truncated: boolean }>
 }
 
+/** The port to the loop that sends notices. */
+export interface NoticeSender {
+  /** Notices may have been stored: look. */
+  wake(): void
+  /** Sends one stored notice now, with at most two attempts; never throws. */
+  sendNow(noticeId: string): Promise<{ delivered: boolean; attempts: NoticeAttempt[] }>
+}
+
+export interface NoticeAttempt {
+  at: string
+  ok: boolean
+  reason?: string
+}
+
 export interface Context {
   tx: Tx
   caller: Caller
@@ -50,12 +66,13 @@ export interface Context {
   secrets: SecretBox
   logs: LogReader
   metrics: MeasuredValues
+  notices: NoticeSender
   installation: Installation
 }
 
 /** What a write did, for the journal, a dry run and undo alike. Secrets in it are sealed. */
 export interface Change {
-  objectType: 'app' | 'app-env' | 'account' | 'membership' | 'token' | 'upload'
+  objectType: 'app' | 'app-env' | 'account' | 'membership' | 'token' | 'upload' | 'contact-point' | 'alert'
   objectId: string
   /** Null for what belongs to no account, such as a user's own tokens. */
   accountId: string | null
@@ -68,6 +85,13 @@ export interface Outcome<Answer> {
   change?: Change | undefined
   /** What it will make happen, in a person's words; shown by a dry run. */
   effects?: string[]
+  /** What a dry run answers in addition; asked for only then. */
+  foresee?: () => Promise<{ effects: string[]; facts: Record<string, unknown> }>
+  /**
+   * What is known only after the wish is stored, such as whether a test notice arrived: awaited outside the
+   * transaction, then the answer.
+   */
+  settle?: () => Promise<Answer>
   /** Environments the reconciler should look at once this is stored. */
   wake?: string[]
 }

@@ -1,12 +1,17 @@
 import addMember from './add-member.ts'
 import applyAppEnvChanges from './apply-app-env-changes.ts'
 import createAccount from './create-account.ts'
+import createAlert from './create-alert.ts'
 import createApp from './create-app.ts'
 import createAppEnv from './create-app-env.ts'
+import createContactPoint from './create-contact-point.ts'
 import createUserToken from './create-user-token.ts'
+import deleteAlert from './delete-alert.ts'
 import deleteApp from './delete-app.ts'
 import deleteAppEnv from './delete-app-env.ts'
+import deleteContactPoint from './delete-contact-point.ts'
 import deployAppEnvImage from './deploy-app-env-image.ts'
+import getAlert from './get-alert.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
 import getAppEnvHistory from './get-app-env-history.ts'
@@ -15,19 +20,23 @@ import getAppEnvMetricsSeries from './get-app-env-metrics-series.ts'
 import getAppEnvPods from './get-app-env-pods.ts'
 import getAppEnvStatus from './get-app-env-status.ts'
 import getAppEnvUsage from './get-app-env-usage.ts'
+import getContactPoint from './get-contact-point.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
 import getUser from './get-user.ts'
 import type { Handler } from './handler.ts'
 import listAccounts from './list-accounts.ts'
+import listAlerts from './list-alerts.ts'
 import listAppEnvs from './list-app-envs.ts'
 import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
+import listContactPoints from './list-contact-points.ts'
 import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import listUserTokens from './list-user-tokens.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
 import redeployAppEnv from './redeploy-app-env.ts'
+import refreshAlert from './refresh-alert.ts'
 import removeMember from './remove-member.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
 import restartAppEnv from './restart-app-env.ts'
@@ -37,10 +46,14 @@ import rotateUserToken from './rotate-user-token.ts'
 import scaleAppEnvContainers from './scale-app-env-containers.ts'
 import startAppEnv from './start-app-env.ts'
 import stopAppEnv from './stop-app-env.ts'
+import testContactPoint from './test-contact-point.ts'
+import toggleAlert from './toggle-alert.ts'
 import updateAccount from './update-account.ts'
+import updateAlert from './update-alert.ts'
 import updateAppEnv from './update-app-env.ts'
 import updateAppEnvAutoscaling from './update-app-env-autoscaling.ts'
 import updateAppEnvVariables from './update-app-env-variables.ts'
+import updateContactPoint from './update-contact-point.ts'
 import updateFunctionConfig from './update-function-config.ts'
 import updateJobConfig from './update-job-config.ts'
 import updateMemberEnvAccess from './update-member-env-access.ts'
@@ -54,8 +67,13 @@ export const handlers: readonly Handler[] = [
   createAppEnv,
   createUserToken,
   deleteApp,
+  createAlert,
+  createContactPoint,
+  deleteAlert,
   deleteAppEnv,
+  deleteContactPoint,
   deployAppEnvImage,
+  getAlert,
   getApp,
   getAppEnv,
   getAppEnvHistory,
@@ -64,19 +82,23 @@ export const handlers: readonly Handler[] = [
   getAppEnvPods,
   getAppEnvStatus,
   getAppEnvUsage,
+  getContactPoint,
   getLogs,
   getMemberEnvAccess,
   getUser,
   listAccounts,
+  listAlerts,
   listAppEnvs,
   listApps,
   listAudit,
   listMembers,
+  listContactPoints,
   listRegions,
   listUserTokens,
   notifyCodeUpload,
   redeployAppEnv,
   removeMember,
+  refreshAlert,
   requestDeployStorageKey,
   restartAppEnv,
   revokeUserToken,
@@ -86,9 +108,13 @@ export const handlers: readonly Handler[] = [
   startAppEnv,
   stopAppEnv,
   updateAccount,
+  testContactPoint,
+  toggleAlert,
+  updateAlert,
   updateAppEnv,
   updateAppEnvAutoscaling,
   updateAppEnvVariables,
+  updateContactPoint,
   updateFunctionConfig,
   updateJobConfig,
   updateMemberEnvAccess,

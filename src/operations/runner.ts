@@ -12,7 +12,7 @@ import type { Approach, Call, OperationRunner, Reply } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { changedPaths } from './changes.ts'
 import { checkHandlers } from './check-handlers.ts'
-import type { Context, Handler, Installation, LogReader, Outcome } from './handler.ts'
+import type { Context, Handler, Installation, LogReader, NoticeSender, Outcome } from './handler.ts'
 import { defaultRateLimits, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import { RefusalJournal, type Trace } from './refusal-journal.ts'
 
@@ -22,6 +22,7 @@ export interface RunnerParts {
   secrets: SecretBox
   logs: LogReader
   metrics: MeasuredValues
+  notices: NoticeSender
   installation: Installation
   handlers: readonly Handler[]
   /** Tells the reconciler which environments changed, after the transaction is stored. */
@@ -42,11 +43,19 @@ export function createRunner(parts: RunnerParts): OperationRunner {
     if (!handler) throw new Error(`no handler for ${call.operation.id}`)
     if (isRead(call.operation)) return parts.db.read((tx) => runRead(parts, tx, handler, call))
     if (call.dryRun) return parts.db.rehearse((tx) => runDry(parts, tx, handler, call))
+    const { reply, wake, settle, keep } = await write(handler, call)
+    if (wake.length > 0) parts.wake(wake)
+    parts.notices.wake()
+    if (!settle) return reply
+    const settled = { status: 200, body: JSON.stringify(await settle()) }
+    await parts.db.write((tx) => keep(tx, settled))
+    return settled
+  }
+
+  async function write(handler: Handler, call: Call): Promise<Written> {
     const trace: Trace = { caller: null, accountId: null }
     try {
-      const { reply, wake } = await parts.db.write((tx) => runWrite(parts, tx, handler, call, trace))
-      if (wake.length > 0) parts.wake(wake)
-      return reply
+      return await parts.db.write((tx) => runWrite(parts, tx, handler, call, trace))
     } catch (error) {
       await refusals.note(error, call, trace)
       throw error
@@ -87,7 +96,17 @@ async function runDry(parts: RunnerParts, tx: Tx, handler: Handler, call: Call):
   const { context, target } = await admit(parts, tx, call)
   const outcome = await handler.run(context, call.input, target)
   const changes = outcome.change ? changedPaths(outcome.change.before, outcome.change.after) : []
-  return { status: 200, body: JSON.stringify({ dryRun: true, changes, effects: outcome.effects ?? [] }) }
+  const foreseen = await outcome.foresee?.()
+  const effects = [...(outcome.effects ?? []), ...(foreseen?.effects ?? [])]
+  return { status: 200, body: JSON.stringify({ dryRun: true, changes, effects, ...foreseen?.facts }) }
+}
+
+interface Written {
+  reply: Reply
+  wake: string[]
+  /** The answer is known only later; `keep` then keeps it for replays. */
+  settle?: () => Promise<unknown>
+  keep: (tx: Tx, reply: Reply) => Promise<void>
 }
 
 async function runWrite(
@@ -96,29 +115,24 @@ async function runWrite(
   handler: Handler,
   call: Call,
   trace: Trace,
-): Promise<{ reply: Reply; wake: string[] }> {
+): Promise<Written> {
   const caller = await callerOf(tx, call.token)
   trace.caller = caller
-  const requestHash = call.idempotencyKey === null ? '' : hashOf(call)
-  if (call.idempotencyKey !== null) {
-    const kept = await findKeptAnswer(tx, caller.principal, call.idempotencyKey)
-    if (kept) return { reply: replay(kept, requestHash), wake: [] }
-  }
+  const key = call.idempotencyKey
+  const requestHash = key === null ? '' : hashOf(call)
+  const kept = key === null ? null : await findKeptAnswer(tx, caller.principal, key)
+  if (kept) return { reply: replay(kept, requestHash), wake: [], keep: async () => {} }
   const { context, target } = await admit(parts, tx, call, trace)
   const outcome = await handler.run(context, call.input, target)
   const reply = { status: 200, body: JSON.stringify(outcome.answer) }
   await record(tx, context, call, outcome)
-  if (call.idempotencyKey !== null) {
-    const body = call.operation.answersSecret ? '' : reply.body
-    await keepAnswer(
-      tx,
-      caller.principal,
-      call.idempotencyKey,
-      { requestHash, status: 200, body },
-      context.now,
-    )
+  const keep: Written['keep'] = async (inTx, answer) => {
+    if (key === null || (await findKeptAnswer(inTx, caller.principal, key))) return
+    const body = call.operation.answersSecret ? '' : answer.body
+    await keepAnswer(inTx, caller.principal, key, { requestHash, status: 200, body }, context.now)
   }
-  return { reply, wake: outcome.wake ?? [] }
+  if (!outcome.settle) await keep(tx, reply)
+  return { reply, wake: outcome.wake ?? [], keep, ...(outcome.settle ? { settle: outcome.settle } : {}) }
 }
 
 async function admit(
@@ -135,8 +149,9 @@ async function admit(
   const target = await authorise({ tx, caller, operation, input, reached })
   checkRevision(call.input.expectedRevision, target)
   const now = timestamp(parts.clock.wallMs())
-  const { secrets, logs, metrics, installation } = parts
-  return { context: { tx, caller, surface: call.surface, now, secrets, logs, metrics, installation }, target }
+  const { secrets, logs, metrics, notices, installation } = parts
+  const context = { tx, caller, surface: call.surface, now, secrets, logs, metrics, notices, installation }
+  return { context, target }
 }
 
 function checkRevision(expected: unknown, target: Target): void {
@@ -151,6 +166,8 @@ function checkRevision(expected: unknown, target: Target): void {
 
 /** The object that `expectedRevision` is about: the nearest one that the row's policy names. */
 function revisedObject(target: Target): { revision: number } | null {
+  if ('alert' in target) return target.alert
+  if ('contactPoint' in target) return target.contactPoint
   if ('environment' in target) return target.environment
   if ('app' in target) return target.app
   if ('member' in target) return target.member

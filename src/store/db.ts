@@ -118,6 +118,66 @@ export interface Tables {
     z_cloud_seconds: number
     billed_z_cloud_seconds: number
   }
+  contact_points: {
+    contact_point_id: string
+    account_id: string
+    record: string
+    revision: number
+    created_at: string
+  }
+  alerts: {
+    alert_id: string
+    app_env_id: string
+    account_id: string
+    enabled: number
+    record: string
+    revision: number
+    created_at: string
+  }
+  alert_contact_points: { alert_id: string; app_env_id: string; contact_point_id: string }
+  alert_states: {
+    alert_id: string
+    app_env_id: string
+    state: string
+    held_ms: number
+    episode: number
+    is_open: number
+    started_at: string | null
+    checked_at: string | null
+    /** 1 when the evaluator's cycles cover it: then the time of the last cycle is its last check. */
+    in_cycle: number
+    version: number
+  }
+  alert_history: {
+    alert_id: string
+    version: number
+    app_env_id: string
+    at: string
+    from_state: string
+    to_state: string
+    value: number | null
+  }
+  notices: {
+    notice_id: string
+    event_id: string
+    alert_id: string | null
+    app_env_id: string | null
+    account_id: string
+    contact_point_id: string
+    event: string
+    /** Notices of one alert to one contact point go out in this order. */
+    ordinal: number
+    dedup_key: string
+    body: string
+    status: 'due' | 'delivered' | 'dead'
+    attempts: number
+    /** Time spent on trying, waits included, in milliseconds of monotonic time. */
+    spent_ms: number
+    next_at_ms: number
+    last_at: string | null
+    reason: string | null
+    created_at: string
+  }
   idempotency: {
     principal: string
     key: string

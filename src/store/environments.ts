@@ -100,6 +100,19 @@ export async function saveEnvironment(tx: Tx, environment: Environment, size?: n
 
 /** Removes the environment and every row that hangs on it; journal entries stay (contract.md 11). */
 export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void> {
-  const tables = ['tokens', 'contents', 'rollouts', 'pods', 'uploads', 'activities', 'app_envs'] as const
+  const tables = [
+    'tokens',
+    'contents',
+    'rollouts',
+    'pods',
+    'uploads',
+    'activities',
+    'alerts',
+    'alert_contact_points',
+    'alert_states',
+    'alert_history',
+    'notices',
+    'app_envs',
+  ] as const
   for (const table of tables) await tx.deleteFrom(table).where('app_env_id', '=', appEnvId).execute()
 }

@@ -1,6 +1,7 @@
 import type { AppEnv } from '../../src/contract/app-envs.ts'
 import type { FunctionConfig } from '../../src/contract/function-config.ts'
 import { AppError } from '../../src/errors.ts'
+import { fakeAlertOperations } from './fake-alerts.ts'
 import type { FakeEnv, FakeState } from './fake-backend.ts'
 
 type Input = Record<string, unknown>
@@ -8,6 +9,7 @@ type FakeOperation = (state: FakeState, input: Input, token: string) => unknown
 
 /** What the fake does for each row: enough state to be told apart from a stub. */
 export const fakeOperations: Record<string, FakeOperation> = {
+  ...fakeAlertOperations,
   'list-accounts': (state) => ({ accounts: [state.account] }),
   'list-regions': () => ({
     regions: [{ region: 'local', name: 'This machine', functionDomain: 'fn.localhost', engine: 'fake' }],

@@ -45,6 +45,31 @@ const workingInput: Record<string, Record<string, unknown>> = {
   'update-job-config': { ...job, command: 'echo hi' },
   'scale-app-env-containers': { ...prod, containers: 3 },
   'delete-app-env': { ...prod, confirm: 'prod' },
+  'list-contact-points': { accountId: 'acc_1' },
+  'get-contact-point': { contactPointId: 'cp_1' },
+  'create-contact-point': {
+    accountId: 'acc_1',
+    name: 'Ops',
+    type: 'webhook',
+    config: { url: 'https://ops.example.com/hook' },
+  },
+  'update-contact-point': { contactPointId: 'cp_1', name: 'Ops 2' },
+  'delete-contact-point': { contactPointId: 'cp_1', confirm: 'Ops' },
+  'test-contact-point': { contactPointId: 'cp_1' },
+  'get-alert': { alertId: 'alr_1' },
+  'create-alert': {
+    ...prod,
+    name: 'Busy',
+    metric: 'cpu_percent',
+    operator: 'gt',
+    threshold: 80,
+    duration: '5m',
+    contactPointIds: ['cp_1'],
+  },
+  'update-alert': { alertId: 'alr_1', threshold: 90 },
+  'delete-alert': { alertId: 'alr_1', confirm: 'Busy' },
+  'toggle-alert': { alertId: 'alr_1', enabled: false },
+  'refresh-alert': { alertId: 'alr_1' },
 }
 
 describe('every tool', () => {

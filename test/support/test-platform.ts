@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { type Alerting, createAlerting } from '../../src/alerting/alerting.ts'
 import { createApiServer } from '../../src/api/server.ts'
 import { buildContent } from '../../src/builds/build-content.ts'
 import { createUploadStore } from '../../src/builds/upload-store.ts'
@@ -18,7 +19,11 @@ import { isDatabase, isFunction, isJob } from '../../src/domain/presets.ts'
 import { newToken, tokenHash } from '../../src/domain/tokens.ts'
 import type { Route } from '../../src/gateway/gateway-link.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
+import type { MeasuredValues } from '../../src/metrics/metric-source.ts'
 import { MetricStore } from '../../src/metrics/metric-store.ts'
+import { createNotifier } from '../../src/notifiers/deliver.ts'
+import type { Notifier } from '../../src/notifiers/notifier.ts'
+
 import type { Installation } from '../../src/operations/handler.ts'
 import { handlers } from '../../src/operations/index.ts'
 import { createRunner } from '../../src/operations/runner.ts'
@@ -40,6 +45,13 @@ export interface TestPlatformOptions {
   log?: Log
   /** False leaves wishes as they are: no loop runs, no container starts. */
   reconciles?: boolean
+  /** What alerts see; without it, what the platform measures. */
+  metrics?: MeasuredValues
+  /** How notices leave; without one they really go out, to local receivers too. */
+  notifier?: Notifier
+  clockScale?: number
+  /** True starts evaluator and outbox; else a test calls `alerting.evaluator.cycle()`. */
+  alerts?: boolean
 }
 
 export interface TestUser {
@@ -97,6 +109,7 @@ export class TestPlatform {
   accountId = ''
   admin!: TestUser
   reconciler: Reconciler | null = null
+  alerting!: Alerting
   #users = 0
   #names = 0
   readonly #closers: (() => unknown)[] = []
@@ -132,7 +145,7 @@ export class TestPlatform {
     platform.accountId = await platform.makeAccount('Main')
     platform.admin = await platform.makeUser({ admin: true, manageMembers: true })
     await platform.metrics.open(() => true)
-    await platform.#serve(options.reconciles ?? true)
+    await platform.#serve(options)
     return platform
   }
 
@@ -263,16 +276,31 @@ export class TestPlatform {
     return timestamp(this.clock.wallMs())
   }
 
-  async #serve(reconciles: boolean): Promise<void> {
+  async #serve(options: TestPlatformOptions): Promise<void> {
     const { db, clock, secrets, logs, log, engine, routes } = this
+    const metrics = options.metrics ?? this.metrics
+    const clockScale = options.clockScale ?? 1
+    const notifier =
+      options.notifier ??
+      createNotifier({
+        clock,
+        log,
+        allowPrivate: true,
+        incidentUrl: 'http://127.0.0.1:9/',
+        smtpUrl: undefined,
+      })
+    const apiUrl = () => this.apiUrl
+    this.alerting = createAlerting({ db, clock, log, secrets, metrics, notifier, clockScale, apiUrl })
+    this.#closers.push(() => this.alerting.stop())
     const uploads = createUploadStore({ home: this.dir })
     const runner = createRunner({
       db,
       clock,
       secrets,
       logs,
-      metrics: this.metrics,
-      installation: this.#installation(),
+      metrics,
+      notices: this.alerting.notices,
+      installation: this.#installation(clockScale),
       handlers,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),
     })
@@ -288,7 +316,8 @@ export class TestPlatform {
     this.apiUrl = (await api.listen(0)).url
     this.admin = { ...this.admin, client: this.client(this.admin.token) }
     this.#closers.push(() => api.close())
-    if (!reconciles) return
+    if (options.alerts) this.alerting.start()
+    if (options.reconciles === false) return
     const builds = path.join(this.dir, 'builds')
     mkdirSync(builds)
     this.reconciler = new Reconciler({
@@ -323,7 +352,7 @@ export class TestPlatform {
     this.#closers.push(() => this.reconciler?.stop())
   }
 
-  #installation(): Installation {
+  #installation(clockScale: number): Installation {
     return {
       regions: () => [
         { region: this.region, name: 'Here', functionDomain: 'fn.localhost', engine: this.engine.kind },
@@ -341,6 +370,7 @@ export class TestPlatform {
         })
       },
       defaultAccountSettings: accountSettings.parse({}),
+      clockScale,
     }
   }
 }

@@ -1,6 +1,7 @@
 import { first } from './001-first.ts'
 import { access } from './002-access.ts'
 import { usage } from './003-usage.ts'
+import { alerts } from './004-alerts.ts'
 
 export interface Migration {
   name: string
@@ -9,4 +10,4 @@ export interface Migration {
 }
 
 /** In order; a released one is never edited. */
-export const migrations: readonly Migration[] = [first, access, usage]
+export const migrations: readonly Migration[] = [first, access, usage, alerts]

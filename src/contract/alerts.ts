@@ -1,0 +1,203 @@
+import { z } from 'zod'
+import { contactPointTypes } from './contact-points.ts'
+import { environmentRef, expectedRevision, id, isoTime, line, message, revision } from './fields.ts'
+import { metrics } from './metrics.ts'
+import { operation } from './operation.ts'
+
+export const alertStates = ['Normal', 'Pending', 'Firing', 'NoData', 'Error'] as const
+export type AlertState = (typeof alertStates)[number]
+
+export const alertOperators = ['gt', 'lt'] as const
+export const alertDurations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const
+export const alertAggregations = ['mean', 'max', 'min', 'last'] as const
+export const alertQueryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const
+
+const alertId = id.describe('Alert id')
+const contactPointIds = z.array(id).max(50)
+/** Several lines are fine; other control and direction characters are not. */
+const description = z
+  .string()
+  .max(500)
+  .regex(
+    /^(?:[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]|[\n\r\t])*$/,
+    'must be printable text',
+  )
+
+/** What can be chosen for an alert (interface.md 2.7). */
+const chosen = {
+  name: line(100),
+  metric: z.enum(metrics),
+  operator: z.enum(alertOperators),
+  threshold: z.number().min(-1e15).max(1e15).describe('In the unit of the metric'),
+  duration: z.enum(alertDurations).describe('How long it must hold'),
+  contactPointIds,
+}
+
+/** The alert of section 2.7. `lastStateCheck` is null before the first evaluation. */
+export const alert = z.object({
+  alertId: z.string(),
+  appEnvId: z.string(),
+  accountId: z.string(),
+  name: z.string(),
+  description: z.string(),
+  metric: z.enum(metrics),
+  operator: z.enum(alertOperators),
+  threshold: z.number(),
+  duration: z.enum(alertDurations),
+  aggregation: z.enum(alertAggregations),
+  queryRange: z.enum(alertQueryRanges),
+  contactPointIds: z.array(z.string()),
+  contactPoints: z.array(
+    z.object({ contactPointId: z.string(), name: z.string(), type: z.enum(contactPointTypes) }),
+  ),
+  enabled: z.boolean(),
+  lastKnownState: z.enum(alertStates),
+  lastStateCheck: isoTime.nullable(),
+  region: z.string(),
+  createdAt: isoTime,
+  updatedAt: isoTime,
+  revision,
+})
+export type Alert = z.output<typeof alert>
+
+export const alertDetails = alert.extend({
+  /** What the condition is compared with now; null when nothing was measured. */
+  currentValue: z.number().nullable(),
+  unit: z.string(),
+  stateHistory: z.array(
+    z.object({
+      from: z.enum(alertStates),
+      to: z.enum(alertStates),
+      at: isoTime,
+      value: z.number().nullable(),
+    }),
+  ),
+  notifications: z.array(
+    z.object({ at: isoTime, contactPointId: z.string(), ok: z.boolean(), reason: z.string().optional() }),
+  ),
+})
+export type AlertDetails = z.output<typeof alertDetails>
+
+export const listAlerts = operation({
+  id: 'list-alerts',
+  method: 'GET',
+  path: '/app-env/alerts',
+  summary: 'Lists the alerts of an environment with their states.',
+  policy: { on: 'environment' },
+  input: z.strictObject(environmentRef),
+  output: z.object({ alerts: z.array(alert) }),
+})
+
+export const getAlert = operation({
+  id: 'get-alert',
+  method: 'GET',
+  path: '/alert',
+  summary: 'Reads one alert: state, current value, last state changes and notices.',
+  policy: { on: 'alert' },
+  input: z.strictObject({ alertId }),
+  output: alertDetails,
+})
+
+export const createAlert = operation({
+  id: 'create-alert',
+  method: 'POST',
+  path: '/app-env/alert',
+  summary:
+    'Creates an alert on a metric of an environment. With the header Dry-Run it answers how often it would have fired.',
+  policy: { on: 'environment', needs: 'admin' },
+  input: z.strictObject({
+    ...environmentRef,
+    ...chosen,
+    description: description.optional(),
+    aggregation: z.enum(alertAggregations).default('mean'),
+    queryRange: z.enum(alertQueryRanges).default('10m'),
+  }),
+  output: z.object({
+    ...message,
+    alert: alert.pick({
+      alertId: true,
+      name: true,
+      metric: true,
+      operator: true,
+      threshold: true,
+      duration: true,
+      aggregation: true,
+      queryRange: true,
+      enabled: true,
+      lastKnownState: true,
+      contactPoints: true,
+    }),
+  }),
+})
+
+export const updateAlert = operation({
+  id: 'update-alert',
+  method: 'PATCH',
+  path: '/alert',
+  summary: 'Changes an alert; what is left out stays. enabled false pauses it.',
+  policy: { on: 'alert', needs: 'admin' },
+  input: z.strictObject({
+    alertId,
+    name: chosen.name.optional(),
+    description: description.optional(),
+    metric: chosen.metric.optional(),
+    operator: chosen.operator.optional(),
+    threshold: chosen.threshold.optional(),
+    duration: chosen.duration.optional(),
+    aggregation: z.enum(alertAggregations).optional(),
+    queryRange: z.enum(alertQueryRanges).optional(),
+    contactPointIds: contactPointIds.optional(),
+    enabled: z.boolean().optional(),
+    expectedRevision,
+  }),
+  ignored: [
+    'appEnvId',
+    'accountId',
+    'contactPoints',
+    'lastKnownState',
+    'lastStateCheck',
+    'region',
+    'createdAt',
+    'updatedAt',
+    'revision',
+    'currentValue',
+    'unit',
+    'stateHistory',
+    'notifications',
+  ],
+  output: z.object({ ...message, alert }),
+})
+
+export const deleteAlert = operation({
+  id: 'delete-alert',
+  method: 'DELETE',
+  path: '/alert',
+  summary: 'Deletes an alert for good.',
+  policy: { on: 'alert', needs: 'admin' },
+  input: z.strictObject({ alertId, expectedRevision }),
+  output: z.object(message),
+})
+
+export const toggleAlert = operation({
+  id: 'toggle-alert',
+  method: 'POST',
+  path: '/alert/toggle',
+  summary: 'Pauses an alert (no evaluation, no notices) or resumes it.',
+  policy: { on: 'alert', needs: 'admin' },
+  input: z.strictObject({ alertId, enabled: z.boolean(), expectedRevision }),
+  output: z.object({ ...message, enabled: z.boolean() }),
+})
+
+export const refreshAlert = operation({
+  id: 'refresh-alert',
+  method: 'POST',
+  path: '/alert/refresh',
+  summary: 'Evaluates an alert now and answers its state.',
+  policy: { on: 'alert' },
+  input: z.strictObject({ alertId }),
+  output: z.object({
+    state: z.enum(alertStates),
+    previousState: z.enum(alertStates),
+    lastStateCheck: isoTime,
+  }),
+})

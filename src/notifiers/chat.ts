@@ -1,0 +1,55 @@
+import type { Receiver } from '../domain/contact-point.ts'
+import { type Notice, type NoticeEnvelope, noticeFacts, noticeTitle } from '../domain/notice.ts'
+import type { NotifyResult } from './notifier.ts'
+import type { Outbound } from './outbound.ts'
+
+type ChatConfig = Extract<Receiver, { type: 'chat' }>['config']
+
+export async function sendChat(
+  outbound: Outbound,
+  config: ChatConfig,
+  { notice }: NoticeEnvelope,
+): Promise<NotifyResult> {
+  return outbound({
+    url: config.webhookUrl,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(chatBody(config, notice)),
+  })
+}
+
+/** A Slack-compatible incoming-webhook body: text for notifications, blocks for reading. */
+export function chatBody(config: Pick<ChatConfig, 'channel' | 'mentionUsers'>, notice: Notice) {
+  const title = escaped(noticeTitle(notice))
+  const mentions = notice.event === 'firing' ? (config.mentionUsers ?? []).map(mention) : []
+  const facts = [escaped(noticeFacts(notice)), escaped(notice.description)].filter((text) => text !== '')
+  const text = [title, ...mentions].join(' ')
+  return {
+    ...(config.channel ? { channel: config.channel } : {}),
+    text,
+    blocks: [
+      section(`*${title}*${mentions.length > 0 ? `\n${mentions.join(' ')}` : ''}`),
+      section(facts.join('\n')),
+      {
+        type: 'context',
+        elements: [{ type: 'mrkdwn', text: escaped(`Since ${notice.startedAt} · ${notice.region}`) }],
+      },
+    ],
+  }
+}
+
+function section(text: string) {
+  return { type: 'section', text: { type: 'mrkdwn', text: text.slice(0, 3000) } }
+}
+
+/** The three characters that begin links and mentions. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** `U012AB3CD` is a member's id, `here`, `channel` and `everyone` are groups; anything else is a name. */
+function mention(user: string): string {
+  const name = user.replace(/^@/, '')
+  if (/^(here|channel|everyone)$/.test(name)) return `<!${name}>`
+  return /^[UW][A-Z0-9]{5,20}$/.test(name) ? `<@${name}>` : `@${escaped(name)}`
+}

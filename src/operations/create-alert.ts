@@ -1,0 +1,51 @@
+import { createAlert } from '../contract/alerts.ts'
+import { metricUnits } from '../contract/metrics.ts'
+import { checkMetric, type StoredAlert } from '../domain/alert.ts'
+import { newId } from '../domain/ids.ts'
+import { insertAlertState } from '../store/alert-states.ts'
+import { insertAlert } from '../store/alerts.ts'
+import { alertChange, foreseeAlert, shownContactPoints, warningsFor } from './alert-answers.ts'
+import { ownContactPoints } from './contact-point-answers.ts'
+import { handler } from './handler.ts'
+
+export default handler(createAlert, async (context, input, target) => {
+  const { environment, app, account } = target
+  checkMetric(input.metric, app)
+  const points = await ownContactPoints(context, account.accountId, input.contactPointIds)
+  const { name, metric, operator, threshold, duration, aggregation, queryRange } = input
+  const alert: StoredAlert = {
+    alertId: newId('alr'),
+    appEnvId: environment.appEnvId,
+    accountId: account.accountId,
+    name,
+    description: input.description ?? '',
+    metric,
+    operator,
+    threshold,
+    duration,
+    aggregation,
+    queryRange,
+    contactPointIds: points.map((point) => point.contactPointId),
+    enabled: true,
+    region: environment.region,
+    createdAt: context.now,
+    updatedAt: context.now,
+    revision: 1,
+  }
+  await insertAlert(context.tx, alert)
+  const { progress } = await insertAlertState(context.tx, alert)
+  const warnings = warningsFor(alert, target)
+  const { alertId, enabled } = alert
+  const contactPoints = shownContactPoints(points)
+  const facts = { alertId, name, metric, operator, threshold, duration, aggregation, queryRange }
+  const condition = `${aggregation} of ${metric} over ${queryRange} ${operator === 'gt' ? 'above' : 'below'} ${threshold} ${metricUnits[metric]} for ${duration}`
+  return {
+    answer: {
+      message: [`Alert ${name} created.`, ...warnings].join(' '),
+      alert: { ...facts, enabled, lastKnownState: progress.state, contactPoints },
+    },
+    change: alertChange(null, alert),
+    effects: [`Fires on ${condition}; notices go to ${points.length} contact point(s).`, ...warnings],
+    foresee: () => foreseeAlert(context, alert, environment),
+  }
+})

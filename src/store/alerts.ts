@@ -1,0 +1,69 @@
+import type { StoredAlert } from '../domain/alert.ts'
+import type { Tx } from './db.ts'
+
+export async function findAlert(tx: Tx, alertId: string): Promise<StoredAlert | null> {
+  const row = await tx
+    .selectFrom('alerts')
+    .select('record')
+    .where('alert_id', '=', alertId)
+    .executeTakeFirst()
+  return row ? JSON.parse(row.record) : null
+}
+
+/** Stable order: by creation, then id. */
+export async function listAlertsOfEnvironment(tx: Tx, appEnvId: string): Promise<StoredAlert[]> {
+  const rows = await tx
+    .selectFrom('alerts')
+    .select('record')
+    .where('app_env_id', '=', appEnvId)
+    .orderBy('created_at')
+    .orderBy('alert_id')
+    .execute()
+  return rows.map((row) => JSON.parse(row.record))
+}
+
+export async function insertAlert(tx: Tx, alert: StoredAlert): Promise<void> {
+  await tx
+    .insertInto('alerts')
+    .values({
+      alert_id: alert.alertId,
+      app_env_id: alert.appEnvId,
+      account_id: alert.accountId,
+      enabled: alert.enabled ? 1 : 0,
+      record: JSON.stringify(alert),
+      revision: alert.revision,
+      created_at: alert.createdAt,
+    })
+    .execute()
+  await linkContactPoints(tx, alert)
+}
+
+export async function saveAlert(tx: Tx, alert: StoredAlert): Promise<void> {
+  await tx
+    .updateTable('alerts')
+    .set({ enabled: alert.enabled ? 1 : 0, record: JSON.stringify(alert), revision: alert.revision })
+    .where('alert_id', '=', alert.alertId)
+    .execute()
+  await tx.deleteFrom('alert_contact_points').where('alert_id', '=', alert.alertId).execute()
+  await linkContactPoints(tx, alert)
+}
+
+/** Removes the alert and all that hangs on it; notices on their way go with it. */
+export async function removeAlert(tx: Tx, alertId: string): Promise<void> {
+  const tables = ['alert_contact_points', 'alert_states', 'alert_history', 'notices', 'alerts'] as const
+  for (const table of tables) await tx.deleteFrom(table).where('alert_id', '=', alertId).execute()
+}
+
+async function linkContactPoints(tx: Tx, alert: StoredAlert): Promise<void> {
+  if (alert.contactPointIds.length === 0) return
+  await tx
+    .insertInto('alert_contact_points')
+    .values(
+      alert.contactPointIds.map((contactPointId) => ({
+        alert_id: alert.alertId,
+        app_env_id: alert.appEnvId,
+        contact_point_id: contactPointId,
+      })),
+    )
+    .execute()
+}

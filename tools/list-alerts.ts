@@ -1,0 +1,13 @@
+import { listAlerts } from '../src/contract/alerts.ts'
+import { environmentNamed } from '../src/mcp/checks.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: listAlerts,
+  title: 'List alerts',
+  description: 'Lists the alerts of an environment with their states.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  checks: [environmentNamed],
+  point: ({ alerts }) =>
+    `${alerts.length} alert(s), ${alerts.filter((alert) => alert.lastKnownState === 'Firing').length} firing.`,
+})

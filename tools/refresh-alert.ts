@@ -1,0 +1,11 @@
+import { refreshAlert } from '../src/contract/alerts.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: refreshAlert,
+  title: 'Evaluate alert now',
+  description: 'Evaluates an alert now instead of at the next 10 s turn, and answers its state.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  point: ({ state, previousState }) =>
+    state === previousState ? `Still ${state}.` : `${state} now, ${previousState} before.`,
+})

@@ -1,0 +1,10 @@
+import { toggleAlert } from '../src/contract/alerts.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: toggleAlert,
+  title: 'Pause or resume alert',
+  description: 'Pauses an alert (no evaluation, no notices) or resumes it (admin).',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  point: ({ message }) => message,
+})

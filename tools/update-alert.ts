@@ -1,0 +1,10 @@
+import { updateAlert } from '../src/contract/alerts.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: updateAlert,
+  title: 'Update alert',
+  description: 'Changes an alert (admin); what is left out stays. enabled false pauses it.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  point: ({ message }) => message,
+})
