@@ -9,6 +9,7 @@ import {
   containerNameOf,
   followed,
   type LivePod,
+  metered,
   newLivePod,
   plannedPod,
   restartDelayMs,
@@ -253,8 +254,10 @@ export class EnvironmentLoop {
     if (pod.ended) {
       const before = containerNameOf(pod.record)
       await this.#parts.followers.finish(before, 2_000)
+      await this.#parts.usage.ended(metered(pod, null))
       await this.#engineOf(pod).remove(before)
-      await this.#change(pod, { restartCount: pod.record.restartCount + 1, status: 'Pending' })
+      const restartCount = pod.record.restartCount + 1
+      await this.#change(pod, { restartCount, status: 'Pending', startedAt: null })
       pod.ended = null
     }
     this.#starter.start(pod, view, rollout, this.#engineOf(pod))
@@ -293,7 +296,9 @@ export class EnvironmentLoop {
     const engine = this.#engineOf(pod)
     const name = containerNameOf(pod.record)
     await engine.stop(name, stopGraceSeconds)
+    const finishedAt = this.#now()
     await this.#parts.followers.finish(name, 2_000)
+    await this.#parts.usage.ended(metered(pod, finishedAt))
     const failed = pod.ended !== null && pod.ended.exitCode !== 0
     await engine.remove(name)
     this.#parts.found.delete(name)
@@ -301,7 +306,7 @@ export class EnvironmentLoop {
       wish: 'gone',
       ready: false,
       status: failed ? 'Failed' : 'Succeeded',
-      finishedAt: pod.ended?.finishedAt ?? this.#now(),
+      finishedAt: pod.ended?.finishedAt ?? finishedAt,
     })
     this.#pods.delete(pod.record.podId)
     this.wake()

@@ -64,6 +64,19 @@ export function restartDelayMs(failures: number): number {
   return Math.min(60_000, 1_000 * 2 ** Math.max(0, failures - 1))
 }
 
+/** What the usage meter needs to know of its container, which is over or about to be removed. */
+export function metered(pod: LivePod, finishedAt: string | null) {
+  const { podId, appEnvId, startedAt } = pod.record
+  return {
+    name: containerNameOf(pod.record),
+    podId,
+    appEnvId,
+    state: 'exited' as const,
+    startedAt: pod.ended?.startedAt ?? startedAt,
+    finishedAt: pod.ended?.finishedAt ?? finishedAt,
+  }
+}
+
 /** What the log followers need to know of it. */
 export function followed(pod: LivePod) {
   const { appEnvId, name, contentId } = pod.record

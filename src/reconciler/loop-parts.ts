@@ -7,6 +7,7 @@ import type { ImageMaker } from './image-maker.ts'
 import type { LogFollowers } from './log-followers.ts'
 import type { RouteSink } from './ports.ts'
 import type { Transitions } from './transitions.ts'
+import type { UsageMeter } from './usage-meter.ts'
 
 /** What every environment's loop shares. */
 export interface LoopParts {
@@ -20,6 +21,8 @@ export interface LoopParts {
   transitions: Transitions
   followers: LogFollowers
   images: ImageMaker
+  /** Told of each container before it is removed. */
+  usage: UsageMeter
   /** Containers found at the first list, by name. */
   found: Map<string, EngineContainer>
   /** Asks for a fresh list of the engine's containers. */

@@ -44,6 +44,7 @@ export class PodStarter {
     rollout: RolloutView | null,
     engine: Engine,
   ): void {
+    pod.record.startedAt = container.startedAt ?? pod.record.startedAt
     if (!rollout || pod.record.wish === 'end' || pod.record.ready) {
       // It answered before: the gateway may be using it right now, so it stays in the route.
       pod.state = 'ready'

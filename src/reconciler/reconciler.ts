@@ -14,8 +14,10 @@ import type { LoopParts } from './loop-parts.ts'
 import type { Measured } from './measured.ts'
 import type { Builder, MeasuredData, RouteSink, UploadFiles } from './ports.ts'
 import { Transitions } from './transitions.ts'
+import { UsageMeter } from './usage-meter.ts'
 
 const lookEveryMs = 2_000
+const foldUsageEveryMs = 3_600_000
 
 export interface ReconcilerParts {
   db: Db
@@ -61,6 +63,7 @@ export class Reconciler {
       transitions,
       followers: new LogFollowers(logs, log),
       images: new ImageMaker({ db, clock, log, logs, secrets, builder, uploads, transitions }),
+      usage: new UsageMeter(db, clock, log),
       found: new Map(),
       engineOf: (region) => this.#engineOf(region),
       look: () => this.#lookSoon(),
@@ -75,8 +78,12 @@ export class Reconciler {
 
   /** Adopts what runs, removes orphans, tells the gateway all routes, then goes on by itself. */
   async start(): Promise<void> {
+    const { usage } = this.#loopParts
+    await usage.open()
+    const listedAtMs = this.#parts.clock.wallMs()
     const { containers, problem } = await this.#list()
     if (problem) throw problem
+    await usage.observe(containers, listedAtMs)
     const environments = await this.#parts.db.read((tx) => listEnvironments(tx, 'installation'))
     for (const { appEnvId } of environments) this.#loop(appEnvId)
     for (const container of containers) this.#loop(container.appEnvId)
@@ -88,6 +95,7 @@ export class Reconciler {
     this.#adopted = true
     this.#publishAll()
     this.#cancels.push(every(this.#parts.clock, lookEveryMs, () => this.#look()))
+    this.#cancels.push(every(this.#parts.clock, foldUsageEveryMs, () => this.#foldUsage()))
     for (const engine of new Set(this.#parts.engines.values())) {
       this.#cancels.push(engine.watch(() => this.#lookSoon()))
     }
@@ -100,6 +108,7 @@ export class Reconciler {
     this.#loopParts.followers.close()
     await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
     await this.#looking
+    await this.#loopParts.usage.settled()
   }
 
   wake(appEnvIds: readonly string[]): void {
@@ -177,8 +186,10 @@ export class Reconciler {
 
   async #observe(): Promise<void> {
     const listedAtMs = this.#parts.clock.monotonicMs()
+    const listedAtWallMs = this.#parts.clock.wallMs()
     try {
       const { containers, listed, problem } = await this.#list()
+      void this.#loopParts.usage.observe(containers, listedAtWallMs, problem === null)
       const byEnvironment = groupByEnvironment(containers)
       const isListed = (region: string) => listed.has(this.#parts.engines.get(region))
       for (const [appEnvId, loop] of this.#loops)
@@ -213,14 +224,25 @@ export class Reconciler {
     for (const container of containers) {
       if (known.has(container.podId)) continue
       this.#parts.log.info({ container: container.name }, 'removing a container that belongs to no pod')
+      await this.#loopParts.usage.ended(container)
       for (const engine of new Set(this.#parts.engines.values())) await engine.remove(container.name)
+    }
+  }
+
+  async #foldUsage(): Promise<void> {
+    try {
+      await this.#loopParts.usage.fold()
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'usage could not be folded; it is tried again')
     }
   }
 
   async #cleanUp(appEnvId: string): Promise<void> {
     for (const engine of new Set(this.#parts.engines.values())) {
       for (const container of await engine.list()) {
-        if (container.appEnvId === appEnvId) await engine.remove(container.name)
+        if (container.appEnvId !== appEnvId) continue
+        await this.#loopParts.usage.ended(container)
+        await engine.remove(container.name)
       }
       await engine.forgetEnvironment(appEnvId)
     }

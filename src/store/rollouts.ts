@@ -76,6 +76,11 @@ export async function saveRollout(tx: Tx, rollout: Rollout): Promise<void> {
     .execute()
 }
 
+export async function findPod(tx: Tx, podId: string): Promise<PodRecord | null> {
+  const row = await tx.selectFrom('pods').select('record').where('pod_id', '=', podId).executeTakeFirst()
+  return row ? JSON.parse(row.record) : null
+}
+
 /** Pods of an environment, newest first; `limit` bounds how far back the dead ones go. */
 export async function listPods(tx: Tx, appEnvId: string, limit: number): Promise<PodRecord[]> {
   const rows = await tx
