@@ -22,8 +22,17 @@ let bootId: string | null = null
 export function processIdentity(pid: number): string | null {
   const row = readProcess(pid)
   if (!row || row.zombie) return null
+  return `${thisBoot()}:${row.startTicks}`
+}
+
+/** Whether an identity was given since the machine was started. */
+export function isOfThisBoot(identity: string): boolean {
+  return identity.startsWith(`${thisBoot()}:`)
+}
+
+function thisBoot(): string {
   bootId ??= readText('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'
-  return `${bootId}:${row.startTicks}`
+  return bootId
 }
 
 export function readProcess(pid: number): ProcessRow | null {

@@ -8,6 +8,7 @@ import { newRecord, saveRecord } from './container-record.ts'
 import { isFree, type PortPicker } from './free-port.ts'
 import { LineSplitter } from './line-splitter.ts'
 import {
+  isOfThisBoot,
   listeningPorts,
   type ProcessRow,
   processesWithHome,
@@ -144,7 +145,9 @@ export class SupervisedContainer {
     if (alive) this.#killTree()
     record.exitCode ??= 137
     record.signal ??= 'SIGKILL'
-    this.#finish()
+    // It did not live through a restart of the machine; nobody knows when it ended, and it must not be billed.
+    const endedUnseen = record.pidIdentity !== null && !isOfThisBoot(record.pidIdentity)
+    this.#finish(endedUnseen ? null : new Date().toISOString())
   }
 
   async #spawn(): Promise<void> {
@@ -223,10 +226,10 @@ export class SupervisedContainer {
     return !(await isFree(record.port))
   }
 
-  #finish(): void {
+  #finish(finishedAt: string | null = new Date().toISOString()): void {
     const { record } = this
     record.state = 'exited'
-    record.finishedAt = new Date().toISOString()
+    record.finishedAt = finishedAt
     if (record.port !== null) this.#ports.release(record.port)
     this.#request = null
     this.#log?.close()
