@@ -1,7 +1,9 @@
 import type { GatewayEvents } from '../gateway/gateway-client.ts'
 import { IngressCounter, type IngressState } from '../metrics/ingress-counter.ts'
-import { type MeasuredEnvironment, Sampler } from '../metrics/sampler.ts'
+import { Sampler } from '../metrics/sampler.ts'
 import type { Platform } from '../platform.ts'
+import { AppAutoscaler } from '../reconciler/app-autoscaler.ts'
+import type { Reconciler } from '../reconciler/reconciler.ts'
 import { listAllEnvironmentIds } from '../store/environments.ts'
 
 /** The measuring part of a running platform: gateway counters and container usage into the metric store. */
@@ -9,13 +11,14 @@ export interface Measuring {
   ingress: IngressCounter
   /** What the gateway link should call. */
   gatewayEvents: Pick<GatewayEvents, 'hello' | 'traffic' | 'down'>
-  start(environments: () => readonly MeasuredEnvironment[]): void
+  /** Begins to sample and, on what is sampled, to scale regular apps. */
+  start(reconciler: Pick<Reconciler, 'measured' | 'wake'>): void
   forget(appEnvId: string): Promise<void>
   stop(): void
 }
 
 /** Reads what was kept before a restart; measuring begins with `start`. */
-export async function openMeasuring({ db, metrics, clock, log }: Platform): Promise<Measuring> {
+export async function openMeasuring({ db, metrics, clock, log, config }: Platform): Promise<Measuring> {
   const known = new Set(await db.read((tx) => listAllEnvironmentIds(tx)))
   const ingress = new IngressCounter(metrics.periodMs)
   await metrics.open(
@@ -26,6 +29,7 @@ export async function openMeasuring({ db, metrics, clock, log }: Platform): Prom
     },
   )
   let sampler: Sampler | null = null
+  let autoscaler: AppAutoscaler | null = null
   return {
     ingress,
     gatewayEvents: {
@@ -33,14 +37,28 @@ export async function openMeasuring({ db, metrics, clock, log }: Platform): Prom
       traffic: (samples) => ingress.traffic(samples),
       down: () => ingress.down(),
     },
-    start(environments) {
+    start(reconciler) {
+      const environments = () => reconciler.measured()
       sampler = new Sampler({ clock, log, store: metrics, ingress, environments })
       sampler.start()
+      autoscaler = new AppAutoscaler({
+        db,
+        clock,
+        log,
+        metrics,
+        clockScale: config.clockScale,
+        environments,
+        wake: (appEnvIds) => reconciler.wake(appEnvIds),
+      })
+      autoscaler.start()
     },
     async forget(appEnvId) {
       ingress.forget(appEnvId)
       await metrics.forget(appEnvId)
     },
-    stop: () => sampler?.stop(),
+    stop() {
+      sampler?.stop()
+      autoscaler?.stop()
+    },
   }
 }

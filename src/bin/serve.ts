@@ -104,7 +104,7 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
     })
     await reconciler.start()
     const started = reconciler
-    measuring.start(() => started.measured())
+    measuring.start(started)
     alerting.start()
   } catch (error) {
     await api.close()

@@ -1,3 +1,4 @@
+import type { Autoscaling } from '../contract/app-envs.ts'
 import { isRegularApp } from '../domain/presets.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { EnvironmentView } from './environment-view.ts'
@@ -16,6 +17,15 @@ export interface Measured {
   }[]
   /** It answers through the gateway. */
   hasIngress: boolean
+  /** Null unless it is a regular app with autoscaling on, in an account that allows it. */
+  autoscaled: Autoscaled | null
+}
+
+export interface Autoscaled {
+  autoscaling: Autoscaling
+  /** Containers wished for. */
+  containers: number
+  zClouds: number
 }
 
 export function measuredOf(
@@ -35,5 +45,15 @@ export function measuredOf(
       startedAt: record.startedAt,
     })),
     hasIngress: app.isFunction || isRegularApp(app.dockerPreset),
+    autoscaled: autoscaledOf(view),
   }
+}
+
+/** Not before a version serves: there would be nothing to measure. */
+function autoscaledOf({ environment, app, account }: EnvironmentView): Autoscaled | null {
+  const { autoscaling, saved, applied, status } = environment
+  const serves = status === 'RUNNING' || status === 'UPDATING'
+  if (!serves || !autoscaling.enabled || !isRegularApp(app.dockerPreset)) return null
+  if (!account.settings.allowAutoScaling) return null
+  return { autoscaling, containers: saved.containers, zClouds: applied.zClouds }
 }
