@@ -21,6 +21,7 @@ import { createClient } from '../src/client/client.ts'
 import { systemClock } from '../src/clock.ts'
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
 import { createLog } from '../src/log.ts'
+import { defaultExposure } from '../src/mcp/exposure.ts'
 import { createMcpHttpHandler } from '../src/mcp/http.ts'
 import { publishTools } from '../src/mcp/publish-tools.ts'
 import { listedTools } from '../src/mcp/published-tool.ts'
@@ -161,7 +162,7 @@ class StdioSession {
 // --- tokens
 
 function tokenFigures(): void {
-  const list = listedTools(publishTools(tools), { allowSecrets: false, readOnly: false })
+  const list = listedTools(publishTools(tools), defaultExposure)
   const tokens = (value: unknown) => encode(JSON.stringify(value)).length
   const seen = tokens(list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })))
   const withoutOutputs = tokens(list.map(({ outputSchema: _outputSchema, ...rest }) => rest))

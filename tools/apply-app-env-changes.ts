@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: applyAppEnvChanges,
+  group: 'deploys',
   title: 'Apply pending changes',
   description:
     'Applies the pending changes of an environment: builds, deploys or scales as they need, and waits for the end. Nothing pending is a success.',

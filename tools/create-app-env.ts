@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: createAppEnv,
+  group: 'apps',
   title: 'Create environment',
   description:
     'Creates an environment of an app in a region: where a version runs and answers. Nothing runs until a deployment (databases deploy at once).',

@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: createApp,
+  group: 'apps',
   title: 'Create app',
   description:
     'Creates an app, the frame of its environments; next is create-app-env. dockerPreset FUNCTION makes a function (scales to zero), JOB a job, CUSTOM an app built from its Dockerfile.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: deleteAppEnv,
+  group: 'apps',
   title: 'Delete environment',
   description:
     'Deletes an environment with its containers, volumes, uploads, logs and alerts. Cannot be undone: the person is asked, or confirm must be the exact environment name.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: deleteApp,
+  group: 'apps',
   title: 'Delete app',
   description:
     'Deletes an app that has no environments left. The person is asked, or confirm must be the exact app name.',

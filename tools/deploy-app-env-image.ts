@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: deployAppEnvImage,
+  group: 'deploys',
   title: 'Deploy image',
   description:
     'Deploys a prebuilt container image and waits until it serves or has failed. Apps need useImage; functions do not.',

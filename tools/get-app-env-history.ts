@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvHistory,
+  group: 'deploys',
   title: 'Environment history',
   description:
     'Lists what happened to an environment, newest first: deployments, starts, stops, changes, who did them.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvMetricsSeries,
+  group: 'metrics',
   title: 'Metric over time',
   description:
     'Reads one metric over time, up to seven days back; each point has mean, least, most and latest. Steps in which nothing was measured are left out.',

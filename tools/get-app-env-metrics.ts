@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvMetrics,
+  group: 'metrics',
   title: 'Metrics now',
   description:
     'Tells what an environment uses and serves now: CPU, memory, containers, request and error rates, latencies. Functions: resources is null (F9).',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvPods,
+  group: 'logs',
   title: 'List containers',
   description:
     'Lists containers with state, restarts and why the last one ended. Functions: the last 20 whatever their status, dead ones included (F10).',

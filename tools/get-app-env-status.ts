@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvStatus,
+  group: 'deploys',
   title: 'Environment status',
   description:
     'Tells whether an environment is up, at which version and address, how the newest deployment goes and why it failed.',

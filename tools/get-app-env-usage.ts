@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvUsage,
+  group: 'metrics',
   title: 'Billed usage',
   description:
     'Tells what an environment is billed for: container and zCloud seconds in total and by hour (functions at 3 times the rate, nothing at zero), and disk above what is included.',

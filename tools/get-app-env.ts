@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnv,
+  group: 'apps',
   title: 'Read environment',
   description:
     'Reads one environment: settings, variables (secrets masked), hosts, pending changes. For up or down, get-app-env-status is shorter.',

@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getApp,
+  group: 'apps',
   title: 'Read app',
   description: 'Reads one app: preset, port, source and image settings.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

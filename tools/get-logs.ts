@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getLogs,
+  group: 'logs',
   title: 'Read logs',
   description:
     'Reads runtime, build or job logs, newest last. Narrow with search, time, size; cursor of the answer reads older lines.',

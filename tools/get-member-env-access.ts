@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getMemberEnvAccess,
+  group: 'access',
   title: 'Read environment access',
   description: 'Reads which environments a member may reach, and whether the account enforces it.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: listAccounts,
+  group: 'apps',
   title: 'List accounts',
   description:
     'Lists the accounts of the caller with permissions and limits. Start here: other tools take an accountId.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: listAppEnvs,
+  group: 'apps',
   title: 'List environments',
   description:
     'Lists the environments of an account or an app that the caller can see, with status and version.',

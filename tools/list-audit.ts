@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: listAudit,
+  group: 'access',
   title: 'List audit',
   description:
     'Who changed what, when and from where, newest first; secrets masked. entryId is for undo-change. Needs admin.',

@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: listMembers,
+  group: 'access',
   title: 'List members',
   description:
     'Lists members of an account with their permissions and environment access. Needs Manage Members.',

@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: listRegions,
+  group: 'apps',
   title: 'List regions',
   description: 'Lists the regions environments can run in. Functions need one with a functionDomain (F5).',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: notifyCodeUpload,
+  group: 'deploys',
   title: 'Build and deploy source',
   description:
     'Builds the uploaded archive from its Dockerfile and deploys it; waits until it serves or has failed, and then shows the log.',

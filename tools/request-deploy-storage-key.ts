@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: requestDeployStorageKey,
+  group: 'deploys',
   title: 'Request upload address',
   description:
     'First step of a deploy from source: send the archive with one HTTP PUT to uploadUrl (no token, 15 minutes), then call notify-code-upload with storageKey.',

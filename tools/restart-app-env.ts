@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: restartAppEnv,
+  group: 'apps',
   title: 'Restart environment',
   description:
     'Replaces the running containers of an environment by fresh ones, without downtime, and waits until they serve.',

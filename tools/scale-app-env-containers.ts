@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: scaleAppEnvContainers,
+  group: 'apps',
   title: 'Scale containers',
   description:
     'Sets how many containers an app or database environment runs. Not for functions (F8: they scale by concurrency, see update-function-config) or jobs.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: startAppEnv,
+  group: 'apps',
   title: 'Start environment',
   description: 'Starts a stopped environment at its last version and waits until it serves.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },

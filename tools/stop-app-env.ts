@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: stopAppEnv,
+  group: 'apps',
   title: 'Stop environment',
   description:
     'Stops an environment: all its containers end, nothing answers until start-app-env. Settings and data stay.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: updateAppEnvAutoscaling,
+  group: 'apps',
   title: 'Configure autoscaling',
   description:
     'Sets autoscaling of a regular app on CPU and memory. Not for functions (F8: use update-function-config), jobs or databases.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: updateAppEnvVariables,
+  group: 'apps',
   title: 'Set variables',
   description:
     'Sets or removes some environment variables; the others keep value, type and secret flag. Pending until apply-app-env-changes.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: updateFunctionConfig,
+  group: 'functions',
   title: 'Configure function',
   description:
     'Changes how a function scales and times out (FUNCTION preset only, E3). Pending until apply-app-env-changes, unless applyImmediately.',

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: updateJobConfig,
+  group: 'jobs',
   title: 'Configure job',
   description:
     'Changes command, deadline, retries and concurrency of a job (JOB preset only). Left out = kept; clear names what is inherited again. Pending until apply-app-env-changes, unless applyImmediately.',

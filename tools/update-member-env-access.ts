@@ -5,6 +5,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: updateMemberEnvAccess,
+  group: 'access',
   title: 'Set environment access',
   description:
     'Sets which environments a member may reach; replaces the list. An empty or missing list means FULL access and needs grantFullAccess true.',

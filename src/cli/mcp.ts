@@ -1,13 +1,17 @@
-import { type Exposure, listedTools } from '../mcp/published-tool.ts'
+import { AppError } from '../errors.ts'
+import type { Exposure } from '../mcp/exposure.ts'
+import { exposureUsage, readExposure, splitFlags } from '../mcp/exposure-options.ts'
+import type { Prebuilt } from '../mcp/prebuilt.ts'
+import { listedTools } from '../mcp/published-tool.ts'
 import { serveStdio } from '../mcp/stdio.ts'
 import { loadPrebuilt } from './load-prebuilt.ts'
 import type { McpSession } from './mcp-session.ts'
 
-const usage = `longshore mcp [--read-only] [--allow-secrets]
+const usage = () => `longshore mcp [options]
 
 Speaks MCP on standard input and output, for an MCP host to start.
-  --read-only      no tool that changes anything exists
-  --allow-secrets  tools may show secret values in clear (decrypt)
+${exposureUsage('')}
+  --allow-secrets           tools may show secret values in clear (decrypt)
 
 LONGSHORE_URL and LONGSHORE_TOKEN name the platform; without them the local installation is used, and started
 when it does not run.
@@ -18,17 +22,24 @@ when it does not run.
  * and client are loaded after that, and the platform is started behind it. Resolves to the exit code.
  */
 export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const flags = readFlags(argv)
-  if (typeof flags === 'number') return flags
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stderr.write(usage())
+    return 0
+  }
   const prebuilt = await loadPrebuilt()
-  const tools = listedTools(prebuilt.tools, flags)
+  const exposure = exposureOf(argv, prebuilt)
+  if (typeof exposure === 'string') {
+    process.stderr.write(`longshore mcp: ${exposure}\n\n${usage()}`)
+    return 2
+  }
+  const tools = listedTools(prebuilt.tools, exposure)
   let session: McpSession | undefined
   await serveStdio({
     prebuilt,
     tools,
     async openServer() {
       const { openSession } = await import('./mcp-session.ts')
-      session = openSession(env, flags, tools)
+      session = openSession(env, exposure, tools)
       return session.server
     },
     onBroken(error) {
@@ -40,21 +51,21 @@ export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): P
   return 0
 }
 
-/** Flags by hand: a mistyped safety option must stop the start, and a parser would cost 15 ms. */
-function readFlags(argv: readonly string[]): Exposure | number {
-  const exposure: Exposure = { allowSecrets: false, readOnly: false }
-  for (const flag of argv) {
-    if (flag === '--read-only') exposure.readOnly = true
-    else if (flag === '--allow-secrets') exposure.allowSecrets = true
-    else if (flag === '--help' || flag === '-h') {
-      process.stderr.write(usage)
-      return 0
-    } else {
-      process.stderr.write(`longshore mcp: unknown option ${JSON.stringify(flag)}\n\n${usage}`)
-      return 2
-    }
+/**
+ * What the flags state, or what is wrong with them: a mistyped safety option must stop the start. By hand, as a
+ * parser would cost 15 ms.
+ */
+function exposureOf(argv: readonly string[], prebuilt: Prebuilt): Exposure | string {
+  try {
+    const { given, rest } = splitFlags(argv)
+    const unknown = rest.find((flag) => flag !== '--allow-secrets')
+    if (unknown !== undefined) return `unknown option ${JSON.stringify(unknown)}`
+    const names = prebuilt.tools.map(({ listed }) => listed.name)
+    return { ...readExposure(given, names), allowSecrets: rest.length > 0 }
+  } catch (error) {
+    if (error instanceof AppError) return describe(error)
+    throw error
   }
-  return exposure
 }
 
 function describe(error: unknown): string {

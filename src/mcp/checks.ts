@@ -1,4 +1,3 @@
-import { getAppEnvStatus } from '../contract/app-env-reads.ts'
 import { AppError } from '../errors.ts'
 import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
 import { environmentRefOf } from './read-cache.ts'
@@ -145,30 +144,8 @@ export const saysRemovedVariables: Check = async (ctx, input) => {
   return `E1: envVars replaces all variables; this removes ${removed.length}: ${visibleInline(removed.join(', '), 500)}. To change some and keep the others, use update-app-env-variables.`
 }
 
-/** What deleting an environment takes with it, for the question and for `confirm`. */
+/** What deleting an environment destroys, for the question and for `confirm`. */
 export async function lossOfEnvironment(ctx: ToolContext, input: ToolInput): Promise<Loss> {
   const env = await ctx.reads.environment(input, ctx.signal)
-  const { containers } = await ctx.client.call(
-    getAppEnvStatus,
-    { appEnvId: env.appEnvId },
-    { signal: ctx.signal },
-  )
-  const hosts = env.hosts.map((host) => visibleInline(host.host))
-  const parts = [
-    `${counted(containers.running, 'running container')} (status ${env.status})`,
-    env.withPersistence || env.useVolume ? 'its stored data and volumes' : 'its uploads',
-    counted(env.envVars.length, 'variable'),
-    'its logs and alerts',
-    hosts.length === 0 ? '' : `its ${hosts.length === 1 ? 'address' : 'addresses'} ${hosts.join(', ')}`,
-  ]
-  return { name: env.name, what: `environment ${visibleInline(env.cliEnvName)} with ${list(parts)}` }
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
-function list(parts: string[]): string {
-  const said = parts.filter((part) => part !== '')
-  return said.length < 2 ? said.join('') : `${said.slice(0, -1).join(', ')} and ${said.at(-1)}`
+  return { name: env.name, what: `environment ${visibleInline(env.cliEnvName)} (${env.status})` }
 }

@@ -2,7 +2,9 @@ import type { z } from 'zod'
 import type { Client } from '../client/client.ts'
 import type { Clock } from '../clock.ts'
 import type { Operation, OutputOf, RawInputOf } from '../contract/operation.ts'
+import type { ToolFacts } from './exposure.ts'
 import type { ReadCache } from './read-cache.ts'
+import type { ToolGroup } from './tool-groups.ts'
 
 export type ToolInput = Readonly<Record<string, unknown>>
 
@@ -35,7 +37,10 @@ export type Check = (
   own: ToolInput,
 ) => undefined | string | Promise<undefined | string>
 
-/** What a destructive tool would destroy: the exact name to type back, and what goes with it, counted. */
+/**
+ * What a destructive tool would destroy: the exact name to type back, and the object in words. What goes with it
+ * is counted by the platform, in the effects of a dry run.
+ */
 export interface Loss {
   name: string
   what: string
@@ -54,6 +59,8 @@ export type Frame = (what: string, lines: readonly string[]) => string
 export interface ToolDefinition<Row extends Operation> {
   /** The row of the contract this tool offers: name, input and output come from it. */
   operation: Row
+  /** What it is offered with (`--tools`). */
+  group?: ToolGroup
   title: string
   /** What the model reads when it chooses; at most 300 characters. */
   description: string
@@ -95,4 +102,10 @@ export function defineTool<Row extends Operation>(definition: ToolDefinition<Row
     secretInputs,
     unlistedInputs,
   }) as Tool
+}
+
+/** What an exposure looks at in a tool. */
+export function factsOf({ name, group, hints, operation }: Tool): ToolFacts {
+  const { readOnly, destructive } = hints
+  return { name, group: group ?? null, readOnly, destructive, on: operation.policy.on }
 }

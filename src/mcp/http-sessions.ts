@@ -5,6 +5,8 @@ import type { McpServer } from './server.ts'
 
 export interface Session {
   id: string
+  /** What the request that opened it asked for, as one text: it stays that. */
+  asked: string
   transport: HttpTransport
   server: McpServer
 }
@@ -36,7 +38,7 @@ export class HttpSessions {
   }
 
   /** Opens a session, closing the one longest unused when there are too many; null when all are at work. */
-  open(token: string, parts: { transport: HttpTransport; server: McpServer }): Session | null {
+  open(token: string, parts: Omit<Session, 'id'>): Session | null {
     if (this.#sessions.size >= this.#limits.most && !this.#closeOldest()) return null
     const session: KeptSession = {
       id: randomBytes(18).toString('base64url'),

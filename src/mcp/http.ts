@@ -4,13 +4,15 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Tool } from './define-tool.ts'
+import { defaultExposure, type Exposure } from './exposure.ts'
 import { HttpExchange } from './http-exchange.ts'
+import { exposureOfRequest } from './http-exposure.ts'
 import { type Refusal, readBody, refuse, refuseForeign, tokenOf, unauthenticated } from './http-guards.ts'
 import { answerProtocolError, canBeAsked, messagesOf, requestIdsOf, streamingOf } from './http-messages.ts'
 import { HttpSessions, type Session } from './http-sessions.ts'
 import { HttpTransport } from './http-transport.ts'
 import { publishTools } from './publish-tools.ts'
-import { type Exposure, listedTools } from './published-tool.ts'
+import { type ListedTool, listedTools, type PublishedTool, type Standing } from './published-tool.ts'
 import { createReadCache } from './read-cache.ts'
 import { runTool } from './run-tool.ts'
 import {
@@ -48,6 +50,8 @@ export interface McpHttpOptions {
   exposure?: Partial<Exposure>
   /** Throws `unauthenticated` for a token nobody has, so that it is answered 401 and not inside a result. */
   authenticate?(token: string): Promise<void>
+  /** What a token may do at best: its list leaves out what it may never call. Absent = the whole list. */
+  standing?(token: string): Promise<Standing>
 }
 
 export interface McpHttpHandler {
@@ -82,13 +86,13 @@ class McpEndpoint {
   readonly #limits: McpHttpLimits
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #exposure: Exposure
-  #listed: ReturnType<typeof listedTools> | undefined
+  #published: PublishedTool[] | undefined
 
   constructor(options: McpHttpOptions) {
     this.#options = options
     this.#limits = { ...mcpHttpLimits, ...options.limits }
     this.#tools = new Map(options.registry.map((tool) => [tool.name, tool]))
-    this.#exposure = { allowSecrets: false, readOnly: false, ...options.exposure }
+    this.#exposure = { ...defaultExposure, ...options.exposure }
     this.sessions = new HttpSessions(
       { most: this.#limits.sessions, idleMs: this.#limits.sessionIdleMs },
       options.clock,
@@ -107,10 +111,22 @@ class McpEndpoint {
     }
     const session = this.#sessionOf(req, token)
     if (session === 'unknown') return refuse(req, res, unknownSession)
-    if (req.method === 'POST') return this.#post(req, res, token, session)
+    const exposure = this.#exposureOf(req)
+    if ('status' in exposure) return refuse(req, res, exposure)
+    if (session !== null && session.asked !== JSON.stringify(exposure)) return refuse(req, res, otherOptions)
+    if (req.method === 'POST') return this.#post(req, res, { token, exposure, known: session })
     if (session === null) return refuse(req, res, wrongMethod)
     this.sessions.end(session.id)
     res.writeHead(204).end()
+  }
+
+  #exposureOf(req: IncomingMessage): Exposure | Refusal {
+    try {
+      return exposureOfRequest(req, this.#exposure, [...this.#tools.keys()])
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { status: 400, error: error.message, details: error.details ?? '' }
+    }
   }
 
   async #isKnown(token: string): Promise<boolean> {
@@ -134,8 +150,7 @@ class McpEndpoint {
   async #post(
     req: IncomingMessage,
     res: ServerResponse,
-    token: string,
-    known: Session | null,
+    { token, exposure, known }: { token: string; exposure: Exposure; known: Session | null },
   ): Promise<void> {
     const streaming = streamingOf(req.headers.accept)
     if (streaming === null) return refuse(req, res, notAcceptable)
@@ -153,7 +168,7 @@ class McpEndpoint {
       res.writeHead(202).end()
       return
     }
-    const serving = known ?? this.#serve(token, parsed.messages)
+    const serving = known ?? this.#serve(token, exposure, parsed.messages)
     const headers: Record<string, string> = serving.id === '' ? {} : { 'mcp-session-id': serving.id }
     const exchange = new HttpExchange(res, { ids, isBatch: parsed.isBatch, streaming, headers })
     this.#endWith(res, exchange, serving)
@@ -161,13 +176,14 @@ class McpEndpoint {
   }
 
   /** A fresh server object over shared lists; kept as a session when the client can be asked questions. */
-  #serve(token: string, messages: readonly JSONRPCMessage[]): Session {
+  #serve(token: string, exposure: Exposure, messages: readonly JSONRPCMessage[]): Session {
     const transport = new HttpTransport()
-    const server = this.#newServer(token)
+    const server = this.#newServer(token, exposure)
+    const asked = JSON.stringify(exposure)
     // Connecting only sets callbacks; it is done when this returns.
     void server.connect(transport)
-    const opened = messages.some(canBeAsked) ? this.sessions.open(token, { transport, server }) : null
-    return opened ?? { id: '', transport, server }
+    const opened = messages.some(canBeAsked) ? this.sessions.open(token, { transport, server, asked }) : null
+    return opened ?? { id: '', transport, server, asked }
   }
 
   #endWith(res: ServerResponse, exchange: HttpExchange, serving: Session): void {
@@ -179,25 +195,25 @@ class McpEndpoint {
     })
   }
 
-  #newServer(token: string): McpServer {
+  #newServer(token: string, exposure: Exposure): McpServer {
     return createMcpServer({
-      tools: () => this.#list(),
-      callTool: (call) => this.#callTool(call, call.token ?? token),
+      tools: () => this.#list(token, exposure),
+      callTool: (call) => this.#callTool(call, call.token ?? token, exposure),
     })
   }
 
-  #list() {
-    this.#listed ??= listedTools(publishTools(this.#options.registry), this.#exposure)
-    return this.#listed
+  async #list(token: string, exposure: Exposure): Promise<ListedTool[]> {
+    this.#published ??= publishTools(this.#options.registry)
+    return listedTools(this.#published, exposure, (await this.#options.standing?.(token)) ?? null)
   }
 
-  async #callTool(call: IncomingCall, token: string): Promise<ToolResult> {
+  async #callTool(call: IncomingCall, token: string, exposure: Exposure): Promise<ToolResult> {
     const { clock, log } = this.#options
     const client = createClient({ url: this.#options.apiUrl(), token, surface: 'mcp' })
     return runTool(
       {
         tools: this.#tools,
-        exposure: this.#exposure,
+        exposure,
         client,
         reads: createReadCache(client, clock),
         clock,
@@ -228,6 +244,11 @@ const unknownSession: Refusal = {
   status: 404,
   error: 'Session not found',
   details: 'It has expired or ended. Send initialize again, without Mcp-Session-Id.',
+}
+const otherOptions: Refusal = {
+  status: 400,
+  error: 'The session has other options',
+  details: 'It was opened with another address or other headers. Keep them, or send initialize again.',
 }
 const notAcceptable: Refusal = {
   status: 406,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Tool, ToolHints } from './define-tool.ts'
+import { factsOf, type Tool, type ToolHints } from './define-tool.ts'
 import { portableInput, portableOutput } from './portable-schema.ts'
 import type { ListedTool, PublishedTool } from './published-tool.ts'
 import { inputSchemaOf, outputSchemaOf } from './tool-schema.ts'
@@ -16,6 +16,7 @@ export function publishTools(tools: readonly Tool[]): PublishedTool[] {
 }
 
 function publishTool(tool: Tool): PublishedTool {
+  const { policy } = tool.operation
   return {
     listed: {
       name: tool.name,
@@ -25,7 +26,10 @@ function publishTool(tool: Tool): PublishedTool {
       outputSchema: portableOutput(outputSchemaOf(tool)),
       annotations: annotationsOf(tool.hints),
     },
+    facts: factsOf(tool),
     secretInputs: tool.secretInputs,
+    needs: 'needs' in policy ? (policy.needs ?? null) : null,
+    environmentToken: 'environmentToken' in policy && policy.environmentToken === true,
   }
 }
 

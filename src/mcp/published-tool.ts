@@ -1,3 +1,4 @@
+import { type Exposure, pinnedInputs, refusalOf, type ToolFacts } from './exposure.ts'
 import type { SchemaNode } from './portable-schema.ts'
 
 /** A tool as a client sees it in `tools/list`. */
@@ -15,31 +16,55 @@ export interface ListedTool {
   }
 }
 
-/** A listed tool, and which of its inputs are there only with secrets allowed. Made once, when building. */
+/** A listed tool and what decides whether, and with which inputs, it is listed. Made once, when building. */
 export interface PublishedTool {
   listed: ListedTool
+  facts: ToolFacts
+  /** Inputs that are there only with secrets allowed. */
   secretInputs: readonly string[]
+  /** The permission without which every call is refused. */
+  needs: 'admin' | 'manageMembers' | null
+  /** Whether environment tokens may call it (A2). */
+  environmentToken: boolean
 }
 
-/** What a person chose when starting the server; it wins over everything. */
-export interface Exposure {
-  /** Inputs that show secrets exist. */
-  allowSecrets: boolean
-  /** Tools that change anything do not exist, and are refused by name. */
+/** What the caller may do at best, in any account; null where that is not known before a call. */
+export interface Standing {
+  kind: 'user' | 'environment'
   readOnly: boolean
+  admin: boolean
+  manageMembers: boolean
 }
 
 /** The list under these choices, always in the same order. */
-export function listedTools(published: readonly PublishedTool[], exposure: Exposure): ListedTool[] {
+export function listedTools(
+  published: readonly PublishedTool[],
+  exposure: Exposure,
+  standing: Standing | null = null,
+): ListedTool[] {
+  const gone = pinnedInputs(exposure.pin)
   return published
-    .filter(({ listed }) => !exposure.readOnly || listed.annotations.readOnlyHint)
-    .map((tool) => (exposure.allowSecrets ? tool.listed : withoutInputs(tool.listed, tool.secretInputs)))
+    .filter((tool) => refusalOf(tool.facts, exposure) === null && mayCall(tool, standing))
+    .map((tool) => withoutInputs(tool.listed, exposure.allowSecrets ? gone : [...gone, ...tool.secretInputs]))
+}
+
+/** False where every call of this caller would be refused. The platform decides at the call, not this. */
+function mayCall(tool: PublishedTool, standing: Standing | null): boolean {
+  if (standing === null) return true
+  if (standing.readOnly && !tool.facts.readOnly) return false
+  if (standing.kind === 'environment') return tool.environmentToken
+  return tool.needs === null || standing[tool.needs] || standing.admin
 }
 
 function withoutInputs(tool: ListedTool, names: readonly string[]): ListedTool {
-  if (names.length === 0) return tool
-  const properties = Object.entries(tool.inputSchema.properties ?? {}).filter(
-    ([name]) => !names.includes(name),
-  )
-  return { ...tool, inputSchema: { ...tool.inputSchema, properties: Object.fromEntries(properties) } }
+  const { properties = {}, required, ...schema } = tool.inputSchema
+  const stays = (name: string) => !names.includes(name)
+  if (Object.keys(properties).every(stays)) return tool
+  const needed = required?.filter(stays) ?? []
+  const inputSchema: SchemaNode = {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => stays(name))),
+    ...(needed.length === 0 ? {} : { required: needed }),
+  }
+  return { ...tool, inputSchema }
 }

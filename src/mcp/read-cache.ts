@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts'
 import type { Clock } from '../clock.ts'
 import { listAccounts } from '../contract/accounts.ts'
 import { type AppEnv, getAppEnv } from '../contract/app-envs.ts'
+import { getApp } from '../contract/apps.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import type { ToolInput } from './define-tool.ts'
@@ -15,6 +16,8 @@ const mostEntries = 64
 export interface ReadCache {
   /** The environment an input names. Throws what the platform throws: 403, 404. */
   environment(input: ToolInput, signal: AbortSignal): Promise<AppEnv>
+  /** An app. Throws what the platform throws. */
+  app(appId: string, signal: AbortSignal): Promise<OutputOf<typeof getApp>>
   /** The account, or null where the token may not list accounts. */
   account(accountId: string, signal: AbortSignal): Promise<Account | null>
   /** Forgets everything. */
@@ -53,6 +56,7 @@ export function createReadCache(client: Client, clock: Clock): ReadCache {
       const ref = environmentRefOf(input)
       return read(JSON.stringify(ref), () => client.call(getAppEnv, ref, { signal }))
     },
+    app: (appId, signal) => read(`app ${appId}`, () => client.call(getApp, { appId }, { signal })),
     async account(accountId, signal) {
       try {
         const { accounts } = await read('accounts', () => client.call(listAccounts, {}, { signal }))

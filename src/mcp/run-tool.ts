@@ -4,8 +4,10 @@ import type { Clock } from '../clock.ts'
 import { type Deployment, getAppEnvStatus } from '../contract/app-env-reads.ts'
 import { AppError } from '../errors.ts'
 import { confirmLoss } from './confirmation.ts'
-import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
-import type { Exposure } from './published-tool.ts'
+import { factsOf, type Tool, type ToolContext, type ToolInput } from './define-tool.ts'
+import { dryRunPoint, readDryRun } from './dry-run.ts'
+import { type Exposure, refusalOf, type ScopePin } from './exposure.ts'
+import { answerWithinPin, withinPin } from './pinned-scope.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './tool-result.ts'
 import { type CheckedArguments, checkArguments } from './tool-schema.ts'
@@ -40,12 +42,14 @@ type Answer = Record<string, unknown>
 export async function runTool(call: ToolCall, name: string, args: ToolInput): Promise<ToolResult> {
   try {
     const tool = toolNamed(call, name)
-    const { sent, own, fits } = checkArguments(tool, args, call.exposure.allowSecrets)
     const ctx = contextOf(call, tool)
+    const { pin, allowSecrets } = call.exposure
+    const { sent, own, fits } = checkArguments(tool, await withinPin(ctx, pin, args), allowSecrets)
     // What the row does not take goes to the platform unchecked: it refuses it, as on every other surface.
     const notes = fits ? await earlyChecks(tool, ctx, sent, own) : []
-    if (tool.destroys !== undefined) await confirmLoss(ctx, await tool.destroys(ctx, sent), own)
-    return await act(tool, ctx, { sent, own, fits, notes })
+    if (own.dryRun === true) return await tried(tool, ctx, sent, notes)
+    if (tool.destroys !== undefined) await confirmLoss(ctx, await tool.destroys(ctx, sent), sent, own)
+    return await act(tool, ctx, { sent, own, fits, notes, pin })
   } catch (error) {
     call.signal.throwIfAborted()
     if (error instanceof AppError) return errorResult(error)
@@ -63,12 +67,8 @@ function toolNamed(call: ToolCall, name: string): Tool {
       details: 'tools/list shows the tools of this server.',
     })
   }
-  if (call.exposure.readOnly && !tool.hints.readOnly) {
-    throw new AppError('forbidden', `${name} is switched off: this server is read-only`, {
-      details:
-        'It was started with --read-only. A person can start it without, or make the change themselves.',
-    })
-  }
+  const refusal = refusalOf(factsOf(tool), call.exposure)
+  if (refusal !== null) throw refusal
   return tool
 }
 
@@ -111,16 +111,25 @@ async function runChecks(tool: Tool, ctx: ToolContext, input: ToolInput, own: To
   return notes
 }
 
+/** Tries the call without doing it. Nobody is asked: nothing is lost. */
+async function tried(tool: Tool, ctx: ToolContext, sent: ToolInput, notes: string[]): Promise<ToolResult> {
+  const answer = await readDryRun(ctx, sent)
+  return successResult({ point: dryRunPoint(tool.title, answer), answer, notes })
+}
+
 async function act(
   tool: Tool,
   ctx: ToolContext,
-  { sent, own, fits, notes }: CheckedArguments & { notes: string[] },
+  { sent, own, fits, notes, pin }: CheckedArguments & { notes: string[]; pin: ScopePin },
 ): Promise<ToolResult> {
   const waits = tool.waits === true && own.wait !== false
   const before = waits && fits ? await newestDeployment(ctx, sent) : null
   if (!tool.hints.readOnly) ctx.reads.clear()
-  const answer = (await ctx.client.call(tool.operation, sent, { signal: ctx.signal })) as Answer
+  const { idempotencyKey } = own as { idempotencyKey?: string }
+  const options = { signal: ctx.signal, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
+  const whole = (await ctx.client.call(tool.operation, sent, options)) as Answer
   if (!tool.hints.readOnly) ctx.reads.clear()
+  const answer = await answerWithinPin(ctx, pin, whole)
   return waits ? waitedResult(ctx, answer, { before, own, notes }) : plainResult(tool, answer, sent, notes)
 }
 

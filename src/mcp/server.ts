@@ -37,7 +37,7 @@ export interface IncomingCall {
 }
 
 export interface McpServerOptions {
-  tools(): ListedTool[]
+  tools(): ListedTool[] | Promise<ListedTool[]>
   callTool(call: IncomingCall): Promise<ToolResult>
   onInitialized?: () => void
   onClose?: () => void
@@ -54,7 +54,9 @@ export function createMcpServer(options: McpServerOptions): McpServer {
     { name: serverName, title: 'Longshore', version: serverVersion },
     { capabilities: { tools: {} }, instructions, jsonSchemaValidator: noValidator },
   )
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: options.tools() as never }))
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({
+    tools: (await options.tools()) as never,
+  }))
   server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
     const { name, arguments: args = {} } = request.params
     const result = await options.callTool({

@@ -12,6 +12,9 @@ const confirmField = {
   confirm: z.string().max(200).optional().describe('Exact name, where the person cannot be asked'),
 }
 
+const dryRunField = { dryRun: z.boolean().optional() }
+const idempotencyField = { idempotencyKey: z.string().min(1).max(200).optional() }
+
 /** What a waiting tool adds to the answer of its row. */
 const waitOutput = {
   deployment: z
@@ -33,6 +36,9 @@ function ownShape(tool: Tool): z.ZodRawShape {
   return {
     ...(tool.waits === true ? waitFields : {}),
     ...(tool.destroys === undefined ? {} : confirmField),
+    ...(tool.hints.readOnly ? {} : dryRunField),
+    // A repeat of the others does nothing twice by itself.
+    ...(tool.hints.idempotent ? {} : idempotencyField),
     ...tool.ownInputs,
   }
 }

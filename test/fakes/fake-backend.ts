@@ -14,6 +14,7 @@ export interface SeenCall {
   token: string
   surface: string | undefined
   idempotencyKey: string | undefined
+  dryRun: boolean
 }
 
 /** How the next deployment goes: how many reads of its status it takes, and how it ends. */
@@ -32,6 +33,8 @@ export class FakeState {
   readonly envs = new Map<string, FakeEnv>()
   account: Account = fakeAccount()
   plans: Plan[] = []
+  /** What a dry run of any write says it would make happen. */
+  effects: string[] = ['Stops and removes 2 container(s).']
   logs: { stream: 'stdout' | 'stderr'; message: string }[] = []
   nextId = 1
   readonly calls: SeenCall[] = []
@@ -58,7 +61,7 @@ export class FakeState {
   }
 
   countOf(id: string): number {
-    return this.calls.filter((call) => call.id === id).length
+    return this.calls.filter((call) => call.id === id && !call.dryRun).length
   }
 }
 
@@ -100,10 +103,15 @@ async function answer(state: FakeState, req: IncomingMessage, res: ServerRespons
       token,
       surface: req.headers['longshore-surface'] as string | undefined,
       idempotencyKey: req.headers['idempotency-key'] as string | undefined,
+      dryRun: req.headers['dry-run'] === 'true',
     })
     await state.held.get(row.id)
     const failure = state.failing.get(row.id)
     if (failure !== undefined) throw failure
+    if (req.headers['dry-run'] === 'true') {
+      send(res, 200, { dryRun: true, changes: [], effects: state.effects })
+      return
+    }
     const body = await fakeOperations[row.id]!(state, input, token)
     // A fake that answers what the row does not allow would prove nothing.
     send(res, 200, row.output.parse(body))

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { defaultExposure } from '../../src/mcp/exposure.ts'
 import { FrontDesk } from '../../src/mcp/front-desk.ts'
 import type { RpcMessage } from '../../src/mcp/json-rpc.ts'
 import { prebuild } from '../../src/mcp/prebuild.ts'
@@ -8,7 +9,7 @@ import type { ToolResult } from '../../src/mcp/tool-result.ts'
 import { tools } from '../../tools/index.ts'
 
 const prebuilt = await prebuild(tools)
-const list = listedTools(prebuilt.tools, { allowSecrets: false, readOnly: false })
+const list = listedTools(prebuilt.tools, defaultExposure)
 const done: ToolResult = { isError: false, text: 'done', structured: {} }
 
 function serverWith(callTool: (call: IncomingCall) => Promise<ToolResult>): McpServer {

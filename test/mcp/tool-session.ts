@@ -3,8 +3,9 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { createClient } from '../../src/client/client.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
+import { defaultExposure, type Exposure } from '../../src/mcp/exposure.ts'
 import { publishTools } from '../../src/mcp/publish-tools.ts'
-import { type Exposure, listedTools } from '../../src/mcp/published-tool.ts'
+import { listedTools } from '../../src/mcp/published-tool.ts'
 import { createReadCache } from '../../src/mcp/read-cache.ts'
 import { runTool } from '../../src/mcp/run-tool.ts'
 import { createMcpServer } from '../../src/mcp/server.ts'
@@ -51,7 +52,7 @@ export const hurriedClock: Clock = {
 
 /** The real client of the MCP library, joined in memory to our server over a platform at `url`. */
 export async function openToolSession(url: string, options: SessionOptions = {}): Promise<ToolSession> {
-  const exposure: Exposure = { allowSecrets: false, readOnly: false, ...options.exposure }
+  const exposure: Exposure = { ...defaultExposure, ...options.exposure }
   const clock = options.clock ?? hurriedClock
   const rest = createClient({ url, token: options.token ?? fakeToken, surface: 'mcp' })
   const reads = createReadCache(rest, clock)

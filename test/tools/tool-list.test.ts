@@ -3,12 +3,13 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
 import { operations } from '../../src/contract/index.ts'
 import { isRead } from '../../src/contract/operation.ts'
+import { defaultExposure } from '../../src/mcp/exposure.ts'
 import { publishTools } from '../../src/mcp/publish-tools.ts'
 import { listedTools } from '../../src/mcp/published-tool.ts'
 import { tools } from '../../tools/index.ts'
 
 const published = publishTools(tools)
-const list = listedTools(published, { allowSecrets: false, readOnly: false })
+const list = listedTools(published, defaultExposure)
 
 /** Every node of a JSON Schema, with its path. */
 function nodes(schema: unknown, path = ''): { path: string; node: Record<string, unknown> }[] {
@@ -90,8 +91,9 @@ describe('the tool list', () => {
 
   it('shows inputs that reveal secrets only where they are allowed', () => {
     const inputOf = (allowSecrets: boolean) =>
-      listedTools(published, { allowSecrets, readOnly: false }).find((tool) => tool.name === 'get-app-env')!
-        .inputSchema.properties!
+      listedTools(published, { ...defaultExposure, allowSecrets }).find(
+        (tool) => tool.name === 'get-app-env',
+      )!.inputSchema.properties!
     expect(inputOf(false)).not.toHaveProperty('decrypt')
     expect(inputOf(true)).toHaveProperty('decrypt')
   })

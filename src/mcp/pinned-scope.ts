@@ -1,0 +1,129 @@
+import { operations } from '../contract/index.ts'
+import { isRead } from '../contract/operation.ts'
+import { AppError } from '../errors.ts'
+import type { ToolContext, ToolInput } from './define-tool.ts'
+import { pinLevelOf, pinnedInputs, pinWords, type ScopePin } from './exposure.ts'
+
+/** The ids that what is pinned stands for; those below its level are open. */
+interface Scope {
+  accountId: string
+  appId?: string
+  appEnvId?: string
+  envName?: string
+}
+
+/**
+ * Arguments with the pinned ids filled in. Throws `forbidden` for a call that names, or acts on an object that
+ * belongs to, anything else. `args` are returned as they are where nothing is pinned.
+ */
+export async function withinPin(ctx: ToolContext, pin: ScopePin, args: ToolInput): Promise<ToolInput> {
+  const level = pinLevelOf(pin)
+  if (level === null) return args
+  const scope = await scopeOf(ctx, pin)
+  const shape = ctx.operation.input.shape
+  const outside = (what: string) =>
+    new AppError('forbidden', `${what} is outside the pinned ${pinWords[level]}`, {
+      details: `This server is held to ${pin[level]}. Leave ${pinnedInputs(pin).join(', ')} out: they are filled in.`,
+    })
+  for (const name of pinnedInputs(pin)) {
+    if (args[name] !== undefined && args[name] !== scope[name as keyof Scope]) throw outside(name)
+  }
+  await checkOwners(ctx, scope, args, outside)
+  const filled: Record<string, unknown> = { ...args }
+  for (const name of ['accountId', 'appId', 'appEnvId'] as const) {
+    if (scope[name] !== undefined && name in shape) filled[name] = scope[name]
+  }
+  // One of the two is asked for, and the narrower one is meant.
+  if (ctx.operation.policy.on === 'account-or-app' && filled.appId !== undefined) delete filled.accountId
+  return filled
+}
+
+async function scopeOf(ctx: ToolContext, pin: ScopePin): Promise<Scope> {
+  const scope = await narrowestScope(ctx, pin)
+  const agrees =
+    (pin.account === null || pin.account === scope.accountId) && (pin.app === null || pin.app === scope.appId)
+  if (agrees) return scope
+  throw new AppError('forbidden', 'The pinned account, app and environment do not belong together', {
+    details: 'Every call is refused. A person must start this server with ids of one account and app.',
+  })
+}
+
+async function narrowestScope(ctx: ToolContext, pin: ScopePin): Promise<Scope> {
+  if (pin.env !== null) {
+    const ref = /^env_/.test(pin.env) ? { appEnvId: pin.env } : { envName: pin.env }
+    const { accountId, appId, appEnvId, cliEnvName } = await ctx.reads.environment(ref, ctx.signal)
+    return { accountId, appId, appEnvId, ...(cliEnvName === null ? {} : { envName: cliEnvName }) }
+  }
+  if (pin.app !== null) {
+    const { accountId, appId } = await ctx.reads.app(pin.app, ctx.signal)
+    return { accountId, appId }
+  }
+  return { accountId: pin.account! }
+}
+
+/** Objects that are named by an id of their own: each must belong to what is pinned. */
+async function checkOwners(
+  ctx: ToolContext,
+  scope: Scope,
+  args: ToolInput,
+  outside: (what: string) => AppError,
+): Promise<void> {
+  if (scope.appEnvId === undefined && (args.appEnvId !== undefined || args.envName !== undefined)) {
+    const env = await ctx.reads.environment(args, ctx.signal)
+    if (!isInside(scope, env)) throw outside('This environment')
+  }
+  if (scope.appId === undefined && typeof args.appId === 'string') {
+    if (!isInside(scope, await ctx.reads.app(args.appId, ctx.signal))) throw outside('This app')
+  }
+  for (const input of Object.keys(ownerReads)) {
+    if (args[input] === undefined || !(input in ctx.operation.input.shape)) continue
+    const owner = await ownerOf(ctx, input, args[input])
+    if (!isInside(scope, owner)) throw outside(`This ${input.replace(/Id$/, '')}`)
+  }
+}
+
+interface Owner {
+  accountId?: string
+  appId?: string
+  appEnvId?: string
+}
+
+/** The read that says whose an object is, by the input that names it. */
+const ownerReads: Record<string, string> = {
+  alertId: 'get-alert',
+  contactPointId: 'get-contact-point',
+  jobRunId: 'get-job-run',
+}
+
+async function ownerOf(ctx: ToolContext, input: string, id: unknown): Promise<Owner> {
+  const row = operations.find((one) => one.id === ownerReads[input])
+  if (row === undefined) throw new Error(`no operation reads what ${input} names`)
+  const answer = (await ctx.client.call(row, { [input]: id }, { signal: ctx.signal })) as Owner & {
+    jobRun?: Owner
+  }
+  const owner = answer.jobRun ?? answer
+  if (owner.appEnvId === undefined) return owner
+  return ctx.reads.environment({ appEnvId: owner.appEnvId }, ctx.signal)
+}
+
+/** Whether every id that both sides state is the same. Contact points belong to the account alone. */
+function isInside(scope: Scope, owner: Owner): boolean {
+  return (['accountId', 'appId', 'appEnvId'] as const).every(
+    (name) => scope[name] === undefined || owner[name] === undefined || scope[name] === owner[name],
+  )
+}
+
+/** An answer without the items of its lists that belong to something else. */
+export async function answerWithinPin<Answer extends Record<string, unknown>>(
+  ctx: ToolContext,
+  pin: ScopePin,
+  answer: Answer,
+): Promise<Answer> {
+  if (pinLevelOf(pin) === null || !isRead(ctx.operation)) return answer
+  const scope = await scopeOf(ctx, pin)
+  const cut = Object.entries(answer).map(([key, value]) => [
+    key,
+    Array.isArray(value) ? value.filter((item) => isInside(scope, Object(item) as Owner)) : value,
+  ])
+  return Object.fromEntries(cut) as Answer
+}
