@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: createContactPoint,
+  group: 'alerts',
   title: 'Create contact point',
   description:
     'Creates a contact point (admin). config: chat webhookUrl; incident integrationKey; webhook url; email addresses; other keys optional. Then try test-contact-point.',

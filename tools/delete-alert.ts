@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: deleteAlert,
+  group: 'alerts',
   title: 'Delete alert',
   description:
     'Deletes an alert with its history (admin). The person is asked, or confirm must be its exact name.',

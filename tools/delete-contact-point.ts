@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: deleteContactPoint,
+  group: 'alerts',
   title: 'Delete contact point',
   description:
     'Deletes a contact point (admin). Refused while alerts use it (X2). The person is asked, or confirm must be its exact name.',

@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getAlert,
+  group: 'alerts',
   title: 'Read alert',
   description: 'Reads one alert: state, current value, last state changes, and which notices arrived.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

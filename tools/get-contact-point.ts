@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: getContactPoint,
+  group: 'alerts',
   title: 'Read contact point',
   description: 'Reads one contact point. Its address and secrets are not shown.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: listAlerts,
+  group: 'alerts',
   title: 'List alerts',
   description: 'Lists the alerts of an environment with their states.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

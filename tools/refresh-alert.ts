@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: refreshAlert,
+  group: 'alerts',
   title: 'Evaluate alert now',
   description: 'Evaluates an alert now instead of at the next 10 s turn, and answers its state.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },

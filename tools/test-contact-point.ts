@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: testContactPoint,
+  group: 'alerts',
   title: 'Test contact point',
   description:
     'Sends a marked test notice to a contact point (admin) and says whether it arrived, or why not.',

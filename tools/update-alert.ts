@@ -3,8 +3,10 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: updateAlert,
+  group: 'alerts',
   title: 'Update alert',
   description: 'Changes an alert (admin); what is left out stays. enabled false pauses it.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  referredInputs: { metric: 'As create-alert', duration: 'As create-alert', queryRange: 'As create-alert' },
   point: ({ message }) => message,
 })

@@ -9,6 +9,8 @@ export default defineTool({
   description:
     'Changes an environment; pending until apply-app-env-changes. envVars REPLACES all variables (E1): to change some, use update-app-env-variables.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  // Each has a tool of its own, or cannot change (D4).
+  unlistedInputs: ['functionConfig', 'jobConfig', 'dockerPresetVersion'],
   checks: [environmentAccessible, saysRemovedVariables],
   point: ({ appEnvId }) =>
     `${appEnvId} is updated. What needs a deployment is pending until apply-app-env-changes.`,

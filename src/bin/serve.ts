@@ -14,10 +14,13 @@ import { isDatabase, isFunction, isJob } from '../domain/presets.ts'
 import { connectGateway, type GatewayLink } from '../gateway/gateway-client.ts'
 import { ensureGateway } from '../gateway/spawn-gateway.ts'
 import { createLog, type Log } from '../log.ts'
+import type { Exposure } from '../mcp/exposure.ts'
+import { exposureUsage, readExposure, splitFlags } from '../mcp/exposure-options.ts'
 import { createMcpHttpHandler } from '../mcp/http.ts'
 import type { Installation } from '../operations/handler.ts'
 import { handlers } from '../operations/index.ts'
 import { createRunner } from '../operations/runner.ts'
+import { standingOf } from '../operations/standing.ts'
 import { createUploadReceiver } from '../operations/upload-receiver.ts'
 import { openPlatform, type Platform } from '../platform.ts'
 import { Reconciler } from '../reconciler/reconciler.ts'
@@ -31,13 +34,32 @@ const gatewayCheckMs = 1_000
 const housekeepingMs = 10 * 60_000
 const dayMs = 86_400_000
 
+const usage = `longshore serve [options]
+
+Runs the platform: API, MCP at /mcp, gateway and engine. The options limit what agents may do at /mcp; an address
+such as /mcp?read-only=1&tools=apps,logs limits one client further.
+${exposureUsage('mcp-')}
+`
+
 /** `longshore serve`: control plane, and the gateway as a process of its own. Resolves to the exit code. */
 export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...argv], options: { child: { type: 'boolean', default: false } } })
+  const { given, rest } = splitFlags(argv, 'mcp-')
+  const exposure = readExposure(
+    given,
+    tools.map(({ name }) => name),
+  )
+  const { values } = parseArgs({
+    args: rest,
+    options: { child: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+  })
+  if (values.help) {
+    process.stderr.write(usage)
+    return 0
+  }
   const config = readConfig(env)
   const log = createLog('serve', config.logLevel)
   const stopped = stopSignal(values.child)
-  const serving = await startServing(config, log)
+  const serving = await startServing(config, log, exposure)
   const reason = await stopped
   process.stderr.write(`\nlongshore: ${reason}; finishing what is under way\n`)
   await serving.close()
@@ -51,7 +73,7 @@ interface Serving {
   close(): Promise<void>
 }
 
-async function startServing(config: Config, log: Log): Promise<Serving> {
+async function startServing(config: Config, log: Log, exposure: Exposure): Promise<Serving> {
   const platform = await openPlatform(config, log, commandLine)
   const facts = { apiUrl: '', gatewayPort: config.gatewayPort }
   const measuring = await openMeasuring(platform).catch(async (error) => {
@@ -77,7 +99,9 @@ async function startServing(config: Config, log: Log): Promise<Serving> {
     apiUrl: () => facts.apiUrl,
     log,
     clock: platform.clock,
+    exposure,
     authenticate: (token) => runner.authenticate(token),
+    standing: (token) => platform.db.read((tx) => standingOf(tx, token)),
     ...(isLoopback(config.host) ? {} : { allowedHosts: 'any' as const }),
   })
   const api = createApiServer({

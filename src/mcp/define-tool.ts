@@ -80,6 +80,8 @@ export interface ToolDefinition<Row extends Operation> {
   secretInputs?: readonly (keyof RawInputOf<Row> & string)[]
   /** Inputs that are taken but not listed, because another input says the same in fewer words. */
   unlistedInputs?: readonly (keyof RawInputOf<Row> & string)[]
+  /** Inputs whose values another tool lists: these words stand in place of the values. */
+  referredInputs?: Readonly<Record<string, string>>
 }
 
 /** A tool as the rest of the MCP side sees it, its row's types erased. */

@@ -34,7 +34,17 @@ export function portableOutput(schema: z.ZodObject): SchemaNode {
 }
 
 /** Inputs whose name says it all, so their description is not published. */
-const unsaid = new Set(['accountId', 'appId', 'appEnvId', 'name', 'expectedRevision'])
+const unsaid = new Set([
+  'accountId',
+  'appId',
+  'appEnvId',
+  'envName',
+  'alertId',
+  'contactPointId',
+  'jobRunId',
+  'name',
+  'expectedRevision',
+])
 /** Keys that only a read adds: taken, never asked for. */
 const readKeys = new Set(['_id'])
 

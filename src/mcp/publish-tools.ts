@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { factsOf, type Tool, type ToolHints } from './define-tool.ts'
-import { portableInput, portableOutput } from './portable-schema.ts'
+import { portableInput, portableOutput, type SchemaNode } from './portable-schema.ts'
 import type { ListedTool, PublishedTool } from './published-tool.ts'
 import { inputSchemaOf, outputSchemaOf } from './tool-schema.ts'
 
@@ -22,7 +22,7 @@ function publishTool(tool: Tool): PublishedTool {
       name: tool.name,
       title: tool.title,
       description: tool.description,
-      inputSchema: portableInput(listedInput(tool)),
+      inputSchema: referring(portableInput(listedInput(tool)), tool.referredInputs ?? {}),
       outputSchema: portableOutput(outputSchemaOf(tool)),
       annotations: annotationsOf(tool.hints),
     },
@@ -38,13 +38,24 @@ function listedInput(tool: Tool): z.ZodObject {
   return z.strictObject(Object.fromEntries(shape.filter(([name]) => !tool.unlistedInputs.includes(name))))
 }
 
+/** A list of values that stands in another tool already is not paid for twice; a wrong one is told at the call. */
+function referring(schema: SchemaNode, words: Readonly<Record<string, string>>): SchemaNode {
+  const properties = { ...schema.properties }
+  for (const [name, description] of Object.entries(words)) {
+    const { enum: _enum, ...plain } = properties[name]!
+    properties[name] = { ...plain, description }
+  }
+  return { ...schema, properties }
+}
+
 /** The hints about what a write does mean nothing on a read, so reads go without them. */
 function annotationsOf(hints: ToolHints): ListedTool['annotations'] {
   if (hints.readOnly) return { readOnlyHint: true, openWorldHint: hints.openWorld }
   return {
     readOnlyHint: false,
     destructiveHint: hints.destructive,
-    idempotentHint: hints.idempotent,
+    // False is what a client assumes.
+    ...(hints.idempotent ? { idempotentHint: true } : {}),
     openWorldHint: hints.openWorld,
   }
 }

@@ -376,9 +376,8 @@ describe('deleting', () => {
     })
     expect((await session.call('delete-app-env', prod)).isError).toBe(false)
     expect(questions).toEqual([
-      expect.stringMatching(/^Delete environment shop-prod with 2 running containers/),
+      expect.stringMatching(/^Delete environment shop-prod \(RUNNING\)\? Stops and removes 2 container\(s\)/),
     ])
-    expect(questions[0]).toContain('shop-prod.app.localhost')
     expect(backend.state.envs.size).toBe(2)
   })
 
