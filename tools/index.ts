@@ -40,6 +40,7 @@ import stopAppEnv from './stop-app-env.ts'
 import testContactPoint from './test-contact-point.ts'
 import toggleAlert from './toggle-alert.ts'
 import updateAlert from './update-alert.ts'
+import undoChange from './undo-change.ts'
 import updateAppEnv from './update-app-env.ts'
 import updateAppEnvAutoscaling from './update-app-env-autoscaling.ts'
 import updateAppEnvVariables from './update-app-env-variables.ts'
@@ -98,4 +99,5 @@ export const tools: readonly Tool[] = [
   deleteAlert,
   toggleAlert,
   refreshAlert,
+  undoChange,
 ]

@@ -4,6 +4,8 @@ const usage = `longshore <command>
   mcp        speak MCP on standard input and output, for an MCP host
   deploy     deploy a folder or an image, with progress
   demo       play the whole story on a throw-away installation
+  token      make, list, revoke and rotate tokens, read-only ones too
+  audit      check that the audit trail is whole
   stop       end the platform of this home: containers and gateway too
 
 Each command has --help. Settings are environment variables LONGSHORE_*; README lists them.
@@ -16,6 +18,8 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   deploy: async (args) => (await import('../cli/deploy.ts')).runDeploy(args, process.env),
   demo: async (args) => (await import('../cli/demo.ts')).runDemo(args, process.env),
   stop: async (args) => (await import('./stop.ts')).runStop(args, process.env),
+  token: async (args) => (await import('../cli/token.ts')).runToken(args, process.env),
+  audit: async (args) => (await import('./audit.ts')).runAudit(args, process.env),
   gateway: async (args) => (await import('../gateway/gateway-command.ts')).gatewayCommand(args),
   supervise: async (args) => (await import('./supervise.ts')).runSupervise(args),
 }

@@ -39,3 +39,18 @@ export const listAudit = operation({
   }),
   output: z.object({ entries: z.array(auditEntry), cursor: z.string().nullable() }),
 })
+
+export const undoChange = operation({
+  id: 'undo-change',
+  method: 'POST',
+  path: '/audit/undo',
+  summary: 'Puts back what one journal entry changed, unless it cannot be or was changed since. Admin.',
+  policy: { on: 'journal-entry', needs: 'admin' },
+  input: z.strictObject({ entryId: id.describe('See list-audit') }),
+  output: z.object({
+    message: z.string(),
+    objectType: z.string(),
+    objectId: z.string(),
+    undone: z.array(z.string()),
+  }),
+})

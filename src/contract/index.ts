@@ -25,7 +25,7 @@ import {
   updateFunctionConfig,
 } from './app-envs.ts'
 import { createApp, deleteApp, getApp, listApps } from './apps.ts'
-import { listAudit } from './audit.ts'
+import { listAudit, undoChange } from './audit.ts'
 import {
   createContactPoint,
   deleteContactPoint,
@@ -114,4 +114,5 @@ export const operations: readonly Operation[] = [
   deleteAlert,
   toggleAlert,
   refreshAlert,
+  undoChange,
 ]

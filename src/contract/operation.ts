@@ -23,6 +23,8 @@ export type Policy =
   | { on: 'contact-point'; needs?: 'admin' }
   /** The alert named by `alertId`, through its environment: M1 to M7 apply. */
   | { on: 'alert'; needs?: 'admin' }
+  /** The journal entry of `entryId`, through its account. */
+  | { on: 'journal-entry'; needs: 'admin' }
   /** The new environment's app and account, before the environment exists. */
   | { on: 'new-environment' }
 

@@ -16,6 +16,7 @@ import { findApp } from '../store/apps.ts'
 import { findContactPoint } from '../store/contact-points.ts'
 import type { Tx } from '../store/db.ts'
 import { findEnvironment, listEnvironmentIds } from '../store/environments.ts'
+import { findJournalEntry, type StoredJournalEntry } from '../store/journal.ts'
 import type { Caller } from './caller.ts'
 
 export interface AccountTarget {
@@ -45,32 +46,26 @@ export interface AlertTarget extends EnvironmentTarget {
   membership: Membership
 }
 
-/** What an operation may act on, loaded, once the caller is known to be allowed. */
-export type TargetOf<P extends Policy> = P extends { on: 'environment' }
-  ? EnvironmentTarget
-  : P extends { on: 'app' | 'new-environment' }
-    ? AppTarget
-    : P extends { on: 'account-or-app' }
-      ? AccountTarget & { app: App | null }
-      : P extends { on: 'member' }
-        ? MemberTarget
-        : P extends { on: 'account' }
-          ? AccountTarget
-          : P extends { on: 'contact-point' }
-            ? ContactPointTarget
-            : P extends { on: 'alert' }
-              ? AlertTarget
-              : Record<string, never>
+export interface JournalEntryTarget extends AccountTarget {
+  entry: StoredJournalEntry
+}
 
-export type Target =
-  | EnvironmentTarget
-  | AppTarget
-  | (AccountTarget & { app: App | null })
-  | AccountTarget
-  | MemberTarget
-  | ContactPointTarget
-  | AlertTarget
-  | Record<string, never>
+/** What an operation may act on, loaded, once the caller is known to be allowed; by what its policy is on. */
+interface Targets {
+  installation: Record<string, never>
+  account: AccountTarget
+  'account-or-app': AccountTarget & { app: App | null }
+  app: AppTarget
+  'new-environment': AppTarget
+  environment: EnvironmentTarget
+  member: MemberTarget
+  'contact-point': ContactPointTarget
+  alert: AlertTarget
+  'journal-entry': JournalEntryTarget
+}
+
+export type TargetOf<P extends Policy> = Targets[P['on']]
+export type Target = Targets[Policy['on']]
 
 /** One question to the authorisation: who wants to do what. */
 export interface Asking {
@@ -104,6 +99,11 @@ export async function authorise(asking: Asking): Promise<Target> {
       const target = await reachAccount(asking, text(input.accountId))
       requirePermission(target.membership, policy.needs)
       return { ...target, member: await reachMember(asking, target.account) }
+    }
+    case 'journal-entry': {
+      const target = await reachJournalEntry(asking)
+      requirePermission(target.membership, policy.needs)
+      return target
     }
     case 'app':
       return reachApp(asking, text(input.appId))
@@ -140,6 +140,11 @@ export async function authorise(asking: Asking): Promise<Target> {
 /** Whether per-environment access is off, the member is unrestricted, or the environment is on the list (M1, M5). */
 export function mayReach(account: Account, membership: Membership, appEnvId: string): boolean {
   return !isRestricted(account, membership) || membership.allowedAppEnvIds.includes(appEnvId)
+}
+
+/** M2, where the environment is known only after the object was read. */
+export function requireReach({ account, membership }: AccountTarget, appEnvId: string): void {
+  if (!mayReach(account, membership, appEnvId)) throw restricted('app environment')
 }
 
 export function isRestricted(account: Account, membership: Membership): boolean {
@@ -198,6 +203,15 @@ async function reachMember({ tx, input }: Asking, account: Account): Promise<Mem
   const member = await findMembershipById(tx, text(input.membershipId))
   if (!member || member.accountId !== account.accountId) throw notFound('Member')
   return member
+}
+
+async function reachJournalEntry(asking: Asking): Promise<JournalEntryTarget> {
+  const { tx, input } = asking
+  const entry = await findJournalEntry(tx, text(input.entryId))
+  const membership = entry?.accountId ? await membershipOf(asking, entry.accountId) : null
+  const account = membership && (await findAccount(tx, membership.accountId))
+  if (!entry || !membership || !account) throw notFound('Audit entry')
+  return { entry, account, membership }
 }
 
 async function reachApp(asking: Asking, appId: string): Promise<AppTarget> {

@@ -12,6 +12,7 @@ const decided: Record<Policy['on'], true> = {
   environment: true,
   'contact-point': true,
   alert: true,
+  'journal-entry': true,
   'new-environment': true,
 }
 

@@ -48,6 +48,7 @@ import startAppEnv from './start-app-env.ts'
 import stopAppEnv from './stop-app-env.ts'
 import testContactPoint from './test-contact-point.ts'
 import toggleAlert from './toggle-alert.ts'
+import undoChange from './undo-change.ts'
 import updateAccount from './update-account.ts'
 import updateAlert from './update-alert.ts'
 import updateAppEnv from './update-app-env.ts'
@@ -107,6 +108,7 @@ export const handlers: readonly Handler[] = [
   scaleAppEnvContainers,
   startAppEnv,
   stopAppEnv,
+  undoChange,
   updateAccount,
   testContactPoint,
   toggleAlert,

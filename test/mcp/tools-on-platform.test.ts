@@ -19,6 +19,15 @@ const workingInput: Record<string, Arguments> = {
   'get-member-env-access': member,
   'update-member-env-access': async () => ({ ...(await member()), grantFullAccess: true }),
   'list-audit': account,
+  'undo-change': async () => {
+    const { token } = platform.admin
+    await platform.request('PATCH', '/account', {
+      token,
+      input: { ...account(), name: `Name ${Math.random()}` },
+    })
+    const { json } = await platform.request('GET', '/audit', { token, input: { ...account(), limit: 1 } })
+    return { entryId: json.entries[0].entryId }
+  },
   'delete-app': async () => {
     const { appId, appEnvId } = await platform.makeEnvironment({ app: { name: 'Gone' } })
     await platform.request('DELETE', '/app-env', { token: platform.admin.token, input: { appEnvId } })

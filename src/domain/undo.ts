@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from 'node:util'
+
+/** A step into an object by key, or into a list of named things by name. */
+type Step = string
+interface Difference {
+  path: Step[]
+  before: unknown
+  after: unknown
+}
+
+/** Bookkeeping that goes on by itself and is never put back. */
+const bookkeeping = new Set(['revision', 'updatedAt', 'latestRolloutId', 'nextVersion'])
+
+export type Same = (path: readonly string[], one: unknown, other: unknown) => boolean
+
+/** What one entry changed, leaf by leaf. Lists whose items all have a `name` are compared by name. */
+export function differences(before: unknown, after: unknown, path: Step[] = []): Difference[] {
+  if (isDeepStrictEqual(before, after)) return []
+  const [one, other] = [keyed(before), keyed(after)]
+  if (!one || !other || path.length >= 6) return [{ path, before, after }]
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .filter((key) => path.length > 0 || !bookkeeping.has(key))
+    .flatMap((key) => differences(one.get(key), other.get(key), [...path, key]))
+}
+
+export interface Reversal {
+  /** The object with the changed values put back. */
+  draft: Record<string, unknown>
+  /** What was put back, such as `saved.envVars.COLOR.value`. */
+  paths: string[]
+  /** Values that somebody changed since: nothing may be put back then. */
+  changedSince: string[]
+}
+
+/** Puts the values of `differing` back into a copy of `current`, where they still are as the entry left them. */
+export function reversal(
+  differing: readonly Difference[],
+  current: Record<string, unknown>,
+  order: Record<string, unknown>,
+  same: Same = (_path, one, other) => isDeepStrictEqual(one, other),
+): Reversal {
+  const draft = structuredClone(current)
+  const changedSince: string[] = []
+  for (const { path, before, after } of differing) {
+    if (!same(path, valueAt(current, path), after)) changedSince.push(path.join('.'))
+    else putBack(draft, path, before, order)
+  }
+  return { draft, paths: differing.map(({ path }) => path.join('.')), changedSince }
+}
+
+function keyed(value: unknown): Map<string, unknown> | null {
+  if (isNamedList(value)) return new Map(value.map((item) => [item.name, item]))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  return new Map(Object.entries(value))
+}
+
+function isNamedList(value: unknown): value is { name: string }[] {
+  return (
+    Array.isArray(value) &&
+    value.every((item) => typeof item === 'object' && item !== null && typeof item.name === 'string')
+  )
+}
+
+function valueAt(object: unknown, path: readonly Step[]): unknown {
+  let value = object
+  for (const step of path) value = keyed(value)?.get(step)
+  return value
+}
+
+/** Changes `draft`. A named item that was removed comes back at the place it had. */
+function putBack(
+  draft: Record<string, unknown>,
+  path: readonly Step[],
+  value: unknown,
+  order: Record<string, unknown>,
+): void {
+  const parent = valueAt(draft, path.slice(0, -1))
+  const key = path.at(-1) as Step
+  const copy = structuredClone(value)
+  if (isNamedList(parent)) {
+    const list = parent as unknown[]
+    const at = parent.findIndex((item) => item.name === key)
+    if (copy === undefined) list.splice(at, 1)
+    else if (at >= 0) list[at] = copy
+    else list.splice(placeOf(valueAt(order, path.slice(0, -1)), key), 0, copy)
+    return
+  }
+  const record = parent as Record<string, unknown>
+  if (copy === undefined) delete record[key]
+  else record[key] = copy
+}
+
+function placeOf(list: unknown, name: string): number {
+  return isNamedList(list)
+    ? Math.max(
+        0,
+        list.findIndex((item) => item.name === name),
+      )
+    : 0
+}

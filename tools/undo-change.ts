@@ -1,0 +1,10 @@
+import { undoChange } from '../src/contract/audit.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: undoChange,
+  title: 'Undo a change',
+  description:
+    'Puts back what one entry of list-audit changed. Refused, with the reason, for deploys, deletes and fields changed again since. Needs admin.',
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+})
