@@ -11,11 +11,15 @@ let session: ToolSession
 type Arguments = () => Record<string, unknown> | Promise<Record<string, unknown>>
 
 const account = () => ({ accountId: platform.accountId })
+const environment = async () => ({ appEnvId: (await platform.makeEnvironment()).appEnvId })
 const member = async () => ({ ...account(), membershipId: (await platform.makeUser()).membershipId })
 
 /** Arguments with which each tool that has no fake succeeds on the platform itself. */
 const workingInput: Record<string, Arguments> = {
   'list-members': account,
+  'get-app-env-metrics': environment,
+  'get-app-env-metrics-series': async () => ({ ...(await environment()), metric: 'ingress_request_rate' }),
+  'get-app-env-usage': environment,
   'get-member-env-access': member,
   'update-member-env-access': async () => ({ ...(await member()), grantFullAccess: true }),
   'list-audit': account,
