@@ -5,10 +5,13 @@ import type { Platform } from '../platform.ts'
 import { AppAutoscaler } from '../reconciler/app-autoscaler.ts'
 import type { Reconciler } from '../reconciler/reconciler.ts'
 import { listAllEnvironmentIds } from '../store/environments.ts'
+import { createPlatformMetrics, type PlatformMetrics } from './platform-metrics.ts'
 
 /** The measuring part of a running platform: gateway counters and container usage into the metric store. */
 export interface Measuring {
   ingress: IngressCounter
+  /** Figures of the platform itself. */
+  figures: PlatformMetrics
   /** What the gateway link should call. */
   gatewayEvents: Pick<GatewayEvents, 'hello' | 'traffic' | 'down'>
   /** Begins to sample and, on what is sampled, to scale regular apps. */
@@ -28,10 +31,12 @@ export async function openMeasuring({ db, metrics, clock, log, config }: Platfor
       if (state) ingress.restore(state as IngressState, clock.monotonicMs() - agoMs)
     },
   )
+  const figures = createPlatformMetrics()
   let sampler: Sampler | null = null
   let autoscaler: AppAutoscaler | null = null
   return {
     ingress,
+    figures,
     gatewayEvents: {
       hello: ({ pid }) => ingress.hello(pid, clock.monotonicMs()),
       traffic: (samples) => ingress.traffic(samples),
@@ -59,6 +64,7 @@ export async function openMeasuring({ db, metrics, clock, log, config }: Platfor
     stop() {
       sampler?.stop()
       autoscaler?.stop()
+      figures.close()
     },
   }
 }

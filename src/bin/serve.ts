@@ -83,17 +83,19 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
   let reconciler: Reconciler | null = null
   const { clockScale } = config
   const alerting = createAlerting({ ...platform, clockScale, apiUrl: () => facts.apiUrl })
-  const runner = createRunner({
-    db: platform.db,
-    clock: platform.clock,
-    secrets: platform.secrets,
-    logs: platform.logs,
-    metrics: platform.metrics,
-    notices: alerting.notices,
-    installation: installationOf(platform, facts),
-    handlers,
-    wake: (appEnvIds) => reconciler?.wake(appEnvIds),
-  })
+  const runner = measuring.figures.counted(
+    createRunner({
+      db: platform.db,
+      clock: platform.clock,
+      secrets: platform.secrets,
+      logs: platform.logs,
+      metrics: platform.metrics,
+      notices: alerting.notices,
+      installation: installationOf(platform, facts),
+      handlers,
+      wake: (appEnvIds) => reconciler?.wake(appEnvIds),
+    }),
+  )
   const mcp = createMcpHttpHandler({
     registry: tools,
     apiUrl: () => facts.apiUrl,
@@ -109,7 +111,8 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
     runner,
     uploads: createUploadReceiver({ db: platform.db, clock: platform.clock, files: platform.uploads }),
     readiness: async () => readinessOf(reconciler, gateway),
-    metricsText: () => '# TYPE longshore_up gauge\nlongshore_up 1\n',
+    metricsText: () =>
+      measuring.figures.text(measuring.ingress, reconciler?.measured() ?? [], platform.metrics.memoryBytes),
     mcp,
     host: config.host,
     log,
@@ -185,7 +188,10 @@ async function keepGateway(
     clock,
     log,
     on: {
-      desired: (appEnvId, containers) => reconciler()?.desire(appEnvId, containers),
+      desired: (appEnvId, containers) => {
+        measuring.figures.desired(appEnvId, containers)
+        reconciler()?.desire(appEnvId, containers)
+      },
       drained: (appEnvId, container) => reconciler()?.drained(appEnvId, container),
       unreachable: () => reconciler()?.unreachable(),
       ...measuring.gatewayEvents,

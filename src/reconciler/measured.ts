@@ -15,6 +15,8 @@ export interface Measured {
     memoryMb: number
     startedAt: string | null
   }[]
+  /** Containers that answer, functions too. */
+  ready: number
   /** It answers through the gateway. */
   hasIngress: boolean
   /** Null unless it is a regular app with autoscaling on, in an account that allows it. */
@@ -34,7 +36,8 @@ export function measuredOf(
   engineOf: (region: string) => Engine,
 ): Measured {
   const { environment, app } = view
-  const running = app.isFunction ? [] : pods.filter((pod) => pod.state === 'ready' && !pod.removing)
+  const ready = pods.filter((pod) => pod.state === 'ready' && !pod.removing)
+  const running = app.isFunction ? [] : ready
   return {
     appEnvId: environment.appEnvId,
     containers: running.map(({ record }) => ({
@@ -44,6 +47,7 @@ export function measuredOf(
       memoryMb: record.memoryMb,
       startedAt: record.startedAt,
     })),
+    ready: ready.length,
     hasIngress: app.isFunction || isRegularApp(app.dockerPreset),
     autoscaled: autoscaledOf(view),
   }
