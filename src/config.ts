@@ -35,6 +35,13 @@ const settings = {
     )
     .optional(),
   LONGSHORE_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  LONGSHORE_DATABASE_IMAGES: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/,
+      'must be a registry, with a path if need be, such as mirror.example.com/databases',
+    )
+    .optional(),
   LONGSHORE_BOOTSTRAP_TOKEN: z
     .string()
     .regex(userTokenPattern, 'must be a user token: lsu_ and 49 letters and digits')
@@ -85,6 +92,8 @@ export interface Config {
   /** `DOCKER_HOST`, the engine's own setting. */
   readonly dockerHost: string | undefined
   readonly databaseUrl: Secret | undefined
+  /** Registry and path that hold the database images; undefined: each image's own registry. */
+  readonly databaseImages: string | undefined
   readonly bootstrapToken: Secret | undefined
   readonly masterKey: Secret | undefined
   readonly url: string | undefined
@@ -125,6 +134,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     regions,
     dockerHost: env.DOCKER_HOST || undefined,
     databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
+    databaseImages: value.LONGSHORE_DATABASE_IMAGES,
     bootstrapToken: secret(value.LONGSHORE_BOOTSTRAP_TOKEN),
     masterKey: secret(value.LONGSHORE_MASTER_KEY),
     url: value.LONGSHORE_URL?.replace(/\/+$/, ''),

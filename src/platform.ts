@@ -5,6 +5,7 @@ import { buildContent } from './builds/build-content.ts'
 import { createUploadStore, type UploadStore } from './builds/upload-store.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config, EngineChoice } from './config.ts'
+import { DatabaseOfferWatch } from './engines/database-offers.ts'
 import { createDockerEngine } from './engines/docker/docker-engine.ts'
 import { dockerSocketAnswers } from './engines/docker/docker-socket.ts'
 import type { Engine } from './engines/engine.ts'
@@ -50,6 +51,7 @@ export interface Platform {
   /** At least one, in the order of the configuration. */
   regions: readonly PlatformRegion[]
   notifier: Notifier
+  databaseOffers: DatabaseOfferWatch
   nodeName: string
   close(): Promise<void>
 }
@@ -75,6 +77,10 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
     const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
     const nodeName = os.hostname()
     const regions = await openRegions(config, { installationId, nodeName, clock, log, command })
+    const imageSource = config.databaseImages ?? null
+    const databaseOffers = new DatabaseOfferWatch({ regions, imageSource, clock, log })
+    // Looked at while the rest starts; nobody waits for a registry.
+    void databaseOffers.refresh()
     const logs = new LogStore(home.logs)
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
     const uploads = createUploadStore({ home: home.dir })
@@ -93,6 +99,7 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
       builder: createBuilder(home, clock),
       regions,
       notifier: notifierOf(config, clock, log),
+      databaseOffers,
       nodeName,
       async close() {
         await Promise.all(regions.map(({ engine }) => engine.close()))

@@ -27,6 +27,7 @@ import listAppEnvs from './list-app-envs.ts'
 import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
 import listContactPoints from './list-contact-points.ts'
+import listDatabasePresets from './list-database-presets.ts'
 import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
@@ -53,6 +54,7 @@ import updateMemberEnvAccess from './update-member-env-access.ts'
 export const tools: readonly Tool[] = [
   listAccounts,
   listRegions,
+  listDatabasePresets,
   createApp,
   getApp,
   listApps,

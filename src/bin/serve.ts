@@ -6,11 +6,9 @@ import { createApiServer } from '../api/server.ts'
 import { every, timestamp } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import { accountSettings } from '../contract/accounts.ts'
-import type { DockerPreset } from '../contract/fields.ts'
 import { operations } from '../contract/index.ts'
 import { apiPrefix } from '../contract/operation.ts'
-import { environmentHosts } from '../domain/hosts.ts'
-import { isDatabase, isFunction, isJob } from '../domain/presets.ts'
+import { hostsOf } from '../domain/hosts.ts'
 import { connectGateway, type GatewayLink } from '../gateway/gateway-client.ts'
 import { ensureGateway } from '../gateway/spawn-gateway.ts'
 import { createLog, type Log } from '../log.ts'
@@ -225,17 +223,15 @@ function installationOf(platform: Platform, facts: { apiUrl: string; gatewayPort
         engine: engine.kind,
       })),
     apiUrl: () => facts.apiUrl,
-    hosts(environment, app) {
-      const preset = app.dockerPreset as DockerPreset
+    hosts: (environment, app, secrets) => {
       const engine = regions.find(({ region }) => region === environment.region)?.engine
-      return environmentHosts({
-        envName: environment.cliEnvName,
-        isFunction: isFunction(preset),
-        serves: !isJob(preset) && !isDatabase(preset),
-        internalPort: engine?.capabilities.isolates ? app.port : null,
+      return hostsOf(environment, app, secrets, {
+        isolates: engine?.capabilities.isolates ?? false,
         gatewayPort: facts.gatewayPort,
       })
     },
+    databaseOffers: (name) => platform.databaseOffers.current(name),
+    databaseImageSource: platform.config.databaseImages ?? null,
     defaultAccountSettings: accountSettings.parse({}),
     clockScale: platform.config.clockScale,
   }

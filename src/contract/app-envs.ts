@@ -49,11 +49,16 @@ const mountPath = z
   .regex(/^(?:\/[A-Za-z0-9._-]+)+$/, 'must be an absolute path such as /data')
   .refine((value) => !value.split('/').includes('..'), 'must not contain .. parts')
 
+/** The one grammar that PostgreSQL parameters accept (contract.md 6). */
+const memoryValue = z
+  .string()
+  .regex(/^[1-9][0-9]{0,6}(kB|MB|GB)$/, 'must be a whole number and a unit, kB, MB or GB, such as 64MB')
+
 const parameters = z.strictObject({
-  work_mem: z.string().optional(),
-  hash_mem_multiplier: z.number().optional(),
+  work_mem: memoryValue.optional(),
+  hash_mem_multiplier: z.number().min(1).max(1000).optional(),
   max_parallel_workers_per_gather: z.number().int().min(0).max(64).optional(),
-  effective_cache_size: z.string().optional(),
+  effective_cache_size: memoryValue.optional(),
 })
 export const databaseSettings = z.strictObject({
   postgresql: z.strictObject({ parameters }).optional(),

@@ -34,6 +34,7 @@ import {
   testContactPoint,
   updateContactPoint,
 } from './contact-points.ts'
+import { listDatabasePresets } from './databases.ts'
 import {
   deployAppEnvImage,
   notifyCodeUpload,
@@ -60,6 +61,7 @@ export const operations: readonly Operation[] = [
   createAccount,
   updateAccount,
   listRegions,
+  listDatabasePresets,
   createApp,
   getApp,
   listApps,

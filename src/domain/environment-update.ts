@@ -5,6 +5,8 @@ import type { App } from '../contract/apps.ts'
 import type { InputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { usesGitHost } from './app.ts'
+import { type DatabaseOffers, databasePresetOf } from './database-presets.ts'
+import { checkDatabase } from './database-settings.ts'
 import type { Environment } from './environment.ts'
 import { checkFunctionConfig } from './function-config.ts'
 import { checkRegion, type RegionFacts } from './new-environment.ts'
@@ -22,6 +24,7 @@ export function checkEnvironmentUpdate(
   app: App,
   account: AccountSettings,
   regions: readonly RegionFacts[],
+  offers: DatabaseOffers,
 ): void {
   const { saved } = environment
   if (input.region !== undefined && input.region !== environment.region) {
@@ -54,6 +57,11 @@ export function checkEnvironmentUpdate(
         : 'Use scale-app-env-containers for an app.',
       app.isFunction ? 'F8' : undefined,
     )
+  }
+  if (app.isDatabase) {
+    const preset = databasePresetOf(app.dockerPreset)
+    const { containers, disk, databaseSettings } = input
+    checkDatabase({ containers, disk, databaseSettings }, preset, offers.get(preset.dockerPreset))
   }
   changedOnlyFor(app.isDatabase, 'managed databases', { disk: [input.disk, saved.disk] })
   changedOnlyFor(app.isDatabase, 'managed databases', { databaseSettings: [input.databaseSettings, {}] })

@@ -3,6 +3,7 @@ import type { EnvironmentStatus } from '../contract/fields.ts'
 import type { FunctionConfigInput } from '../contract/function-config.ts'
 import type { JobConfig } from '../contract/job-config.ts'
 import type { variableTypes } from '../contract/variables.ts'
+import type { DatabaseAccess } from './database-access.ts'
 
 /** A variable as stored: a secret's `value` is sealed by the secret box (E2). */
 export interface StoredVariable {
@@ -47,6 +48,8 @@ export interface Environment {
   autoscaling: Autoscaling
   dockerPresetVersion: string | null
   withPersistence: boolean
+  /** Managed databases only: names, sealed passwords and ports. */
+  database?: DatabaseAccess
   /** The rollout being worked on; null when nothing is under way. */
   wantedRolloutId: string | null
   /** The rollout that serves, or served last. */

@@ -1,4 +1,29 @@
 import type { Host } from '../contract/app-envs.ts'
+import type { DockerPreset } from '../contract/fields.ts'
+import { type DatabaseAccess, type DatabaseSecrets, databaseHosts } from './database-access.ts'
+import { isDatabase, isFunction, isJob } from './presets.ts'
+
+/** Every address of an environment, whatever its preset. `isolates`: the engine has networks with names inside. */
+export function hostsOf(
+  environment: { cliEnvName: string; database?: DatabaseAccess },
+  app: { port: number | null; dockerPreset: string },
+  secrets: DatabaseSecrets | undefined,
+  facts: { isolates: boolean; gatewayPort: number },
+): Host[] {
+  const preset = app.dockerPreset as DockerPreset
+  const { cliEnvName, database } = environment
+  if (database) {
+    const internalHost = facts.isolates ? cliEnvName : null
+    return databaseHosts({ preset, access: database, secrets: secrets ?? null, internalHost })
+  }
+  return environmentHosts({
+    envName: cliEnvName,
+    isFunction: isFunction(preset),
+    serves: !isJob(preset) && !isDatabase(preset),
+    internalPort: facts.isolates ? app.port : null,
+    gatewayPort: facts.gatewayPort,
+  })
+}
 
 /**
  * Where an environment answers. Functions use a domain of their own (F5). `internalPort` is the port of the code

@@ -4,6 +4,8 @@ import type { App } from '../contract/apps.ts'
 import type { InputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { usesGitHost } from './app.ts'
+import { type DatabaseOffers, databasePresetOf } from './database-presets.ts'
+import { checkDatabase } from './database-settings.ts'
 import { checkFunctionConfig } from './function-config.ts'
 import { checkVolume } from './volume.ts'
 
@@ -18,6 +20,7 @@ export function checkNewEnvironment(
   app: App,
   account: AccountSettings,
   regions: readonly RegionFacts[],
+  offers: DatabaseOffers,
 ): void {
   checkRegion(input.region, app, regions)
   if (usesGitHost(app) && input.branch === undefined) {
@@ -26,9 +29,8 @@ export function checkNewEnvironment(
     })
   }
   if (app.isDatabase) {
-    throw new AppError('invalid', 'Managed databases cannot be created by this version', {
-      details: 'list-database-presets is not offered either; create a CUSTOM, FUNCTION or web app instead.',
-    })
+    const preset = databasePresetOf(app.dockerPreset)
+    checkDatabase(input, preset, offers.get(preset.dockerPreset))
   }
   onlyFor(app.isDatabase, 'managed databases', {
     dockerPresetVersion: input.dockerPresetVersion,
@@ -41,6 +43,11 @@ export function checkNewEnvironment(
   onlyFor(app.isFunction, 'FUNCTION apps', { functionConfig: input.functionConfig })
   if (input.functionConfig) checkFunctionConfig(input.functionConfig, account)
   checkVolume(app, input)
+  if (app.isDatabase && input.useVolume) {
+    throw new AppError('invalid', 'useVolume is for apps', {
+      details: 'A managed database keeps its data with withPersistence true.',
+    })
+  }
 }
 
 /** F5: functions run only in regions that have a function domain. */

@@ -1,3 +1,5 @@
+import { planDatabase } from './database-plan.ts'
+
 /** A container as the plan sees it. */
 export interface PlannedPod {
   podId: string
@@ -10,7 +12,7 @@ export interface PlannedPod {
 }
 
 export interface PlanInput {
-  kind: 'app' | 'function' | 'none'
+  kind: 'app' | 'function' | 'database' | 'none'
   /** False when the environment is to be stopped. */
   runs: boolean
   /** The rollout that serves; null while nothing does. */
@@ -42,6 +44,7 @@ export type PlanStep =
  * function's containers go only when the gateway has drained them (F1). Pure: same input, same steps.
  */
 export function planRollout(input: PlanInput): PlanStep[] {
+  if (input.kind === 'database') return planDatabase(input)
   const steps: PlanStep[] = []
   const kept = new Set([input.current, input.wanted].filter((id) => id !== null))
   for (const pod of input.pods) {

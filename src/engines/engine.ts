@@ -1,3 +1,6 @@
+import type { DatabasePresetName } from '../contract/databases.ts'
+import type { DatabaseOffer, DatabasePreset } from '../domain/database-presets.ts'
+
 /** Where a container answers, as seen from this machine. */
 export interface Address {
   host: string
@@ -30,6 +33,25 @@ export interface ContainerSpec {
    * with `forgetEnvironment`. An empty one begins with what the image holds at `path`.
    */
   mounts?: readonly Mount[]
+  /** Set for a managed database: the engine knows how to run each preset, `image` comes from `prepareDatabase`. */
+  database?: DatabaseSpec
+}
+
+/** A managed database to run. Names and passwords are letters, digits and `_` only, parameters checked. */
+export interface DatabaseSpec {
+  dockerPreset: DatabasePresetName
+  version: string
+  user: string
+  password: string
+  adminPassword: string
+  /** Made at the first start. */
+  database: string
+  /** Settings of the server, by its own names. */
+  parameters: Record<string, string>
+  /** Every port it answers on; `hostPort` is taken on 127.0.0.1. The first one tells readiness. */
+  ports: readonly { name: string; port: number; hostPort: number }[]
+  /** Keeps the data on a volume of the environment; otherwise it goes with the container. */
+  persistent: boolean
 }
 
 export interface Mount {
@@ -145,6 +167,14 @@ export interface Engine {
   build(spec: BuildSpec, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<BuiltImage>
   /** Makes an image reference runnable here, or throws `EngineFailure('image pull', …)`. */
   pull(image: string, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<void>
+  /** What of a preset can run here; `images` are its versions' images. An engine without this runs none. */
+  databaseOffer?(preset: DatabasePreset, images: readonly string[]): Promise<DatabaseOffer>
+  /** Makes a version of a database runnable and returns what `ContainerSpec.image` takes, or throws as `pull`. */
+  prepareDatabase?(
+    database: { dockerPreset: DatabasePresetName; version: string; image: string },
+    onLog: (line: EngineLogLine) => void,
+    signal: AbortSignal,
+  ): Promise<string>
   /** Removes what `build` made; unknown images are fine. Never removes an image this platform did not build. */
   removeImage(image: string): Promise<void>
 

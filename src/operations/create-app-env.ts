@@ -2,6 +2,7 @@ import { createAppEnv } from '../contract/app-envs.ts'
 import type { InputOf } from '../contract/operation.ts'
 import { usesGitHost } from '../domain/app.ts'
 import { autoscalingDefaults } from '../domain/autoscaling.ts'
+import { databasePresetOf } from '../domain/database-presets.ts'
 import { type Environment, type Settings, zCloudSize } from '../domain/environment.ts'
 import { newId } from '../domain/ids.ts'
 import { withoutEmpty } from '../domain/job-config.ts'
@@ -14,6 +15,7 @@ import { updateMembership } from '../store/accounts.ts'
 import { environmentNameTaken, insertEnvironment } from '../store/environments.ts'
 import { type AppTarget, isRestricted } from './authorise.ts'
 import { checkAccountSize, environmentSize } from './change-environment.ts'
+import { deployDatabase } from './deploy-database.ts'
 import { type Context, handler } from './handler.ts'
 import { sealVariables } from './seal-variables.ts'
 
@@ -22,8 +24,9 @@ type Input = InputOf<typeof createAppEnv>
 export default handler(createAppEnv, async (context, input, target) => {
   const { tx, now, caller, installation } = context
   const { app, account, membership } = target
-  checkNewEnvironment(input, app, account.settings, installation.regions())
+  checkNewEnvironment(input, app, account.settings, installation.regions(), installation.databaseOffers())
   const environment = await newEnvironment(context, input, target)
+  if (app.isDatabase) await deployDatabase(context, environment, app.dockerPreset)
   const size = environmentSize(environment, app, account)
   await checkAccountSize(context, account, null, size)
   await insertEnvironment(tx, environment, size)
@@ -43,13 +46,22 @@ export default handler(createAppEnv, async (context, input, target) => {
       after: environment,
     },
     effects: [
-      `Creates ${environment.cliEnvName} in ${environment.region} (made ${now}). Nothing runs until it is deployed.`,
+      `Creates ${environment.cliEnvName} in ${environment.region} (made ${now}). ${firstStep(context, environment, app)}`,
     ],
     wake: [environment.appEnvId],
   }
 })
 
+function firstStep(context: Context, environment: Environment, app: AppTarget['app']): string {
+  if (!app.isDatabase) return 'Nothing runs until it is deployed.'
+  const preset = databasePresetOf(app.dockerPreset)
+  const offer = context.installation.databaseOffers(environment.region).get(preset.dockerPreset)
+  if (!offer?.available) return `It cannot run here: ${offer?.unavailableReason ?? 'not known yet.'}`
+  return `${preset.name} ${environment.dockerPresetVersion} starts at once.`
+}
+
 async function newEnvironment(context: Context, input: Input, { app }: AppTarget): Promise<Environment> {
+  const preset = app.isDatabase ? databasePresetOf(app.dockerPreset) : null
   const appEnvId = newId('env')
   const slug = slugOf(input.name, 'env')
   const settings: Settings = withVolume(
@@ -57,7 +69,7 @@ async function newEnvironment(context: Context, input: Input, { app }: AppTarget
       zClouds: input.zClouds,
       branch: usesGitHost(app) ? (input.branch ?? '') : '',
       containers: input.containers ?? 1,
-      disk: input.disk ?? input.zClouds * zCloudSize.diskMb,
+      disk: input.disk ?? preset?.limits.defaultDisk ?? input.zClouds * zCloudSize.diskMb,
       envVars: sealVariables(context.secrets, appEnvId, [], replacedVariables([], input.envVars ?? [])),
       functionConfig: input.functionConfig ?? {},
       jobConfig: withoutEmpty(input.jobConfig ?? {}),
@@ -80,8 +92,8 @@ async function newEnvironment(context: Context, input: Input, { app }: AppTarget
     saved: settings,
     applied: structuredClone(settings),
     autoscaling: { ...autoscalingDefaults },
-    dockerPresetVersion: null,
-    withPersistence: input.withPersistence ?? false,
+    dockerPresetVersion: preset && (input.dockerPresetVersion ?? preset.defaultVersion),
+    withPersistence: input.withPersistence ?? (preset !== null && preset.persistence !== 'none'),
     wantedRolloutId: null,
     currentRolloutId: null,
     latestRolloutId: null,

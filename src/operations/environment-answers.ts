@@ -2,6 +2,7 @@ import type { AppEnv } from '../contract/app-envs.ts'
 import type { App } from '../contract/apps.ts'
 import { secretMask } from '../contract/fields.ts'
 import { autoscalingDefaults } from '../domain/autoscaling.ts'
+import { type DatabaseSecrets, databaseSecretName } from '../domain/database-access.ts'
 import type { Environment, PodRecord, Settings, StoredVariable } from '../domain/environment.ts'
 import { effectiveFunctionConfig } from '../domain/function-config.ts'
 import { effectiveJobConfigOf } from '../domain/job-config.ts'
@@ -83,7 +84,11 @@ export async function appEnvAnswer(
       : {}),
     ...(app.isJob ? jobSettings(target) : {}),
     autoscaling: isRegularApp(app.dockerPreset) ? (environment.autoscaling ?? autoscalingDefaults) : null,
-    hosts: context.installation.hosts(environment, app as App),
+    hosts: context.installation.hosts(
+      environment,
+      app as App,
+      decrypt ? databaseSecrets(context, environment) : undefined,
+    ),
     pendingChanges: await pendingOf(context, environment),
     changingRegion: environment.changingRegion,
     createdAt: environment.createdAt,
@@ -99,6 +104,10 @@ function jobSettings({ environment, app }: EnvironmentTarget) {
     appJobConfig: app.jobConfig ?? {},
     effectiveJobConfig: effectiveJobConfigOf(app.jobConfig, applied.jobConfig, saved.jobConfig),
   }
+}
+
+function databaseSecrets(context: Context, { appEnvId, database }: Environment): DatabaseSecrets | undefined {
+  return database && JSON.parse(context.secrets.open(database.secrets, databaseSecretName(appEnvId)))
 }
 
 function readVariable(context: Context, appEnvId: string, variable: StoredVariable, decrypt: boolean) {

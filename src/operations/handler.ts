@@ -2,6 +2,8 @@ import type { AccountSettings } from '../contract/accounts.ts'
 import type { LogLine, LogType } from '../contract/app-env-reads.ts'
 import type { Host } from '../contract/app-envs.ts'
 import type { InputOf, Operation, OutputOf } from '../contract/operation.ts'
+import type { DatabaseAccess, DatabaseSecrets } from '../domain/database-access.ts'
+import type { DatabaseOffers } from '../domain/database-presets.ts'
 import type { MeasuredValues } from '../metrics/metric-source.ts'
 import type { Tx } from '../store/db.ts'
 import type { SecretBox } from '../store/secret-box.ts'
@@ -14,10 +16,16 @@ export interface Installation {
   regions(): { region: string; name: string; functionDomain: string | null; engine: string }[]
   /** Public address of the API, without a trailing slash. */
   apiUrl(): string
+  /** Passwords in database URLs are masked unless `secrets` are given. */
   hosts(
-    environment: { cliEnvName: string; region: string },
+    environment: { cliEnvName: string; region: string; database?: DatabaseAccess },
     app: { port: number | null; dockerPreset: string },
+    secrets?: DatabaseSecrets,
   ): Host[]
+  /** What the region's engine, or any of them, can run of the managed databases, as it was last seen. */
+  databaseOffers(region?: string): DatabaseOffers
+  /** Where database images come from instead of their own registries; null for these. */
+  databaseImageSource: string | null
   defaultAccountSettings: AccountSettings
   /** How many times faster alert durations and query ranges run (contract.md 11). */
   clockScale: number

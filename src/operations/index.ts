@@ -31,6 +31,7 @@ import listAppEnvs from './list-app-envs.ts'
 import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
 import listContactPoints from './list-contact-points.ts'
+import listDatabasePresets from './list-database-presets.ts'
 import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import listUserTokens from './list-user-tokens.ts'
@@ -94,6 +95,7 @@ export const handlers: readonly Handler[] = [
   listAudit,
   listMembers,
   listContactPoints,
+  listDatabasePresets,
   listRegions,
   listUserTokens,
   notifyCodeUpload,

@@ -1,4 +1,6 @@
 import { scaleAppEnvContainers } from '../contract/app-envs.ts'
+import { databasePresetOf } from '../domain/database-presets.ts'
+import { checkDatabase } from '../domain/database-settings.ts'
 import { checkScalable } from '../domain/scalable.ts'
 import { checkVolumeContainers } from '../domain/volume.ts'
 import { noteActivity } from './begin-rollout.ts'
@@ -9,6 +11,11 @@ import { handler } from './handler.ts'
 export default handler(scaleAppEnvContainers, async (context, input, target) => {
   const { app, environment } = target
   checkScalable(app, 'manual container scaling')
+  if (app.isDatabase) {
+    const preset = databasePresetOf(app.dockerPreset)
+    const offer = context.installation.databaseOffers(environment.region).get(preset.dockerPreset)
+    checkDatabase({ containers: input.containers }, preset, offer)
+  }
   const draft = draftOf(environment)
   const before = draft.saved.containers
   draft.saved.containers = input.containers
@@ -21,13 +28,13 @@ export default handler(scaleAppEnvContainers, async (context, input, target) => 
     details: `${before} to ${input.containers} containers`,
   })
   const change = await saveChange(context, target, draft)
+  const message = app.isDatabase
+    ? `Saved as pending: ${before} to ${input.containers} container(s) at apply-app-env-changes or redeploy-app-env`
+    : `Scaling from ${before} to ${input.containers} container(s)`
   return {
-    answer: {
-      ...acted(draft, `Scaling from ${before} to ${input.containers} container(s)`),
-      containers: input.containers,
-    },
+    answer: { ...acted(draft, message), containers: input.containers },
     change,
-    effects: [`Scales from ${before} to ${input.containers} container(s).`],
+    effects: [`${message}.`],
     wake: [draft.appEnvId],
   }
 })

@@ -1,5 +1,6 @@
 import { updateAppEnv } from '../contract/app-envs.ts'
 import type { InputOf } from '../contract/operation.ts'
+import { mergedSettings } from '../domain/database-settings.ts'
 import type { Environment } from '../domain/environment.ts'
 import { checkEnvironmentUpdate } from '../domain/environment-update.ts'
 import { changedJobConfig } from '../domain/job-config.ts'
@@ -17,9 +18,17 @@ type Input = InputOf<typeof updateAppEnv>
 /** 3.3: what is changed here is saved as pending; a name is only a name and counts at once. */
 export default handler(updateAppEnv, async (context, input, target) => {
   const { app, account, environment } = target
-  checkEnvironmentUpdate(input, environment, app, account.settings, context.installation.regions())
+  const { installation } = context
+  checkEnvironmentUpdate(
+    input,
+    environment,
+    app,
+    account.settings,
+    installation.regions(),
+    installation.databaseOffers(environment.region),
+  )
   const draft = draftOf(environment)
-  applyInput(context, input, draft, app.isFunction)
+  applyInput(context, input, draft, app)
   checkVolumeContainers(draft)
   const effects = [
     'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
@@ -51,7 +60,12 @@ async function changeRegion(context: Context, draft: Environment, region: string
   return `Version ${content.version} starts in ${region}; the containers of ${rollout.region} go when it answers.`
 }
 
-function applyInput(context: Context, input: Input, draft: Environment, isFunction: boolean): void {
+function applyInput(
+  context: Context,
+  input: Input,
+  draft: Environment,
+  { isFunction, isDatabase }: { isFunction: boolean; isDatabase: boolean },
+): void {
   const { saved } = draft
   if (input.name !== undefined && input.name !== draft.name) {
     draft.name = input.name
@@ -60,7 +74,10 @@ function applyInput(context: Context, input: Input, draft: Environment, isFuncti
   if (input.branch !== undefined) saved.branch = input.branch
   if (input.zClouds !== undefined) saved.zClouds = input.zClouds
   if (input.disk !== undefined) saved.disk = input.disk
-  if (input.databaseSettings !== undefined) saved.databaseSettings = input.databaseSettings
+  if (isDatabase && input.containers !== undefined) saved.containers = input.containers
+  if (input.databaseSettings !== undefined) {
+    saved.databaseSettings = mergedSettings(saved.databaseSettings, input.databaseSettings)
+  }
   if (isFunction && input.functionConfig !== undefined) {
     saved.functionConfig = { ...saved.functionConfig, ...input.functionConfig }
   }

@@ -1,5 +1,7 @@
+import type { DatabasePresetName } from '../contract/databases.ts'
+import { type DatabaseSecrets, databaseEndpoints, databaseSecretName } from '../domain/database-access.ts'
 import { type Settings, zCloudSize } from '../domain/environment.ts'
-import type { ContainerSpec } from '../engines/engine.ts'
+import type { ContainerSpec, DatabaseSpec } from '../engines/engine.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import type { EnvironmentView, RolloutView } from './environment-view.ts'
 import { containerNameOf, type LivePod } from './live-pod.ts'
@@ -20,12 +22,42 @@ export function containerSpec(
     contentId: content.contentId,
     template: rollout.rolloutId,
     image: content.images[rollout.region] ?? '',
-    port: app.port,
+    port: databaseEndpoints(app.dockerPreset)[0]?.port ?? app.port,
     env: variablesFor('DEPLOY', rollout.settings, environment.appEnvId, secrets),
     cpuMillicores: rollout.settings.zClouds * zCloudSize.cpuMillicores,
     memoryMb: rollout.settings.zClouds * zCloudSize.memoryMb,
     internalHost: environment.cliEnvName,
     ...mountsOf(rollout.settings),
+    ...databaseSpec(view, rollout, secrets),
+  }
+}
+
+/** The part of the spec that only managed databases have. */
+function databaseSpec(
+  { environment, app }: EnvironmentView,
+  { settings }: RolloutView['rollout'],
+  secrets: SecretBox,
+): { database?: DatabaseSpec } {
+  const access = environment.database
+  if (!access) return {}
+  const { appEnvId, dockerPresetVersion, withPersistence } = environment
+  const opened: DatabaseSecrets = JSON.parse(secrets.open(access.secrets, databaseSecretName(appEnvId)))
+  const parameters = Object.entries(settings.databaseSettings.postgresql?.parameters ?? {})
+  return {
+    database: {
+      dockerPreset: app.dockerPreset as DatabasePresetName,
+      version: dockerPresetVersion ?? '',
+      user: access.user,
+      database: access.database,
+      ...opened,
+      parameters: Object.fromEntries(parameters.map(([name, value]) => [name, String(value)])),
+      ports: databaseEndpoints(app.dockerPreset).map(({ name, port }) => ({
+        name,
+        port,
+        hostPort: access.ports[name] ?? 0,
+      })),
+      persistent: withPersistence,
+    },
   }
 }
 

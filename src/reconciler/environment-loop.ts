@@ -1,9 +1,10 @@
 import { timestamp } from '../clock.ts'
 import { type PodRecord, zCloudSize } from '../domain/environment.ts'
 import { newId, randomText } from '../domain/ids.ts'
-import { type PlanStep, planRollout } from '../domain/rollout-plan.ts'
+import { type PlanInput, type PlanStep, planRollout } from '../domain/rollout-plan.ts'
 import type { Engine, EngineContainer } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
+import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
 import { type EnvironmentView, loadView, type RolloutView } from './environment-view.ts'
 import {
   containerNameOf,
@@ -117,7 +118,8 @@ export class EnvironmentLoop {
   }
 
   route() {
-    if (!this.#view) return null
+    // A database speaks for itself on its own ports; the gateway serves HTTP.
+    if (!this.#view || this.#view.app.isDatabase) return null
     const serving = [...this.#pods.values()]
       .filter((pod) => pod.state === 'ready' && pod.address !== null && !pod.removing)
       .map((pod) => ({
@@ -160,6 +162,11 @@ export class EnvironmentLoop {
     this.#view = view
     this.#syncPods(view)
     this.#makeImage(view)
+    if (lacksPorts(view)) {
+      await chooseDatabasePorts(this.#parts.db, view)
+      this.#dirty = true
+      return
+    }
     for (const step of this.#plan(view)) {
       if (this.#closed) return
       await this.#perform(step, view)
@@ -174,7 +181,7 @@ export class EnvironmentLoop {
     const nowMs = this.#parts.clock.monotonicMs()
     const pods = [...this.#pods.values()].filter((pod) => !pod.removing)
     return planRollout({
-      kind: app.isFunction ? 'function' : app.isJob || app.isDatabase ? 'none' : 'app',
+      kind: kindOf(app),
       runs: environment.wish === 'running',
       // Coming from STOPPED, the earlier version is not brought back while the new one starts.
       current: environment.status === 'PENDING' ? null : environment.currentRolloutId,
@@ -192,6 +199,7 @@ export class EnvironmentLoop {
 
   #desired(view: EnvironmentView, pods: readonly LivePod[]): number {
     const { functionConfig, environment } = view
+    if (view.app.isDatabase) return (view.wanted ?? view.current)?.rollout.settings.containers ?? 1
     if (!functionConfig) return environment.applied.containers
     const present = pods.filter(
       (pod) =>
@@ -458,6 +466,12 @@ export class EnvironmentLoop {
   #now(): string {
     return timestamp(this.#parts.clock.wallMs())
   }
+}
+
+function kindOf(app: EnvironmentView['app']): PlanInput['kind'] {
+  if (app.isFunction) return 'function'
+  if (app.isDatabase) return 'database'
+  return app.isJob ? 'none' : 'app'
 }
 
 function rolloutView(view: EnvironmentView, rolloutId: string): RolloutView | null {

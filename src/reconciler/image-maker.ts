@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { DatabasePresetName } from '../contract/databases.ts'
 import { type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -44,7 +45,7 @@ export class ImageMaker {
       const image =
         wanted.content.type === 'BUILD'
           ? await this.#build(engine, view, wanted, onLog, signal)
-          : await this.#pull(engine, wanted, onLog, signal)
+          : await this.#pull(engine, view, wanted, onLog, signal)
       if (!signal.aborted) await this.#parts.transitions.imageReady(rolloutId, image)
     } catch (error) {
       if (signal.aborted) return
@@ -104,11 +105,23 @@ export class ImageMaker {
 
   async #pull(
     engine: Engine,
+    { app, environment }: EnvironmentView,
     { content }: RolloutView,
     onLog: (line: EngineLogLine) => void,
     signal: AbortSignal,
   ): Promise<string> {
     const image = content.image ?? ''
+    if (app.isDatabase) {
+      if (!engine.prepareDatabase) {
+        throw new EngineFailure('not supported', `The ${engine.kind} engine runs no databases.`)
+      }
+      const database = {
+        dockerPreset: app.dockerPreset as DatabasePresetName,
+        version: environment.dockerPresetVersion ?? '',
+        image,
+      }
+      return engine.prepareDatabase(database, onLog, signal)
+    }
     await engine.pull(image, onLog, signal)
     return image
   }

@@ -1,12 +1,16 @@
-import { type Engine, type EngineContainer, EngineFailure } from '../engines/engine.ts'
-import { waitUntilListening } from '../engines/wait-until-listening.ts'
+import { type DatabaseSpec, type Engine, type EngineContainer, EngineFailure } from '../engines/engine.ts'
+import { type ListenOutcome, waitUntilListening } from '../engines/wait-until-listening.ts'
 import { AppError } from '../errors.ts'
 import { containerSpec } from './container-spec.ts'
+import { databaseAnswers } from './database-ping.ts'
 import type { EnvironmentView, RolloutView } from './environment-view.ts'
 import { containerNameOf, followed, type LivePod } from './live-pod.ts'
 import type { LoopParts } from './loop-parts.ts'
 
 const startTimeoutMs = 60_000
+/** A first start makes the data folder, which takes some images a minute. */
+const databaseStartTimeoutMs = 180_000
+const databasePingEveryMs = 50
 const lookEveryMs = 500
 const adoptedDrainMs = 30_000
 
@@ -29,10 +33,11 @@ export class PodStarter {
 
   start(pod: LivePod, view: EnvironmentView, rollout: RolloutView, engine: Engine): void {
     this.#begin(pod, async (signal) => {
-      const container = await engine.apply(containerSpec(view, rollout, pod, this.#parts.secrets))
+      const spec = containerSpec(view, rollout, pod, this.#parts.secrets)
+      const container = await engine.apply(spec)
       pod.record.startedAt = container.startedAt
       pod.record.nodeName = container.nodeName
-      await this.#watch(pod, container, view, engine, signal)
+      await this.#watch(pod, container, view, spec.database, engine, signal)
     })
   }
 
@@ -53,13 +58,15 @@ export class PodStarter {
       if (pod.record.wish === 'end') this.#parts.clock.after(adoptedDrainMs, () => this.#events.drained(pod))
       return
     }
-    this.#begin(pod, (signal) => this.#watch(pod, container, view, engine, signal))
+    const { database } = containerSpec(view, rollout, pod, this.#parts.secrets)
+    this.#begin(pod, (signal) => this.#watch(pod, container, view, database, engine, signal))
   }
 
   async #watch(
     pod: LivePod,
     container: EngineContainer,
     view: EnvironmentView,
+    database: DatabaseSpec | undefined,
     engine: Engine,
     signal: AbortSignal,
   ): Promise<void> {
@@ -67,21 +74,42 @@ export class PodStarter {
     this.#parts.followers.follow(engine, followed(pod))
     if (container.state === 'exited') return this.#parts.look()
     const looking = setInterval(() => this.#parts.look(), lookEveryMs)
-    const outcome = await waitUntilListening({
-      address: () => pod.address,
-      stillRunning: () => pod.ended === null,
-      timeoutMs: startTimeoutMs,
-      clock: this.#parts.clock,
-      signal,
-    }).finally(() => clearInterval(looking))
+    const timeoutMs = database ? databaseStartTimeoutMs : startTimeoutMs
+    const outcome = await this.#ready(pod, database, timeoutMs, signal).finally(() => clearInterval(looking))
     if (outcome === 'listening') this.#events.ready(pod, view)
     if (outcome === 'timeout') {
       await engine.stop(containerNameOf(pod.record), 1).catch(() => {})
+      const limit = `within ${timeoutMs / 1_000} seconds`
       this.#events.failed(
         pod,
         'port not listening',
-        `Nothing listened on port ${view.app.port} within ${startTimeoutMs / 1_000} seconds. Listen on the port in the PORT variable, on all interfaces; get-logs shows the output.`,
+        database
+          ? `The database did not answer ${limit}. get-logs shows its output.`
+          : `Nothing listened on port ${view.app.port} ${limit}. Listen on the port in the PORT variable, on all interfaces; get-logs shows the output.`,
       )
+    }
+  }
+
+  /** Listening, and for a database answering too. */
+  async #ready(
+    pod: LivePod,
+    database: DatabaseSpec | undefined,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ListenOutcome> {
+    const { clock } = this.#parts
+    const endMs = clock.monotonicMs() + timeoutMs
+    for (;;) {
+      const outcome = await waitUntilListening({
+        address: () => pod.address,
+        stillRunning: () => pod.ended === null,
+        timeoutMs: endMs - clock.monotonicMs(),
+        clock,
+        signal,
+      })
+      if (outcome !== 'listening' || !database || !pod.address) return outcome
+      if (await databaseAnswers(pod.address, database)) return outcome
+      await new Promise((resolve) => setTimeout(resolve, databasePingEveryMs))
     }
   }
 

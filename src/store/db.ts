@@ -70,6 +70,7 @@ export interface Tables {
     record: string
     created_at: string
   }
+  database_ports: { port: number; app_env_id: string }
   uploads: {
     upload_id: string
     app_env_id: string

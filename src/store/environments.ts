@@ -112,6 +112,7 @@ export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void>
     'alert_states',
     'alert_history',
     'notices',
+    'database_ports',
     'app_envs',
   ] as const
   for (const table of tables) await tx.deleteFrom(table).where('app_env_id', '=', appEnvId).execute()

@@ -1,7 +1,29 @@
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import type { Clock } from '../../src/clock.ts'
-import type { ContainerSpec, EngineContainer, EngineLogLine, Usage } from '../../src/engines/engine.ts'
+import type {
+  ContainerSpec,
+  DatabaseSpec,
+  EngineContainer,
+  EngineLogLine,
+  Usage,
+} from '../../src/engines/engine.ts'
+
+/** A database as far as the platform looks at it: it greets as its preset does. */
+function fakeDatabase({ dockerPreset }: DatabaseSpec): net.Server {
+  const answers: Partial<Record<typeof dockerPreset, string>> = {
+    POSTGRESQL: 'R',
+    REDIS: '+OK\r\n+PONG\r\n',
+    RABBITMQ: '\x01',
+    COUCHDB: 'HTTP/1.0 200 OK\r\n\r\n',
+    CLICKHOUSE: 'HTTP/1.0 200 OK\r\n\r\n',
+  }
+  return net.createServer((socket) => {
+    socket.on('error', () => socket.destroy())
+    if (dockerPreset === 'MYSQL') socket.end('\x10\0\0\0\x0a')
+    else socket.once('data', () => socket.end(answers[dockerPreset] ?? '', 'latin1'))
+  })
+}
 
 /** Answers requests of one fake container; `container` lets it log, burn or end as real code would. */
 export type FakeProgram = (
@@ -14,7 +36,7 @@ export type FakeProgram = (
 export class FakeContainer {
   readonly spec: ContainerSpec
   readonly lines: EngineLogLine[] = []
-  readonly server: http.Server
+  readonly server: net.Server
   /** Files of its volumes, by mount path. */
   mounted = new Map<string, Map<string, string>>()
   readonly #clock: Clock
@@ -35,7 +57,9 @@ export class FakeContainer {
     this.spec = spec
     this.#clock = clock
     this.#onChange = onChange
-    this.server = http.createServer((request, response) => program(request, response, this))
+    this.server = spec.database
+      ? fakeDatabase(spec.database)
+      : http.createServer((request, response) => program(request, response, this))
   }
 
   get exited(): boolean {
@@ -53,7 +77,7 @@ export class FakeContainer {
     } else if (MODE === 'idle' || this.spec.port === null) {
       this.log('stdout', 'idle')
     } else {
-      this.#port = await this.#listen(0)
+      this.#port = await this.#listen(this.spec.database?.ports[0]?.hostPort ?? 0)
       if (listenDelayMs > 0) await this.#closeServer()
       if (listenDelayMs > 0) this.#clock.after(listenDelayMs, () => this.exited || void this.#listenLate())
       else this.log('stdout', 'listening')
@@ -155,7 +179,7 @@ export class FakeContainer {
   #closeServer(): Promise<void> {
     return new Promise((resolve) => {
       this.server.close(() => resolve())
-      this.server.closeAllConnections()
+      if (this.server instanceof http.Server) this.server.closeAllConnections()
     })
   }
 }

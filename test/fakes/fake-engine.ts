@@ -1,4 +1,6 @@
 import { type Clock, sleep, systemClock } from '../../src/clock.ts'
+import type { DatabasePresetName } from '../../src/contract/databases.ts'
+import type { DatabaseOffer, DatabasePreset } from '../../src/domain/database-presets.ts'
 import {
   type BuildSpec,
   type BuiltImage,
@@ -68,6 +70,8 @@ export interface FakeKnobs {
   listenDelayMs: number
   /** `watch` says nothing: who relies on hints alone is found out. */
   muteHints: boolean
+  /** Databases that cannot run here. */
+  missingDatabases: DatabasePresetName[]
 }
 
 /** An engine in memory whose containers are small HTTP servers on loopback. It keeps the whole port's promises. */
@@ -83,6 +87,7 @@ export class FakeEngine implements Engine {
     applyDelayMs: 0,
     listenDelayMs: 0,
     muteHints: false,
+    missingDatabases: [],
   }
   /** Every call so far, such as `apply app-1`, to count starts. */
   readonly calls: string[] = []
@@ -141,6 +146,26 @@ export class FakeEngine implements Engine {
       if (why !== null) throw new EngineFailure('image pull', `Cannot pull ${image}: ${why}`)
       onLog({ timestamp: this.#now(), stream: 'stdout', message: `pulled ${image}` })
       this.host.images.set(image, '["node", "server.js"]')
+    })
+  }
+
+  /** Every database runs here, but for those `knobs.missingDatabases` names. */
+  async databaseOffer(preset: DatabasePreset): Promise<DatabaseOffer> {
+    if (!this.knobs.missingDatabases.includes(preset.dockerPreset)) return { available: true }
+    return { available: false, unavailableReason: `The fake engine has no ${preset.name}.` }
+  }
+
+  prepareDatabase(
+    database: { dockerPreset: DatabasePresetName; image: string },
+    onLog: (line: EngineLogLine) => void,
+  ): Promise<string> {
+    return this.#call(`prepareDatabase ${database.image}`, async () => {
+      if (this.knobs.missingDatabases.includes(database.dockerPreset)) {
+        throw new EngineFailure('not supported', `The fake engine has no ${database.dockerPreset}.`)
+      }
+      onLog({ timestamp: this.#now(), stream: 'stdout', message: `found ${database.image}` })
+      this.host.images.set(database.image, 'node database')
+      return database.image
     })
   }
 

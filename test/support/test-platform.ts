@@ -10,13 +10,12 @@ import { type Clock, systemClock, timestamp } from '../../src/clock.ts'
 import { type AccountSettings, accountSettings } from '../../src/contract/accounts.ts'
 import { createAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
-import type { DockerPreset } from '../../src/contract/fields.ts'
 import { operations } from '../../src/contract/index.ts'
 import { apiPrefix } from '../../src/contract/operation.ts'
-import { environmentHosts } from '../../src/domain/hosts.ts'
+import { hostsOf } from '../../src/domain/hosts.ts'
 import { newId } from '../../src/domain/ids.ts'
-import { isDatabase, isFunction, isJob } from '../../src/domain/presets.ts'
 import { newToken, tokenHash } from '../../src/domain/tokens.ts'
+import { DatabaseOfferWatch } from '../../src/engines/database-offers.ts'
 import type { Route } from '../../src/gateway/gateway-link.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
 import type { MeasuredValues } from '../../src/metrics/metric-source.ts'
@@ -110,6 +109,7 @@ export class TestPlatform {
   admin!: TestUser
   reconciler: Reconciler | null = null
   alerting!: Alerting
+  #databaseOffers: DatabaseOfferWatch | null = null
   #users = 0
   #names = 0
   readonly #closers: (() => unknown)[] = []
@@ -293,6 +293,13 @@ export class TestPlatform {
     this.alerting = createAlerting({ db, clock, log, secrets, metrics, notifier, clockScale, apiUrl })
     this.#closers.push(() => this.alerting.stop())
     const uploads = createUploadStore({ home: this.dir })
+    this.#databaseOffers = new DatabaseOfferWatch({
+      regions: [{ region: this.region, engine }],
+      imageSource: null,
+      clock,
+      log,
+    })
+    await this.#databaseOffers.refresh()
     const runner = createRunner({
       db,
       clock,
@@ -359,16 +366,10 @@ export class TestPlatform {
         { region: 'plain', name: 'Without functions', functionDomain: null, engine: this.engine.kind },
       ],
       apiUrl: () => this.apiUrl,
-      hosts: (environment, app) => {
-        const preset = app.dockerPreset as DockerPreset
-        return environmentHosts({
-          envName: environment.cliEnvName,
-          isFunction: isFunction(preset),
-          serves: !isJob(preset) && !isDatabase(preset),
-          internalPort: null,
-          gatewayPort: 4480,
-        })
-      },
+      hosts: (environment, app, secrets) =>
+        hostsOf(environment, app, secrets, { isolates: false, gatewayPort: 4480 }),
+      databaseOffers: (name) => this.#databaseOffers?.current(name) ?? new Map(),
+      databaseImageSource: null,
       defaultAccountSettings: accountSettings.parse({}),
       clockScale,
     }

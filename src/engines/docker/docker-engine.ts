@@ -2,6 +2,7 @@ import os from 'node:os'
 import type Docker from 'dockerode'
 import type { Clock } from '../../clock.ts'
 import { timestamp } from '../../clock.ts'
+import type { DatabaseOffer, DatabasePreset } from '../../domain/database-presets.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type {
@@ -23,6 +24,7 @@ import {
   statusOf,
   told,
 } from './docker-client.ts'
+import { DatabaseImages } from './docker-database-offer.ts'
 import { type EngineFacts, readEngineFacts } from './docker-facts.ts'
 import { ContainerList } from './docker-list.ts'
 import { engineTime, linesAfter, readLogLines } from './docker-logs.ts'
@@ -70,6 +72,7 @@ class DockerEngine implements Engine {
   }
   readonly #options: DockerEngineOptions
   readonly #nodeName: string
+  readonly #databaseImages = new DatabaseImages()
   readonly #watches = new Set<AbortController>()
   #session: Promise<Session> | null = null
   readonly #containers: ContainerList
@@ -109,6 +112,20 @@ class DockerEngine implements Engine {
       onLog({ timestamp: timestamp(this.#options.clock.wallMs()), stream: 'stdout', message })
     }
     await pullImage(docker, image, say, signal)
+  }
+
+  async databaseOffer(preset: DatabasePreset, images: readonly string[]): Promise<DatabaseOffer> {
+    const { docker } = await this.#connected()
+    return await this.#databaseImages.offer(docker, preset, images, this.#options.clock.monotonicMs())
+  }
+
+  async prepareDatabase(
+    database: { image: string },
+    onLog: (line: EngineLogLine) => void,
+    signal: AbortSignal,
+  ): Promise<string> {
+    await this.pull(database.image, onLog, signal)
+    return database.image
   }
 
   async removeImage(image: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
-import type { Address, ContainerSpec, ContainerState, EngineContainer } from '../engine.ts'
+import type { Address, ContainerSpec, ContainerState, DatabaseSpec, EngineContainer } from '../engine.ts'
+import { databaseContainer } from './docker-database.ts'
 
 /**
  * How a container's port is reached. `container ip`: directly, which only works on the kernel that runs the
@@ -69,6 +70,7 @@ const mib = 1024 * 1024
 /** The body of the engine's create call for one container. */
 export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.ContainerCreateOptions {
   const exposed = spec.port !== null && facts.addressMode === 'published port' ? `${spec.port}/tcp` : null
+  if (spec.database) return databaseOptions(spec, spec.database, facts)
   return {
     Image: spec.image,
     Hostname: spec.name,
@@ -98,6 +100,35 @@ export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.Con
       ...(facts.init && { Init: true }),
     },
     NetworkingConfig: { EndpointsConfig: { [facts.network]: { Aliases: [spec.internalHost] } } },
+  }
+}
+
+/** A managed database: its official image's own conventions, its ports on loopback, its data on a volume. */
+function databaseOptions(
+  spec: ContainerSpec,
+  database: DatabaseSpec,
+  facts: SpecFacts,
+): Docker.ContainerCreateOptions {
+  const container = databaseContainer(database, spec.memoryMb)
+  const { database: _, ...plain } = spec
+  const options = createOptions(
+    {
+      ...plain,
+      env: { ...spec.env, ...container.env },
+      mounts: database.persistent ? [{ volume: 'database', path: container.dataPath }] : [],
+    },
+    { ...facts, addressMode: 'container ip' },
+  )
+  const published = database.ports.map(({ port, hostPort }) => [
+    `${port}/tcp`,
+    [{ HostIp: '127.0.0.1', HostPort: String(hostPort) }],
+  ])
+  return {
+    ...options,
+    ...(container.entrypoint && { Entrypoint: container.entrypoint }),
+    ...(container.cmd && { Cmd: container.cmd }),
+    ExposedPorts: Object.fromEntries(published.map(([port]) => [port, {}])),
+    HostConfig: { ...options.HostConfig, PortBindings: Object.fromEntries(published) },
   }
 }
 

@@ -52,6 +52,12 @@ export function readProcess(pid: number): ProcessRow | null {
   }
 }
 
+/** Memory that no other process shares, in bytes; 0 when it is gone. */
+export function privateBytes(pid: number): number {
+  const [, resident, shared] = (readText(`/proc/${pid}/statm`) ?? '').split(' ').map(Number)
+  return Math.max(0, (resident ?? 0) - (shared ?? 0)) * pageBytes
+}
+
 export function readProcesses(): ProcessRow[] {
   return processIds()
     .map(readProcess)

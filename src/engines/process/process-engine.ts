@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { type Clock, sleep } from '../../clock.ts'
+import { type Clock, sleep, timestamp } from '../../clock.ts'
+import type { DatabasePresetName } from '../../contract/databases.ts'
+import type { DatabaseOffer, DatabasePreset } from '../../domain/database-presets.ts'
 import type { Log } from '../../log.ts'
 import {
   type Address,
@@ -16,6 +18,7 @@ import {
 import { BuildLog } from './build-log.ts'
 import { ContainerLogReader } from './container-log.ts'
 import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
+import { HostDatabases } from './host-databases.ts'
 import { hostPath } from './host-runtimes.ts'
 import { ImageStore, type ProcessImage } from './image-store.ts'
 import { startRequest } from './process-spec.ts'
@@ -60,6 +63,7 @@ class ProcessEngine implements Engine {
   }
   readonly #files: EngineFiles
   readonly #images: ImageStore
+  readonly #databases: HostDatabases
   readonly #supervisor: SupervisorClient
   readonly #clock: Clock
   readonly #watchers = new Set<(name: string) => void>()
@@ -67,6 +71,7 @@ class ProcessEngine implements Engine {
   constructor({ home, clock, log, supervisorEntry }: ProcessEngineOptions) {
     this.#files = engineFiles(home)
     this.#images = new ImageStore(this.#files.images)
+    this.#databases = new HostDatabases(this.#files.volumes)
     this.#clock = clock
     this.#supervisor = new SupervisorClient({
       files: this.#files,
@@ -126,7 +131,24 @@ class ProcessEngine implements Engine {
     await this.#images.remove(image)
   }
 
+  async databaseOffer(preset: DatabasePreset): Promise<DatabaseOffer> {
+    return await this.#databases.offer(preset.dockerPreset)
+  }
+
+  async prepareDatabase(
+    database: { dockerPreset: DatabasePresetName; version: string },
+    onLog: (line: EngineLogLine) => void,
+  ): Promise<string> {
+    const note = await this.#databases.prepare(database.dockerPreset, database.version)
+    onLog({ timestamp: timestamp(this.#clock.wallMs()), stream: 'stdout', message: note })
+    return `process-database/${database.dockerPreset.toLowerCase()}:${database.version}`
+  }
+
   async apply(spec: ContainerSpec): Promise<EngineContainer> {
+    if (spec.database) {
+      const start = await this.#databases.startRequest(spec, spec.database, hostPath())
+      return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
+    }
     let image: ProcessImage
     try {
       image = await this.#images.load(spec.image)

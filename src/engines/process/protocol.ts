@@ -1,7 +1,7 @@
 /** The words between the engine and its supervisor: lines of JSON over a unix socket, answers by `id`. */
 
 /** Raised when a supervisor of an older build could no longer be understood. */
-export const protocolVersion = 1
+export const protocolVersion = 2
 
 /** A container to start. Holds the tenant's variables, so it is sent and kept in memory, never written. */
 export interface StartRequest {
@@ -17,6 +17,12 @@ export interface StartRequest {
   /** The port the code declares; null when it serves none. */
   declaredPort: number | null
   memoryMb: number
+  /** Databases keep their port: it is given as PORT instead of a free one. */
+  fixedPort?: number
+  /** What asks the program to end in order; SIGTERM to the whole group when absent. */
+  stopSignal?: 'SIGINT'
+  /** Its processes share memory: only what is theirs alone counts against `memoryMb`. */
+  sharesMemory?: true
 }
 
 /** What the supervisor knows of a container; also its state file, so nothing secret is in it. */

@@ -11,6 +11,7 @@ import {
   isOfThisBoot,
   listeningPorts,
   type ProcessRow,
+  privateBytes,
   processesWithHome,
   processIdentity,
   readProcesses,
@@ -84,7 +85,9 @@ export class SupervisedContainer {
     this.#stopping = true
     await this.settled()
     if (!this.isRunning) return
-    signalGroup(this.record.pid!, 'SIGTERM')
+    const { stopSignal } = this.#request ?? {}
+    if (stopSignal) signalProcess(this.record.pid!, stopSignal)
+    else signalGroup(this.record.pid!, 'SIGTERM')
     const timer = setTimeout(() => this.kill(), Math.max(0, graceSeconds) * 1000)
     await this.#ended
     clearTimeout(timer)
@@ -113,6 +116,10 @@ export class SupervisedContainer {
   policeMemory(rows: readonly ProcessRow[]): void {
     const usage = this.usage(rows)
     if (!usage || usage.memoryMb <= this.record.memoryMb * 2) return
+    if (this.#request?.sharesMemory) {
+      const own = treeOf(this.record.pid!, rows).reduce((sum, row) => sum + privateBytes(row.pid), 0)
+      if (own / 1_048_576 <= this.record.memoryMb * 2) return
+    }
     this.record.outOfMemory = true
     this.#log?.write('stderr', [
       `[killed: ${Math.round(usage.memoryMb)} MB of memory in use, ${this.record.memoryMb} MB allowed]`,
@@ -157,7 +164,8 @@ export class SupervisedContainer {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     this.#log ??= new ContainerLogWriter(this.#dir)
     this.#save()
-    if (request.declaredPort !== null) record.port = await this.#ports.take()
+    if (request.fixedPort !== undefined) record.port = request.fixedPort
+    else if (request.declaredPort !== null) record.port = await this.#ports.take()
     const env: Record<string, string> = { HOME: home, ...request.env }
     if (record.port !== null) env.PORT = String(record.port)
     const child = spawn(request.argv[0]!, request.argv.slice(1), {
@@ -220,6 +228,7 @@ export class SupervisedContainer {
 
   async #lostPortRace(code: number | null): Promise<boolean> {
     const { record } = this
+    if (this.#request?.fixedPort !== undefined) return false
     if (this.#stopping || !code || record.port === null || record.seenAt || ++this.#tries > portTries)
       return false
     if (Date.now() - Date.parse(record.startedAt!) > portRaceMs) return false

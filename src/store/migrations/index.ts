@@ -2,6 +2,7 @@ import { first } from './001-first.ts'
 import { access } from './002-access.ts'
 import { usage } from './003-usage.ts'
 import { alerts } from './004-alerts.ts'
+import { databasePorts } from './010-database-ports.ts'
 
 export interface Migration {
   name: string
@@ -10,4 +11,4 @@ export interface Migration {
 }
 
 /** In order; a released one is never edited. */
-export const migrations: readonly Migration[] = [first, access, usage, alerts]
+export const migrations: readonly Migration[] = [first, access, usage, alerts, databasePorts]

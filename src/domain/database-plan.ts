@@ -1,0 +1,27 @@
+import type { PlanInput, PlanStep } from './rollout-plan.ts'
+
+/**
+ * A database's next steps. Its data lies on one volume, so the old container goes entirely before the new one
+ * starts; when the new version cannot start, the earlier one is brought back the same way. Pure.
+ */
+export function planDatabase(input: PlanInput): PlanStep[] {
+  const target = input.runs ? (input.wanted ?? input.current) : null
+  const isOfTarget = (pod: PlanInput['pods'][number]) => pod.wish === 'run' && pod.rolloutId === target
+  const steps: PlanStep[] = input.pods
+    .filter((pod) => !isOfTarget(pod))
+    .map((pod) => ({ do: pod.wish === 'end' ? 'remove-pod' : 'end-pod', podId: pod.podId }))
+  if (target === null || steps.length > 0 || input.leaving) return steps
+  const pods = input.pods.filter(isOfTarget)
+  if (input.pods.length > pods.length) return steps
+  if (target === input.wanted) {
+    const ready = pods.filter((pod) => pod.state === 'ready').length
+    if (ready >= input.desired) return [{ do: 'promote', rolloutId: target }]
+  } else if (!input.mayStart) return steps
+  for (const pod of pods) {
+    if (pod.state === 'absent' || pod.state === 'exited') steps.push({ do: 'start-pod', podId: pod.podId })
+  }
+  for (let missing = input.desired - pods.length; missing > 0; missing--) {
+    steps.push({ do: 'add-pod', rolloutId: target })
+  }
+  return steps
+}

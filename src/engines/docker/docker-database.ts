@@ -1,0 +1,97 @@
+import type { DatabaseSpec } from '../engine.ts'
+
+/** How a preset's official image is told what to be. */
+export interface DatabaseContainer {
+  env: Record<string, string>
+  entrypoint?: string[]
+  cmd?: string[]
+  /** Where the image keeps its data. */
+  dataPath: string
+}
+
+/**
+ * The conventions of the official images (their documentation on Docker Hub). Passwords go in variables, never as
+ * arguments, which everyone on the machine could read; scripts are fixed texts.
+ */
+export function databaseContainer(database: DatabaseSpec, memoryMb: number): DatabaseContainer {
+  const { user, password, adminPassword, database: name } = database
+  switch (database.dockerPreset) {
+    case 'POSTGRESQL': {
+      const settings = { shared_buffers: `${Math.floor(memoryMb / 4)}MB`, ...database.parameters }
+      return {
+        env: {
+          POSTGRES_USER: user,
+          POSTGRES_PASSWORD: password,
+          POSTGRES_DB: name,
+          // Below the mount: initdb wants a folder that is its own.
+          PGDATA: '/var/lib/postgresql/data/pgdata',
+        },
+        cmd: ['postgres', ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
+        dataPath: '/var/lib/postgresql/data',
+      }
+    }
+    case 'MYSQL':
+      return {
+        env: {
+          MYSQL_USER: user,
+          MYSQL_PASSWORD: password,
+          MYSQL_DATABASE: name,
+          MYSQL_ROOT_PASSWORD: adminPassword,
+        },
+        dataPath: '/var/lib/mysql',
+      }
+    case 'REDIS':
+      return redis(database, memoryMb)
+    case 'MONGODB':
+      return {
+        env: {
+          MONGO_INITDB_ROOT_USERNAME: user,
+          MONGO_INITDB_ROOT_PASSWORD: password,
+          MONGO_INITDB_DATABASE: name,
+        },
+        dataPath: '/data/db',
+      }
+    case 'COUCHDB':
+      return { env: { COUCHDB_USER: user, COUCHDB_PASSWORD: password }, dataPath: '/opt/couchdb/data' }
+    case 'RABBITMQ':
+      return {
+        env: {
+          RABBITMQ_DEFAULT_USER: user,
+          RABBITMQ_DEFAULT_PASS: password,
+          // The data is kept under the node's name, and the host name is another one in every container.
+          RABBITMQ_NODENAME: 'rabbit@localhost',
+        },
+        entrypoint: ['/bin/sh', '-c', rabbitScript],
+        dataPath: '/var/lib/rabbitmq',
+      }
+    case 'CLICKHOUSE':
+      return {
+        env: {
+          CLICKHOUSE_USER: user,
+          CLICKHOUSE_PASSWORD: password,
+          CLICKHOUSE_DB: name,
+          CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: '1',
+        },
+        dataPath: '/var/lib/clickhouse',
+      }
+  }
+}
+
+const rabbitScript =
+  'rabbitmq-plugins enable --offline rabbitmq_mqtt rabbitmq_management && exec docker-entrypoint.sh rabbitmq-server'
+
+/** The file is readable for the user that the image's entry point becomes; nobody else is in the container. */
+const redisScript = `printf 'requirepass %s\\nmasterauth %s\\n' "$REDIS_PASSWORD" "$REDIS_PASSWORD" > /tmp/redis.conf
+unset REDIS_PASSWORD
+exec docker-entrypoint.sh redis-server /tmp/redis.conf "$@"`
+
+function redis(database: DatabaseSpec, memoryMb: number): DatabaseContainer {
+  const settings = ['--maxmemory', `${Math.floor(memoryMb * 0.75)}mb`]
+  const kept = database.persistent ? ['--appendonly', 'yes'] : ['--appendonly', 'no', '--save', '']
+  return {
+    env: { REDIS_PASSWORD: database.password },
+    entrypoint: ['/bin/sh', '-c', redisScript, 'redis'],
+    cmd: [...settings, ...kept],
+    dataPath: '/data',
+  }
+}

@@ -1,0 +1,58 @@
+import { randomInt } from 'node:crypto'
+import net from 'node:net'
+import { databaseEndpoints } from '../domain/database-access.ts'
+import { AppError } from '../errors.ts'
+import { claimDatabasePorts } from '../store/database-ports.ts'
+import type { Db } from '../store/db.ts'
+import { findEnvironment, saveEnvironment } from '../store/environments.ts'
+import type { EnvironmentView } from './environment-view.ts'
+
+/** Above the ports that kernels give to outgoing connections and below the last ones. */
+const firstPort = 61_000
+const lastPort = 65_400
+
+/** Whether the database still has to get a port for one of its endpoints. */
+export function lacksPorts({ environment, app }: EnvironmentView): boolean {
+  const { database } = environment
+  if (!app.isDatabase || !database) return false
+  return databaseEndpoints(app.dockerPreset).some(({ name }) => database.ports[name] === undefined)
+}
+
+/** Chooses the ports of 127.0.0.1 on which the database answers from now on, and stores them. */
+export async function chooseDatabasePorts(db: Db, view: EnvironmentView): Promise<void> {
+  const { appEnvId } = view.environment
+  const names = databaseEndpoints(view.app.dockerPreset).map((endpoint) => endpoint.name)
+  for (let tries = 0; tries < 20; tries++) {
+    const candidates = await freePorts(names.length * 2)
+    const chosen = await db.write(async (tx) => {
+      const environment = await findEnvironment(tx, { appEnvId })
+      if (!environment?.database) return true
+      const ports = await claimDatabasePorts(tx, appEnvId, candidates, names.length)
+      if (!ports) return false
+      environment.database.ports = Object.fromEntries(names.map((name, at) => [name, ports[at] as number]))
+      await saveEnvironment(tx, environment)
+      return true
+    })
+    if (chosen) return
+  }
+  throw new AppError('unavailable', 'No port is left for another database', {
+    details: `Databases answer on ports ${firstPort} to ${lastPort} of this machine; free some of them.`,
+  })
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const found = new Set<number>()
+  for (let tries = 0; found.size < count && tries < 200; tries++) {
+    const port = randomInt(firstPort, lastPort)
+    if (!found.has(port) && (await isFree(port))) found.add(port)
+  }
+  return [...found]
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = net.createServer()
+    server.once('error', () => resolve(false))
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)))
+  })
+}
