@@ -20,6 +20,7 @@ const workingInput: Record<string, Arguments> = {
   'get-app-env-metrics': environment,
   'get-app-env-metrics-series': async () => ({ ...(await environment()), metric: 'ingress_request_rate' }),
   'get-app-env-usage': environment,
+  'list-database-presets': () => ({}),
   'get-member-env-access': member,
   'update-member-env-access': async () => ({ ...(await member()), grantFullAccess: true }),
   'list-audit': account,

@@ -89,7 +89,7 @@ describe('what a database environment may be', () => {
     ['a disk above the most', 'REDIS', { disk: 9_999_999 }, 'disk must be from'],
     ['CouchDB without persistence', 'COUCHDB', { withPersistence: false }, 'without persistence'],
     ['settings of another engine', 'REDIS', settings({ work_mem: '4MB' }), 'for PostgreSQL only'],
-    ['a volume of its own', 'REDIS', { useVolume: true }, 'useVolume is for apps'],
+    ['a volume of its own', 'REDIS', { useVolume: true }, 'useVolume is for regular apps'],
     [
       'work_mem that does not start the server',
       'POSTGRESQL',
