@@ -1,7 +1,7 @@
 import { timestamp } from '../clock.ts'
 import { getAppEnvMetricsSeries } from '../contract/measurements.ts'
 import { metricUnits } from '../contract/metrics.ts'
-import { checkMetricMeasured } from '../domain/measured-for.ts'
+import { checkMetric } from '../domain/alert.ts'
 import { AppError } from '../errors.ts'
 import { handler } from './handler.ts'
 
@@ -12,7 +12,7 @@ const mostPoints = 2_500
 /** Steps lie on multiples of `step` since the epoch, so that two reads of one range show the same points. */
 export default handler(getAppEnvMetricsSeries, async ({ now, metrics }, input, { environment, app }) => {
   const { metric } = input
-  checkMetricMeasured(metric, app)
+  checkMetric(metric, app)
   const toMs = input.to === undefined ? Date.parse(now) : Date.parse(input.to)
   const fromMs = input.from === undefined ? toMs - defaultRangeMs : Date.parse(input.from)
   if (fromMs >= toMs) {

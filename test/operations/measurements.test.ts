@@ -4,7 +4,7 @@ import { scaleAppEnvContainers } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { getAppEnvMetrics, getAppEnvMetricsSeries } from '../../src/contract/measurements.ts'
 import { metrics, metricUnits } from '../../src/contract/metrics.ts'
-import { checkMetricMeasured } from '../../src/domain/measured-for.ts'
+import { checkMetric } from '../../src/domain/alert.ts'
 import { bucketOf } from '../../src/gateway/histogram.ts'
 import { IngressCounter } from '../../src/metrics/ingress-counter.ts'
 import { Sampler } from '../../src/metrics/sampler.ts'
@@ -133,11 +133,11 @@ describe('metrics of environments', () => {
   })
 
   it('refuses ingress metrics of a database, ranges turned round and too many points', async () => {
-    const database = { isFunction: false, isDatabase: true, isJob: false }
-    expect(() => checkMetricMeasured('ingress_request_rate', database)).toThrowError(
-      'ingress_request_rate is unavailable for database environments',
+    const database = { isFunction: false, isDatabase: true }
+    expect(() => checkMetric('ingress_request_rate', database)).toThrowError(
+      'ingress_request_rate is not available for database environments',
     )
-    expect(() => checkMetricMeasured('cpu_percent', database)).not.toThrow()
+    expect(() => checkMetric('cpu_percent', database)).not.toThrow()
     const ask = (input: Record<string, unknown>) =>
       platform.request('GET', '/app-env/metrics-series', { token: platform.admin.token, input })
     const of = { appEnvId: app, metric: 'cpu_usage' }
