@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import os from 'node:os'
+
 /** Cancels what it was returned for; calling it twice is harmless. */
 export type Cancel = () => void
 
@@ -53,4 +56,24 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 /** ISO 8601 UTC with milliseconds (contract.md 1). */
 export function timestamp(wallMs: number): string {
   return new Date(wallMs).toISOString()
+}
+
+let bootId: string | null = null
+
+/**
+ * A moment on the machine's own clock, which never steps and outlives restarts of this program. `clock` names the
+ * machine's start: moments of two starts cannot be compared.
+ */
+export function bootMoment(): { clock: string; ms: number } {
+  bootId ??= readBootId()
+  return { clock: bootId, ms: Math.round(os.uptime() * 1000) }
+}
+
+function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    // Elsewhere the machine's name has to do: after a restart its clock is behind, which shows as well.
+    return os.hostname()
+  }
 }

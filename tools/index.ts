@@ -1,5 +1,6 @@
 import type { Tool } from '../src/mcp/define-tool.ts'
 import applyAppEnvChanges from './apply-app-env-changes.ts'
+import cancelJobRun from './cancel-job-run.ts'
 import createAlert from './create-alert.ts'
 import createApp from './create-app.ts'
 import createAppEnv from './create-app-env.ts'
@@ -19,6 +20,7 @@ import getAppEnvPods from './get-app-env-pods.ts'
 import getAppEnvStatus from './get-app-env-status.ts'
 import getAppEnvUsage from './get-app-env-usage.ts'
 import getContactPoint from './get-contact-point.ts'
+import getJobRun from './get-job-run.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
 import listAccounts from './list-accounts.ts'
@@ -28,6 +30,7 @@ import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
 import listContactPoints from './list-contact-points.ts'
 import listDatabasePresets from './list-database-presets.ts'
+import listJobRuns from './list-job-runs.ts'
 import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
@@ -37,6 +40,7 @@ import requestDeployStorageKey from './request-deploy-storage-key.ts'
 import restartAppEnv from './restart-app-env.ts'
 import scaleAppEnvContainers from './scale-app-env-containers.ts'
 import startAppEnv from './start-app-env.ts'
+import startJobRun from './start-job-run.ts'
 import stopAppEnv from './stop-app-env.ts'
 import testContactPoint from './test-contact-point.ts'
 import toggleAlert from './toggle-alert.ts'
@@ -82,6 +86,10 @@ export const tools: readonly Tool[] = [
   updateAppEnvVariables,
   updateFunctionConfig,
   updateJobConfig,
+  startJobRun,
+  listJobRuns,
+  getJobRun,
+  cancelJobRun,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,
   listMembers,

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'jobs',
   title: 'Configure job',
   description:
-    'Changes command, deadline, retries and concurrency of a job (JOB preset only). Left out = kept; clear names what is inherited again. Pending until apply-app-env-changes, unless applyImmediately.',
+    'Changes how runs of a job start. Left out = kept; clear = inherited again. Pending until apply-app-env-changes, unless applyImmediately.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   unlistedInputs: ['jobConfig'],
   checks: [isAJob, saysClearedJobFields],

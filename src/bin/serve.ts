@@ -125,6 +125,7 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
       ...platform,
       metrics: measuring,
       routes: gateway.link,
+      clockScale: platform.config.clockScale,
       engines: new Map(platform.regions.map(({ region, engine }) => [region, engine])),
     })
     await reconciler.start()

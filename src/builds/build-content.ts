@@ -14,6 +14,8 @@ export interface ContentToBuild {
   dockerfileContent: string | null
   buildArgs: Record<string, string>
   secretBuildArgs: readonly string[]
+  /** The image need not say what to run. */
+  runsCommands?: boolean
 }
 
 export interface BuildContentOptions {

@@ -41,7 +41,7 @@ import {
   redeployAppEnv,
   requestDeployStorageKey,
 } from './deployments.ts'
-import { updateJobConfig } from './jobs.ts'
+import { cancelJobRun, getJobRun, listJobRuns, startJobRun, updateJobConfig } from './jobs.ts'
 import { getAppEnvMetrics, getAppEnvMetricsSeries, getAppEnvUsage } from './measurements.ts'
 import { addMember, getMemberEnvAccess, listMembers, removeMember, updateMemberEnvAccess } from './members.ts'
 import type { Operation } from './operation.ts'
@@ -89,6 +89,10 @@ export const operations: readonly Operation[] = [
   updateAppEnvVariables,
   updateFunctionConfig,
   updateJobConfig,
+  startJobRun,
+  listJobRuns,
+  getJobRun,
+  cancelJobRun,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,
   listMembers,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { pendingChanges } from './app-envs.ts'
-import { environmentRef, expectedRevision } from './fields.ts'
+import { environmentRef, expectedRevision, id, isoTime } from './fields.ts'
 import { jobConfig, jobConfigFields, jobConfigNames, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 
@@ -33,4 +33,95 @@ export const updateJobConfig = operation({
     jobConfig: jobConfigRead,
     appliedImmediately: z.boolean(),
   }),
+})
+
+export const jobRunStatuses = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELED', 'TIMED_OUT'] as const
+export type JobRunStatus = (typeof jobRunStatuses)[number]
+
+/** One run (contract.md 7). `snapshot` is what it was started with, whatever is configured later. */
+export const jobRun = z.object({
+  jobRunId: z.string(),
+  appEnvId: z.string(),
+  status: z.enum(jobRunStatuses),
+  /** The attempt under way or the last one; 0 before the first. */
+  attempt: z.number(),
+  snapshot: z.object({
+    image: z.string(),
+    contentId: z.string(),
+    command: z.string(),
+    args: z.array(z.string()),
+    shell: z.boolean(),
+    workingDir: z.string().nullable(),
+    timeoutSeconds: z.number(),
+    backoffLimit: z.number(),
+  }),
+  trigger: z.object({ userId: z.string().nullable(), tokenKind: z.enum(['user', 'environment']) }),
+  createdAt: isoTime,
+  startedAt: isoTime.nullable(),
+  finishedAt: isoTime.nullable(),
+  exitCode: z.number().nullable(),
+  reason: z.string().nullable(),
+})
+export type JobRunAnswer = z.output<typeof jobRun>
+
+const jobRunId = id.describe('Job run id')
+/** A read job run names its environment; written back it is not asked for. */
+const ignored = ['appEnvId', 'envName']
+
+export const startJobRun = operation({
+  id: 'start-job-run',
+  method: 'POST',
+  path: '/app-env/job-run',
+  summary: 'Starts one run of a job with the applied settings; fields given here hold for this run only.',
+  policy: { on: 'environment', environmentToken: true },
+  input: z.strictObject({
+    ...environmentRef,
+    command: jobConfigFields.command,
+    args: jobConfigFields.args,
+    shell: jobConfigFields.shell,
+    workingDir: jobConfigFields.workingDir,
+    timeoutSeconds: jobConfigFields.timeoutSeconds,
+    backoffLimit: jobConfigFields.backoffLimit,
+  }),
+  output: z.object({ jobRun }),
+})
+
+export const listJobRuns = operation({
+  id: 'list-job-runs',
+  method: 'GET',
+  path: '/app-env/job-runs',
+  summary: 'Lists the runs of a job, newest first.',
+  policy: { on: 'environment', environmentToken: true },
+  input: z.strictObject({
+    ...environmentRef,
+    limit: z.number().int().min(1).max(200).default(50),
+    offset: z.number().int().min(0).max(1_000_000).default(0),
+  }),
+  output: z.object({
+    jobRuns: z.array(jobRun),
+    pagination: z.object({ limit: z.number(), offset: z.number(), total: z.number(), hasMore: z.boolean() }),
+  }),
+})
+
+export const getJobRun = operation({
+  id: 'get-job-run',
+  method: 'GET',
+  path: '/job-run',
+  summary: 'Reads one job run: status, attempt, exit code, what it was started with.',
+  policy: { on: 'job-run', environmentToken: true },
+  input: z.strictObject({ jobRunId }),
+  ignored,
+  output: z.object({ jobRun }),
+})
+
+export const cancelJobRun = operation({
+  id: 'cancel-job-run',
+  method: 'POST',
+  path: '/job-run/cancel',
+  summary:
+    'Cancels a job run: its container ends, nothing is tried again. A run that is over stays as it is.',
+  policy: { on: 'job-run', environmentToken: true },
+  input: z.strictObject({ jobRunId }),
+  ignored,
+  output: z.object({ jobRun }),
 })

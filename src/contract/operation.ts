@@ -25,6 +25,8 @@ export type Policy =
   | { on: 'alert'; needs?: 'admin' }
   /** The journal entry of `entryId`, through its account. */
   | { on: 'journal-entry'; needs: 'admin' }
+  /** The environment of the run named by `jobRunId`. */
+  | { on: 'job-run'; environmentToken?: true }
   /** The new environment's app and account, before the environment exists. */
   | { on: 'new-environment' }
 

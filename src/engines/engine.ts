@@ -35,6 +35,13 @@ export interface ContainerSpec {
   mounts?: readonly Mount[]
   /** Set for a managed database: the engine knows how to run each preset, `image` comes from `prepareDatabase`. */
   database?: DatabaseSpec
+  /**
+   * Program and arguments to run instead of what the image says (its ENTRYPOINT and CMD), each one word as it is: no
+   * shell is between. Null or absent: what the image says.
+   */
+  command?: readonly string[] | null
+  /** Absolute path in the container, made when it is not there. Null or absent: what the image says. */
+  workingDir?: string | null
 }
 
 /** A managed database to run. Names and passwords are letters, digits and `_` only, parameters checked. */
@@ -119,6 +126,8 @@ export interface BuildSpec {
   dockerfileContent: string | null
   /** Build-time variables (types BUILD and BOTH), offered as build arguments. */
   buildArgs: Record<string, string>
+  /** The image need not say what to run: each of its containers gets a `command`. */
+  runsCommands?: boolean
   /** The values among `buildArgs` that must not stay in an image layer or a log line. */
   secretBuildArgs: readonly string[]
 }

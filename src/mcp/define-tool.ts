@@ -70,8 +70,11 @@ export interface ToolDefinition<Row extends Operation> {
   point?: (answer: OutputOf<Row>, input: RawInputOf<Row>) => string
   /** Text shown instead of the JSON of the answer, for answers that are text of tenants. */
   body?: (answer: OutputOf<Row>, frame: Frame) => string
-  /** The call starts a deployment: `wait` and `waitSeconds` are inputs, `deployment` is in the answer. */
-  waits?: boolean
+  /**
+   * The call starts a deployment (true; `deployment` is in the answer) or a job run: `wait` and `waitSeconds` are
+   * inputs.
+   */
+  waits?: boolean | 'job-run'
   /** What the call destroys: the person is asked, or `confirm` must name it. */
   destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss>
   /** Inputs that only the tool has, for its checks; never sent to the platform. */

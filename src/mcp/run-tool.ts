@@ -20,6 +20,7 @@ import {
   waitForDeployment,
   waitSecondsOf,
 } from './wait-for-deployment.ts'
+import { jobRunResult } from './wait-for-job-run.ts'
 
 /** Everything a call of a tool needs from the one who serves it. */
 export interface ToolCall {
@@ -123,6 +124,7 @@ async function act(
   { sent, own, fits, notes, pin }: CheckedArguments & { notes: string[]; pin: ScopePin },
 ): Promise<ToolResult> {
   const waits = tool.waits === true && own.wait !== false
+  const waitsForRun = tool.waits === 'job-run' && own.wait !== false
   const before = waits && fits ? await newestDeployment(ctx, sent) : null
   if (!tool.hints.readOnly) ctx.reads.clear()
   const { idempotencyKey } = own as { idempotencyKey?: string }
@@ -130,6 +132,8 @@ async function act(
   const whole = (await ctx.client.call(tool.operation, sent, options)) as Answer
   if (!tool.hints.readOnly) ctx.reads.clear()
   const answer = await answerWithinPin(ctx, pin, whole)
+  if (waitsForRun)
+    return jobRunResult(ctx, answer, { waitSeconds: waitSecondsOf(own, ctx.takesProgress), notes })
   return waits ? waitedResult(ctx, answer, { before, own, notes }) : plainResult(tool, answer, sent, notes)
 }
 

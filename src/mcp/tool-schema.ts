@@ -34,7 +34,7 @@ const waitOutput = {
 
 function ownShape(tool: Tool): z.ZodRawShape {
   return {
-    ...(tool.waits === true ? waitFields : {}),
+    ...(tool.waits ? waitFields : {}),
     ...(tool.destroys === undefined ? {} : confirmField),
     ...(tool.hints.readOnly ? {} : dryRunField),
     // A repeat of the others does nothing twice by itself.

@@ -3,6 +3,7 @@ import { isRead, type Operation, type Policy } from '../contract/operation.ts'
 import type { StoredAlert } from '../domain/alert.ts'
 import type { StoredContactPoint } from '../domain/contact-point.ts'
 import type { Environment } from '../domain/environment.ts'
+import type { JobRun } from '../domain/job-run.ts'
 import { AppError } from '../errors.ts'
 import {
   type Account,
@@ -16,6 +17,7 @@ import { findApp } from '../store/apps.ts'
 import { findContactPoint } from '../store/contact-points.ts'
 import type { Tx } from '../store/db.ts'
 import { findEnvironment, listEnvironmentIds } from '../store/environments.ts'
+import { findJobRun } from '../store/job-runs.ts'
 import { findJournalEntry, type StoredJournalEntry } from '../store/journal.ts'
 import type { Caller } from './caller.ts'
 
@@ -50,6 +52,10 @@ export interface JournalEntryTarget extends AccountTarget {
   entry: StoredJournalEntry
 }
 
+export interface JobRunTarget extends EnvironmentTarget {
+  jobRun: JobRun
+}
+
 /** What an operation may act on, loaded, once the caller is known to be allowed; by what its policy is on. */
 interface Targets {
   installation: Record<string, never>
@@ -62,6 +68,7 @@ interface Targets {
   'contact-point': ContactPointTarget
   alert: AlertTarget
   'journal-entry': JournalEntryTarget
+  'job-run': JobRunTarget
 }
 
 export type TargetOf<P extends Policy> = Targets[P['on']]
@@ -129,6 +136,12 @@ export async function authorise(asking: Asking): Promise<Target> {
       requirePermission(target.membership, policy.needs)
       return target
     }
+    case 'job-run': {
+      const jobRun = await findJobRun(asking.tx, text(input.jobRunId))
+      if (!jobRun) throw notFound('Job run')
+      const target = await reachEnvironment(asking, { appEnvId: jobRun.appEnvId }, 'Job run')
+      return { ...target, jobRun }
+    }
     case 'environment': {
       const target = await reachEnvironment(asking, input)
       requirePermission(target.membership, policy.needs)
@@ -176,6 +189,7 @@ export type Noun =
   | 'Token'
   | 'Contact point'
   | 'Alert'
+  | 'Job run'
 
 /** Byte-equal for an unknown id and for one of another account. */
 export function notFound(noun: Noun): AppError {
@@ -232,12 +246,13 @@ async function reachApp(asking: Asking, appId: string): Promise<AppTarget> {
 async function reachEnvironment(
   asking: Asking,
   ref: Record<string, unknown>,
+  noun: Noun = 'App environment',
 ): Promise<EnvironmentTarget & { membership: Membership }> {
   const { tx } = asking
   const environment = await findEnvironment(tx, environmentRef(ref))
   const membership = environment && (await membershipOf(asking, environment.accountId))
   const loaded = membership && (await loadAround(tx, environment))
-  if (!environment || !membership || !loaded) throw notFound('App environment')
+  if (!environment || !membership || !loaded) throw notFound(noun)
   if (!mayReach(loaded.account, membership, environment.appEnvId)) throw restricted('app environment')
   return { environment, ...loaded, membership }
 }
@@ -283,12 +298,16 @@ async function authoriseEnvironmentToken(
     })
   }
   if (policy.on === 'installation') return {}
-  const environment = await findEnvironment(tx, environmentRef(asking.input))
+  const isRun = policy.on === 'job-run'
+  const jobRun = isRun ? await findJobRun(tx, text(asking.input.jobRunId)) : null
+  const ref = isRun ? { appEnvId: jobRun?.appEnvId ?? '' } : environmentRef(asking.input)
+  const environment = await findEnvironment(tx, ref)
   if (environment?.appEnvId === own.appEnvId) {
     const loaded = await loadAround(tx, environment)
-    if (loaded) return { environment, ...loaded, membership: null }
+    if (loaded) return { environment, ...loaded, membership: null, ...(jobRun ? { jobRun } : {}) }
   }
-  if (!environment || environment.accountId !== own.accountId) throw notFound('App environment')
+  if (!environment || environment.accountId !== own.accountId)
+    throw notFound(isRun ? 'Job run' : 'App environment')
   throw new AppError('forbidden', 'This token belongs to another environment', {
     details: 'Use the token of this environment, or a user token.',
     rule: 'A2',

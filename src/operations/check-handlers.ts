@@ -13,6 +13,7 @@ const decided: Record<Policy['on'], true> = {
   'contact-point': true,
   alert: true,
   'journal-entry': true,
+  'job-run': true,
   'new-environment': true,
 }
 

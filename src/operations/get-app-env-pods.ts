@@ -1,14 +1,25 @@
 import { getAppEnvPods, type Pod } from '../contract/app-env-reads.ts'
 import type { PodRecord } from '../domain/environment.ts'
+import type { JobAttempt } from '../domain/job-run.ts'
+import { listJobAttempts } from '../store/job-runs.ts'
 import { findRollout, listLivePods, listPods } from '../store/rollouts.ts'
 import { handler } from './handler.ts'
 
 const functionPodsListed = 20
+const attemptsListed = 50
 
-/** F10: a function lists its last 20 pods whatever their status; an app those of its current deployment. */
+/**
+ * F10: a function lists its last 20 pods whatever their status; an app those of its current deployment; a job the
+ * newest attempts of its runs.
+ */
 export default handler(getAppEnvPods, async ({ tx }, _input, { environment, app }) => {
   const rolloutId = environment.currentRolloutId ?? environment.latestRolloutId
   const rollout = rolloutId === null ? null : await findRollout(tx, rolloutId)
+  if (app.isJob) {
+    const attempts = await listJobAttempts(tx, environment.appEnvId, attemptsListed)
+    const pods = attempts.map(attemptAnswer)
+    return { answer: { appEnvId: environment.appEnvId, contentId: rollout?.contentId ?? null, pods } }
+  }
   const pods = app.isFunction
     ? await listPods(tx, environment.appEnvId, functionPodsListed)
     : await podsOfApp(await listLivePods(tx, environment.appEnvId), rolloutId)
@@ -38,5 +49,23 @@ function podAnswer(pod: PodRecord): Pod {
     resources: { cpu: pod.cpuMillicores / 1000, memoryMb: pod.memoryMb },
     nodeName: pod.nodeName,
     contentId: pod.contentId,
+  }
+}
+
+function attemptAnswer(attempt: JobAttempt): Pod {
+  const { finishedAt, reason } = attempt
+  return {
+    name: attempt.containerName,
+    podId: attempt.attemptId,
+    status: attempt.status,
+    containerReady: attempt.status === 'Running',
+    startedAt: attempt.startedAt,
+    finishedAt,
+    restartCount: 0,
+    lastTermination:
+      finishedAt === null ? null : { exitCode: attempt.exitCode ?? -1, reason: reason ?? '', finishedAt },
+    resources: { cpu: attempt.cpuMillicores / 1000, memoryMb: attempt.memoryMb },
+    nodeName: attempt.nodeName,
+    contentId: attempt.contentId,
   }
 }

@@ -80,7 +80,16 @@ export interface Context {
 
 /** What a write did, for the journal, a dry run and undo alike. Secrets in it are sealed. */
 export interface Change {
-  objectType: 'app' | 'app-env' | 'account' | 'membership' | 'token' | 'upload' | 'contact-point' | 'alert'
+  objectType:
+    | 'app'
+    | 'app-env'
+    | 'job-run'
+    | 'account'
+    | 'membership'
+    | 'token'
+    | 'upload'
+    | 'contact-point'
+    | 'alert'
   objectId: string
   /** Null for what belongs to no account, such as a user's own tokens. */
   accountId: string | null

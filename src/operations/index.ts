@@ -1,5 +1,6 @@
 import addMember from './add-member.ts'
 import applyAppEnvChanges from './apply-app-env-changes.ts'
+import cancelJobRun from './cancel-job-run.ts'
 import createAccount from './create-account.ts'
 import createAlert from './create-alert.ts'
 import createApp from './create-app.ts'
@@ -21,6 +22,7 @@ import getAppEnvPods from './get-app-env-pods.ts'
 import getAppEnvStatus from './get-app-env-status.ts'
 import getAppEnvUsage from './get-app-env-usage.ts'
 import getContactPoint from './get-contact-point.ts'
+import getJobRun from './get-job-run.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
 import getUser from './get-user.ts'
@@ -32,6 +34,7 @@ import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
 import listContactPoints from './list-contact-points.ts'
 import listDatabasePresets from './list-database-presets.ts'
+import listJobRuns from './list-job-runs.ts'
 import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import listUserTokens from './list-user-tokens.ts'
@@ -46,6 +49,7 @@ import rotateAppEnvToken from './rotate-app-env-token.ts'
 import rotateUserToken from './rotate-user-token.ts'
 import scaleAppEnvContainers from './scale-app-env-containers.ts'
 import startAppEnv from './start-app-env.ts'
+import startJobRun from './start-job-run.ts'
 import stopAppEnv from './stop-app-env.ts'
 import testContactPoint from './test-contact-point.ts'
 import toggleAlert from './toggle-alert.ts'
@@ -65,6 +69,7 @@ export const handlers: readonly Handler[] = [
   addMember,
   applyAppEnvChanges,
   createAccount,
+  cancelJobRun,
   createApp,
   createAppEnv,
   createUserToken,
@@ -85,6 +90,7 @@ export const handlers: readonly Handler[] = [
   getAppEnvStatus,
   getAppEnvUsage,
   getContactPoint,
+  getJobRun,
   getLogs,
   getMemberEnvAccess,
   getUser,
@@ -96,6 +102,7 @@ export const handlers: readonly Handler[] = [
   listMembers,
   listContactPoints,
   listDatabasePresets,
+  listJobRuns,
   listRegions,
   listUserTokens,
   notifyCodeUpload,
@@ -109,6 +116,7 @@ export const handlers: readonly Handler[] = [
   rotateUserToken,
   scaleAppEnvContainers,
   startAppEnv,
+  startJobRun,
   stopAppEnv,
   undoChange,
   updateAccount,

@@ -1,5 +1,7 @@
 import { stopAppEnv } from '../contract/app-envs.ts'
+import { listActiveJobRuns } from '../store/job-runs.ts'
 import { cancelRollout, noteActivity } from './begin-rollout.ts'
+import { cancelRun } from './cancel-job-run.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { acted } from './environment-answers.ts'
 import { handler } from './handler.ts'
@@ -14,6 +16,7 @@ export default handler(stopAppEnv, async (context, _input, target) => {
   }
   const draft = draftOf(environment)
   await cancelRollout(context, draft)
+  for (const run of await listActiveJobRuns(context.tx, draft.appEnvId)) await cancelRun(context, run)
   draft.wish = 'stopped'
   draft.status = 'STOPPED'
   await noteActivity(context, draft.appEnvId, {

@@ -61,7 +61,10 @@ function databaseSpec(
   }
 }
 
-function mountsOf({ useVolume, mountPath }: Settings): Pick<ContainerSpec, 'mounts'> {
+export function mountsOf({
+  useVolume,
+  mountPath,
+}: Pick<Settings, 'useVolume' | 'mountPath'>): Pick<ContainerSpec, 'mounts'> {
   return useVolume && mountPath !== null ? { mounts: [{ volume: 'data', path: mountPath }] } : {}
 }
 

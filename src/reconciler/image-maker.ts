@@ -88,6 +88,7 @@ export class ImageMaker {
             dockerfileContent: app.customDockerfileContent,
             buildArgs,
             secretBuildArgs: secretNames.flatMap((name) => buildArgs[name] ?? []),
+            runsCommands: app.isJob,
           },
           onLog,
           signal: AbortSignal.any([signal, deadline]),

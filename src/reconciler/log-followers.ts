@@ -8,9 +8,13 @@ export interface FollowedPod {
   containerName: string
   contentId: string
   type: 'RUNTIME' | 'JOB'
+  /** Nothing of it can have been kept yet, so nobody has to look for its last line. */
+  isNew?: boolean
 }
 
 const batchMs = 20
+const copyTries = 4
+const copyAgainMs = 250
 
 /** Copies what containers write into the log store, so that it is there when the container is gone. */
 export class LogFollowers {
@@ -27,7 +31,7 @@ export class LogFollowers {
   follow(engine: Engine, pod: FollowedPod): void {
     if (this.#active.has(pod.containerName)) return
     const controller = new AbortController()
-    const done = this.#copy(engine, pod, controller.signal).catch((error) => {
+    const done = this.#copyAll(engine, pod, controller.signal).catch((error) => {
       if (!controller.signal.aborted)
         this.#log.warn({ err: error, container: pod.containerName }, 'logs cannot be followed')
     })
@@ -52,8 +56,20 @@ export class LogFollowers {
     for (const { controller } of this.#active.values()) controller.abort()
   }
 
+  /** A follower cut off by the engine goes on from the last kept line, a few times. */
+  async #copyAll(engine: Engine, pod: FollowedPod, signal: AbortSignal): Promise<void> {
+    for (let left = copyTries; ; left -= 1) {
+      try {
+        return await this.#copy(engine, { ...pod, isNew: pod.isNew === true && left === copyTries }, signal)
+      } catch (error) {
+        if (signal.aborted || left <= 1) throw error
+        await new Promise((resolve) => setTimeout(resolve, copyAgainMs))
+      }
+    }
+  }
+
   async #copy(engine: Engine, pod: FollowedPod, signal: AbortSignal): Promise<void> {
-    const since = await this.#logs.lastAt(pod.appEnvId, pod.podName)
+    const since = pod.isNew ? null : await this.#logs.lastAt(pod.appEnvId, pod.podName)
     const { appEnvId, podName, contentId, type } = pod
     let batch: Parameters<LogStore['append']>[1][number][] = []
     let timer: NodeJS.Timeout | null = null
@@ -62,12 +78,22 @@ export class LogFollowers {
       if (batch.length > 0) this.#logs.append(appEnvId, batch)
       batch = []
     }
-    for await (const line of engine.logs(pod.containerName, { since, follow: true, signal })) {
-      batch.push({ at: line.timestamp, stream: line.stream, type, podName, contentId, message: line.message })
-      if (batch.length >= 500) flush()
-      else timer ??= setTimeout(flush, batchMs)
+    try {
+      for await (const line of engine.logs(pod.containerName, { since, follow: true, signal })) {
+        batch.push({
+          at: line.timestamp,
+          stream: line.stream,
+          type,
+          podName,
+          contentId,
+          message: line.message,
+        })
+        if (batch.length >= 500) flush()
+        else timer ??= setTimeout(flush, batchMs)
+      }
+    } finally {
+      if (timer) clearTimeout(timer)
+      flush()
     }
-    if (timer) clearTimeout(timer)
-    flush()
   }
 }

@@ -20,6 +20,7 @@ export interface BuildRequest {
     dockerfileContent: string | null
     buildArgs: Record<string, string>
     secretBuildArgs: readonly string[]
+    runsCommands?: boolean
   }
   onLog: (line: EngineLogLine) => void
   signal: AbortSignal

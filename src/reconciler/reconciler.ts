@@ -1,14 +1,17 @@
-import { type Cancel, type Clock, every } from '../clock.ts'
+import { bootMoment, type Cancel, type Clock, every } from '../clock.ts'
+import type { Moment } from '../domain/moment.ts'
 import type { Engine, EngineContainer } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Db } from '../store/db.ts'
 import { listEnvironments } from '../store/environments.ts'
+import { listJobAttemptIds } from '../store/job-runs.ts'
 import type { LogStore } from '../store/log-store.ts'
 import { listLivePods } from '../store/rollouts.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { EnvironmentLoop } from './environment-loop.ts'
 import { ImageMaker } from './image-maker.ts'
+import { JobScheduler } from './job-scheduler.ts'
 import { LogFollowers } from './log-followers.ts'
 import type { LoopParts } from './loop-parts.ts'
 import type { Measured } from './measured.ts'
@@ -32,6 +35,10 @@ export interface ReconcilerParts {
   /** By region. */
   engines: ReadonlyMap<string, Engine>
   nodeName: string
+  /** Divides job back-off and retention (contract.md 11); 1 when left out. */
+  clockScale?: number
+  /** A clock that never steps and outlives restarts; the machine's own when left out. */
+  moment?: () => Moment
 }
 
 /**
@@ -41,6 +48,7 @@ export interface ReconcilerParts {
 export class Reconciler {
   readonly #parts: ReconcilerParts
   readonly #loopParts: LoopParts
+  readonly #jobs: JobScheduler
   readonly #loops = new Map<string, EnvironmentLoop>()
   readonly #cancels: Cancel[] = []
   #looking: Promise<void> | null = null
@@ -69,6 +77,22 @@ export class Reconciler {
       look: () => this.#lookSoon(),
       cleanUp: (appEnvId) => this.#cleanUp(appEnvId),
     }
+    const { engineOf, followers } = this.#loopParts
+    this.#jobs = new JobScheduler({
+      db,
+      clock,
+      log,
+      secrets,
+      nodeName,
+      clockScale: parts.clockScale ?? 1,
+      moment: parts.moment ?? bootMoment,
+      engineOf,
+      list: async () => {
+        const { containers, listed } = await this.#list()
+        return { containers, isListed: (region) => listed.has(this.#parts.engines.get(region)) }
+      },
+      followers,
+    })
   }
 
   /** What keeps the reconciler from working; null when all is well. */
@@ -94,6 +118,7 @@ export class Reconciler {
     await this.#removeOrphans(containers)
     this.#adopted = true
     this.#publishAll()
+    this.#jobs.wake()
     this.#cancels.push(every(this.#parts.clock, lookEveryMs, () => this.#look()))
     this.#cancels.push(every(this.#parts.clock, foldUsageEveryMs, () => this.#foldUsage()))
     for (const engine of new Set(this.#parts.engines.values())) {
@@ -105,6 +130,7 @@ export class Reconciler {
     this.#closed = true
     for (const cancel of this.#cancels) cancel()
     for (const loop of this.#loops.values()) loop.close()
+    await this.#jobs.stop()
     this.#loopParts.followers.close()
     await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
     await this.#looking
@@ -114,6 +140,7 @@ export class Reconciler {
   wake(appEnvIds: readonly string[]): void {
     if (this.#closed) return
     for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
+    this.#jobs.wake()
   }
 
   /** What runs and should be measured now. */
@@ -185,6 +212,7 @@ export class Reconciler {
   }
 
   async #observe(): Promise<void> {
+    this.#jobs.wake()
     const listedAtMs = this.#parts.clock.monotonicMs()
     const listedAtWallMs = this.#parts.clock.wallMs()
     try {
@@ -216,11 +244,13 @@ export class Reconciler {
     }
   }
 
-  /** A container that no live pod names is nobody's: rows are written before containers are made. */
+  /** A container that no live pod or job attempt names is nobody's: rows are written before containers are made. */
   async #removeOrphans(containers: readonly EngineContainer[]): Promise<void> {
     if (containers.length === 0) return
-    const live = await this.#parts.db.read((tx) => listLivePods(tx))
-    const known = new Set(live.map((pod) => pod.podId))
+    const known = await this.#parts.db.read(
+      async (tx) =>
+        new Set([...(await listLivePods(tx)).map((pod) => pod.podId), ...(await listJobAttemptIds(tx))]),
+    )
     for (const container of containers) {
       if (known.has(container.podId)) continue
       this.#parts.log.info({ container: container.name }, 'removing a container that belongs to no pod')

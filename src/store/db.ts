@@ -71,6 +71,23 @@ export interface Tables {
     created_at: string
   }
   database_ports: { port: number; app_env_id: string }
+  job_runs: {
+    job_run_id: string
+    app_env_id: string
+    number: number
+    status: string
+    record: string
+    created_at: string
+  }
+  job_attempts: {
+    attempt_id: string
+    job_run_id: string
+    app_env_id: string
+    number: number
+    state: string
+    record: string
+    created_at: string
+  }
   uploads: {
     upload_id: string
     app_env_id: string

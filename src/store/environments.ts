@@ -105,6 +105,8 @@ export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void>
     'contents',
     'rollouts',
     'pods',
+    'job_attempts',
+    'job_runs',
     'uploads',
     'activities',
     'alerts',

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { buildPromises } from './suite-build.ts'
+import { commandPromises } from './suite-commands.ts'
 import { type EngineUnderTest, SuiteInstallation } from './suite-installation.ts'
 import { endPromises, startPromises } from './suite-life.ts'
 import { adoptionPromises, logPromises, observationPromises } from './suite-observation.ts'
@@ -34,6 +35,7 @@ export function describeEngine(
     afterAll(() => suite.finish())
     describe('build', () => buildPromises(suite))
     describe('start', () => startPromises(suite))
+    describe('commands', () => commandPromises(suite))
     describe('end', () => endPromises(suite, options))
     describe('adoption', () => adoptionPromises(suite))
     describe('volumes', () => volumePromises(suite))

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Deployment } from '../../src/contract/app-env-reads.ts'
 import type { AppEnv } from '../../src/contract/app-envs.ts'
 import { operations } from '../../src/contract/index.ts'
+import type { JobRunAnswer } from '../../src/contract/jobs.ts'
 import { apiPrefix, type Operation } from '../../src/contract/operation.ts'
 import { AppError, httpStatusOf } from '../../src/errors.ts'
 import type { Account } from '../../src/mcp/read-cache.ts'
@@ -37,6 +38,8 @@ export class FakeState {
   effects: string[] = ['Stops and removes 2 container(s).']
   logs: { stream: 'stdout' | 'stderr'; message: string }[] = []
   nextId = 1
+  /** Job runs, and how the next ones end. */
+  readonly runs = { byId: new Map<string, JobRunAnswer>(), ends: 'SUCCEEDED' as JobRunAnswer['status'] }
   readonly calls: SeenCall[] = []
   /** Thrown by the operation of this id, until it is taken away. */
   readonly failing = new Map<string, AppError>()

@@ -9,6 +9,8 @@ import type {
   Usage,
 } from '../../src/engines/engine.ts'
 
+import { runFakeCommand } from './fake-command.ts'
+
 /** A database as far as the platform looks at it: it greets as its preset does. */
 function fakeDatabase({ dockerPreset }: DatabaseSpec): net.Server {
   const answers: Partial<Record<typeof dockerPreset, string>> = {
@@ -71,6 +73,11 @@ export class FakeContainer {
     this.state = 'running'
     this.#startedAt = new Date(this.#clock.wallMs()).toISOString()
     const { MODE, EXIT_CODE } = this.spec.env
+    if (this.spec.command) {
+      void runFakeCommand(this, this.spec.command, this.#clock)
+      this.#onChange(this.spec.name)
+      return
+    }
     if (MODE === 'exit') {
       this.log('stderr', 'cannot start: told to exit')
       this.end(Number(EXIT_CODE ?? 1))

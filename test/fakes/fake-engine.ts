@@ -240,7 +240,7 @@ export class FakeEngine implements Engine {
     const command = this.host.images.get(spec.image)
     if (command === undefined)
       throw new EngineFailure('interrupted', `There is no image ${spec.image} on this engine.`)
-    if (!command.includes('node'))
+    if (!spec.command && !command.includes('node'))
       throw new EngineFailure('exited', `Cannot start ${command}: there is no such program.`)
     if (failStarts.times > 0) {
       failStarts.times--

@@ -1,5 +1,6 @@
 import type { AppEnv } from '../../src/contract/app-envs.ts'
 import type { FunctionConfig } from '../../src/contract/function-config.ts'
+import type { JobRunAnswer } from '../../src/contract/jobs.ts'
 import { AppError } from '../../src/errors.ts'
 import { fakeAlertOperations } from './fake-alerts.ts'
 import type { FakeEnv, FakeState } from './fake-backend.ts'
@@ -108,6 +109,18 @@ export const fakeOperations: Record<string, FakeOperation> = {
       appliedImmediately: applyImmediately,
     }
   },
+  'start-job-run': (state, input) => {
+    const run = fakeRun(`run_${state.nextId++}`, change(state.env(input)).appEnvId)
+    const { ends } = state.runs
+    state.runs.byId.set(run.jobRunId, { ...run, status: ends, exitCode: ends === 'SUCCEEDED' ? 0 : 3 })
+    return { jobRun: { ...run, finishedAt: null } }
+  },
+  'list-job-runs': (state) => {
+    const jobRuns = [...state.runs.byId.values()]
+    return { jobRuns, pagination: { limit: 50, offset: 0, total: jobRuns.length, hasMore: false } }
+  },
+  'get-job-run': (state, input) => ({ jobRun: foundRun(state, input) }),
+  'cancel-job-run': (state, input) => ({ jobRun: { ...foundRun(state, input), status: 'CANCELED' } }),
   'update-app-env-autoscaling': (state, input) => {
     const env = notFunction(change(state.env(input)), 'autoscaling')
     return { ...acted(env, 'Autoscaling saved.'), autoscaling: autoscaling() }
@@ -250,4 +263,27 @@ function app(appId: string) {
     createdAt: '2026-11-01T00:00:00.000Z',
     revision: 1,
   }
+}
+
+export function fakeRun(jobRunId: string, appEnvId: string): JobRunAnswer {
+  const snapshot = { image: 'job:1', contentId: 'dep_1', command: 'echo hi', args: [], shell: true }
+  return {
+    jobRunId,
+    appEnvId,
+    status: 'PENDING',
+    attempt: 1,
+    snapshot: { ...snapshot, workingDir: null, timeoutSeconds: 1800, backoffLimit: 0 },
+    trigger: { userId: 'usr_1', tokenKind: 'user' },
+    createdAt: '2026-11-01T00:00:00.000Z',
+    startedAt: null,
+    finishedAt: '2026-11-01T00:00:05.000Z',
+    exitCode: null,
+    reason: null,
+  }
+}
+
+function foundRun(state: FakeState, input: Input): JobRunAnswer {
+  const run = state.runs.byId.get(String(input.jobRunId))
+  if (!run) throw new AppError('not-found', 'Job run not found')
+  return run
 }

@@ -3,7 +3,7 @@ import { AppError } from '../../src/errors.ts'
 import { outputSchemaOf } from '../../src/mcp/tool-schema.ts'
 import { tools } from '../../tools/index.ts'
 import { type FakeBackend, fakeToken, startFakeBackend } from '../fakes/fake-backend.ts'
-import { fakeOperations } from '../fakes/fake-operations.ts'
+import { fakeOperations, fakeRun } from '../fakes/fake-operations.ts'
 import { openToolSession, type SessionOptions, type ToolSession } from './tool-session.ts'
 
 let backend: FakeBackend
@@ -14,6 +14,7 @@ beforeEach(async () => {
   backend.state.add({ name: 'prod' })
   backend.state.add({ name: 'fn', isFunction: true, dockerPreset: 'FUNCTION' })
   backend.state.add({ name: 'job', isJob: true, dockerPreset: 'JOB' })
+  backend.state.runs.byId.set('run_known', fakeRun('run_known', 'env_3'))
   session = await openToolSession(backend.url)
 })
 afterEach(async () => {
@@ -42,6 +43,9 @@ const workingInput: Record<string, Record<string, unknown>> = {
   'notify-code-upload': { ...prod, storageKey: 'upl_1' },
   'deploy-app-env-image': { ...prod, image: 'shop:1' },
   'update-function-config': { ...fn, maxScale: 5 },
+  'start-job-run': job,
+  'get-job-run': { jobRunId: 'run_known' },
+  'cancel-job-run': { jobRunId: 'run_known' },
   'update-job-config': { ...job, command: 'echo hi' },
   'scale-app-env-containers': { ...prod, containers: 3 },
   'delete-app-env': { ...prod, confirm: 'prod' },

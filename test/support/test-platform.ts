@@ -341,6 +341,7 @@ export class TestPlatform {
         ['plain', this.plainEngine],
       ]),
       nodeName: 'test-node',
+      moment: () => ({ clock: 'test', ms: clock.monotonicMs() }),
       builder: ({ content, ...request }) =>
         buildContent({
           ...request,

@@ -75,6 +75,9 @@ export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.Con
     Image: spec.image,
     Hostname: spec.name,
     Env: environment(spec),
+    // An entry point of one's own takes the image's CMD away with it.
+    ...(spec.command && { Entrypoint: [...spec.command] }),
+    ...(spec.workingDir && { WorkingDir: spec.workingDir }),
     Labels: containerLabels(spec, facts.installationId),
     Tty: false,
     OpenStdin: false,

@@ -9,7 +9,7 @@ import type { ProcessImage } from './image-store.ts'
 export function finishedImage(spec: BuildSpec, stage: BuildStage, searchPath: string): ProcessImage {
   const { base, env, workdir, entrypoint } = stage
   const cmd = stage.takesCmd ? stage.cmd : null
-  if (!entrypoint?.length && !cmd?.length)
+  if (!entrypoint?.length && !cmd?.length && !spec.runsCommands)
     throw new EngineFailure(
       'build step',
       'The Dockerfile says nothing to run. Add CMD ["program", "argument"].',

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Clock, sleep, timestamp } from '../../clock.ts'
 import type { DatabasePresetName } from '../../contract/databases.ts'
@@ -20,6 +20,7 @@ import { ContainerLogReader } from './container-log.ts'
 import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
 import { HostDatabases } from './host-databases.ts'
 import { hostPath } from './host-runtimes.ts'
+import { ImagePaths } from './image-paths.ts'
 import { ImageStore, type ProcessImage } from './image-store.ts'
 import { startRequest } from './process-spec.ts'
 import type { ContainerRecord } from './protocol.ts'
@@ -161,6 +162,7 @@ class ProcessEngine implements Engine {
     // No question first: the supervisor starts each name once and answers with what there is.
     const root = this.#images.rootOf(image.contentId)
     mountVolumes(spec, root, this.#files.volumes)
+    if (spec.workingDir) mkdirSync(new ImagePaths(root).forWriting(spec.workingDir), { recursive: true })
     const start = startRequest(spec, image, root, hostPath())
     return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
   }

@@ -1,4 +1,4 @@
-import type { ContainerSpec } from '../engine.ts'
+import { type ContainerSpec, EngineFailure } from '../engine.ts'
 import { ImagePaths } from './image-paths.ts'
 import type { ProcessImage } from './image-store.ts'
 import type { StartRequest } from './protocol.ts'
@@ -20,14 +20,17 @@ export function startRequest(
   for (const name of pathLists) {
     if (env[name] !== undefined) env[name] = paths.mapPathList(env[name])
   }
+  const argv = spec.command ?? [...(image.entrypoint ?? []), ...(image.cmd ?? [])]
+  if (argv.length === 0)
+    throw new EngineFailure('exited', 'The image says nothing to run. Add CMD ["program", "argument"].')
   return {
     name: spec.name,
     podId: spec.podId,
     appEnvId: spec.appEnvId,
     contentId: spec.contentId,
     template: spec.template,
-    argv: paths.mapWords([...(image.entrypoint ?? []), ...(image.cmd ?? [])]),
-    cwd: paths.toHost(image.workdir),
+    argv: paths.mapWords(argv),
+    cwd: paths.toHost(spec.workingDir ?? image.workdir),
     env: { ...env, ...withMountPaths(spec, paths) },
     declaredPort: spec.port,
     memoryMb: spec.memoryMb,

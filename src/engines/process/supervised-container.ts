@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import path from 'node:path'
 import type { Usage } from '../engine.ts'
@@ -162,6 +162,7 @@ export class SupervisedContainer {
     const { record } = this
     const home = this.#home
     mkdirSync(home, { recursive: true, mode: 0o700 })
+    if (request.argv[1] === '-lc') writeFileSync(path.join(home, '.profile'), loginProfile(request.env))
     this.#log ??= new ContainerLogWriter(this.#dir)
     this.#save()
     if (request.fixedPort !== undefined) record.port = request.fixedPort
@@ -270,6 +271,11 @@ export class SupervisedContainer {
   get #home(): string {
     return path.join(this.#dir, 'home')
   }
+}
+
+/** A login shell reads the host's /etc/profile, which sets PATH anew; this puts the container's own back. */
+function loginProfile(env: Readonly<Record<string, string>>): string {
+  return `PATH='${(env.PATH ?? '').replaceAll("'", "'\\''")}'\nexport PATH\n`
 }
 
 function outputDrained(child: ChildProcess): Promise<void> {

@@ -3,6 +3,7 @@ import { access } from './002-access.ts'
 import { usage } from './003-usage.ts'
 import { alerts } from './004-alerts.ts'
 import { databasePorts } from './010-database-ports.ts'
+import { jobRuns } from './011-job-runs.ts'
 
 export interface Migration {
   name: string
@@ -11,4 +12,4 @@ export interface Migration {
 }
 
 /** In order; a released one is never edited. */
-export const migrations: readonly Migration[] = [first, access, usage, alerts, databasePorts]
+export const migrations: readonly Migration[] = [first, access, usage, alerts, databasePorts, jobRuns]

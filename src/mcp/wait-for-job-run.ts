@@ -1,0 +1,109 @@
+import { sleep } from '../clock.ts'
+import { getLogs } from '../contract/app-env-reads.ts'
+import { getJobRun, type JobRunAnswer } from '../contract/jobs.ts'
+import { AppError } from '../errors.ts'
+import type { ToolContext } from './define-tool.ts'
+import { errorResult, successResult, type ToolResult } from './tool-result.ts'
+import { envelope } from './untrusted-text.ts'
+
+const firstPauseMs = 200
+const longestPauseMs = 2_000
+const linesShown = 20
+
+/**
+ * Waits until the run of `answer.jobRun` has ended, with progress, for at most `waitSeconds`; the run goes on when
+ * the waiting ends. A run that did not succeed is an error that shows the end of its log.
+ */
+export async function jobRunResult(
+  ctx: ToolContext,
+  answer: Record<string, unknown>,
+  options: { waitSeconds: number; notes: string[] },
+): Promise<ToolResult> {
+  const started = answer.jobRun as JobRunAnswer
+  try {
+    const jobRun = await waitForRun(ctx, started, options.waitSeconds)
+    return await resultOf(ctx, jobRun, options)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    // The write was done: the caller must learn that, whatever became of the reads after it.
+    const details = `It was started as jobRunId ${started.jobRunId}; do not start it again, read get-job-run. The read failed: ${error.message}. ${error.details ?? ''}`
+    return errorResult(new AppError(error.kind, 'How the run ended is not known', { details }), {
+      accepted: answer,
+    })
+  }
+}
+
+async function waitForRun(
+  ctx: ToolContext,
+  started: JobRunAnswer,
+  waitSeconds: number,
+): Promise<JobRunAnswer> {
+  const { jobRunId } = started
+  const startedMs = ctx.clock.monotonicMs()
+  let pauseMs = firstPauseMs
+  for (;;) {
+    const jobRun = await readRun(ctx, jobRunId)
+    const seconds = (ctx.clock.monotonicMs() - startedMs) / 1000
+    if (jobRun.finishedAt !== null || seconds >= waitSeconds) return jobRun
+    ctx.progress(
+      `${jobRun.status}, attempt ${Math.max(1, jobRun.attempt)}, ${Math.round(seconds)} s`,
+      seconds,
+      waitSeconds,
+    )
+    await sleep(ctx.clock, Math.min(pauseMs, (waitSeconds - seconds) * 1000), ctx.signal)
+    ctx.signal.throwIfAborted()
+    pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)
+  }
+}
+
+/** A store that is away for a moment must not end a wait: the run goes on without us. */
+async function readRun(ctx: ToolContext, jobRunId: string): Promise<JobRunAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return (await ctx.client.call(getJobRun, { jobRunId }, { signal: ctx.signal })).jobRun
+    } catch (error) {
+      const passing =
+        error instanceof AppError && (error.kind === 'unavailable' || error.kind === 'rate-limited')
+      if (!passing || attempt >= 10) throw error
+      await sleep(ctx.clock, longestPauseMs, ctx.signal)
+    }
+  }
+}
+
+async function resultOf(
+  ctx: ToolContext,
+  jobRun: JobRunAnswer,
+  { waitSeconds, notes }: { waitSeconds: number; notes: string[] },
+): Promise<ToolResult> {
+  const { jobRunId, status, attempt, exitCode, reason } = jobRun
+  if (jobRun.finishedAt === null) {
+    const point = `Not finished: run ${jobRunId} is still ${status} after ${waitSeconds} s. Poll get-job-run until it has ended; cancel-job-run ends it.`
+    return successResult({ point, answer: { jobRun }, notes })
+  }
+  if (status === 'SUCCEEDED') {
+    const point = `Run ${jobRunId} SUCCEEDED with exit code ${exitCode}${attempt > 1 ? ` at attempt ${attempt}` : ''}. get-logs with type JOB shows its output.`
+    return successResult({ point, answer: { jobRun }, notes })
+  }
+  const how = exitCode === null ? (reason ?? 'unknown') : `exit code ${exitCode}`
+  const error = new AppError('invalid', `Run ${jobRunId} is ${status} after ${attempt} attempt(s): ${how}`, {
+    details:
+      'Mend the cause (the end of its log stands below; get-logs with type JOB shows all), then start another run.',
+  })
+  const log = await lastLines(ctx, jobRun)
+  const result = errorResult(error, { jobRun }, log)
+  return log === '' ? result : { ...result, structured: { ...result.structured, untrustedLog: log } }
+}
+
+async function lastLines(ctx: ToolContext, { appEnvId, jobRunId }: JobRunAnswer): Promise<string> {
+  try {
+    const input = { appEnvId, type: 'JOB', size: 200 } as const
+    const { logs } = await ctx.client.call(getLogs, input, { signal: ctx.signal })
+    const ofRun = logs.filter((line) => line.podName?.includes(jobRunId.replace(/^run_/, '')))
+    const lines = ofRun.slice(-linesShown).map((line) => `${line.timestamp} ${line.stream} ${line.message}`)
+    return lines.length === 0 ? '' : envelope('end of the log of the run', lines).text
+  } catch (error) {
+    // The log only explains; without it the result still stands.
+    if (error instanceof AppError) return ''
+    throw error
+  }
+}

@@ -1,0 +1,189 @@
+import { timestamp } from '../clock.ts'
+import { zCloudSize } from '../domain/environment.ts'
+import { newId } from '../domain/ids.ts'
+import {
+  type AttemptEnd,
+  attemptContainerName,
+  isOver,
+  type JobAttempt,
+  type JobRun,
+  runAfterAttempt,
+  runOver,
+} from '../domain/job-run.ts'
+import type { Moment } from '../domain/moment.ts'
+import type { EngineContainer } from '../engines/engine.ts'
+import type { Db, Tx } from '../store/db.ts'
+import { findEnvironment } from '../store/environments.ts'
+import {
+  findJobAttempt,
+  findJobRun,
+  insertJobAttempt,
+  listLiveJobAttempts,
+  saveJobAttempt,
+  saveJobRun,
+} from '../store/job-runs.ts'
+
+export interface JobTimes {
+  wallMs(): number
+  moment(): Moment
+  clockScale: number
+}
+
+/**
+ * The scheduler's writes. Each reads again inside its transaction and does nothing when somebody else was there
+ * before, so two schedulers never begin or end an attempt twice.
+ */
+export class JobTransitions {
+  readonly #db: Db
+  readonly #times: JobTimes
+  readonly #nodeName: string
+
+  constructor(db: Db, times: JobTimes, nodeName: string) {
+    this.#db = db
+    this.#times = times
+    this.#nodeName = nodeName
+  }
+
+  /** Writes the next attempt down, before its container is made; null when there is nothing to begin any more. */
+  begin(seen: JobRun): Promise<{ run: JobRun; attempt: JobAttempt } | null> {
+    return this.#db.write(async (tx) => {
+      const run = await findJobRun(tx, seen.jobRunId)
+      const settings = run?.settings
+      if (!run || !settings || isOver(run) || run.attempt !== seen.attempt) return null
+      if (!(await findEnvironment(tx, { appEnvId: run.appEnvId }))) return null
+      const live = await listLiveJobAttempts(tx, run.appEnvId)
+      if (live.some((attempt) => attempt.jobRunId === run.jobRunId)) return null
+      if (run.limit !== null && live.length >= run.limit) return null
+      const begun = { ...run, attempt: run.attempt + 1, retry: null }
+      const attempt: JobAttempt = {
+        attemptId: newId('pod'),
+        jobRunId: run.jobRunId,
+        appEnvId: run.appEnvId,
+        number: begun.attempt,
+        containerName: attemptContainerName(run, begun.attempt),
+        contentId: run.snapshot.contentId,
+        state: 'creating',
+        status: 'Pending',
+        exitCode: null,
+        reason: null,
+        cpuMillicores: settings.zClouds * zCloudSize.cpuMillicores,
+        memoryMb: settings.zClouds * zCloudSize.memoryMb,
+        nodeName: this.#nodeName,
+        createdAt: this.#now(),
+        startedAt: null,
+        finishedAt: null,
+        kept: null,
+      }
+      await insertJobAttempt(tx, attempt)
+      await saveJobRun(tx, begun)
+      return { run: begun, attempt }
+    })
+  }
+
+  /** Its container runs, or ran: from now on a container that is not there is lost. */
+  started(attemptId: string, container: EngineContainer): Promise<boolean> {
+    return this.#withAttempt(attemptId, async (tx, attempt, run) => {
+      if (attempt.state !== 'creating') return
+      await this.#start(tx, attempt, run, container)
+    })
+  }
+
+  /** The attempt is over; the run too, unless another attempt is due. `keepSeconds` from now its container goes. */
+  ended(attemptId: string, end: AttemptEnd, container: EngineContainer | null): Promise<boolean> {
+    return this.#withAttempt(attemptId, async (tx, attempt, run) => {
+      const begun =
+        attempt.state === 'creating' && container ? await this.#start(tx, attempt, run, container) : null
+      const now = this.#times.moment()
+      await saveJobAttempt(tx, {
+        ...(begun?.attempt ?? attempt),
+        state: 'ended',
+        status: end.exitCode === 0 ? 'Succeeded' : 'Failed',
+        exitCode: end.exitCode,
+        reason: end.reason,
+        finishedAt: end.finishedAt,
+        kept: { since: now, forMs: (run.ttlSecondsAfterFinished * 1_000) / this.#times.clockScale },
+      })
+      await saveJobRun(tx, runAfterAttempt(begun?.run ?? run, end, now, this.#times.clockScale))
+    })
+  }
+
+  timedOut(jobRunId: string): Promise<void> {
+    return this.#withRun(jobRunId, (run) =>
+      runOver(run, { status: 'TIMED_OUT', exitCode: null, reason: 'DeadlineExceeded' }, this.#now()),
+    )
+  }
+
+  /** Times of an earlier start of the machine mean nothing on this one: what was left is not known, so all is. */
+  rebased(jobRunId: string): Promise<void> {
+    const now = this.#times.moment()
+    return this.#withRun(jobRunId, (run) => ({
+      ...run,
+      began: run.began && now,
+      retry: run.retry && { ...run.retry, since: now },
+    }))
+  }
+
+  keptFromNow(attemptId: string): Promise<void> {
+    return this.#db.write(async (tx) => {
+      const attempt = await findJobAttempt(tx, attemptId)
+      if (!attempt?.kept) return
+      await saveJobAttempt(tx, { ...attempt, kept: { ...attempt.kept, since: this.#times.moment() } })
+    })
+  }
+
+  /** Its container is removed; the record stays. */
+  gone(attemptId: string): Promise<void> {
+    return this.#db.write(async (tx) => {
+      const attempt = await findJobAttempt(tx, attemptId)
+      if (attempt) await saveJobAttempt(tx, { ...attempt, state: 'gone', kept: null })
+    })
+  }
+
+  async #start(tx: Tx, attempt: JobAttempt, run: JobRun, container: EngineContainer) {
+    const startedAt = container.startedAt ?? this.#now()
+    const started = {
+      attempt: {
+        ...attempt,
+        state: 'started' as const,
+        status: 'Running' as const,
+        startedAt,
+        nodeName: container.nodeName,
+      },
+      run: isOver(run)
+        ? run
+        : {
+            ...run,
+            status: 'RUNNING' as const,
+            startedAt: run.startedAt ?? startedAt,
+            began: run.began ?? this.#times.moment(),
+          },
+    }
+    await saveJobAttempt(tx, started.attempt)
+    await saveJobRun(tx, started.run)
+    return started
+  }
+
+  #withAttempt(
+    attemptId: string,
+    change: (tx: Tx, attempt: JobAttempt, run: JobRun) => Promise<void>,
+  ): Promise<boolean> {
+    return this.#db.write(async (tx) => {
+      const attempt = await findJobAttempt(tx, attemptId)
+      const run = attempt && (await findJobRun(tx, attempt.jobRunId))
+      if (!attempt || !run || attempt.state === 'ended' || attempt.state === 'gone') return false
+      await change(tx, attempt, run)
+      return true
+    })
+  }
+
+  #withRun(jobRunId: string, change: (run: JobRun) => JobRun): Promise<void> {
+    return this.#db.write(async (tx) => {
+      const run = await findJobRun(tx, jobRunId)
+      if (run && !isOver(run)) await saveJobRun(tx, change(run))
+    })
+  }
+
+  #now(): string {
+    return timestamp(this.#times.wallMs())
+  }
+}

@@ -1,0 +1,12 @@
+import { cancelJobRun } from '../src/contract/jobs.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: cancelJobRun,
+  group: 'jobs',
+  title: 'Cancel job run',
+  description:
+    'Cancels a job run: its container is stopped, nothing is tried again. A run that is over stays as it is.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,
+})
