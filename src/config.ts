@@ -34,6 +34,17 @@ const settings = {
       'must be regions with their engines, such as local=process,box=docker',
     )
     .optional(),
+  LONGSHORE_GIT_BASE_URL: z
+    .url()
+    .regex(
+      /^https:\/\/[^?#@]+$|^http:\/\/(?:localhost|127\.0\.0\.1)(?::\d+)?(?:\/[^?#@]*)?$/,
+      'must be an https address without user, query or fragment (http only on this machine)',
+    )
+    .default('https://github.com'),
+  LONGSHORE_NODE_IMAGE: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,255}$/, 'must be a container image with node and npm')
+    .default('node:22-alpine'),
   LONGSHORE_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   LONGSHORE_DATABASE_IMAGES: z
     .string()
@@ -89,6 +100,10 @@ export interface Config {
   readonly gatewayPort: number
   /** At least one; the first is the one the ready line names. */
   readonly regions: readonly RegionSetting[]
+  /** Where the repositories of apps with a Git host are: `<base>/<gitNamespace>/<gitRepo>.git`. */
+  readonly gitBaseUrl: string
+  /** What the Dockerfiles that presets generate begin with; it must bring node and npm. */
+  readonly nodeImage: string
   /** `DOCKER_HOST`, the engine's own setting. */
   readonly dockerHost: string | undefined
   readonly databaseUrl: Secret | undefined
@@ -132,6 +147,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     port: value.LONGSHORE_PORT,
     gatewayPort: value.LONGSHORE_GATEWAY_PORT,
     regions,
+    gitBaseUrl: value.LONGSHORE_GIT_BASE_URL.replace(/\/+$/, ''),
+    nodeImage: value.LONGSHORE_NODE_IMAGE,
     dockerHost: env.DOCKER_HOST || undefined,
     databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
     databaseImages: value.LONGSHORE_DATABASE_IMAGES,

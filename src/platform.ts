@@ -96,7 +96,7 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
       logs,
       metrics,
       uploads,
-      builder: createBuilder(home, clock),
+      builder: createBuilder(config, home, clock),
       regions,
       notifier: notifierOf(config, clock, log),
       databaseOffers,
@@ -179,19 +179,13 @@ function notifierOf(config: Config, clock: Clock, log: Log): Notifier {
   return createNotifier({ clock, log, allowPrivate, incidentUrl, smtpUrl })
 }
 
-function createBuilder(home: Home, clock: Clock): Builder {
-  return ({ engine, upload, content, onLog, signal }) =>
+function createBuilder({ gitBaseUrl, nodeImage }: Config, home: Home, clock: Clock): Builder {
+  return (request) =>
     buildContent({
-      engine,
-      upload,
-      content: {
-        ...content,
-        contextDir: content.contextDir ?? '.',
-        dockerfilePath: content.dockerfilePath ?? 'Dockerfile',
-      },
-      workDir: path.join(home.builds, content.contentId),
-      onLog,
-      signal,
+      ...request,
+      gitBaseUrl,
+      nodeImage,
+      workDir: path.join(home.builds, request.content.contentId),
       timeoutMs: buildTimeoutMs,
       clock,
     })

@@ -1,7 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, timestamp } from '../clock.ts'
+import type { DockerPreset } from '../contract/fields.ts'
+import { generatesDockerfile } from '../domain/presets.ts'
 import { type BuiltImage, type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
+import { chooseDockerfile } from './choose-dockerfile.ts'
+import { fetchGit, type GitSource } from './fetch-git.ts'
 import { type ArchiveExtension, unpackArchive } from './unpack-archive.ts'
 
 export interface ContentToBuild {
@@ -9,18 +13,33 @@ export interface ContentToBuild {
   contentId: string
   /** Relative to the source; null for its root. */
   contextDir: string | null
-  /** Relative to `contextDir`; null for `Dockerfile`. */
+  /** Relative to `contextDir`; null for `Dockerfile`, or what the preset generates. */
   dockerfilePath: string | null
   dockerfileContent: string | null
+  preset: DockerPreset
   buildArgs: Record<string, string>
   secretBuildArgs: readonly string[]
   /** The image need not say what to run. */
   runsCommands?: boolean
 }
 
+export type ContentSource =
+  | { kind: 'upload'; file: string; extension: ArchiveExtension }
+  | ({ kind: 'git' } & Omit<GitSource, 'baseUrl'>)
+
+/** What `buildContent` made. */
+export interface BuiltContent extends BuiltImage {
+  /** The commit it was built from; null for an upload. */
+  gitCommitId: string | null
+}
+
 export interface BuildContentOptions {
   engine: Engine
-  upload: { file: string; extension: ArchiveExtension }
+  source: ContentSource
+  /** Where `git` sources come from. */
+  gitBaseUrl: string
+  /** What generated Dockerfiles begin with. */
+  nodeImage: string
   content: ContentToBuild
   /** A folder for this build alone; made, and always removed. */
   workDir: string
@@ -31,11 +50,11 @@ export interface BuildContentOptions {
 }
 
 /**
- * Turns an upload into an image: unpack, then `engine.build`. Throws `EngineFailure` when the tenant's source
+ * Turns an upload or a commit into an image: unpack, choose the Dockerfile, then `engine.build`. Throws `EngineFailure` when the tenant's source
  * is at fault (reason says how), `AppError('unavailable')` when the engine is away or the disk is full, and
  * the signal's reason when it is aborted. The upload itself is kept.
  */
-export async function buildContent(options: BuildContentOptions): Promise<BuiltImage> {
+export async function buildContent(options: BuildContentOptions): Promise<BuiltContent> {
   const { signal, timeoutMs, clock, workDir } = options
   signal.throwIfAborted()
   const limited = new AbortController()
@@ -60,35 +79,72 @@ export async function buildContent(options: BuildContentOptions): Promise<BuiltI
   }
 }
 
-async function unpackAndBuild(options: BuildContentOptions, signal: AbortSignal): Promise<BuiltImage> {
-  const { engine, upload, workDir, onLog, clock } = options
+async function unpackAndBuild(options: BuildContentOptions, signal: AbortSignal): Promise<BuiltContent> {
+  const { engine, workDir, onLog, clock } = options
   if (!engine.capabilities.builds) {
     throw new EngineFailure(
       'not supported',
       'This engine cannot build source. Deploy a prebuilt image instead.',
     )
   }
-  const say = (message: string) => onLog({ timestamp: timestamp(clock.wallMs()), stream: 'stdout', message })
+  const say = (text: string) => {
+    for (const message of text.split('\n'))
+      onLog({ timestamp: timestamp(clock.wallMs()), stream: 'stdout', message })
+  }
   const startedMs = clock.monotonicMs()
   const contextDir = options.content.contextDir ?? '.'
-  const dockerfilePath = options.content.dockerfilePath ?? 'Dockerfile'
-  const generated = options.content.dockerfileContent !== null
+  const { sourceDir, gitCommitId } = await bringSource(options, contextDir, say, signal)
+  if (sourceDir !== path.join(workDir, 'source')) {
+    say(`The source is in the folder ${path.basename(sourceDir)}`)
+  }
+  const { preset, ...content } = options.content
+  const chosen = await chooseDockerfile({
+    sourceDir,
+    contextDir,
+    dockerfilePath: content.dockerfilePath,
+    dockerfileContent: content.dockerfileContent,
+    preset,
+    nodeImage: options.nodeImage,
+    buildVariables: Object.keys(content.buildArgs),
+  })
+  say(chosen.said)
+  const dockerfilePath = content.dockerfilePath ?? 'Dockerfile'
+  const spec = { ...content, contextDir, dockerfilePath, sourceDir, dockerfileContent: chosen.content }
+  const { image } = await engine.build(spec, onLog, signal)
+  say(`Built in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s`)
+  return { image, gitCommitId }
+}
+
+/** Uploads and commits are unpacked by the same rules. */
+async function bringSource(
+  options: BuildContentOptions,
+  contextDir: string,
+  say: (text: string) => void,
+  signal: AbortSignal,
+): Promise<{ sourceDir: string; gitCommitId: string | null }> {
+  const { source, workDir, clock, gitBaseUrl, content } = options
+  const into = path.join(workDir, 'source')
+  if (source.kind === 'git') {
+    say(`Fetching ${source.commitId ?? `branch ${source.branch}`} of ${source.namespace}/${source.repo}`)
+    const { file, commitId } = await fetchGit({ ...source, baseUrl: gitBaseUrl }, { workDir, clock, signal })
+    say(`Commit ${commitId}`)
+    const unpacked = await unpackArchive({ file, extension: '.tgz', into, dockerfile: null, signal })
+    say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
+    return { sourceDir: unpacked.sourceDir, gitCommitId: commitId }
+  }
   say('Unpacking the upload')
+  const inContext = (name: string) => path.posix.join(contextDir, name)
+  const { file, extension } = source
   const unpacked = await unpackArchive({
-    ...upload,
-    into: path.join(workDir, 'source'),
-    dockerfile: generated ? null : path.posix.join(contextDir, dockerfilePath),
+    file,
+    extension,
+    into,
+    dockerfile: content.dockerfileContent === null ? inContext(content.dockerfilePath ?? 'Dockerfile') : null,
+    landmarks: generatesDockerfile(content.preset) ? ['package.json', 'index.html'].map(inContext) : [],
     signal,
   })
   say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
-  if (unpacked.sourceDir !== path.join(workDir, 'source')) {
-    say(`The source is in the folder ${path.basename(unpacked.sourceDir)}`)
-  }
-  say(generated ? 'Building with the Dockerfile of the app settings' : `Building with ${dockerfilePath}`)
-  const content = { ...options.content, contextDir, dockerfilePath, sourceDir: unpacked.sourceDir }
-  const built = await engine.build(content, onLog, signal)
-  say(`Built in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s`)
-  return built
+  return { sourceDir: unpacked.sourceDir, gitCommitId: null }
 }
 
 function counted(amount: number, noun: string): string {

@@ -15,6 +15,8 @@ export interface UnpackOptions {
   into: string
   /** Where the Dockerfile is looked for, relative to the source; null when the source needs none. */
   dockerfile?: string | null
+  /** Other files that show where the source begins, when there is no Dockerfile. */
+  landmarks?: readonly string[]
   limits?: Partial<ArchiveLimits>
   signal: AbortSignal
 }
@@ -47,10 +49,9 @@ export async function unpackArchive(options: UnpackOptions): Promise<Unpacked> {
     await unpack(file, ledger, createSourceWriter(into), signal)
     signal.throwIfAborted()
     if (ledger.files === 0) throw badArchive('The archive holds no files.')
-    const sourceDir = await sourceRoot(
-      into,
-      options.dockerfile === undefined ? 'Dockerfile' : options.dockerfile,
-    )
+    const dockerfile = options.dockerfile === undefined ? 'Dockerfile' : options.dockerfile
+    const sourceDir =
+      dockerfile === null ? into : await sourceRoot(into, [dockerfile, ...(options.landmarks ?? [])])
     return { entries: ledger.entries, files: ledger.files, bytes: ledger.fileBytes, sourceDir }
   } catch (error) {
     await rm(into, { recursive: true, force: true })
@@ -89,13 +90,15 @@ async function refuseOtherType(file: string, extension: ArchiveExtension): Promi
  * Archives made by Git hosts hold one folder with everything in it. It becomes the source only when the
  * Dockerfile is in there and nothing else lies beside it; any other archive is taken as it is.
  */
-async function sourceRoot(into: string, dockerfile: string | null): Promise<string> {
-  if (dockerfile === null || (await isFile(path.join(into, dockerfile)))) return into
+async function sourceRoot(into: string, landmarks: readonly string[]): Promise<string> {
+  const holdsOne = async (folder: string) =>
+    (await Promise.all(landmarks.map((name) => isFile(path.join(folder, name))))).includes(true)
+  if (await holdsOne(into)) return into
   const top = await readdir(into, { withFileTypes: true })
   const only = top[0]
   if (top.length !== 1 || !only?.isDirectory()) return into
   const inner = path.join(into, only.name)
-  return (await isFile(path.join(inner, dockerfile))) ? inner : into
+  return (await holdsOne(inner)) ? inner : into
 }
 
 async function isFile(file: string): Promise<boolean> {

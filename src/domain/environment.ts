@@ -78,6 +78,9 @@ export interface Content {
   /** By region: what its engine runs. */
   images: Record<string, string>
   uploadId: string | null
+  /** Set for source that comes from the app's Git host: the branch it was taken from. */
+  gitBranch: string | null
+  /** For a Git host's source once it was fetched; else what the uploader said. */
   gitCommitId: string | null
   createdBy: string | null
   createdAt: string

@@ -95,6 +95,7 @@ export type FailureReason =
   | 'build step'
   | 'build timeout'
   | 'bad archive'
+  | 'git'
   | 'exited'
   | 'port not listening'
   | 'out of memory'

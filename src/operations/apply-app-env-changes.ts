@@ -1,5 +1,5 @@
 import { applyAppEnvChanges } from '../contract/app-envs.ts'
-import type { Environment } from '../domain/environment.ts'
+import type { Content, Environment } from '../domain/environment.ts'
 import { needsBuild, needsRollout, pendingFields } from '../domain/pending-changes.ts'
 import { findContent, findRollout } from '../store/rollouts.ts'
 import type { EnvironmentTarget } from './authorise.ts'
@@ -54,9 +54,18 @@ export async function applySaved(
         type: 'BUILD',
         image: null,
         uploadId: content.uploadId,
-        gitCommitId: content.gitCommitId,
+        ...gitPart(content, draft),
       })
     : content
   await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
   return rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
+}
+
+/** Another branch is built from its head; for other changes the same commit is built again. */
+function gitPart(content: Content, draft: Environment): Pick<Content, 'gitBranch' | 'gitCommitId'> {
+  const { branch } = draft.saved
+  const isOther = content.gitBranch !== null && content.gitBranch !== branch
+  return isOther
+    ? { gitBranch: branch, gitCommitId: null }
+    : { gitBranch: content.gitBranch, gitCommitId: content.gitCommitId }
 }

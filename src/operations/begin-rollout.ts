@@ -8,13 +8,14 @@ import type { Context } from './handler.ts'
 export async function addContent(
   context: Context,
   environment: Environment,
-  what: Pick<Content, 'type' | 'image' | 'uploadId' | 'gitCommitId'>,
+  what: Pick<Content, 'type' | 'image' | 'uploadId' | 'gitCommitId'> & Partial<Pick<Content, 'gitBranch'>>,
 ): Promise<Content> {
   const content: Content = {
     contentId: newId('dep'),
     appEnvId: environment.appEnvId,
     version: environment.nextVersion,
     containerImage: null,
+    gitBranch: null,
     images: {},
     createdBy: userOf(context),
     createdAt: context.now,

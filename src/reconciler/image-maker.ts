@@ -1,5 +1,7 @@
 import type { Clock } from '../clock.ts'
+import type { App } from '../contract/apps.ts'
 import type { DatabasePresetName } from '../contract/databases.ts'
+import type { Content } from '../domain/environment.ts'
 import { type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -9,7 +11,7 @@ import type { SecretBox } from '../store/secret-box.ts'
 import { findUpload } from '../store/uploads.ts'
 import { variablesFor } from './container-spec.ts'
 import type { EnvironmentView, RolloutView } from './environment-view.ts'
-import type { Builder, UploadFiles } from './ports.ts'
+import type { Builder, BuildSource, UploadFiles } from './ports.ts'
 import type { Transitions } from './transitions.ts'
 
 const buildTimeoutMs = 30 * 60_000
@@ -24,6 +26,11 @@ export interface ImageMakerParts {
   builder: Builder
   uploads: UploadFiles
   transitions: Transitions
+}
+
+interface MadeImage {
+  image: string
+  gitCommitId: string | null
 }
 
 /** Brings a rollout from BUILDING (or from an image not pulled yet) to an image the engine can run. */
@@ -42,11 +49,11 @@ export class ImageMaker {
     const { rolloutId } = wanted.rollout
     const onLog = this.#keeper(appEnvId, wanted.content.contentId)
     try {
-      const image =
+      const { image, gitCommitId } =
         wanted.content.type === 'BUILD'
           ? await this.#build(engine, view, wanted, onLog, signal)
           : await this.#pull(engine, view, wanted, onLog, signal)
-      if (!signal.aborted) await this.#parts.transitions.imageReady(rolloutId, image)
+      if (!signal.aborted) await this.#parts.transitions.imageReady(rolloutId, image, gitCommitId)
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof AppError && error.kind === 'unavailable') throw error
@@ -66,10 +73,9 @@ export class ImageMaker {
     { rollout, content }: RolloutView,
     onLog: (line: EngineLogLine) => void,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<MadeImage> {
     const { app, environment } = view
-    const upload = await this.#parts.db.read((tx) => findUpload(tx, { uploadId: content.uploadId ?? '' }))
-    if (!upload) throw new EngineFailure('bad archive', 'The uploaded source is gone; upload it again.')
+    const source = await this.#sourceOf(app, content)
     const buildArgs = variablesFor('BUILD', rollout.settings, environment.appEnvId, this.#parts.secrets)
     const secretNames = rollout.settings.envVars
       .filter((variable) => variable.isSecret)
@@ -79,13 +85,14 @@ export class ImageMaker {
       const built = await this.#parts
         .builder({
           engine,
-          upload: { file: this.#parts.uploads.path(upload.uploadId), extension: upload.extension },
+          source,
           content: {
             appEnvId: environment.appEnvId,
             contentId: content.contentId,
             contextDir: app.contextDir,
             dockerfilePath: app.dockerfilePath,
             dockerfileContent: app.customDockerfileContent,
+            preset: app.dockerPreset,
             buildArgs,
             secretBuildArgs: secretNames.flatMap((name) => buildArgs[name] ?? []),
             runsCommands: app.isJob,
@@ -100,8 +107,18 @@ export class ImageMaker {
             `The build took longer than ${buildTimeoutMs / 60_000} minutes.`,
           )
         })
-      return built.image
+      return built
     })
+  }
+
+  async #sourceOf(app: App, content: Content): Promise<BuildSource> {
+    if (content.gitBranch !== null && app.gitNamespace !== null && app.gitRepo !== null) {
+      const { gitNamespace: namespace, gitRepo: repo } = app
+      return { kind: 'git', namespace, repo, branch: content.gitBranch, commitId: content.gitCommitId }
+    }
+    const upload = await this.#parts.db.read((tx) => findUpload(tx, { uploadId: content.uploadId ?? '' }))
+    if (!upload) throw new EngineFailure('bad archive', 'The uploaded source is gone; upload it again.')
+    return { kind: 'upload', file: this.#parts.uploads.path(upload.uploadId), extension: upload.extension }
   }
 
   async #pull(
@@ -110,7 +127,7 @@ export class ImageMaker {
     { content }: RolloutView,
     onLog: (line: EngineLogLine) => void,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<MadeImage> {
     const image = content.image ?? ''
     if (app.isDatabase) {
       if (!engine.prepareDatabase) {
@@ -121,10 +138,10 @@ export class ImageMaker {
         version: environment.dockerPresetVersion ?? '',
         image,
       }
-      return engine.prepareDatabase(database, onLog, signal)
+      return { image: await engine.prepareDatabase(database, onLog, signal), gitCommitId: null }
     }
     await engine.pull(image, onLog, signal)
-    return image
+    return { image, gitCommitId: null }
   }
 
   /** Two builds at a time: more would starve what serves. */

@@ -1,3 +1,4 @@
+import type { DockerPreset } from '../contract/fields.ts'
 import type { BuiltImage, Engine, EngineLogLine } from '../engines/engine.ts'
 import type { Route } from '../gateway/gateway-link.ts'
 
@@ -9,15 +10,20 @@ export interface RouteSink {
   startFailed(appEnvId: string, message: string): void
 }
 
+export type BuildSource =
+  | { kind: 'upload'; file: string; extension: '.tgz' | '.tar.gz' | '.zip' }
+  | { kind: 'git'; namespace: string; repo: string; branch: string; commitId: string | null }
+
 export interface BuildRequest {
   engine: Engine
-  upload: { file: string; extension: '.tgz' | '.tar.gz' | '.zip' }
+  source: BuildSource
   content: {
     appEnvId: string
     contentId: string
     contextDir: string | null
     dockerfilePath: string | null
     dockerfileContent: string | null
+    preset: DockerPreset
     buildArgs: Record<string, string>
     secretBuildArgs: readonly string[]
     runsCommands?: boolean
@@ -26,8 +32,8 @@ export interface BuildRequest {
   signal: AbortSignal
 }
 
-/** Unpacks an upload and has the engine build it. Failures of the tenant's code are `EngineFailure`s. */
-export type Builder = (request: BuildRequest) => Promise<BuiltImage>
+/** Brings a source and has the engine build it. Failures of the tenant's code are `EngineFailure`s. */
+export type Builder = (request: BuildRequest) => Promise<BuiltImage & { gitCommitId: string | null }>
 
 /** Uploaded archives. */
 export interface UploadFiles {

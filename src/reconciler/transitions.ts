@@ -29,13 +29,18 @@ export class Transitions {
   }
 
   /** The image is there: from BUILDING (or pulling) to DEPLOYING. */
-  imageReady(rolloutId: string, containerImage: string): Promise<void> {
+  imageReady(rolloutId: string, containerImage: string, gitCommitId: string | null = null): Promise<void> {
     return this.#db.write(async (tx) => {
       const rollout = await findRollout(tx, rolloutId)
       const content = rollout && (await findContent(tx, rollout.contentId))
       if (!content || !rollout || rollout.status === 'FAILED') return
       const images = { ...content.images, [rollout.region]: containerImage }
-      await saveContent(tx, { ...content, containerImage, images })
+      await saveContent(tx, {
+        ...content,
+        containerImage,
+        images,
+        gitCommitId: gitCommitId ?? content.gitCommitId,
+      })
       await saveRollout(tx, { ...rollout, status: 'DEPLOYING' })
     })
   }

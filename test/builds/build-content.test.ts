@@ -32,13 +32,16 @@ async function run(engine: Engine, options: Partial<BuildContentOptions> = {}, a
   await writeFile(file, archive ?? tgz(source))
   return buildContent({
     engine,
-    upload: { file, extension: '.tgz' },
+    source: { kind: 'upload', file, extension: '.tgz' },
+    gitBaseUrl: 'https://git.invalid',
+    nodeImage: 'node:20-alpine',
     content: {
       appEnvId: 'env_1',
       contentId: 'dep_1',
       contextDir: null,
       dockerfilePath: null,
       dockerfileContent: null,
+      preset: 'CUSTOM',
       buildArgs: { A: '1' },
       secretBuildArgs: [],
     },
@@ -61,7 +64,7 @@ it('unpacks, builds, says each stage and leaves only the upload', async () => {
     onLog({ timestamp: '2026-01-01T00:00:00.000Z', stream: 'stdout', message: 'Step 1/1' })
     return { image: 'built:1' }
   })
-  expect(await run(engine)).toEqual({ image: 'built:1' })
+  expect(await run(engine)).toEqual({ image: 'built:1', gitCommitId: null })
   expect(seen).toMatchObject({ text: '12345', contentId: 'dep_1', contextDir: '.', buildArgs: { A: '1' } })
   expect(lines()).toEqual([
     'Unpacking the upload',

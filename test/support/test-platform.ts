@@ -105,6 +105,8 @@ export class TestPlatform {
   /** A second region, `plain`: it has no function domain, and containers of its own. */
   readonly plainEngine: FakeEngine
   apiUrl = ''
+  /** Where apps with a Git host have their repositories. */
+  gitBaseUrl = 'https://git.invalid'
   accountId = ''
   admin!: TestUser
   reconciler: Reconciler | null = null
@@ -342,15 +344,12 @@ export class TestPlatform {
       ]),
       nodeName: 'test-node',
       moment: () => ({ clock: 'test', ms: clock.monotonicMs() }),
-      builder: ({ content, ...request }) =>
+      builder: (request) =>
         buildContent({
           ...request,
-          content: {
-            ...content,
-            contextDir: content.contextDir ?? '.',
-            dockerfilePath: content.dockerfilePath ?? 'Dockerfile',
-          },
-          workDir: path.join(builds, content.contentId),
+          gitBaseUrl: this.gitBaseUrl,
+          nodeImage: 'node:20-alpine',
+          workDir: path.join(builds, request.content.contentId),
           timeoutMs: 60_000,
           clock,
         }),

@@ -46,10 +46,17 @@ export async function buildImage(
       message: maskSecrets(message, secrets),
     })
   }
-  const output = new BuildOutput((line) => say(line.message, line.stream))
+  let output = new BuildOutput((line) => say(line.message, line.stream))
   let built: string | null = null
   try {
-    built = await runBuild(surroundings, spec, output, signal)
+    try {
+      built = await runBuild(surroundings, spec, output, signal)
+    } catch (error) {
+      if (!lostCachedLayer(error)) throw error
+      say('A layer of the build cache was removed meanwhile; building again.')
+      output = new BuildOutput((line) => say(line.message, line.stream))
+      built = await runBuild(surroundings, spec, output, signal)
+    }
     const kept = await withoutSecrets({
       docker: surroundings.docker,
       imageId: built,
@@ -105,6 +112,11 @@ async function runBuild(
   const image = output.finish()
   if (!image) throw engineAway(new Error('the build output ended before the image was made'))
   return image
+}
+
+/** The end of another environment took a cached layer away that this build had just begun on. */
+function lostCachedLayer(error: unknown): boolean {
+  return error instanceof EngineFailure && /unknown parent image|failed to set parent/i.test(error.message)
 }
 
 /** The engine refuses a Dockerfile it cannot read before it begins to talk. */

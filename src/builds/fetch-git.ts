@@ -1,0 +1,245 @@
+import { spawn } from 'node:child_process'
+import { mkdir, opendir, rm, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { type Clock, every } from '../clock.ts'
+import { EngineFailure } from '../engines/engine.ts'
+
+/** The largest repository folder while it is fetched; what is unpacked has the limits of uploads besides. */
+const mostBytes = 1024 ** 3
+const timeoutMs = 5 * 60_000
+const mostOutput = 16 * 1024
+
+export interface GitSource {
+  /** Host and folder of all repositories, such as `https://github.com`: the operator's choice, never a tenant's. */
+  baseUrl: string
+  namespace: string
+  repo: string
+  branch: string
+  /** This commit; null for the head of the branch. */
+  commitId: string | null
+}
+
+export interface FetchedGit {
+  /** A gzip-compressed tar of the commit's files, to be unpacked by the rules of uploads. */
+  file: string
+  commitId: string
+}
+
+/**
+ * Fetches one commit without its history and packs its files. Nothing is checked out: no hook, filter, submodule or
+ * link of the repository is acted on; what `.gitattributes` marks `export-ignore` is left out, as in the archives of
+ * Git hosts. No credentials are sent, no redirect is followed, only the protocol of `baseUrl` is spoken.
+ * Throws `EngineFailure('git')`, or the signal's reason.
+ */
+export async function fetchGit(
+  source: GitSource,
+  options: {
+    workDir: string
+    clock: Clock
+    signal: AbortSignal
+    limits?: { bytes?: number; timeoutMs?: number }
+  },
+): Promise<FetchedGit> {
+  const { workDir, clock, signal, limits } = options
+  const url = repositoryUrl(source)
+  const folder = path.join(workDir, 'repository')
+  const home = path.join(workDir, 'git-home')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const guard = guardFolder(folder, { bytes: mostBytes, timeoutMs, ...limits }, clock, signal)
+  const git = (args: readonly string[]) =>
+    runGit([`--git-dir=${folder}`, ...args], {
+      home,
+      cwd: workDir,
+      protocol: url.protocol,
+      signal: guard.signal,
+    })
+  try {
+    await git(['init', '--quiet', '--bare', '--template=', '--', folder])
+    const wanted = source.commitId ?? `refs/heads/${source.branch}`
+    await git([
+      'fetch',
+      '--quiet',
+      '--depth=1',
+      '--no-tags',
+      '--no-recurse-submodules',
+      '--',
+      url.href,
+      wanted,
+    ])
+    const commitId = (await git(['rev-parse', '--verify', '--end-of-options', 'FETCH_HEAD^{commit}'])).trim()
+    const file = path.join(workDir, 'repository.tgz')
+    await git(['archive', '--format=tar.gz', `--output=${file}`, '--end-of-options', commitId])
+    return { file, commitId }
+  } catch (error) {
+    throw guard.signal.aborted ? guard.signal.reason : told(error, source)
+  } finally {
+    guard.release()
+    await rm(folder, { recursive: true, force: true })
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+/** Each part of a tenant's name is one plain folder name, so it can neither leave the base nor become an option. */
+export function repositoryUrl({
+  baseUrl,
+  namespace,
+  repo,
+}: Pick<GitSource, 'baseUrl' | 'namespace' | 'repo'>): URL {
+  const parts = [...namespace.split('/'), repo.replace(/\.git$/, '')]
+  for (const part of parts) {
+    if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(part) && !part.includes('..')) continue
+    throw new EngineFailure(
+      'git',
+      `${JSON.stringify(part)} is no name of a repository or its owner. Set gitNamespace and gitRepo to plain names.`,
+    )
+  }
+  return new URL(`${baseUrl.replace(/\/+$/, '')}/${parts.join('/')}.git`)
+}
+
+class GitFailed extends Error {
+  readonly output: string
+  constructor(output: string) {
+    super('git failed')
+    this.output = output
+  }
+}
+
+interface GitRun {
+  home: string
+  cwd: string
+  protocol: string
+  signal: AbortSignal
+}
+
+/** No shell, and an environment of its own: nothing of the platform's or the machine's configuration is read. */
+function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun): Promise<string> {
+  const settings: Record<string, string> = {
+    'protocol.allow': 'never',
+    [`protocol.${protocol.replace(':', '')}.allow`]: 'always',
+    'http.followRedirects': 'false',
+    'core.hooksPath': '/dev/null',
+    'core.fsmonitor': 'false',
+    'credential.helper': '',
+    'fetch.fsckObjects': 'true',
+    'fetch.unpackLimit': '1',
+    'gc.auto': '0',
+    'submodule.recurse': 'false',
+  }
+  const env: Record<string, string> = {
+    PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+    HOME: home,
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: '/bin/false',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_LFS_SKIP_SMUDGE: '1',
+    GIT_CONFIG_COUNT: String(Object.keys(settings).length),
+  }
+  for (const [index, [key, value]] of Object.entries(settings).entries()) {
+    env[`GIT_CONFIG_KEY_${index}`] = key
+    env[`GIT_CONFIG_VALUE_${index}`] = value
+  }
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    // A group of its own, because git works through programs it starts.
+    const child = spawn('git', [...args], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    const end = () => {
+      try {
+        process.kill(-child.pid!, 'SIGKILL')
+      } catch {
+        // It ended by itself.
+      }
+    }
+    signal.addEventListener('abort', end, { once: true })
+    let output = ''
+    let errors = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(0, mostOutput)
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      errors = (errors + text).slice(-mostOutput)
+    })
+    child.once('error', (cause) => {
+      signal.removeEventListener('abort', end)
+      reject(cause)
+    })
+    child.once('close', (code) => {
+      signal.removeEventListener('abort', end)
+      if (code === 0) resolve(output)
+      else reject(new GitFailed(errors))
+    })
+  })
+}
+
+/** Ends the work when it takes too long or grows too large. */
+function guardFolder(
+  folder: string,
+  limits: { bytes: number; timeoutMs: number },
+  clock: Clock,
+  signal: AbortSignal,
+): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController()
+  const stop = (message: string) => controller.abort(new EngineFailure('git', message))
+  const cancelTimeout = clock.after(limits.timeoutMs, () =>
+    stop(
+      `The repository could not be fetched within ${Math.round(limits.timeoutMs / 1000)} seconds. Deploy again.`,
+    ),
+  )
+  const cancelSize = every(clock, 250, async () => {
+    if ((await sizeOf(folder)) > limits.bytes)
+      stop(
+        `The repository is larger than ${Math.floor(limits.bytes / 1024 ** 2)} MiB. Upload what the build needs instead.`,
+      )
+  })
+  return {
+    signal: AbortSignal.any([signal, controller.signal]),
+    release() {
+      cancelTimeout()
+      cancelSize()
+    },
+  }
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  let bytes = 0
+  try {
+    for await (const entry of await opendir(folder, { recursive: true })) {
+      if (entry.isFile()) bytes += (await stat(path.join(entry.parentPath, entry.name))).size
+    }
+  } catch {
+    // Files come and go while git writes; the next look sees what stays.
+  }
+  return bytes
+}
+
+/** Git's words decide what is said, but are not repeated: a host may write anything into them. */
+function told(error: unknown, { namespace, repo, branch, commitId }: GitSource): unknown {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+    return new EngineFailure('git', 'This machine has no git in its PATH; the operator must install it.', {
+      cause: error,
+    })
+  if (!(error instanceof GitFailed)) return error
+  const { output } = error
+  const name = `${namespace}/${repo}`
+  const say = (message: string) => new EngineFailure('git', message, { cause: new Error(output) })
+  if (/couldn't find remote ref|not our ref|unadvertised object/i.test(output))
+    return say(
+      commitId === null
+        ? `${name} has no branch ${branch}. Set branch to one it has.`
+        : `${name} has no commit ${commitId} any more. Deploy the branch again.`,
+    )
+  if (
+    /could not read Username|Authentication failed|not found|returned error: 40[134]|does not appear to be a git|not exported/i.test(
+      output,
+    )
+  )
+    return say(
+      `The Git host shows no public repository ${name}. Check gitNamespace and gitRepo; private ones cannot be fetched.`,
+    )
+  if (/unable to update url base from redirection|redirect/i.test(output))
+    return say(`The Git host answers ${name} with a redirect, which is not followed. Use its present name.`)
+  return say(`The repository ${name} could not be fetched from the Git host. Deploy again later.`)
+}
