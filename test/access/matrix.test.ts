@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { operations } from '../../src/contract/index.ts'
+import { isRead, type Operation, type Policy } from '../../src/contract/operation.ts'
+import type { JobRun } from '../../src/domain/job-run.ts'
+import { insertJobRun } from '../../src/store/job-runs.ts'
+import { TestPlatform } from '../support/test-platform.ts'
+
+type ObjectKind = 'own' | 'restricted' | 'foreign' | 'unknown' | 'deleted'
+type Ids = Record<
+  'accountId' | 'appId' | 'appEnvId' | 'membershipId' | 'contactPointId' | 'alertId' | 'jobRunId' | 'entryId',
+  string
+>
+interface CallerKind {
+  token: string | null
+  /** Whose account `own` is; `outside` sees the main account as foreign. */
+  of: 'main' | 'outside' | 'environment' | 'otherEnvironment' | 'nobody'
+  admin?: boolean
+  manages?: boolean
+  restricted?: boolean
+  readOnly?: boolean
+}
+
+let platform: TestPlatform
+const objects = {} as Record<ObjectKind, Ids>
+const callers: Record<string, CallerKind> = {}
+
+const send = async (
+  method: string,
+  path: string,
+  input: Record<string, unknown>,
+  token = platform.admin.token,
+) => {
+  const answer = await platform.request(method, path, { token, input })
+  if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.text}`)
+  return answer.json
+}
+
+/** One object of every kind, hanging together, in the account of `token`. */
+async function makeObjects(accountId: string, token: string, membershipId: string): Promise<Ids> {
+  const by = platform.client(token)
+  const { appId, appEnvId } = await platform.makeEnvironment({ by, accountId })
+  const { contactPoint } = await send(
+    'POST',
+    '/contact-point',
+    { accountId, name: 'hook', type: 'webhook', config: { url: 'https://hooks.example.com/x' } },
+    token,
+  )
+  const { contactPointId } = contactPoint
+  const { alert } = await send('POST', '/app-env/alert', { appEnvId, ...alertBody(contactPointId) }, token)
+  const jobRunId = `run_${appEnvId.slice(4)}`
+  const run = { jobRunId, appEnvId, accountId, number: 1, status: 'SUCCEEDED', createdAt: platform.now }
+  await platform.db.write((tx) => insertJobRun(tx, run as unknown as JobRun))
+  await send('PATCH', '/app-env/containers', { appEnvId, containers: 2 }, token)
+  const { entries } = await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 }, token)
+  const ids = { accountId, appId, appEnvId, membershipId, contactPointId }
+  return { ...ids, alertId: alert.alertId, jobRunId, entryId: entries[0].entryId }
+}
+
+function alertBody(contactPointId: string) {
+  const contactPointIds = contactPointId === '' ? [] : [contactPointId]
+  return {
+    name: 'busy',
+    metric: 'cpu_percent',
+    operator: 'gt',
+    threshold: 80,
+    duration: '1m',
+    contactPointIds,
+  }
+}
+
+beforeAll(async () => {
+  platform = await TestPlatform.start({ reconciles: false })
+  const { accountId, admin } = platform
+  const member = await platform.makeUser()
+  objects.own = await makeObjects(accountId, admin.token, member.membershipId)
+  objects.restricted = { ...(await makeObjects(accountId, admin.token, member.membershipId)) }
+  const deleted = await makeObjects(accountId, admin.token, (await platform.makeUser()).membershipId)
+  await send('DELETE', '/app-env', { appEnvId: deleted.appEnvId })
+  await send('DELETE', '/app', { appId: deleted.appId })
+  await send('DELETE', '/contact-point', { contactPointId: deleted.contactPointId })
+  await send('DELETE', '/member', { accountId, membershipId: deleted.membershipId })
+  objects.deleted = { ...deleted, accountId: 'acc_gone', entryId: 'aud_gone' }
+  const outside = await platform.makeUser({ accountId: await platform.makeAccount('Outside'), admin: true })
+  const outsideAccount = (await send('GET', '/accounts', {}, outside.token)).accounts[0].accountId
+  objects.foreign = await makeObjects(outsideAccount, outside.token, outside.membershipId)
+  objects.unknown = Object.fromEntries(Object.keys(objects.own).map((key) => [key, 'none_such'])) as Ids
+  await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
+  const restricted = await platform.makeUser({ allowedAppEnvIds: [objects.own.appEnvId] })
+  const manager = await platform.makeUser({ manageMembers: true })
+  const revoked = await send('POST', '/user/tokens', { name: 'revoked' })
+  await send('DELETE', '/user/token', { tokenId: revoked.tokenId })
+  const readOnly = await send('POST', '/user/tokens', { name: 'read', readOnly: true })
+  Object.assign(callers, {
+    admin: { token: admin.token, of: 'main', admin: true, manages: true },
+    manager: { token: manager.token, of: 'main', manages: true },
+    member: { token: member.token, of: 'main' },
+    'restricted member': { token: restricted.token, of: 'main', restricted: true },
+    'read-only admin': { token: readOnly.token, of: 'main', admin: true, manages: true, readOnly: true },
+    outsider: { token: outside.token, of: 'outside', admin: true, manages: true },
+    'environment token': {
+      token: await platform.makeEnvironmentToken(objects.own.appEnvId),
+      of: 'environment',
+    },
+    'token of another environment': {
+      token: await platform.makeEnvironmentToken(objects.restricted.appEnvId),
+      of: 'otherEnvironment',
+    },
+    revoked: { token: revoked.token, of: 'nobody' },
+    none: { token: null, of: 'nobody' },
+  } satisfies Record<string, CallerKind>)
+})
+afterAll(() => platform.close())
+
+/** What a policy takes from the ids of an object; the kinds of object that it can tell apart. */
+const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKind[] }> = {
+  installation: { keys: [], kinds: ['own'] },
+  account: { keys: ['accountId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
+  'account-or-app': { keys: ['appId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  app: { keys: ['appId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  'new-environment': {
+    keys: ['accountId', 'appId'],
+    kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'],
+  },
+  environment: { keys: ['appEnvId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  member: { keys: ['accountId', 'membershipId'], kinds: ['own', 'foreign', 'unknown'] },
+  'contact-point': { keys: ['contactPointId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
+  alert: { keys: ['alertId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  'job-run': { keys: ['jobRunId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  'journal-entry': { keys: ['entryId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
+}
+
+/** What else a row needs so that its schema is content and the decision is about access only. */
+const rest: Record<string, () => Record<string, unknown>> = {
+  'create-account': () => ({ name: 'x' }),
+  'update-account': () => ({ memberEnvAccessEnabled: true }),
+  'create-app': () => ({ name: 'x', port: 8080 }),
+  'create-app-env': () => ({ name: 'x', region: 'local' }),
+  'notify-code-upload': () => ({ storageKey: 'upl_x' }),
+  'deploy-app-env-image': () => ({ image: 'registry.example.com/x:1' }),
+  'scale-app-env-containers': () => ({ containers: 2 }),
+  'get-app-env-metrics-series': () => ({ metric: 'cpu_percent' }),
+  'add-member': () => ({ email: 'x@example.com', name: 'X' }),
+  'create-user-token': () => ({ name: 'x' }),
+  'revoke-user-token': () => ({ tokenId: 'tok_x' }),
+  'create-contact-point': () => ({ name: 'x', type: 'email', config: { addresses: ['x@example.com'] } }),
+  'create-alert': () => alertBody(''),
+  'toggle-alert': () => ({ enabled: false }),
+}
+
+type Verdict = 401 | 403 | 404 | 'allowed'
+
+/** The table of contract.md 1, 2 and 11, written down a second time on purpose. */
+function expected(row: Operation, caller: CallerKind, kind: ObjectKind): Verdict {
+  if (caller.of === 'nobody') return 401
+  if (caller.readOnly && !isRead(row)) return 403
+  const { policy } = row
+  if (caller.of === 'environment' || caller.of === 'otherEnvironment') {
+    if (!('environmentToken' in policy)) return 403
+    if (policy.on === 'installation') return 'allowed'
+    if (kind !== 'own' && kind !== 'restricted') return 404
+    return (kind === 'own') === (caller.of === 'environment') ? 'allowed' : 403
+  }
+  if (policy.on === 'installation') return row.id === 'revoke-user-token' ? 404 : 'allowed'
+  const reachable = caller.of === 'main' ? ['own', 'restricted'] : ['foreign']
+  if (!reachable.includes(kind)) return 404
+  if (caller.restricted && kind === 'restricted') return 403
+  const needs = 'needs' in policy ? policy.needs : undefined
+  if (needs === 'admin' && !caller.admin) return 403
+  if (needs === 'manageMembers' && !caller.manages) return 403
+  return 'allowed'
+}
+
+function inputFor(row: Operation, kind: ObjectKind): Record<string, unknown> {
+  const ids = objects[kind]
+  // An account is never deleted here: what is deleted was in the account that is still there.
+  const accountId =
+    kind === 'deleted' && row.policy.on === 'new-environment' ? objects.own.accountId : ids.accountId
+  const all = { ...ids, accountId }
+  const picked = Object.fromEntries(named[row.policy.on].keys.map((key) => [key, all[key]]))
+  return { ...picked, ...rest[row.id]?.() }
+}
+
+/** Writes are rehearsed, so that no cell changes what the next one sees. */
+async function ask(row: Operation, caller: CallerKind, kind: ObjectKind) {
+  return platform.request(row.method, row.path, {
+    token: caller.token,
+    input: inputFor(row, kind),
+    headers: isRead(row) ? {} : { 'dry-run': 'true' },
+  })
+}
+
+describe('who may do what', () => {
+  it('A1 A2 A3 A4 A5 M1 M2 M7 M8 every operation, caller and object gets the answer of the contract', async () => {
+    const wrong: string[] = []
+    let cells = 0
+    for (const row of operations) {
+      for (const [name, caller] of Object.entries(callers)) {
+        for (const kind of named[row.policy.on].kinds) {
+          cells += 1
+          const { status, text } = await ask(row, caller, kind)
+          const verdict = status === 401 || status === 403 || status === 404 ? status : 'allowed'
+          const wanted = expected(row, caller, kind)
+          if (verdict !== wanted || status >= 500)
+            wrong.push(`${row.id} × ${name} × ${kind}: ${status}, not ${wanted}: ${text.slice(0, 160)}`)
+        }
+      }
+    }
+    expect(wrong).toEqual([])
+    expect(cells).toBeGreaterThan(2_000)
+  }, 120_000)
+
+  it('answers foreign, deleted and unknown objects with the same bytes', async () => {
+    const different: string[] = []
+    for (const row of operations) {
+      const { kinds } = named[row.policy.on]
+      for (const [name, caller] of Object.entries(callers)) {
+        if (caller.of === 'nobody' || !kinds.includes('unknown')) continue
+        const unknown = await ask(row, caller, 'unknown')
+        const others = kinds.filter((kind) => expected(row, caller, kind) === 404)
+        for (const kind of others) {
+          const other = await ask(row, caller, kind)
+          if (other.text !== unknown.text || other.status !== unknown.status) {
+            different.push(`${row.id} × ${name} × ${kind}: ${other.text} / ${unknown.text}`)
+          }
+        }
+      }
+    }
+    expect(different).toEqual([])
+  }, 120_000)
+})
