@@ -1,0 +1,88 @@
+import http from 'node:http'
+import { createAppEnv, getAppEnv, scaleAppEnvContainers } from '../../src/contract/app-envs.ts'
+import { createApp } from '../../src/contract/apps.ts'
+import type { Installation } from './installation.ts'
+import { deploy, untilDeployed } from './story.ts'
+
+export interface RollingOutcome {
+  requests: number
+  /** What went wrong, one entry a lost request. */
+  lost: string[]
+  /** Versions that answered, in the order in which they first did. */
+  versions: number[]
+}
+
+const server = (version: number) => `
+const server = require('node:http').createServer((request, response) => setTimeout(() => response.end('${version}'), 5))
+server.listen(process.env.PORT)
+process.on('SIGTERM', () => server.close(() => process.exit(0)))
+`
+
+function source(base: string, version: number): Record<string, string> {
+  const dockerfile = `FROM ${base}\nWORKDIR /app\nCOPY server.js .\nCMD ["node", "server.js"]\n`
+  return { Dockerfile: dockerfile, 'server.js': server(version) }
+}
+
+/** Deploys an app of two containers `deploys` times while `connections` keep-alive connections ask without a pause. */
+export async function rollUnderLoad(
+  installation: Installation,
+  base: string,
+  deploys: number,
+  connections: number,
+): Promise<RollingOutcome> {
+  const client = installation.client()
+  const { accountId } = installation.ready
+  const { appId } = await client.call(createApp, { name: 'rolling', accountId, port: 8080 })
+  const { appEnvId } = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'local' })
+  const { hosts } = await client.call(getAppEnv, { appEnvId })
+  const release = async (version: number) => {
+    await deploy(installation, appEnvId, source(base, version))
+    const { currentDeployment } = await untilDeployed(installation, appEnvId)
+    if (currentDeployment?.status !== 'DEPLOYED') throw new Error(JSON.stringify(currentDeployment))
+  }
+  await client.call(scaleAppEnvContainers, { appEnvId, containers: 2 })
+  await release(0)
+  const outcome: RollingOutcome = { requests: 0, lost: [], versions: [] }
+  const agent = new http.Agent({ keepAlive: true, maxSockets: connections })
+  let over = false
+  const asking = Array.from({ length: connections }, async () => {
+    while (!over) await askOnce(installation, agent, hosts[0]?.host ?? '', outcome)
+  })
+  try {
+    for (let version = 1; version <= deploys; version++) await release(version)
+  } finally {
+    over = true
+    await Promise.all(asking)
+    agent.destroy()
+  }
+  return outcome
+}
+
+async function askOnce(
+  installation: Installation,
+  agent: http.Agent,
+  host: string,
+  outcome: RollingOutcome,
+): Promise<void> {
+  outcome.requests += 1
+  const { hostname, port } = new URL(installation.ready.gateway)
+  await new Promise<void>((resolve) => {
+    const lose = (why: string) => {
+      outcome.lost.push(why)
+      resolve()
+    }
+    const request = http.get({ hostname, port, agent, headers: { host } }, (answer) => {
+      let body = ''
+      answer.setEncoding('utf8').on('data', (text: string) => {
+        body += text
+      })
+      answer.once('error', (error) => lose(error.message))
+      answer.once('end', () => {
+        if (answer.statusCode !== 200) return lose(`${answer.statusCode} ${body.slice(0, 200)}`)
+        if (!outcome.versions.includes(Number(body))) outcome.versions.push(Number(body))
+        resolve()
+      })
+    })
+    request.once('error', (error) => lose(error.message))
+  })
+}
