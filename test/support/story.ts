@@ -40,7 +40,11 @@ export function tgz(files: Record<string, string>): Promise<Buffer> {
 }
 
 /** A function environment with `containerConcurrency` 10, not deployed yet. */
-export async function makeFunction(installation: Installation, name: string) {
+export async function makeFunction(
+  installation: Installation,
+  name: string,
+  settings: Record<string, number> = {},
+) {
   const client = installation.client()
   const { accountId } = installation.ready
   const { appId } = await client.call(createApp, { name, accountId, port: 8080, dockerPreset: 'FUNCTION' })
@@ -49,7 +53,7 @@ export async function makeFunction(installation: Installation, name: string) {
     appId,
     name: 'prod',
     region: 'local',
-    functionConfig: { containerConcurrency: 10, maxScale: 3, idleTimeoutSeconds: 300 },
+    functionConfig: { containerConcurrency: 10, maxScale: 3, idleTimeoutSeconds: 300, ...settings },
   })
   const { hosts } = await client.call(getAppEnv, { appEnvId })
   return { appId, appEnvId, host: hosts[0]?.host ?? '' }

@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import http from 'node:http'
+import path from 'node:path'
+import type Docker from 'dockerode'
+import { systemClock } from '../../src/clock.ts'
+import { findDockerEndpoint } from '../../src/engines/docker/docker-socket.ts'
+import { createOptions } from '../../src/engines/docker/docker-spec.ts'
+import type { Address } from '../../src/engines/engine.ts'
+import { waitUntilListening } from '../../src/engines/wait-until-listening.ts'
+import { testDocker } from '../../test/support/docker-images.ts'
+import { type Bed, firstByte } from './bed.ts'
+
+/** Starts the bed's container without the platform until it answers; one way a line of the report. */
+export type ByHand = Record<string, () => Promise<number>>
+
+export async function waysByHand(bed: Bed): Promise<ByHand> {
+  return bed.engine === 'docker' ? dockerWays(bed) : processWays(bed)
+}
+
+async function answers(address: Address): Promise<void> {
+  const outcome = await waitUntilListening({
+    address: () => address,
+    stillRunning: () => true,
+    timeoutMs: 20_000,
+    clock: systemClock,
+    signal: new AbortController().signal,
+  })
+  const { status } = await firstByte(address.port, 'by-hand', '/', address.host)
+  if (outcome !== 'listening' || status !== 200) throw new Error(`by hand: ${outcome}, ${status}`)
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now()
+  await work()
+  return performance.now() - startedMs
+}
+
+let nextPort = 8_300
+
+function processWays(bed: Bed): ByHand {
+  const images = path.join(bed.installation.home, 'engine', 'images')
+  const cwd = path.join(images, readdirSync(images)[0]!, 'root', 'app')
+  return {
+    async 'spawn by hand'() {
+      const port = nextPort++
+      let child: ChildProcess | null = null
+      const tookMs = await timed(async () => {
+        const env = { PATH: process.env.PATH, PORT: String(port) }
+        const stdio = ['ignore', 'pipe', 'pipe'] as const
+        child = spawn(process.execPath, ['server.js'], { cwd, env, stdio: [...stdio], detached: true })
+        await answers({ host: '127.0.0.1', port })
+      })
+      const ended = new Promise((resolve) => child!.once('exit', resolve))
+      child!.kill('SIGKILL')
+      await ended
+      return tookMs
+    },
+  }
+}
+
+/** The very options the platform gives its containers, read off a container of its own. */
+async function dockerWays(bed: Bed): Promise<ByHand> {
+  const docker = testDocker()
+  await firstByte(bed.gatewayPort, bed.host)
+  const own = await docker.listContainers({
+    all: true,
+    filters: { label: [`longshore.env=${bed.appEnvId}`] },
+  })
+  const info = await docker.getContainer(own[0]!.Id).inspect()
+  const [network] = Object.keys(info.NetworkSettings.Networks)
+  const { memoryMb, cpuMillicores } = { memoryMb: 512, cpuMillicores: 500 }
+  const installationId = info.Config.Labels['longshore.installation']!
+  const body = (name: string): Docker.ContainerCreateOptions => {
+    const spec = {
+      name,
+      podId: 'hand',
+      appEnvId: 'hand',
+      accountId: 'hand',
+      contentId: 'hand',
+      template: 'hand',
+    }
+    const made = {
+      ...spec,
+      image: info.Image,
+      port: 8080,
+      env: {},
+      cpuMillicores,
+      memoryMb,
+      internalHost: 'hand',
+    }
+    const facts = {
+      installationId,
+      addressMode: 'container ip',
+      hostCpus: 2,
+      init: info.HostConfig.Init === true,
+    } as const
+    const options = createOptions(made, { ...facts, network: network! })
+    // Without the label of a pod it is none of the platform's containers.
+    return { ...options, Labels: { 'longshore.installation': installationId } }
+  }
+  const start = async (name: string) => {
+    await call('POST', `/containers/${name}/start`)
+    const found = (await call('GET', `/containers/${name}/json`)) as Docker.ContainerInspectInfo
+    await answers({ host: Object.values(found.NetworkSettings.Networks)[0]!.IPAddress, port: 8080 })
+  }
+  let made = 0
+  const name = () => `longshore-hand-${process.pid}-${made++}`
+  const without = async (work: (name: string) => Promise<number>) => {
+    const container = name()
+    return work(container).finally(() => call('DELETE', `/containers/${container}?force=1&v=1`))
+  }
+  const create = (container: string) => call('POST', `/containers/create?name=${container}`, body(container))
+  return {
+    'create + start by hand': () =>
+      without((container) =>
+        timed(async () => {
+          await create(container)
+          await start(container)
+        }),
+      ),
+    'start of a created one by hand': () =>
+      without(async (container) => {
+        await create(container)
+        return timed(() => start(container))
+      }),
+  }
+}
+
+/** One call of the engine's API, nothing between. */
+function call(method: string, pathname: string, body?: object): Promise<unknown> {
+  const endpoint = findDockerEndpoint()
+  const target = endpoint.kind === 'unix' ? { socketPath: endpoint.path } : endpoint
+  const payload = body ? JSON.stringify(body) : ''
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }
+  return new Promise((resolve, reject) => {
+    const request = http.request({ ...target, method, path: pathname, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        if ((response.statusCode ?? 500) >= 400) reject(new Error(`${method} ${pathname}: ${text}`))
+        else resolve(text ? JSON.parse(text) : null)
+      })
+    })
+    request.on('error', reject)
+    request.end(payload)
+  })
+}

@@ -1,0 +1,42 @@
+import type { EngineHere } from '../../test/support/engines-here.ts'
+import { firstByte, layBed, machine, median, ms, quantile, say } from './bed.ts'
+import { waysByHand } from './by-hand.ts'
+
+/**
+ * F2: a request at zero until its first byte, against starting the same container by hand until it answers; runs
+ * taken in turn, medians. Goal: at most 15 ms above.
+ */
+export async function coldStart(here: EngineHere, runs: number): Promise<void> {
+  const bed = await layBed(here)
+  try {
+    const ways = await waysByHand(bed)
+    const samples = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]))
+    const cold: number[] = []
+    for (let run = -1; run < runs; run++) {
+      for (const [name, way] of Object.entries(ways)) {
+        await bed.untilZero()
+        const tookMs = await way()
+        if (run >= 0) samples.get(name)!.push(tookMs)
+      }
+      await bed.untilZero()
+      // Time to prepare: nobody sends the next request the moment the last container has gone.
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      const { status, ms: tookMs } = await firstByte(bed.gatewayPort, bed.host)
+      if (status !== 200) throw new Error(`the cold request was answered ${status}`)
+      if (run >= 0) cold.push(tookMs)
+    }
+    say(`cold start, ${here.engine} engine, ${runs} runs in turn (${machine()})`)
+    for (const [name, all] of samples) say(line(name, all))
+    say(line('request at zero → first byte', cold))
+    for (const [name, all] of samples) {
+      say(`  over ${name.padEnd(32)} ${ms(median(cold) - median(all))}   (goal: at most 15 ms)`)
+    }
+  } finally {
+    await bed.close()
+  }
+}
+
+function line(name: string, all: readonly number[]): string {
+  const at = (share: number) => ms(quantile(all, share)).padStart(10)
+  return `  ${name.padEnd(36)} median ${at(0.5)}   p10 ${at(0.1)}   p90 ${at(0.9)}`
+}
