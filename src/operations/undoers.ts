@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { checkAccountSettings } from '../domain/account-settings.ts'
+import type { StoredAlert } from '../domain/alert.ts'
+import type { StoredContactPoint } from '../domain/contact-point.ts'
 import type { Environment } from '../domain/environment.ts'
 import { checkFunctionConfig } from '../domain/function-config.ts'
 import type { Same } from '../domain/undo.ts'
+import { AppError } from '../errors.ts'
 import {
   type Account,
   findAccount,
@@ -11,11 +14,15 @@ import {
   updateAccount,
   updateMembership,
 } from '../store/accounts.ts'
+import { findAlert } from '../store/alerts.ts'
 import { findApp } from '../store/apps.ts'
+import { findContactPoint, saveContactPoint } from '../store/contact-points.ts'
 import { findEnvironment } from '../store/environments.ts'
 import type { AccountTarget } from './authorise.ts'
 import { noteActivity } from './begin-rollout.ts'
+import { saveAlertChange } from './change-alert.ts'
 import { saveChange } from './change-environment.ts'
+import { ownContactPoints } from './contact-point-answers.ts'
 import type { Change, Context } from './handler.ts'
 
 export type UndoObject = Record<string, unknown>
@@ -110,11 +117,57 @@ const memberships: Undoer = {
   },
 }
 
+const contactPoints: Undoer = {
+  load: async ({ tx }, contactPointId) => asObject(await findContactPoint(tx, contactPointId)),
+  fields: ['name', 'config'],
+  async save({ tx, now }, _target, current, draft) {
+    const next = draft as unknown as StoredContactPoint
+    const { url, password } = (current as unknown as StoredContactPoint).config
+    if (next.config.url !== url && password !== undefined && next.config.password === password) {
+      throw new AppError('invalid', 'The password is needed again', {
+        details:
+          'This undo would send the present password to another address. Use update-contact-point with both.',
+      })
+    }
+    next.revision = (current as unknown as StoredContactPoint).revision + 1
+    next.updatedAt = now
+    await saveContactPoint(tx, next)
+    const change = changeOf('contact-point', next.contactPointId, next.accountId, current, draft)
+    return { change, effect: 'The next notice goes out as before.' }
+  },
+}
+
+const alerts: Undoer = {
+  load: async ({ tx }, alertId) => asObject(await findAlert(tx, alertId)),
+  appEnvIdOf: (object) => (object as unknown as StoredAlert).appEnvId,
+  fields: [
+    'name',
+    'description',
+    'metric',
+    'operator',
+    'threshold',
+    'duration',
+    'aggregation',
+    'queryRange',
+    'contactPointIds',
+    'enabled',
+  ],
+  async save(context, _target, current, draft) {
+    const next = draft as unknown as StoredAlert
+    // A contact point may have been deleted since.
+    await ownContactPoints(context, next.accountId, next.contactPointIds)
+    const { change } = await saveAlertChange(context, current as unknown as StoredAlert, next)
+    return { change, effect: 'The next evaluation uses what was put back.' }
+  },
+}
+
 /** By `objectType` of the journal. What is not here is irreversible. */
 export const undoers: Readonly<Record<string, Undoer>> = {
   'app-env': environments,
   account: accounts,
   membership: memberships,
+  'contact-point': contactPoints,
+  alert: alerts,
 }
 
 /** Describes a saved undo for the journal. */

@@ -258,6 +258,23 @@ describe('alerts', () => {
     expect((await call('GET', '/alert', { alertId })).json.threshold).toBe(450)
   })
 
+  it('is put back by undo-change, and so is a contact point', async () => {
+    const { alertId } = (await create()).json.alert
+    const { accountId } = platform
+    const undoLast = async (objectId: string) => {
+      const audit = await call('GET', '/audit', { accountId, objectId, limit: 1 })
+      return call('POST', '/audit/undo', { entryId: audit.json.entries[0].entryId })
+    }
+    await call('PATCH', '/alert', { alertId, threshold: 99, enabled: false })
+    const undone = await undoLast(alertId)
+    expect(undone.status, undone.text).toBe(200)
+    expect((await call('GET', '/alert', { alertId })).json).toMatchObject({ threshold: 80, enabled: true })
+    await call('PATCH', '/contact-point', { contactPointId, config: { addresses: ['new@example.com'] } })
+    expect((await undoLast(contactPointId)).status).toBe(200)
+    const shown = await call('GET', '/contact-point', { contactPointId, showSecrets: true })
+    expect(shown.json.config).toEqual({ addresses: ['ops@example.com'] })
+  })
+
   it('goes with its environment', async () => {
     const { appEnvId: id } = await platform.makeEnvironment()
     const { alertId } = (await create({ appEnvId: id })).json.alert
