@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { type JobPlanInput, planJobRun } from '../../src/domain/job-plan.ts'
+import { type JobAttempt, type JobRun, retryDelayMs } from '../../src/domain/job-run.ts'
+
+const now = { clock: 'this boot', ms: 100_000 }
+
+function plan(run: Partial<JobRun>, attempt: Partial<JobAttempt> | null, rest: Partial<JobPlanInput> = {}) {
+  return planJobRun({
+    run: {
+      status: 'RUNNING',
+      snapshot: { timeoutSeconds: 60 },
+      began: null,
+      retry: null,
+      limit: 1,
+      ...run,
+    } as JobRun,
+    attempt: attempt && ({ state: 'started', ...attempt } as JobAttempt),
+    container: null,
+    applying: false,
+    unseenMs: 0,
+    othersLive: 0,
+    now,
+    ...rest,
+  })
+}
+
+describe('what to do next for a job run', () => {
+  it('waits 10 s, 20 s, 40 s … 6 min before another attempt, sped up by the clock scale', () => {
+    expect([1, 2, 3, 4, 5, 6, 7, 60].map((failed) => retryDelayMs(failed, 1) / 1000)).toEqual([
+      10, 20, 40, 80, 160, 320, 360, 360,
+    ])
+    expect(retryDelayMs(1, 100)).toBe(100)
+    const retry = { since: { ...now, ms: 95_000 }, delayMs: 10_000 }
+    expect(plan({ retry }, null)).toEqual({ do: 'wait', ms: 5_000 })
+    expect(plan({ retry }, null, { now: { ...now, ms: 105_000 } })).toEqual({ do: 'begin' })
+  })
+
+  it('times out on the clock that never steps, and never because the machine started again', () => {
+    const running = { container: 'running' } as const
+    expect(plan({ began: { ...now, ms: 40_001 } }, {}, running)).toEqual({ do: 'wait', ms: 1 })
+    expect(plan({ began: { ...now, ms: 40_000 } }, {}, running)).toEqual({ do: 'time-out' })
+    expect(plan({ began: { clock: 'earlier boot', ms: 0 } }, {}, running)).toEqual({ do: 'rebase' })
+  })
+
+  it('never makes a container again that was there: an acknowledged one that vanished is lost', () => {
+    expect(plan({}, {})).toEqual({ do: 'end', lost: true })
+    expect(plan({}, { state: 'creating' })).toEqual({ do: 'apply' })
+    expect(plan({}, { state: 'creating' }, { applying: true })).toEqual({ do: 'wait', ms: null })
+  })
+
+  it('stops what runs of a run that is over, and gives up only when nobody can be starting it', () => {
+    const over = { status: 'CANCELED' } as const
+    expect(plan(over, {}, { container: 'running' })).toEqual({ do: 'stop' })
+    expect(plan(over, { state: 'creating' }, { applying: true, unseenMs: 60_000 })).toEqual({
+      do: 'wait',
+      ms: null,
+    })
+    expect(plan(over, { state: 'creating' })).toEqual({ do: 'wait', ms: 15_000 })
+    expect(plan(over, { state: 'creating' }, { unseenMs: 15_000 })).toEqual({ do: 'give-up' })
+    expect(plan(over, null)).toEqual({ do: 'wait', ms: null })
+  })
+
+  it('holds an attempt back while containers of ended runs still fill the limit', () => {
+    expect(plan({}, null, { othersLive: 1 })).toEqual({ do: 'wait', ms: null })
+    expect(plan({ limit: null }, null, { othersLive: 9 })).toEqual({ do: 'begin' })
+  })
+})

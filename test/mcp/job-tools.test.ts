@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type FakeBackend, startFakeBackend } from '../fakes/fake-backend.ts'
+import { openToolSession, type ToolSession } from './tool-session.ts'
+
+describe('start-job-run as a tool', () => {
+  let backend: FakeBackend
+  let session: ToolSession
+  const job = { envName: 'shop-job' }
+
+  beforeEach(async () => {
+    backend = await startFakeBackend()
+    backend.state.add({ name: 'job', isJob: true, dockerPreset: 'JOB' })
+    backend.state.add({ name: 'prod' })
+    session = await openToolSession(backend.url)
+  })
+  afterEach(async () => {
+    await session.close()
+    await backend.close()
+  })
+
+  it('waits until the run has ended and answers how', async () => {
+    const said = await session.call('start-job-run', job)
+    expect(said.isError).toBe(false)
+    expect(said.structured.jobRun).toMatchObject({ status: 'SUCCEEDED', exitCode: 0 })
+    expect(said.text).toContain('SUCCEEDED with exit code 0')
+    expect(backend.state.countOf('get-job-run')).toBeGreaterThan(0)
+  })
+
+  it('answers at once with the handle when it is not to wait', async () => {
+    const said = await session.call('start-job-run', { ...job, wait: false })
+    expect(said.structured.jobRun).toMatchObject({
+      jobRunId: expect.stringMatching(/^run_/),
+      finishedAt: null,
+    })
+    expect(backend.state.countOf('get-job-run')).toBe(0)
+  })
+
+  it('is an error when the run did not succeed, with the run', async () => {
+    backend.state.runs.ends = 'FAILED'
+    const said = await session.call('start-job-run', job)
+    expect(said.isError).toBe(true)
+    expect(said.structured.jobRun).toMatchObject({ status: 'FAILED', exitCode: 3 })
+    expect(said.text).toContain('exit code 3')
+  })
+
+  it('E4 refuses environments of other apps before anything is started', async () => {
+    const said = await session.call('start-job-run', { envName: 'shop-prod' })
+    expect(said.structured).toMatchObject({ rule: 'E4' })
+    expect(backend.state.countOf('start-job-run')).toBe(0)
+  })
+
+  it('says that an empty command takes the override away', async () => {
+    const said = await session.call('update-job-config', { ...job, command: '' })
+    expect(said.structured.notes).toEqual([expect.stringContaining('override is taken away')])
+  })
+})
