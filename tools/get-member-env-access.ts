@@ -5,7 +5,7 @@ export default defineTool({
   operation: getMemberEnvAccess,
   group: 'access',
   title: 'Read environment access',
-  description: 'Reads which environments a member may reach, and whether the account enforces it.',
+  description: 'Reads which environments a member may reach.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ access, allowedAppEnvIds, enabled }) =>
     `${access === 'full' ? 'Full access' : `${allowedAppEnvIds.length} environment(s)`}${enabled ? '' : '; not enforced: the account has per-environment access off'}.`,

@@ -10,6 +10,7 @@ import deleteApp from './delete-app.ts'
 import deleteAppEnv from './delete-app-env.ts'
 import deleteContactPoint from './delete-contact-point.ts'
 import deployAppEnvImage from './deploy-app-env-image.ts'
+import explainAccess from './explain-access.ts'
 import getAlert from './get-alert.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
@@ -96,6 +97,7 @@ export const tools: readonly Tool[] = [
   getMemberEnvAccess,
   updateMemberEnvAccess,
   listAudit,
+  explainAccess,
   listContactPoints,
   getContactPoint,
   createContactPoint,

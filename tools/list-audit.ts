@@ -5,8 +5,7 @@ export default defineTool({
   operation: listAudit,
   group: 'access',
   title: 'List audit',
-  description:
-    'Who changed what, when and from where, newest first; secrets masked. entryId is for undo-change. Needs admin.',
+  description: 'Who changed what, when, from where; newest first. Needs admin.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ entries, cursor }) =>
     `${entries.length} entr${entries.length === 1 ? 'y' : 'ies'}${cursor === null ? '' : '; more with cursor'}.`,

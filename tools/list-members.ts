@@ -5,8 +5,7 @@ export default defineTool({
   operation: listMembers,
   group: 'access',
   title: 'List members',
-  description:
-    'Lists members of an account with their permissions and environment access. Needs Manage Members.',
+  description: 'Lists members with permissions and environment access. Needs Manage Members.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ members }) => `${members.length} member(s).`,
 })

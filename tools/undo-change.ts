@@ -5,6 +5,6 @@ export default defineTool({
   operation: undoChange,
   title: 'Undo a change',
   description:
-    'Puts back what one entry of list-audit changed. Refused, with the reason, for deploys, deletes and fields changed again since. Needs admin.',
+    'Puts back what one entry of list-audit changed. Not for deploys, deletes and fields changed since.',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { accountId, id, isoTime } from './fields.ts'
+import { accountId, environmentRef, id, isoTime } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const outcomes = ['done', 'refused'] as const
@@ -52,5 +52,32 @@ export const undoChange = operation({
     objectType: z.string(),
     objectId: z.string(),
     undone: z.array(z.string()),
+  }),
+})
+
+export const explainAccess = operation({
+  id: 'explain-access',
+  method: 'GET',
+  path: '/app-env/access',
+  summary:
+    'Says who can do what on an environment and by which rule; without Manage Members only about oneself.',
+  policy: { on: 'environment' },
+  input: z.strictObject(environmentRef),
+  output: z.object({
+    appEnvId: z.string(),
+    enabled: z.boolean(),
+    complete: z.boolean().describe('Whether every member is listed'),
+    members: z.array(
+      z.object({
+        membershipId: z.string(),
+        email: z.string(),
+        name: z.string(),
+        operates: z.boolean(),
+        seesSecrets: z.boolean(),
+        changesAlerts: z.boolean(),
+        configuresAccess: z.boolean(),
+        because: z.array(z.string()),
+      }),
+    ),
   }),
 })

@@ -25,7 +25,7 @@ import {
   updateFunctionConfig,
 } from './app-envs.ts'
 import { createApp, deleteApp, getApp, listApps } from './apps.ts'
-import { listAudit, undoChange } from './audit.ts'
+import { explainAccess, listAudit, undoChange } from './audit.ts'
 import {
   createContactPoint,
   deleteContactPoint,
@@ -107,6 +107,7 @@ export const operations: readonly Operation[] = [
   revokeUserToken,
   rotateAppEnvToken,
   listAudit,
+  explainAccess,
   listContactPoints,
   getContactPoint,
   createContactPoint,

@@ -25,7 +25,7 @@ export const listMembers = operation({
   policy: { on: 'account', needs: 'manageMembers' },
   input: z.strictObject({
     accountId,
-    withAppEnvs: z.boolean().default(false).describe('Also every environment that access can name (M6)'),
+    withAppEnvs: z.boolean().default(false).describe('Adds every environment (M6)'),
   }),
   output: z.object({
     members: z.array(member),
@@ -98,7 +98,7 @@ export const updateMemberEnvAccess = operation({
   input: z.strictObject({
     accountId,
     membershipId,
-    allowedAppEnvIds: allowedAppEnvIds.optional().describe('All of them; replaces the list'),
+    allowedAppEnvIds: allowedAppEnvIds.optional(),
     expectedRevision,
   }),
   ignored: ['enabled', 'access', 'message', 'revision'],

@@ -251,3 +251,27 @@ describe('delete-app', () => {
     })
   })
 })
+
+describe('explain-access', () => {
+  it('M1 M2 M5 says who can do what by which rule, and to members only what concerns themselves', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const other = await platform.makeEnvironment()
+    const restricted = await platform.makeUser({ allowedAppEnvIds: [other.appEnvId] })
+    await enable(true)
+    const all = (await call('GET', '/app-env/access', manager, { appEnvId })).json
+    const of = (user: TestUser) =>
+      all.members.find((one: { membershipId: string }) => one.membershipId === user.membershipId)
+    expect(all).toMatchObject({ appEnvId, enabled: true, complete: true })
+    expect(of(restricted)).toMatchObject({ operates: false, seesSecrets: false, configuresAccess: false })
+    expect(of(restricted).because[0]).toMatch(/^M2/)
+    expect(of(platform.admin)).toMatchObject({ operates: true, seesSecrets: true, configuresAccess: true })
+    expect(of(manager)).toMatchObject({ operates: true, seesSecrets: false, configuresAccess: true })
+    const own = (await call('GET', '/app-env/access', member, { appEnvId })).json
+    expect(own.complete).toBe(false)
+    expect(own.members.map((one: { email: string }) => one.email)).toEqual([member.email])
+    expect((await call('GET', '/app-env/access', restricted, { appEnvId })).status).toBe(403)
+    await enable(false)
+    const off = (await call('GET', '/app-env/access', restricted, { appEnvId })).json
+    expect(off.members[0]).toMatchObject({ operates: true })
+  })
+})

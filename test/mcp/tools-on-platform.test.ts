@@ -24,6 +24,7 @@ const workingInput: Record<string, Arguments> = {
   'get-member-env-access': member,
   'update-member-env-access': async () => ({ ...(await member()), grantFullAccess: true }),
   'list-audit': account,
+  'explain-access': async () => ({ appEnvId: (await platform.makeEnvironment()).appEnvId }),
   'undo-change': async () => {
     const { token } = platform.admin
     await platform.request('PATCH', '/account', {
