@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
@@ -100,33 +98,4 @@ export function machine(): string {
 
 export function say(...lines: string[]): void {
   for (const line of lines) process.stdout.write(`${line}\n`)
-}
-
-/** Process id of the gateway of an installation, by its command line. */
-export function gatewayPid(home: string): number {
-  for (const pid of pids()) {
-    const command = commandLine(pid)
-    if (command.includes(' gateway ') && command.includes(`--home=${home}`)) return pid
-  }
-  throw new Error('no gateway process')
-}
-
-/** Process id of `serve` of an installation, as it wrote it down. */
-export function servePid(home: string): number {
-  return JSON.parse(readFileSync(`${home}/serve.json`, 'utf8')).pid
-}
-
-function pids(): number[] {
-  return execFileSync('ls', ['/proc'], { encoding: 'utf8' })
-    .split('\n')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-}
-
-function commandLine(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-  } catch {
-    return ''
-  }
 }
