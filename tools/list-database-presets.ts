@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: listDatabasePresets,
+  group: 'databases',
   title: 'List database presets',
   description:
     'Lists the managed databases with version keys, disk and replica limits, and whether this installation can run each. Read it before create-app with a database preset.',

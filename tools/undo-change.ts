@@ -3,6 +3,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: undoChange,
+  group: 'access',
   title: 'Undo a change',
   description:
     'Puts back what one entry of list-audit changed. Not for deploys, deletes and fields changed since.',

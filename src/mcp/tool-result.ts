@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import { visible, visibleDeep } from './untrusted-text.ts'
+import { visibleDeep, visibleInline } from './untrusted-text.ts'
 
 /** What a call gives back, whatever carries it: the same facts as text and as an object. */
 export interface ToolResult {
@@ -18,7 +18,8 @@ export function successResult(options: {
 }): ToolResult {
   const notes = options.notes ?? []
   const structured = visibleDeep(notes.length === 0 ? options.answer : { ...options.answer, notes })
-  const said = [visible(options.point), ...notes.map(visible)].join('\n')
+  // One line each: a line feed in a name must not begin a line that passes for ours.
+  const said = [options.point, ...notes].map((line) => visibleInline(line, 2_000)).join('\n')
   return { isError: false, text: `${said}\n${options.body ?? JSON.stringify(structured)}`, structured }
 }
 
@@ -34,8 +35,8 @@ export function errorResult(error: AppError, extra: Record<string, unknown> = {}
     ...extra,
   })
   const lines = [
-    `Error: ${visible(error.message)}${error.rule === undefined ? '' : ` (rule ${error.rule})`}`,
-    ...(error.details === undefined ? [] : [visible(error.details)]),
+    `Error: ${visibleInline(error.message, 1_000)}${error.rule === undefined ? '' : ` (rule ${error.rule})`}`,
+    ...(error.details === undefined ? [] : [visibleInline(error.details, 4_000)]),
     retrySentence(error, retryable),
     ...(Object.keys(extra).length === 0 ? [] : [JSON.stringify(visibleDeep(extra))]),
     ...(tail === '' ? [] : [tail]),
