@@ -16,7 +16,7 @@ import { findAlert } from '../store/alerts.ts'
 import { findApp } from '../store/apps.ts'
 import { findContactPoint } from '../store/contact-points.ts'
 import type { Tx } from '../store/db.ts'
-import { findEnvironment, listEnvironmentIds } from '../store/environments.ts'
+import { findEnvironment, hasEnvironments, listEnvironments } from '../store/environments.ts'
 import { findJobRun } from '../store/job-runs.ts'
 import { findJournalEntry, type StoredJournalEntry } from '../store/journal.ts'
 import type { Caller } from './caller.ts'
@@ -235,9 +235,8 @@ async function reachApp(asking: Asking, appId: string): Promise<AppTarget> {
   const account = membership && (await findAccount(tx, stored.app.accountId))
   if (!stored || !membership || !account) throw notFound('App')
   if (isRestricted(account, membership)) {
-    const environments = await listEnvironmentIds(tx, { appId })
-    const hidden = environments.every(({ appEnvId }) => !mayReach(account, membership, appEnvId))
-    if (environments.length > 0 && hidden) throw restricted('app')
+    const visible = await listEnvironments(tx, { appId }, membership.allowedAppEnvIds)
+    if (visible.length === 0 && (await hasEnvironments(tx, appId))) throw restricted('app')
   }
   return { app: stored.app, account, membership }
 }

@@ -19,14 +19,37 @@ export async function listEnvironments(
   of: { accountId: string } | { appId: string } | 'installation',
   onlyIds?: readonly string[],
 ): Promise<Environment[]> {
+  if (onlyIds) return listNamed(tx, of, onlyIds)
   let query = tx.selectFrom('app_envs').select('record')
   if (of !== 'installation') {
     query =
       'accountId' in of ? query.where('account_id', '=', of.accountId) : query.where('app_id', '=', of.appId)
   }
-  if (onlyIds) query = query.where('app_env_id', 'in', onlyIds.length > 0 ? [...onlyIds] : [''])
   const rows = await query.orderBy('created_at').orderBy('app_env_id').execute()
   return rows.map((row) => JSON.parse(row.record))
+}
+
+/** By id alone: with the account in the question too, the database would walk all of the account for its order. */
+async function listNamed(
+  tx: Tx,
+  of: { accountId: string } | { appId: string } | 'installation',
+  ids: readonly string[],
+): Promise<Environment[]> {
+  if (ids.length === 0) return []
+  const rows = await tx
+    .selectFrom('app_envs')
+    .select('record')
+    .where('app_env_id', 'in', [...ids])
+    .execute()
+  const found: Environment[] = rows.map((row) => JSON.parse(row.record))
+  const rank = ({ createdAt, appEnvId }: Environment) => `${createdAt} ${appEnvId}`
+  return found
+    .filter(
+      (one) =>
+        of === 'installation' ||
+        ('accountId' in of ? one.accountId === of.accountId : one.appId === of.appId),
+    )
+    .sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
 }
 
 /** Ids, app and account of environments, without reading their records. */
@@ -45,6 +68,15 @@ export async function listEnvironmentIds(
 export async function listAllEnvironmentIds(tx: Tx): Promise<string[]> {
   const rows = await tx.selectFrom('app_envs').select('app_env_id').execute()
   return rows.map((row) => row.app_env_id)
+}
+
+export async function hasEnvironments(tx: Tx, appId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('app_envs')
+    .select('app_env_id')
+    .where('app_id', '=', appId)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 export async function environmentNameTaken(tx: Tx, cliEnvName: string): Promise<boolean> {
