@@ -6,8 +6,7 @@
  *   prepared + apply  the same after engine.prepare()
  * and what it costs to keep a container at hand: pause, unpause, stop.
  *
- * Run: npx esbuild bench/docker-cold-start.ts --bundle --platform=node --format=esm --packages=external \
- *        --outfile=dist/bench/docker-cold-start.mjs && node dist/bench/docker-cold-start.mjs [runs]
+ * Run: npm run bench -- docker-cold-start [runs]
  */
 import { randomBytes } from 'node:crypto'
 import http from 'node:http'

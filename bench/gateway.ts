@@ -3,8 +3,7 @@
  * p50 on one, medians of rounds taken in turn. Needs wrk for throughput and nginx for the comparison (also as the
  * upstream, so that it is never the bottleneck); says so when one is absent.
  *
- * Run: npx esbuild bench/gateway.ts --bundle --platform=node --format=esm --packages=external \
- *        --outfile=dist/bench/gateway.mjs && node dist/bench/gateway.mjs [--seconds 4] [--rounds 3] [--connections 50]
+ * Run: npm run bench -- gateway [--seconds 4] [--rounds 3] [--connections 50]
  */
 import { execFile, execFileSync, fork, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -6,8 +6,7 @@
  *   calls a second over HTTP, and memory of an idle session
  * The platform behind it is a server that answers one environment's status at once, in a process of its own.
  *
- * Run: npx esbuild bench/mcp.ts --bundle --platform=node --format=esm --packages=external \
- *        --outfile=dist/bench/mcp.mjs && node dist/bench/mcp.mjs [runs]
+ * Run: npm run bench -- mcp [runs]
  * after `npm run build`, whose dist/longshore.js is what gets measured.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

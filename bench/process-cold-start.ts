@@ -4,8 +4,7 @@
  *   apply     engine.apply() + waitUntilListening, read one answer
  * and what the supervisor takes: time to start it, resident memory after the runs.
  *
- * Run: npx esbuild bench/process-cold-start.ts --bundle --platform=node --format=esm --packages=external \
- *        --outfile=dist/bench/process-cold-start.mjs && node dist/bench/process-cold-start.mjs [runs]
+ * Run: npm run bench -- process-cold-start [runs]
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
