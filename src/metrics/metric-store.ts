@@ -20,6 +20,8 @@ const mergesPerTurn = 50
 
 interface EnvironmentSeries {
   recent: RecentSamples
+  /** Measured for the first time in this life of the process: no file knows more than memory. */
+  isNew: boolean
   minutes: CoarseFiles
   fiveMinutes: CoarseFiles
   /** Blocks up to here have been merged in this life of the process; null: not looked at yet. */
@@ -91,7 +93,7 @@ export class MetricStore implements MeasuredValues {
       const record = encodeSample(t, sample)
       return record ? [{ appEnvId: sample.appEnvId, record }] : []
     })
-    for (const { appEnvId, record } of records) this.#environment(appEnvId).recent.add(record)
+    for (const { appEnvId, record } of records) this.#environment(appEnvId, true).recent.add(record)
     this.#lastTurnMs = t
     try {
       await this.#samples.append({ t, records, state: stateOf(this.#samples.beginsFile) })
@@ -141,6 +143,10 @@ export class MetricStore implements MeasuredValues {
     use: (view: DataView, at: number, t: number) => void,
   ): Promise<void> {
     const { recent, minutes, fiveMinutes } = environment
+    if (environment.isNew && !recent.hasDropped) {
+      recent.visit(fromMs, toMs, use)
+      return
+    }
     const blockMs = this.#tiers.fiveMinutes.stepMs
     const recentFromMs = Math.ceil((recent.firstMs - this.periodMs) / blockMs) * blockMs
     if (fromMs < recentFromMs) {
@@ -185,12 +191,13 @@ export class MetricStore implements MeasuredValues {
     await files.append(records, Math.max(fromMs, untilMs))
   }
 
-  #environment(appEnvId: string): EnvironmentSeries {
+  #environment(appEnvId: string, isNew = false): EnvironmentSeries {
     const known = this.#environments.get(appEnvId)
     if (known) return known
     const dir = this.#dirOf(appEnvId)
     const environment: EnvironmentSeries = {
       recent: new RecentSamples(),
+      isNew,
       minutes: new CoarseFiles(dir, this.#tiers.minutes),
       fiveMinutes: new CoarseFiles(dir, this.#tiers.fiveMinutes),
       mergedMs: null,

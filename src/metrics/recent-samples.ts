@@ -3,6 +3,8 @@ import { recordLength, recordTime } from './sample-record.ts'
 /** Records of one environment in the order in which they came, in pieces that are dropped as they age. */
 export class RecentSamples {
   readonly #chunks: Chunk[] = []
+  /** Some of what was added is gone. */
+  hasDropped = false
 
   get isEmpty(): boolean {
     return this.#chunks.length === 0
@@ -29,7 +31,10 @@ export class RecentSamples {
 
   /** Forgets what ended before `ms`, a whole piece at a time. */
   dropBefore(ms: number): void {
-    while (this.#chunks[0] && this.#chunks[0].maxMs < ms) this.#chunks.shift()
+    while (this.#chunks[0] && this.#chunks[0].maxMs < ms) {
+      this.#chunks.shift()
+      this.hasDropped = true
+    }
   }
 
   /** Calls back for each record with `fromMs` < t <= `toMs`. */
