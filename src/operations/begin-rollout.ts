@@ -68,6 +68,17 @@ export async function beginRollout(
   return rollout
 }
 
+/** A rollout under way carries its own snapshot of settings: what counts at once must be in it too. */
+export async function changeWantedSettings(
+  context: Context,
+  environment: Environment,
+  change: Partial<Settings>,
+): Promise<void> {
+  if (environment.wantedRolloutId === null) return
+  const rollout = await findRollout(context.tx, environment.wantedRolloutId)
+  if (rollout) await saveRollout(context.tx, { ...rollout, settings: { ...rollout.settings, ...change } })
+}
+
 async function supersede(context: Context, environment: Environment): Promise<void> {
   if (environment.wantedRolloutId === null) return
   const earlier = await findRollout(context.tx, environment.wantedRolloutId)

@@ -3,7 +3,7 @@ import { databasePresetOf } from '../domain/database-presets.ts'
 import { checkDatabase } from '../domain/database-settings.ts'
 import { checkScalable } from '../domain/scalable.ts'
 import { checkVolumeContainers } from '../domain/volume.ts'
-import { noteActivity } from './begin-rollout.ts'
+import { changeWantedSettings, noteActivity } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { acted } from './environment-answers.ts'
 import { handler } from './handler.ts'
@@ -20,7 +20,10 @@ export default handler(scaleAppEnvContainers, async (context, input, target) => 
   const before = draft.saved.containers
   draft.saved.containers = input.containers
   checkVolumeContainers(draft)
-  if (!app.isDatabase) draft.applied.containers = input.containers
+  if (!app.isDatabase) {
+    draft.applied.containers = input.containers
+    await changeWantedSettings(context, draft, { containers: input.containers })
+  }
   await noteActivity(context, draft.appEnvId, {
     activity: 'SCALE',
     status: 'DONE',

@@ -1,8 +1,7 @@
 import { updateFunctionConfig } from '../contract/app-envs.ts'
 import { checkFunctionConfig, effectiveFunctionConfig } from '../domain/function-config.ts'
 import { AppError } from '../errors.ts'
-import { findRollout, saveRollout } from '../store/rollouts.ts'
-import { noteActivity } from './begin-rollout.ts'
+import { changeWantedSettings, noteActivity } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { handler } from './handler.ts'
 
@@ -20,13 +19,7 @@ export default handler(updateFunctionConfig, async (context, input, target) => {
   checkFunctionConfig(draft.saved.functionConfig, account.settings)
   if (applyImmediately) {
     draft.applied.functionConfig = { ...draft.saved.functionConfig }
-    const rollout =
-      draft.wantedRolloutId === null ? null : await findRollout(context.tx, draft.wantedRolloutId)
-    if (rollout) {
-      // A rollout under way carries its own snapshot, which becomes the applied one when it is done.
-      rollout.settings.functionConfig = { ...draft.saved.functionConfig }
-      await saveRollout(context.tx, rollout)
-    }
+    await changeWantedSettings(context, draft, { functionConfig: { ...draft.saved.functionConfig } })
     await noteActivity(context, draft.appEnvId, {
       activity: 'FUNCTION_CONFIG',
       status: 'DONE',
