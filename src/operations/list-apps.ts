@@ -1,6 +1,6 @@
 import { listApps } from '../contract/apps.ts'
 import { listAppsOfAccount } from '../store/apps.ts'
-import { listEnvironmentIds } from '../store/environments.ts'
+import { hasEnvironments, listEnvironments } from '../store/environments.ts'
 import { isRestricted } from './authorise.ts'
 import { handler } from './handler.ts'
 
@@ -8,15 +8,13 @@ import { handler } from './handler.ts'
 export default handler(listApps, async ({ tx }, _input, { account, membership }) => {
   const stored = await listAppsOfAccount(tx, account.accountId)
   if (!isRestricted(account, membership)) return { answer: { apps: stored.map(({ app }) => app) } }
-  const allowed = new Set(membership.allowedAppEnvIds)
-  const environments = await listEnvironmentIds(tx, { accountId: account.accountId })
-  const visible = new Set(environments.filter((env) => allowed.has(env.appEnvId)).map((env) => env.appId))
-  const used = new Set(environments.map((env) => env.appId))
-  const apps = stored
-    .filter(
-      ({ app, createdBy }) =>
-        visible.has(app.appId) || (createdBy === membership.userId && !used.has(app.appId)),
-    )
-    .map(({ app }) => app)
+  const { accountId } = account
+  const reached = await listEnvironments(tx, { accountId }, membership.allowedAppEnvIds)
+  const visible = new Set(reached.map((environment) => environment.appId))
+  const apps = []
+  for (const { app, createdBy } of stored) {
+    const madeHere = createdBy === membership.userId && !(await hasEnvironments(tx, app.appId))
+    if (visible.has(app.appId) || madeHere) apps.push(app)
+  }
   return { answer: { apps } }
 })
