@@ -34,7 +34,11 @@ if (command) {
       if (code >= 0) process.exit(code)
     },
     (error) => {
-      const { message, details, kind } = error as { message?: string; details?: string; kind?: string }
+      const { message, details, kind, code } = error as Partial<Record<string, string>>
+      if (code?.startsWith('ERR_PARSE_ARGS')) {
+        process.stderr.write(`longshore ${name}: ${message}\n  See longshore ${name} --help.\n`)
+        process.exit(2)
+      }
       const text =
         kind === undefined
           ? String((error as Error).stack ?? error)

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
 import { isAlive } from '../cli/local-installation.ts'
 import { sleep, systemClock } from '../clock.ts'
 import { readConfig } from '../config.ts'
@@ -15,7 +16,14 @@ const stopMs = 30_000
  * `longshore stop`: ends everything of this home: control plane, containers, gateway. What is stored stays, and
  * environments that were running run again at the next start.
  */
-export async function runStop(_argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+export async function runStop(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const { values } = parseArgs({ args: [...argv], options: { help: { type: 'boolean', default: false } } })
+  if (values.help) {
+    process.stderr.write(
+      'longshore stop\n\nEnds the platform of LONGSHORE_HOME: control plane, containers and gateway. What is stored stays.\n',
+    )
+    return 0
+  }
   const config = readConfig(env)
   const log = createLog('stop', 'warn')
   const home = openHome(config.home)
