@@ -4,6 +4,7 @@ import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
   operation: explainAccess,
+  group: 'access',
   title: 'Explain access',
   description: 'Who can do what on an environment, and by which rule.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

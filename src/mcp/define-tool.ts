@@ -60,7 +60,7 @@ export interface ToolDefinition<Row extends Operation> {
   /** The row of the contract this tool offers: name, input and output come from it. */
   operation: Row
   /** What it is offered with (`--tools`). */
-  group?: ToolGroup
+  group: ToolGroup
   title: string
   /** What the model reads when it chooses; at most 300 characters. */
   description: string

@@ -47,6 +47,7 @@ describe('a call', () => {
         token: fakeToken,
         surface: 'mcp',
         idempotencyKey: undefined,
+        dryRun: false,
       },
     ])
   })
