@@ -61,6 +61,9 @@ const bodyLimitBytes = 1_048_576
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const app = Fastify({
     logger: false,
+    // The ready line shows the address with its prefix; a client that adds the prefix once more is understood.
+    rewriteUrl: ({ url = '/' }) =>
+      url.startsWith(`${apiPrefix}${apiPrefix}/`) ? url.slice(apiPrefix.length) : url,
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
     requestIdHeader: false,

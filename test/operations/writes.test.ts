@@ -98,5 +98,7 @@ describe('every write', () => {
     expect((await platform.request('GET', '/accounts', { token: `Bearer ${token}` })).status).toBe(200)
     const outside = await fetch(`${platform.apiUrl}/accounts`, { headers: { authorization: token } })
     expect(outside.status).toBe(404)
+    const twice = await platform.request('GET', '/api/public/v1/accounts', { token })
+    expect(twice.status).toBe(200)
   })
 })
