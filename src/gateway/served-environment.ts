@@ -207,6 +207,8 @@ export class ServedEnvironment {
 
   /** A control plane came (back): it hears the state from the start. */
   tellAgain(): void {
+    // Counters run on, so one that is told twice counts once, and one that got lost is made good.
+    this.#traffic.touch()
     if (this.kind === 'function') this.#sendDesired()
     for (const container of this.#containers) {
       container.drainedSent = false
