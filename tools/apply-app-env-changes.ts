@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Apply pending changes',
   description:
     'Applies the pending changes of an environment: builds, deploys or scales as they need, and waits for the end. Nothing pending is a success.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   checks: [environmentAccessible],
   waits: true,
 })

@@ -7,6 +7,6 @@ export default defineTool({
   title: 'Cancel job run',
   description:
     'Cancels a job run: its container is stopped, nothing is tried again. A run that is over stays as it is.',
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,
 })

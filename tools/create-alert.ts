@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Create alert',
   description:
     'Creates an alert (admin): fires when a metric is above (gt) or below (lt) threshold for duration. Functions: ingress_ metrics only (F9).',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   checks: [metricMeasured],
   point: ({ message }) => message,
 })

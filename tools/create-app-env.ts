@@ -7,7 +7,7 @@ export default defineTool({
   title: 'Create environment',
   description:
     'Creates an environment of an app in a region: where a version runs and answers. Nothing runs until a deployment (databases deploy at once).',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   // Each has a tool of its own.
   unlistedInputs: ['functionConfig', 'jobConfig'],
   point: ({ appEnvId }, { name }) =>

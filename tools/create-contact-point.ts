@@ -7,6 +7,6 @@ export default defineTool({
   title: 'Create contact point',
   description:
     'Creates a contact point (admin). config: chat webhookUrl; incident integrationKey; webhook url; email addresses; other keys optional. Then try test-contact-point.',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   point: ({ message }) => message,
 })

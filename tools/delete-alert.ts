@@ -8,6 +8,6 @@ export default defineTool({
   title: 'Delete alert',
   description:
     'Deletes an alert with its history (admin). The person is asked, or confirm must be its exact name.',
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   destroys: lossOfAlert,
 })

@@ -8,6 +8,6 @@ export default defineTool({
   title: 'Delete app',
   description:
     'Deletes an app that has no environments left. The person is asked, or confirm must be the exact app name.',
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   destroys: lossOfApp,
 })

@@ -8,6 +8,6 @@ export default defineTool({
   title: 'Delete contact point',
   description:
     'Deletes a contact point (admin). Refused while alerts use it (X2). The person is asked, or confirm must be its exact name.',
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   destroys: lossOfContactPoint,
 })

@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Deploy image',
   description:
     'Deploys a prebuilt container image and waits until it serves or has failed. Apps need useImage; functions do not.',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   checks: [environmentAccessible],
   waits: true,
 })

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'access',
   title: 'Explain access',
   description: 'Who can do what on an environment, and by which rule.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ members }) =>
     `${members.filter(({ operates }) => operates).length} of ${members.length} listed member(s) reach it.`,

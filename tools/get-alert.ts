@@ -6,7 +6,7 @@ export default defineTool({
   group: 'alerts',
   title: 'Read alert',
   description: 'Reads one alert: state, current value, last state changes, and which notices arrived.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ name, lastKnownState, currentValue, unit }) =>
     `${name} is ${lastKnownState}${currentValue === null ? ', nothing measured' : ` at ${currentValue} ${unit}`}.`,
 })

@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Environment history',
   description:
     'Lists what happened to an environment, newest first: deployments, starts, stops, changes, who did them.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ activities, pagination }) =>
     `${activities.length} of ${pagination.total} activities, newest first.`,

@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Metric over time',
   description:
     'Reads one metric over time, up to seven days back; each point has mean, least, most and latest. Steps in which nothing was measured are left out.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   referredInputs: { metric: 'As create-alert' },
   checks: [environmentNamed],
   point: ({ metric, unit, points }) => {

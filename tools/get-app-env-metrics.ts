@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Metrics now',
   description:
     'Tells what an environment uses and serves now: CPU, memory, containers, request and error rates, latencies. Functions: resources is null (F9).',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ resources, containers, ingress }) => {
     const used =

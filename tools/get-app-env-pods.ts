@@ -8,7 +8,7 @@ export default defineTool({
   title: 'List containers',
   description:
     'Lists containers with state, restarts and why the last one ended. Functions: the last 20 whatever their status, dead ones included (F10).',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ pods }) =>
     `${pods.filter((pod) => pod.status === 'Running').length} of ${pods.length} listed containers run.`,

@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Environment status',
   description:
     'Tells whether an environment is up, at which version and address, how the newest deployment goes and why it failed.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: (status, { envName }) => {
     const deployment = status.currentDeployment

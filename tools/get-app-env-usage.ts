@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Billed usage',
   description:
     'Tells what an environment is billed for: container and zCloud seconds in total and by hour (functions at 3 times the rate, nothing at zero), and disk above what is included.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ containerSeconds, billedZCloudSeconds, rateMultiplier, overageDiskMb }) =>
     `${billedZCloudSeconds} zCloud-seconds billed (${containerSeconds} container-seconds, rate ${rateMultiplier})${overageDiskMb > 0 ? `, ${overageDiskMb} MB of disk above the included` : ''}.`,

@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Read environment',
   description:
     'Reads one environment: settings, variables (secrets masked), hosts, pending changes. For up or down, get-app-env-status is shorter.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   secretInputs: ['decrypt'],
   point: (env) =>

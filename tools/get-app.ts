@@ -6,6 +6,6 @@ export default defineTool({
   group: 'apps',
   title: 'Read app',
   description: 'Reads one app: preset, port, source and image settings.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: (app) => `${app.name} is an app with preset ${app.dockerPreset}.`,
 })

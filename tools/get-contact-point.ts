@@ -6,7 +6,7 @@ export default defineTool({
   group: 'alerts',
   title: 'Read contact point',
   description: 'Reads one contact point. Its address and secrets are not shown.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   secretInputs: ['showSecrets'],
   point: ({ name, type }) => `${name} is a contact point of type ${type}.`,
 })

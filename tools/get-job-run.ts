@@ -7,7 +7,7 @@ export default defineTool({
   title: 'Read job run',
   description:
     'Reads one job run: status, attempt, exit code, reason, snapshot. Its output: get-logs with type JOB.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ jobRun }) =>
     `Run ${jobRun.jobRunId} is ${jobRun.status}${jobRun.exitCode === null ? '' : `, exit code ${jobRun.exitCode}`}.`,
 })

@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Read logs',
   description:
     'Reads runtime, build or job logs, newest last. Narrow with search, time, size; cursor of the answer reads older lines.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ logs, cursor, truncated }, { type = 'RUNTIME' }) =>
     `${logs.length} lines of the ${type} log, newest last.${truncated ? ' Truncated.' : ''}${cursor === null ? '' : ` Older lines: cursor ${cursor}.`}`,

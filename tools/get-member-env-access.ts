@@ -6,7 +6,7 @@ export default defineTool({
   group: 'access',
   title: 'Read environment access',
   description: 'Reads which environments a member may reach.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ access, allowedAppEnvIds, enabled }) =>
     `${access === 'full' ? 'Full access' : `${allowedAppEnvIds.length} environment(s)`}${enabled ? '' : '; not enforced: the account has per-environment access off'}.`,
 })

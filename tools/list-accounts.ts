@@ -7,7 +7,7 @@ export default defineTool({
   title: 'List accounts',
   description:
     'Lists the accounts of the caller with permissions and limits. Start here: other tools take an accountId.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ accounts }) =>
     `${accounts.length} account(s): ${accounts.map((account) => account.name).join(', ')}.`,
 })

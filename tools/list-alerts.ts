@@ -7,7 +7,7 @@ export default defineTool({
   group: 'alerts',
   title: 'List alerts',
   description: 'Lists the alerts of an environment with their states.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ alerts }) =>
     `${alerts.length} alert(s), ${alerts.filter((alert) => alert.lastKnownState === 'Firing').length} firing.`,

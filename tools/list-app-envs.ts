@@ -8,7 +8,7 @@ export default defineTool({
   title: 'List environments',
   description:
     'Lists the environments of an account or an app that the caller can see, with status and version.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [accountOrAppNamed],
   point: ({ appEnvs }) =>
     `${appEnvs.length} environment(s), ${appEnvs.filter((env) => env.status === 'RUNNING').length} running.`,

@@ -6,6 +6,6 @@ export default defineTool({
   group: 'apps',
   title: 'List apps',
   description: 'Lists the apps of an account that the caller can see.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ apps }) => `${apps.length} app(s).`,
 })

@@ -6,7 +6,7 @@ export default defineTool({
   group: 'access',
   title: 'List audit',
   description: 'Who changed what, when, from where; newest first. Needs admin.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ entries, cursor }) =>
     `${entries.length} entr${entries.length === 1 ? 'y' : 'ies'}${cursor === null ? '' : '; more with cursor'}.`,
 })

@@ -6,6 +6,6 @@ export default defineTool({
   group: 'alerts',
   title: 'List contact points',
   description: 'Lists the contact points of an account: where alerts send their notices.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ contactPoints }) => `${contactPoints.length} contact point(s).`,
 })

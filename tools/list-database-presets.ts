@@ -7,7 +7,7 @@ export default defineTool({
   title: 'List database presets',
   description:
     'Lists the managed databases with version keys, disk and replica limits, and whether this installation can run each. Read it before create-app with a database preset.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ presets }) => {
     const here = presets.filter((preset) => preset.available).map((preset) => preset.dockerPreset)
     return `Can run here: ${here.join(', ') || 'none'}.`

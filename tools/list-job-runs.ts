@@ -7,7 +7,7 @@ export default defineTool({
   group: 'jobs',
   title: 'List job runs',
   description: 'Lists the runs of a job, newest first, with status and exit code.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ pagination }) => `${pagination.total} runs.`,
 })

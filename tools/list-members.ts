@@ -6,6 +6,6 @@ export default defineTool({
   group: 'access',
   title: 'List members',
   description: 'Lists members with permissions and environment access. Needs Manage Members.',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ members }) => `${members.length} member(s).`,
 })

@@ -6,7 +6,7 @@ export default defineTool({
   group: 'apps',
   title: 'List regions',
   description: 'Lists the regions environments can run in. Functions need one with a functionDomain (F5).',
-  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ regions }) =>
     `${regions.length} region(s): ${regions.map((region) => region.region).join(', ')}.`,
 })

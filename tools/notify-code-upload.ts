@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Build and deploy source',
   description:
     'Builds the uploaded archive from its Dockerfile and deploys it; waits until it serves or has failed, and then shows the log.',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   checks: [environmentAccessible],
   waits: true,
 })

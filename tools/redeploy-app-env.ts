@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Redeploy or roll back',
   description:
     'Deploys the current version again, or an earlier one (rollback), and waits until it serves or has failed. get-app-env-history lists versions.',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   checks: [environmentAccessible],
   waits: true,
 })

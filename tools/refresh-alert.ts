@@ -6,7 +6,7 @@ export default defineTool({
   group: 'alerts',
   title: 'Evaluate alert now',
   description: 'Evaluates an alert now instead of at the next 10 s turn, and answers its state.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   point: ({ state, previousState }) =>
     state === previousState ? `Still ${state}.` : `${state} now, ${previousState} before.`,
 })

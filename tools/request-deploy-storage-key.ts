@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Request upload address',
   description:
     'First step of a deploy from source: send the archive with one HTTP PUT to uploadUrl (no token, 15 minutes), then call notify-code-upload with storageKey.',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   checks: [environmentAccessible],
   point: ({ uploadUrl, storageKey }) =>
     `PUT the archive once to ${uploadUrl}, then call notify-code-upload with storageKey ${storageKey}.`,

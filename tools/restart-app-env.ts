@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Restart environment',
   description:
     'Replaces the running containers of an environment by fresh ones, without downtime, and waits until they serve.',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   checks: [environmentAccessible],
   waits: true,
 })

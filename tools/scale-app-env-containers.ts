@@ -8,6 +8,6 @@ export default defineTool({
   title: 'Scale containers',
   description:
     'Sets how many containers an app or database environment runs. Not for functions (F8: they scale by concurrency, see update-function-config) or jobs.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   checks: [notAFunction, notAJob],
 })

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'apps',
   title: 'Start environment',
   description: 'Starts a stopped environment at its last version and waits until it serves.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   checks: [environmentAccessible],
   waits: true,
 })

@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Start job run',
   description:
     "Runs a job's command once and waits until it has ended; fields given here hold for this run only. With wait false answers at once: poll get-job-run with jobRunId.",
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   checks: [isAJob],
   waits: 'job-run',
 })

@@ -8,6 +8,6 @@ export default defineTool({
   title: 'Stop environment',
   description:
     'Stops an environment: all its containers end, nothing answers until start-app-env. Settings and data stay.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   checks: [environmentAccessible],
 })

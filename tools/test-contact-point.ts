@@ -7,7 +7,7 @@ export default defineTool({
   title: 'Test contact point',
   description:
     'Sends a marked test notice to a contact point (admin) and says whether it arrived, or why not.',
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   point: ({ delivered, attempts }) =>
     delivered
       ? 'The test notice arrived.'

@@ -6,6 +6,6 @@ export default defineTool({
   group: 'alerts',
   title: 'Pause or resume alert',
   description: 'Pauses an alert (no evaluation, no notices) or resumes it (admin).',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   point: ({ message }) => message,
 })

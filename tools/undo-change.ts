@@ -7,5 +7,5 @@ export default defineTool({
   title: 'Undo a change',
   description:
     'Puts back what one entry of list-audit changed. Not for deploys, deletes and fields changed since.',
-  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: false },
 })

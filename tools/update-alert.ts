@@ -6,7 +6,7 @@ export default defineTool({
   group: 'alerts',
   title: 'Update alert',
   description: 'Changes an alert (admin); what is left out stays. enabled false pauses it.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   referredInputs: { metric: 'As create-alert', duration: 'As create-alert', queryRange: 'As create-alert' },
   point: ({ message }) => message,
 })

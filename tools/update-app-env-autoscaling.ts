@@ -8,6 +8,6 @@ export default defineTool({
   title: 'Configure autoscaling',
   description:
     'Sets autoscaling of a regular app on CPU and memory. Not for functions (F8: use update-function-config), jobs or databases.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   checks: [notAFunction, notAJob, notADatabase],
 })

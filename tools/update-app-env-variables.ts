@@ -8,6 +8,6 @@ export default defineTool({
   title: 'Set variables',
   description:
     'Sets or removes some environment variables; the others keep value, type and secret flag. Pending until apply-app-env-changes.',
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   checks: [environmentAccessible],
 })

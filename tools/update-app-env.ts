@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Update environment',
   description:
     'Changes an environment; pending until apply-app-env-changes. envVars REPLACES all variables (E1): to change some, use update-app-env-variables.',
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   // Each has a tool of its own, or cannot change (D4).
   unlistedInputs: ['functionConfig', 'jobConfig', 'dockerPresetVersion'],
   checks: [environmentAccessible, saysRemovedVariables],

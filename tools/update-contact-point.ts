@@ -7,6 +7,6 @@ export default defineTool({
   title: 'Update contact point',
   description:
     'Changes name or config of a contact point (admin). Keys left out stay; a new url needs the password again.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   point: ({ message }) => message,
 })

@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Configure function',
   description:
     'Changes how a function scales and times out (FUNCTION preset only, E3). Pending until apply-app-env-changes, unless applyImmediately.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   checks: [isAFunction, functionLimits],
   point: ({ appEnv, appliedImmediately }) =>
     `${appEnv.name} is configured, ${appliedImmediately ? 'in force now' : 'pending until apply-app-env-changes'}.`,

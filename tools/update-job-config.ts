@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Configure job',
   description:
     'Changes how runs of a job start. Left out = kept; clear = inherited again. Pending until apply-app-env-changes, unless applyImmediately.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: false, idempotent: true },
   unlistedInputs: ['jobConfig'],
   checks: [isAJob, saysClearedJobFields],
   point: ({ appEnv, appliedImmediately }) =>

@@ -9,7 +9,7 @@ export default defineTool({
   title: 'Set environment access',
   description:
     'Sets which environments a member may reach; replaces the list. An empty or missing list means FULL access and needs grantFullAccess true.',
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   ownInputs: { grantFullAccess: z.boolean().optional().describe('Full access is meant') },
   checks: [fullAccessMeant],
 })

@@ -50,7 +50,6 @@ export interface ToolHints {
   readOnly: boolean
   destructive: boolean
   idempotent: boolean
-  openWorld: boolean
 }
 
 /** Puts text of tenants into an envelope, with our own words outside (untrusted-text.ts). */

@@ -48,14 +48,16 @@ function referring(schema: SchemaNode, words: Readonly<Record<string, string>>):
   return { ...schema, properties }
 }
 
-/** The hints about what a write does mean nothing on a read, so reads go without them. */
+/**
+ * The hints about what a write does mean nothing on a read, so reads go without them. `openWorldHint` stays out: true
+ * is what a client assumes, and right, for what runs here and what it logs comes from outside.
+ */
 function annotationsOf(hints: ToolHints): ListedTool['annotations'] {
-  if (hints.readOnly) return { readOnlyHint: true, openWorldHint: hints.openWorld }
+  if (hints.readOnly) return { readOnlyHint: true }
   return {
     readOnlyHint: false,
     destructiveHint: hints.destructive,
     // False is what a client assumes.
     ...(hints.idempotent ? { idempotentHint: true } : {}),
-    openWorldHint: hints.openWorld,
   }
 }

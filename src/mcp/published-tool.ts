@@ -12,7 +12,6 @@ export interface ListedTool {
     readOnlyHint: boolean
     destructiveHint?: boolean
     idempotentHint?: boolean
-    openWorldHint: boolean
   }
 }
 

@@ -107,6 +107,8 @@ export class SupervisedContainer {
       cpuMs += row.cpuMs
       rssBytes += row.rssBytes
     }
+    // Between fork and exec a process has no memory of its own: nothing to measure yet.
+    if (rssBytes === 0) return null
     // A descendant that ends unwaited takes its CPU time along; the total never goes back.
     this.#cpuMs = Math.max(this.#cpuMs, cpuMs)
     return { cpuMs: this.#cpuMs, memoryMb: rssBytes / 1_048_576 }
