@@ -1,28 +1,17 @@
 import { timestamp } from '../clock.ts'
-import { type PodRecord, zCloudSize } from '../domain/environment.ts'
-import { newId, randomText } from '../domain/ids.ts'
 import { type PlanInput, type PlanStep, planRollout } from '../domain/rollout-plan.ts'
-import type { Engine, EngineContainer } from '../engines/engine.ts'
-import { AppError } from '../errors.ts'
+import type { EngineContainer } from '../engines/engine.ts'
 import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
-import { type EnvironmentView, loadView, type RolloutView } from './environment-view.ts'
-import {
-  containerNameOf,
-  followed,
-  type LivePod,
-  metered,
-  newLivePod,
-  plannedPod,
-  restartDelayMs,
-  terminationOf,
-} from './live-pod.ts'
+import { EnvironmentPods } from './environment-pods.ts'
+import { type EnvironmentView, loadView } from './environment-view.ts'
+import { ImageMaking } from './image-making.ts'
+import { containerNameOf, type LivePod, plannedPod, restartDelayMs, terminationOf } from './live-pod.ts'
 import type { LoopParts } from './loop-parts.ts'
 import { type Measured, measuredOf } from './measured.ts'
-import { PodStarter } from './pod-starter.ts'
+import { exitMessage, lost } from './pod-endings.ts'
 import { routeOf } from './routes.ts'
+import { StartBackoff } from './start-backoff.ts'
 
-const drainAppSeconds = 30
-const stopGraceSeconds = 10
 const shortLifeMs = 10_000
 const retryMs = 2_000
 
@@ -30,31 +19,34 @@ const retryMs = 2_000
 export class EnvironmentLoop {
   readonly #appEnvId: string
   readonly #parts: LoopParts
-  readonly #starter: PodStarter
-  readonly #pods = new Map<string, LivePod>()
+  readonly #pods: EnvironmentPods
+  readonly #images: ImageMaking
+  readonly #backoff: StartBackoff
   #running: Promise<void> | null = null
   #dirty = false
   #closed = false
   #adopted = false
   #view: EnvironmentView | null = null
-  #making: { rolloutId: string; controller: AbortController } | null = null
   /** What the gateway asks for; null until it said so. */
   #gatewayDesired: number | null = null
-  #failures = 0
-  #startNotBeforeMs = 0
-  #lastFailure = 'The container could not be started.'
 
   constructor(appEnvId: string, parts: LoopParts) {
     this.#appEnvId = appEnvId
     this.#parts = parts
-    this.#starter = new PodStarter(parts, {
+    this.#backoff = new StartBackoff(parts.clock)
+    const wake = () => this.wake()
+    const later = (delayMs: number) => this.#later(delayMs)
+    this.#images = new ImageMaking(parts, wake, () => later(retryMs))
+    this.#pods = new EnvironmentPods(appEnvId, parts, {
       ready: (pod, view) => this.#onReady(pod, view),
       failed: (pod, reason, message) => this.#onStartFailed(pod, reason, message),
+      exited: (pod, container) => this.#onExit(pod, container),
       drained: (pod) => {
         pod.drained = true
         this.wake()
       },
-      wake: () => this.wake(),
+      wake,
+      later,
     })
   }
 
@@ -71,21 +63,21 @@ export class EnvironmentLoop {
 
   close(): void {
     this.#closed = true
-    this.#making?.controller.abort()
-    for (const pod of this.#pods.values()) pod.starting?.abort()
+    this.#images.abort()
+    this.#pods.abortStarts()
   }
 
   /** F2, F3: the gateway's wish for a function. */
   desire(containers: number): void {
     this.#gatewayDesired = containers
-    if (containers > 0 && this.#backsOff()) this.#parts.routes.startFailed(this.#appEnvId, this.#lastFailure)
+    if (containers > 0 && this.#backoff.isHolding)
+      this.#parts.routes.startFailed(this.#appEnvId, this.#backoff.lastFailure)
     this.wake()
   }
 
   drained(containerName: string): void {
-    for (const pod of this.#pods.values()) {
-      if (containerNameOf(pod.record) === containerName) pod.drained = true
-    }
+    const pod = this.#pods.named(containerName)
+    if (pod) pod.drained = true
     this.wake()
   }
 
@@ -99,7 +91,7 @@ export class EnvironmentLoop {
     isListed: (region: string) => boolean = () => true,
   ): void {
     const byName = new Map(containers.map((container) => [container.name, container]))
-    for (const pod of this.#pods.values()) {
+    for (const pod of this.#pods.all) {
       const container = byName.get(containerNameOf(pod.record))
       if (container?.state === 'running' && container.address) pod.address = container.address
       if (pod.removing || pod.ended) continue
@@ -120,7 +112,7 @@ export class EnvironmentLoop {
   route() {
     // A database speaks for itself on its own ports; the gateway serves HTTP.
     if (!this.#view || this.#view.app.isDatabase) return null
-    const serving = [...this.#pods.values()]
+    const serving = this.#pods.all
       .filter((pod) => pod.state === 'ready' && pod.address !== null && !pod.removing)
       .map((pod) => ({
         containerName: containerNameOf(pod.record),
@@ -134,7 +126,7 @@ export class EnvironmentLoop {
   /** What of this environment is measured now; null when nothing is. */
   measured(): Measured | null {
     if (this.#view?.environment.wish !== 'running') return null
-    return measuredOf(this.#view, [...this.#pods.values()], this.#parts.engineOf)
+    return measuredOf(this.#view, this.#pods.all, this.#parts.engineOf)
   }
 
   async #turn(): Promise<void> {
@@ -160,8 +152,8 @@ export class EnvironmentLoop {
     const view = await loadView(this.#parts.db, this.#appEnvId)
     if (!view) return this.#forget()
     this.#view = view
-    this.#syncPods(view)
-    this.#makeImage(view)
+    this.#pods.sync(view)
+    this.#images.look(view)
     if (lacksPorts(view)) {
       await chooseDatabasePorts(this.#parts.db, view)
       this.#dirty = true
@@ -179,7 +171,7 @@ export class EnvironmentLoop {
   #plan(view: EnvironmentView): PlanStep[] {
     const { environment, app, wanted } = view
     const nowMs = this.#parts.clock.monotonicMs()
-    const pods = [...this.#pods.values()].filter((pod) => !pod.removing)
+    const pods = this.#pods.all.filter((pod) => !pod.removing)
     return planRollout({
       kind: kindOf(app),
       runs: environment.wish === 'running',
@@ -191,8 +183,8 @@ export class EnvironmentLoop {
           : null,
       desired: this.#desired(view, pods),
       oneAtATime: environment.applied.useVolume || (wanted?.rollout.settings.useVolume ?? false),
-      leaving: pods.length < this.#pods.size,
-      mayStart: !this.#backsOff(),
+      leaving: pods.length < this.#pods.all.length,
+      mayStart: !this.#backoff.isHolding,
       pods: pods.map((pod) => plannedPod(pod, nowMs)),
     })
   }
@@ -212,112 +204,19 @@ export class EnvironmentLoop {
   async #perform(step: PlanStep, view: EnvironmentView): Promise<void> {
     switch (step.do) {
       case 'add-pod':
-        return this.#addPod(step.rolloutId, view)
+        return this.#pods.add(step.rolloutId, view)
       case 'start-pod':
-        return this.#restart(this.#pods.get(step.podId), view)
+        return this.#pods.restart(this.#pods.get(step.podId), view)
       case 'end-pod':
-        return this.#end(this.#pods.get(step.podId), view)
+        return this.#pods.end(this.#pods.get(step.podId), view)
       case 'remove-pod':
-        return this.#remove(this.#pods.get(step.podId))
+        return this.#pods.remove(this.#pods.get(step.podId))
       case 'promote': {
         await this.#parts.transitions.promote(this.#appEnvId, step.rolloutId)
-        this.#failures = 0
+        this.#backoff.reset()
         this.#dirty = true
       }
     }
-  }
-
-  async #addPod(rolloutId: string, view: EnvironmentView): Promise<void> {
-    const rollout = rolloutView(view, rolloutId)
-    if (!rollout) return
-    const { settings } = rollout.rollout
-    const record: PodRecord = {
-      podId: newId('pod'),
-      name: `${view.environment.cliEnvName.slice(0, 40).replace(/-+$/, '')}-${randomText(10)}`,
-      appEnvId: this.#appEnvId,
-      rolloutId,
-      contentId: rollout.content.contentId,
-      region: rollout.rollout.region,
-      wish: 'run',
-      status: 'Pending',
-      ready: false,
-      restartCount: 0,
-      lastTermination: null,
-      cpuMillicores: settings.zClouds * zCloudSize.cpuMillicores,
-      memoryMb: settings.zClouds * zCloudSize.memoryMb,
-      nodeName: this.#parts.nodeName,
-      createdAt: this.#now(),
-      startedAt: null,
-      finishedAt: null,
-    }
-    if (!(await this.#parts.transitions.addPod(record))) return
-    const pod = newLivePod(record)
-    this.#pods.set(record.podId, pod)
-    this.#starter.start(pod, view, rollout, this.#engineOf(pod))
-  }
-
-  async #restart(pod: LivePod | undefined, view: EnvironmentView): Promise<void> {
-    const rollout = pod && rolloutView(view, pod.record.rolloutId)
-    if (!pod || !rollout) return
-    if (pod.ended) {
-      const before = containerNameOf(pod.record)
-      await this.#parts.followers.finish(before, 2_000)
-      await this.#parts.usage.ended(metered(pod, null))
-      await this.#engineOf(pod).remove(before)
-      const restartCount = pod.record.restartCount + 1
-      await this.#change(pod, { restartCount, status: 'Pending', startedAt: null })
-      pod.ended = null
-    }
-    this.#starter.start(pod, view, rollout, this.#engineOf(pod))
-  }
-
-  async #end(pod: LivePod | undefined, view: EnvironmentView): Promise<void> {
-    if (!pod) return
-    pod.starting?.abort()
-    await this.#change(pod, { wish: 'end', ready: false })
-    if (pod.state === 'ready') {
-      const limitSeconds = view.functionConfig ? view.functionConfig.timeoutSeconds + 5 : drainAppSeconds
-      this.#parts.clock.after(limitSeconds * 1_000, () => {
-        pod.drained = true
-        this.wake()
-      })
-    }
-    this.#dirty = true
-  }
-
-  /** Ends and removes the container beside the passes, so that a slow stop holds up nothing. */
-  async #remove(pod: LivePod | undefined): Promise<void> {
-    if (!pod || pod.removing) return
-    pod.removing = true
-    pod.starting?.abort()
-    void this.#takeDown(pod).catch((error) => {
-      this.#parts.log.warn(
-        { err: error, container: containerNameOf(pod.record) },
-        'a container cannot be removed yet',
-      )
-      pod.removing = false
-      this.#later(retryMs)
-    })
-  }
-
-  async #takeDown(pod: LivePod): Promise<void> {
-    const engine = this.#engineOf(pod)
-    const name = containerNameOf(pod.record)
-    await engine.stop(name, stopGraceSeconds)
-    const finishedAt = this.#now()
-    await this.#parts.followers.finish(name, 2_000)
-    await this.#parts.usage.ended(metered(pod, finishedAt))
-    const failed = pod.ended !== null && pod.ended.exitCode !== 0
-    await engine.remove(name)
-    this.#parts.found.delete(name)
-    await this.#change(pod, {
-      wish: 'gone',
-      ready: false,
-      status: failed ? 'Failed' : 'Succeeded',
-      finishedAt: pod.ended?.finishedAt ?? finishedAt,
-    })
-    this.#pods.delete(pod.record.podId)
-    this.wake()
   }
 
   #onReady(pod: LivePod, view: EnvironmentView): void {
@@ -325,7 +224,8 @@ export class EnvironmentLoop {
     pod.readyAtMs = this.#parts.clock.monotonicMs()
     // The gateway hears first: a request may be waiting for this container.
     if (pod.record.rolloutId === view.environment.currentRolloutId) this.#publish()
-    void this.#change(pod, { status: 'Running', ready: pod.record.wish === 'run' })
+    void this.#pods
+      .change(pod, { status: 'Running', ready: pod.record.wish === 'run' })
       .catch((error) => this.#parts.log.warn({ err: error }, 'a pod could not be written down as running'))
       .finally(() => this.wake())
   }
@@ -358,8 +258,8 @@ export class EnvironmentLoop {
 
   /** A container of the version being brought in decides its fate; one of the serving version is replaced. */
   async #settleFailure(pod: LivePod, reason: string, message: string): Promise<void> {
-    const termination = pod.ended ? terminationOf(pod.ended, this.#now()) : null
-    await this.#change(pod, {
+    const termination = pod.ended ? terminationOf(pod.ended, timestamp(this.#parts.clock.wallMs())) : null
+    await this.#pods.change(pod, {
       ready: false,
       status: 'Failed',
       lastTermination: termination,
@@ -373,69 +273,8 @@ export class EnvironmentLoop {
   /** Only the serving version backs off: one being brought in fails at once and must not hold up the other. */
   #countFailure(pod: LivePod, message: string): void {
     if (pod.record.rolloutId !== this.#view?.environment.currentRolloutId) return
-    this.#failures += 1
-    this.#lastFailure = message
-    this.#startNotBeforeMs = this.#parts.clock.monotonicMs() + restartDelayMs(this.#failures)
-    this.#later(restartDelayMs(this.#failures))
+    this.#later(this.#backoff.failed(message))
     if (this.#view?.app.isFunction) this.#parts.routes.startFailed(this.#appEnvId, message)
-  }
-
-  #engineOf(pod: LivePod): Engine {
-    return this.#parts.engineOf(pod.record.region)
-  }
-
-  #backsOff(): boolean {
-    return this.#parts.clock.monotonicMs() < this.#startNotBeforeMs
-  }
-
-  /** Matches stored pods with what runs; only the first pass after a restart finds pods it does not know. */
-  #syncPods(view: EnvironmentView): void {
-    const stored = new Set(view.pods.map((record) => record.podId))
-    for (const [podId, pod] of this.#pods) {
-      if (!stored.has(podId) && !pod.removing) this.#pods.delete(podId)
-    }
-    for (const record of view.pods) {
-      if (this.#pods.has(record.podId)) continue
-      const pod = newLivePod(record)
-      this.#pods.set(record.podId, pod)
-      const container = this.#parts.found.get(containerNameOf(record))
-      const rollout = rolloutView(view, record.rolloutId)
-      if (container?.state === 'running') {
-        this.#starter.adopt(pod, container, view, rollout, this.#engineOf(pod))
-      } else if (container?.state === 'exited') {
-        this.#parts.followers.follow(this.#engineOf(pod), followed(pod))
-        this.#onExit(pod, container)
-      }
-    }
-  }
-
-  #makeImage(view: EnvironmentView): void {
-    const { wanted } = view
-    const needs =
-      wanted && !(wanted.rollout.region in wanted.content.images) && wanted.rollout.status !== 'FAILED'
-    if (this.#making && this.#making.rolloutId !== wanted?.rollout.rolloutId) {
-      this.#making.controller.abort()
-      this.#making = null
-    }
-    if (!needs || this.#making) return
-    const controller = new AbortController()
-    const making = { rolloutId: wanted.rollout.rolloutId, controller }
-    this.#making = making
-    const engine = this.#parts.engineOf(wanted.rollout.region)
-    void this.#parts.images
-      .make(engine, view, wanted, controller.signal)
-      .catch((error) => {
-        const away = error instanceof AppError
-        this.#parts.log[away ? 'warn' : 'error'](
-          { err: error, appEnvId: this.#appEnvId },
-          'an image is not made yet',
-        )
-        this.#later(retryMs)
-      })
-      .finally(() => {
-        if (this.#making === making) this.#making = null
-        this.wake()
-      })
   }
 
   #publish(): void {
@@ -446,25 +285,14 @@ export class EnvironmentLoop {
   /** The environment is gone: so is everything of it. */
   async #forget(): Promise<void> {
     this.#view = null
-    this.#making?.controller.abort()
+    this.#images.abort()
     this.#parts.routes.dropRoute(this.#appEnvId)
-    for (const pod of this.#pods.values()) pod.starting?.abort()
     this.#pods.clear()
     await this.#parts.cleanUp(this.#appEnvId)
   }
 
-  /** Memory first, then disk: writes queue up in order, so the newest state is always the last one written. */
-  #change(pod: LivePod, change: Partial<PodRecord>): Promise<void> {
-    pod.record = { ...pod.record, ...change }
-    return this.#parts.transitions.savePod(pod.record)
-  }
-
   #later(delayMs: number): void {
     this.#parts.clock.after(delayMs, () => this.wake())
-  }
-
-  #now(): string {
-    return timestamp(this.#parts.clock.wallMs())
   }
 }
 
@@ -472,36 +300,4 @@ function kindOf(app: EnvironmentView['app']): PlanInput['kind'] {
   if (app.isFunction) return 'function'
   if (app.isDatabase) return 'database'
   return app.isJob ? 'none' : 'app'
-}
-
-function rolloutView(view: EnvironmentView, rolloutId: string): RolloutView | null {
-  return [view.wanted, view.current].find((known) => known?.rollout.rolloutId === rolloutId) ?? null
-}
-
-/** A container that the engine no longer lists, or that never came to be. */
-function lost(record: PodRecord): EngineContainer {
-  const { podId, appEnvId, contentId, rolloutId, startedAt, nodeName } = record
-  return {
-    name: containerNameOf(record),
-    podId,
-    appEnvId,
-    contentId,
-    template: rolloutId,
-    state: 'exited',
-    startedAt,
-    finishedAt: null,
-    exitCode: null,
-    outOfMemory: false,
-    address: null,
-    nodeName,
-  }
-}
-
-function exitMessage(container: EngineContainer, wasReady: boolean, port: number | null): string {
-  const when = wasReady ? 'while it served' : port === null ? '' : `before it listened on port ${port}`
-  if (container.outOfMemory) {
-    return `The container ran out of memory ${when}. Raise zClouds or use less memory; get-logs shows its output.`
-  }
-  const how = container.exitCode === null ? 'was lost' : `exited with code ${container.exitCode}`
-  return `The container ${how} ${when}`.trim().concat('. get-logs shows its output.')
 }
