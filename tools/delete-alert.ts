@@ -9,5 +9,6 @@ export default defineTool({
   description:
     'Deletes an alert with its history (admin). The person is asked, or confirm must be its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true },
+  unlistedInputs: ['expectedRevision'],
   destroys: lossOfAlert,
 })

@@ -9,5 +9,6 @@ export default defineTool({
   description:
     'Deletes an app that has no environments left. The person is asked, or confirm must be the exact app name.',
   hints: { readOnly: false, destructive: true, idempotent: true },
+  unlistedInputs: ['expectedRevision'],
   destroys: lossOfApp,
 })

@@ -9,5 +9,6 @@ export default defineTool({
   description:
     'Deletes a contact point (admin). Refused while alerts use it (X2). The person is asked, or confirm must be its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true },
+  unlistedInputs: ['expectedRevision'],
   destroys: lossOfContactPoint,
 })

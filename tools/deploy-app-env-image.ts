@@ -9,6 +9,7 @@ export default defineTool({
   description:
     'Deploys a prebuilt container image and waits until it serves or has failed. Apps need useImage; functions do not.',
   hints: { readOnly: false, destructive: false, idempotent: false },
+  unlistedInputs: ['expectedRevision'],
   checks: [environmentAccessible],
   waits: true,
 })

@@ -35,6 +35,7 @@ import listJobRuns from './list-job-runs.ts'
 import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
+import probeFunction from './probe-function.ts'
 import redeployAppEnv from './redeploy-app-env.ts'
 import refreshAlert from './refresh-alert.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
@@ -86,6 +87,7 @@ export const tools: readonly Tool[] = [
   restartAppEnv,
   updateAppEnvVariables,
   updateFunctionConfig,
+  probeFunction,
   updateJobConfig,
   startJobRun,
   listJobRuns,

@@ -9,6 +9,7 @@ export default defineTool({
   description:
     'Builds the uploaded archive from its Dockerfile and deploys it; waits until it serves or has failed, and then shows the log.',
   hints: { readOnly: false, destructive: false, idempotent: false },
+  unlistedInputs: ['expectedRevision', 'idempotencyKey'],
   checks: [environmentAccessible],
   waits: true,
 })

@@ -9,6 +9,7 @@ export default defineTool({
   description:
     'Deploys the current version again, or an earlier one (rollback), and waits until it serves or has failed. get-app-env-history lists versions.',
   hints: { readOnly: false, destructive: false, idempotent: false },
+  unlistedInputs: ['expectedRevision', 'idempotencyKey'],
   checks: [environmentAccessible],
   waits: true,
 })

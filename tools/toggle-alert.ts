@@ -7,5 +7,6 @@ export default defineTool({
   title: 'Pause or resume alert',
   description: 'Pauses an alert (no evaluation, no notices) or resumes it (admin).',
   hints: { readOnly: false, destructive: false, idempotent: true },
+  unlistedInputs: ['expectedRevision', 'dryRun'],
   point: ({ message }) => message,
 })

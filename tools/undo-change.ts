@@ -8,4 +8,5 @@ export default defineTool({
   description:
     'Puts back what one entry of list-audit changed. Not for deploys, deletes and fields changed since.',
   hints: { readOnly: false, destructive: true, idempotent: false },
+  unlistedInputs: ['idempotencyKey'],
 })

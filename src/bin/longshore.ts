@@ -4,6 +4,7 @@ const usage = `longshore <command>
   mcp        speak MCP on standard input and output, for an MCP host
   deploy     deploy a folder or an image, with progress
   demo       play the whole story on a throw-away installation
+  probe      load a function a little, and see what it needs
   token      make, list, revoke and rotate tokens, read-only ones too
   audit      check that the audit trail is whole
   stop       end the platform of this home: containers and gateway too
@@ -18,6 +19,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   deploy: async (args) => (await import('../cli/deploy.ts')).runDeploy(args, process.env),
   demo: async (args) => (await import('../cli/demo.ts')).runDemo(args, process.env),
   stop: async (args) => (await import('./stop.ts')).runStop(args, process.env),
+  probe: async (args) => (await import('../cli/probe.ts')).runProbe(args, process.env),
   token: async (args) => (await import('../cli/token.ts')).runToken(args, process.env),
   audit: async (args) => (await import('./audit.ts')).runAudit(args, process.env),
   gateway: async (args) => (await import('../gateway/gateway-command.ts')).gatewayCommand(args),

@@ -9,8 +9,7 @@ import { accountSettings } from '../contract/accounts.ts'
 import { operations } from '../contract/index.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { hostsOf } from '../domain/hosts.ts'
-import { connectGateway, type GatewayLink } from '../gateway/gateway-client.ts'
-import { ensureGateway } from '../gateway/spawn-gateway.ts'
+import { HttpProber } from '../gateway/http-prober.ts'
 import { createLog, type Log } from '../log.ts'
 import type { Exposure } from '../mcp/exposure.ts'
 import { exposureUsage, readExposure, splitFlags } from '../mcp/exposure-options.ts'
@@ -24,11 +23,12 @@ import { openPlatform, type Platform } from '../platform.ts'
 import { Reconciler } from '../reconciler/reconciler.ts'
 import { forgetAnswersBefore } from '../store/idempotency.ts'
 import { forgetNoticesBefore } from '../store/notices.ts'
+import { countRunningPods } from '../store/rollouts.ts'
 import { listUploadIds } from '../store/uploads.ts'
-import { buildId, commandLine } from './build-id.ts'
-import { type Measuring, openMeasuring } from './measuring.ts'
+import { commandLine } from './build-id.ts'
+import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
+import { openMeasuring } from './measuring.ts'
 
-const gatewayCheckMs = 1_000
 const housekeepingMs = 10 * 60_000
 const dayMs = 86_400_000
 
@@ -73,7 +73,11 @@ interface Serving {
 
 async function startServing(config: Config, log: Log, exposure: Exposure): Promise<Serving> {
   const platform = await openPlatform(config, log, commandLine)
-  const facts = { apiUrl: '', gatewayPort: config.gatewayPort }
+  const facts = {
+    apiUrl: '',
+    gatewayPort: config.gatewayPort,
+    ingress: { host: config.host, port: config.gatewayPort },
+  }
   const measuring = await openMeasuring(platform).catch(async (error) => {
     await platform.close()
     throw error
@@ -89,6 +93,11 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
       logs: platform.logs,
       metrics: platform.metrics,
       notices: alerting.notices,
+      prober: new HttpProber({
+        clock: platform.clock,
+        ingress: () => facts.ingress,
+        running: (appEnvId) => platform.db.read((tx) => countRunningPods(tx, appEnvId)),
+      }),
       installation: installationOf(platform, facts),
       handlers,
       wake: (appEnvIds) => reconciler?.wake(appEnvIds),
@@ -121,6 +130,7 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
     facts.apiUrl = address.url
     gateway = await keepGateway(platform, measuring, () => reconciler)
     facts.gatewayPort = gateway.port()
+    facts.ingress = gateway.address()
     reconciler = new Reconciler({
       ...platform,
       metrics: measuring,
@@ -152,63 +162,6 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
       running.gateway.close()
       rmSync(platform.home.serveFile, { force: true })
       await platform.close()
-    },
-  }
-}
-
-interface GatewayKeeper {
-  link: GatewayLink
-  port(): number
-  url(): string
-  close(): void
-}
-
-/** Adopts or starts the gateway, and starts another one when it is gone. */
-async function keepGateway(
-  platform: Platform,
-  measuring: Measuring,
-  reconciler: () => Reconciler | null,
-): Promise<GatewayKeeper> {
-  const { config, home, log, clock } = platform
-  const options = {
-    entry: [...commandLine, 'gateway'],
-    home: home.dir,
-    socketPath: home.gatewaySocket,
-    host: config.host,
-    clockScale: config.clockScale,
-    build: buildId,
-    log,
-    clock,
-  }
-  const first = await ensureGateway({ ...options, port: config.gatewayPort })
-  const link = connectGateway({
-    socketPath: home.gatewaySocket,
-    build: buildId,
-    clock,
-    log,
-    on: {
-      desired: (appEnvId, containers) => {
-        measuring.figures.desired(appEnvId, containers)
-        reconciler()?.desire(appEnvId, containers)
-      },
-      drained: (appEnvId, container) => reconciler()?.drained(appEnvId, container),
-      unreachable: () => reconciler()?.unreachable(),
-      ...measuring.gatewayEvents,
-    },
-  })
-  const cancel = every(clock, gatewayCheckMs, async () => {
-    if (link.isUp) return
-    await ensureGateway({ ...options, port: first.port }).catch((error) =>
-      log.error({ err: error }, 'no gateway yet'),
-    )
-  })
-  return {
-    link,
-    port: () => first.port,
-    url: () => `http://${urlHost(first.host)}:${first.port}`,
-    close() {
-      cancel()
-      link.close()
     },
   }
 }
@@ -318,8 +271,4 @@ function stopSignal(child: boolean): Promise<string> {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
-}
-
-function urlHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }

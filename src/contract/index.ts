@@ -41,6 +41,7 @@ import {
   redeployAppEnv,
   requestDeployStorageKey,
 } from './deployments.ts'
+import { probeFunction } from './function-probe.ts'
 import { cancelJobRun, getJobRun, listJobRuns, startJobRun, updateJobConfig } from './jobs.ts'
 import { getAppEnvMetrics, getAppEnvMetricsSeries, getAppEnvUsage } from './measurements.ts'
 import { addMember, getMemberEnvAccess, listMembers, removeMember, updateMemberEnvAccess } from './members.ts'
@@ -88,6 +89,7 @@ export const operations: readonly Operation[] = [
   restartAppEnv,
   updateAppEnvVariables,
   updateFunctionConfig,
+  probeFunction,
   updateJobConfig,
   startJobRun,
   listJobRuns,

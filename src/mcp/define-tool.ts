@@ -80,8 +80,8 @@ export interface ToolDefinition<Row extends Operation> {
   ownInputs?: z.ZodRawShape
   /** Inputs that exist only where the server was started with secrets allowed. */
   secretInputs?: readonly (keyof RawInputOf<Row> & string)[]
-  /** Inputs that are taken but not listed, because another input says the same in fewer words. */
-  unlistedInputs?: readonly (keyof RawInputOf<Row> & string)[]
+  /** Inputs that are taken but not listed: another input or tool says the same, or hardly anybody needs them here. */
+  unlistedInputs?: readonly ((keyof RawInputOf<Row> & string) | 'dryRun' | 'idempotencyKey')[]
   /** Inputs whose values another tool lists: these words stand in place of the values. */
   referredInputs?: Readonly<Record<string, string>>
 }

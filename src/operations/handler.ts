@@ -4,6 +4,7 @@ import type { Host } from '../contract/app-envs.ts'
 import type { InputOf, Operation, OutputOf } from '../contract/operation.ts'
 import type { DatabaseAccess, DatabaseSecrets } from '../domain/database-access.ts'
 import type { DatabaseOffers } from '../domain/database-presets.ts'
+import type { ProbeOrder, ProbeOutcome } from '../domain/function-probe.ts'
 import type { MeasuredValues } from '../metrics/metric-source.ts'
 import type { Tx } from '../store/db.ts'
 import type { SecretBox } from '../store/secret-box.ts'
@@ -59,6 +60,12 @@ export interface NoticeSender {
   sendNow(noticeId: string): Promise<{ delivered: boolean; attempts: NoticeAttempt[] }>
 }
 
+/** The port to what loads a function. */
+export interface FunctionProber {
+  /** Resolves within 20 s and a little; an `AppError` when another probe is under way. */
+  probe(order: ProbeOrder): Promise<ProbeOutcome>
+}
+
 export interface NoticeAttempt {
   at: string
   ok: boolean
@@ -75,6 +82,7 @@ export interface Context {
   logs: LogReader
   metrics: MeasuredValues
   notices: NoticeSender
+  prober: FunctionProber
   installation: Installation
 }
 

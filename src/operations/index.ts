@@ -40,6 +40,7 @@ import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import listUserTokens from './list-user-tokens.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
+import probeFunction from './probe-function.ts'
 import redeployAppEnv from './redeploy-app-env.ts'
 import refreshAlert from './refresh-alert.ts'
 import removeMember from './remove-member.ts'
@@ -130,6 +131,7 @@ export const handlers: readonly Handler[] = [
   updateAppEnvVariables,
   updateContactPoint,
   updateFunctionConfig,
+  probeFunction,
   updateJobConfig,
   updateMemberEnvAccess,
 ]

@@ -12,7 +12,15 @@ import type { Approach, Call, OperationRunner, Reply } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { changedPaths } from './changes.ts'
 import { checkHandlers } from './check-handlers.ts'
-import type { Context, Handler, Installation, LogReader, NoticeSender, Outcome } from './handler.ts'
+import type {
+  Context,
+  FunctionProber,
+  Handler,
+  Installation,
+  LogReader,
+  NoticeSender,
+  Outcome,
+} from './handler.ts'
 import { defaultRateLimits, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import { RefusalJournal, type Trace } from './refusal-journal.ts'
 
@@ -23,6 +31,7 @@ export interface RunnerParts {
   logs: LogReader
   metrics: MeasuredValues
   notices: NoticeSender
+  prober: FunctionProber
   installation: Installation
   handlers: readonly Handler[]
   /** Tells the reconciler which environments changed, after the transaction is stored. */
@@ -149,8 +158,19 @@ async function admit(
   const target = await authorise({ tx, caller, operation, input, reached })
   checkRevision(call.input.expectedRevision, target)
   const now = timestamp(parts.clock.wallMs())
-  const { secrets, logs, metrics, notices, installation } = parts
-  const context = { tx, caller, surface: call.surface, now, secrets, logs, metrics, notices, installation }
+  const { secrets, logs, metrics, notices, prober, installation } = parts
+  const context = {
+    tx,
+    caller,
+    surface: call.surface,
+    now,
+    secrets,
+    logs,
+    metrics,
+    notices,
+    prober,
+    installation,
+  }
   return { context, target }
 }
 

@@ -105,6 +105,12 @@ export async function listLivePods(tx: Tx, appEnvId?: string): Promise<PodRecord
   return rows.map((row) => JSON.parse(row.record))
 }
 
+/** How many containers of an environment run and have answered. */
+export async function countRunningPods(tx: Tx, appEnvId: string): Promise<number> {
+  const pods = await listLivePods(tx, appEnvId)
+  return pods.filter((pod) => pod.status === 'Running').length
+}
+
 export async function insertPod(tx: Tx, pod: PodRecord): Promise<void> {
   await tx
     .insertInto('pods')

@@ -97,6 +97,18 @@ export const fakeOperations: Record<string, FakeOperation> = {
       appliedImmediately: input.applyImmediately,
     }
   },
+  'probe-function': (state, input) => ({
+    appEnvId: state.env(input).appEnvId,
+    startedAt: '2026-11-01T00:00:00.000Z',
+    tookSeconds: 2,
+    cutShort: false,
+    coldStartSeconds: 0.3,
+    containersBefore: 0,
+    mostContainers: 1,
+    levels: [],
+    checks: [{ rule: 'F1', holds: true, because: 'It stood at zero containers before the probe.' }],
+    proposal: { containerConcurrency: 20, minScale: 0, because: ['containerConcurrency 20 stays.'] },
+  }),
   'update-job-config': (state, input) => {
     const { appEnvId, pendingChanges, isJob } = change(state.env(input))
     if (!isJob) throw new AppError('invalid', 'Only JOB apps have job settings', { rule: 'E4' })

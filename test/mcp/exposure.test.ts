@@ -90,7 +90,7 @@ describe('the list', () => {
     const mild = namesOf(listed({ noDestructive: true }))
     expect(mild).toContain('create-app')
     for (const tool of tools) if (tool.hints.destructive) expect(mild).not.toContain(tool.name)
-    expect(namesOf(listed({ groups: ['functions'] }))).toEqual(['update-function-config'])
+    expect(namesOf(listed({ groups: ['functions'] }))).toEqual(['update-function-config', 'probe-function'])
     expect(namesOf(listed({ excludedTools: ['get-logs'] }))).toEqual(
       names.filter((name) => name !== 'get-logs'),
     )

@@ -43,6 +43,7 @@ const workingInput: Record<string, Record<string, unknown>> = {
   'notify-code-upload': { ...prod, storageKey: 'upl_1' },
   'deploy-app-env-image': { ...prod, image: 'shop:1' },
   'update-function-config': { ...fn, maxScale: 5 },
+  'probe-function': fn,
   'start-job-run': job,
   'get-job-run': { jobRunId: 'run_known' },
   'cancel-job-run': { jobRunId: 'run_known' },

@@ -17,6 +17,7 @@ import { newId } from '../../src/domain/ids.ts'
 import { newToken, tokenHash } from '../../src/domain/tokens.ts'
 import { DatabaseOfferWatch } from '../../src/engines/database-offers.ts'
 import type { Route } from '../../src/gateway/gateway-link.ts'
+import { HttpProber } from '../../src/gateway/http-prober.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
 import type { MeasuredValues } from '../../src/metrics/metric-source.ts'
 import { MetricStore } from '../../src/metrics/metric-store.ts'
@@ -32,6 +33,7 @@ import { Reconciler } from '../../src/reconciler/reconciler.ts'
 import { insertAccount, insertMembership } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
 import { LogStore } from '../../src/store/log-store.ts'
+import { countRunningPods } from '../../src/store/rollouts.ts'
 import { openSecretBox, parseMasterKey, type SecretBox } from '../../src/store/secret-box.ts'
 import { openSqliteDb } from '../../src/store/sqlite-db.ts'
 import { insertToken } from '../../src/store/tokens.ts'
@@ -46,6 +48,8 @@ export interface TestPlatformOptions {
   reconciles?: boolean
   /** What alerts see; without it, what the platform measures. */
   metrics?: MeasuredValues
+  /** Where a gateway listens, for probes. */
+  ingress?: { host: string; port: number }
   /** How notices leave; without one they really go out, to local receivers too. */
   notifier?: Notifier
   clockScale?: number
@@ -309,6 +313,12 @@ export class TestPlatform {
       logs,
       metrics,
       notices: this.alerting.notices,
+      prober: new HttpProber({
+        clock,
+        // Nothing listens on the discard port: a probe of a platform without a gateway fails at once.
+        ingress: () => options.ingress ?? { host: '127.0.0.1', port: 9 },
+        running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
+      }),
       installation: this.#installation(clockScale),
       handlers,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),

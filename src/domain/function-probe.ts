@@ -1,0 +1,162 @@
+import type { FunctionConfig } from '../contract/function-config.ts'
+import type { ProbeCheck, ProbeLevel } from '../contract/function-probe.ts'
+import { containersNeeded } from './function-scaling.ts'
+
+/** What a probe saw, before anybody judges it. */
+export interface ProbeMeasured {
+  containersBefore: number
+  mostContainers: number
+  /** The request sent alone at the beginning. */
+  first: { seconds: number; ok: boolean }
+  levels: readonly ProbeLevel[]
+  loadSeconds: number
+}
+
+export interface ProbeOrder {
+  appEnvId: string
+  /** The name the function answers under. */
+  host: string
+  path: string
+  /** In all, over every step. */
+  requests: number
+  /** The most at a time. */
+  concurrency: number
+}
+
+export interface ProbeOutcome extends ProbeMeasured {
+  tookSeconds: number
+  cutShort: boolean
+}
+
+export interface ProbeProposal {
+  containerConcurrency: number
+  minScale: number
+  because: string[]
+}
+
+/** A cold start longer than this is felt by people. */
+const longColdStartSeconds = 1
+/** Latency may double with load, and short ones by this much more: timers and neighbours cost that. */
+const latencyFactor = 2
+const latencyLeewaySeconds = 0.02
+/** A container that was asked for may take this long at least before its absence says something. */
+const leastLoadSeconds = 3
+
+/** 1, 2, 4 … and at last `most`: the steps of the load. */
+export function probeSteps(most: number): number[] {
+  const steps: number[] = []
+  for (let step = 1; step < most; step *= 2) steps.push(step)
+  return [...steps, most]
+}
+
+/** Just more than one container takes, so that F3 shows; within what a probe may do. */
+export function defaultProbeConcurrency(settings: Pick<FunctionConfig, 'containerConcurrency'>): number {
+  return settings.containerConcurrency === 0 ? 50 : Math.min(100, settings.containerConcurrency + 4)
+}
+
+export function coldStartSeconds(measured: ProbeMeasured): number | null {
+  return measured.containersBefore === 0 && measured.first.ok ? measured.first.seconds : null
+}
+
+/** F1 to F3, as far as this probe could see them. */
+export function probeChecks(measured: ProbeMeasured, settings: FunctionConfig): ProbeCheck[] {
+  return [checkF1(measured, settings), checkF2(measured), checkF3(measured, settings)]
+}
+
+function checkF1({ containersBefore }: ProbeMeasured, settings: FunctionConfig): ProbeCheck {
+  if (containersBefore === 0) {
+    return { rule: 'F1', holds: true, because: 'It stood at zero containers before the probe.' }
+  }
+  const why =
+    settings.minScale > 0
+      ? `minScale keeps ${settings.minScale} running (F11)`
+      : `it had requests within the last ${settings.idleTimeoutSeconds} s`
+  return {
+    rule: 'F1',
+    holds: null,
+    because: `${containersBefore} running before the probe: ${why}. Probe again when it is idle.`,
+  }
+}
+
+function checkF2({ containersBefore, first }: ProbeMeasured): ProbeCheck {
+  if (containersBefore > 0) {
+    return { rule: 'F2', holds: null, because: 'No cold start: a container was running already.' }
+  }
+  const took = `${first.seconds} s`
+  return first.ok
+    ? { rule: 'F2', holds: true, because: `A container was started and the request answered in ${took}.` }
+    : { rule: 'F2', holds: false, because: `The first request failed after ${took}; get-logs says why.` }
+}
+
+function checkF3(measured: ProbeMeasured, settings: FunctionConfig): ProbeCheck {
+  const most = Math.max(0, ...measured.levels.map((level) => level.concurrency))
+  const needed = containersNeeded(most, settings)
+  const seen = `${measured.mostContainers} running at ${most} requests at a time`
+  if (settings.maxScale < 2) {
+    return { rule: 'F3', holds: null, because: 'maxScale is 1: no container may be added.' }
+  }
+  if (needed < 2) {
+    return { rule: 'F3', holds: null, because: `${most} at a time fit one container; raise concurrency.` }
+  }
+  if (measured.mostContainers > Math.max(1, measured.containersBefore) || measured.mostContainers >= needed) {
+    return { rule: 'F3', holds: true, because: `${seen}.` }
+  }
+  const tooShort = measured.loadSeconds < Math.max(leastLoadSeconds, 2 * measured.first.seconds)
+  return tooShort
+    ? { rule: 'F3', holds: null, because: `The load was over before one could start; raise requests.` }
+    : { rule: 'F3', holds: false, because: `Only ${seen}; ${needed} were needed.` }
+}
+
+/** The settings the numbers speak for, each with the numbers. What was not measured stays as it is. */
+export function probeProposal(measured: ProbeMeasured, settings: FunctionConfig): ProbeProposal {
+  const concurrency = proposedConcurrency(measured.levels, settings)
+  const warm = proposedMinScale(measured, settings)
+  return {
+    containerConcurrency: concurrency.value,
+    minScale: warm.value,
+    because: [concurrency.because, warm.because],
+  }
+}
+
+function proposedConcurrency(levels: readonly ProbeLevel[], settings: FunctionConfig) {
+  const present = settings.containerConcurrency
+  const name = `containerConcurrency ${present}`
+  // Only while one container takes everything do latencies tell what one container can take.
+  const alone = levels.filter((level) => level.containers <= 1)
+  const calm = alone[0]
+  if (calm?.concurrency !== 1 || calm.ok === 0) {
+    return { value: present, because: `${name} stays: one container alone was not measured.` }
+  }
+  const limit = Math.max(calm.p95Seconds * latencyFactor, calm.p95Seconds + latencyLeewaySeconds)
+  const strained = alone.find(
+    (level) => level.p95Seconds > limit || level.ok + level.answered4xx < level.requests,
+  )
+  if (!strained) {
+    const last = alone.at(-1) as ProbeLevel
+    return {
+      value: present,
+      because: `${name} stays: one container took ${last.concurrency} at a time with p95 ${last.p95Seconds} s, ${calm.p95Seconds} s alone.`,
+    }
+  }
+  const good = alone[alone.indexOf(strained) - 1] ?? calm
+  const how = `p95 goes from ${calm.p95Seconds} s alone to ${strained.p95Seconds} s at ${strained.concurrency} at a time in one container`
+  if (present !== 0 && good.concurrency >= present) {
+    return { value: present, because: `${name} stays, though ${how}.` }
+  }
+  return { value: good.concurrency, because: `containerConcurrency ${good.concurrency}: ${how}.` }
+}
+
+function proposedMinScale(measured: ProbeMeasured, settings: FunctionConfig) {
+  const cold = coldStartSeconds(measured)
+  const name = `minScale ${settings.minScale}`
+  if (cold === null) {
+    return { value: settings.minScale, because: `${name} stays: no cold start was seen.` }
+  }
+  if (cold <= longColdStartSeconds || settings.minScale > 0) {
+    return { value: settings.minScale, because: `${name} stays: a cold start takes ${cold} s.` }
+  }
+  return {
+    value: 1,
+    because: `minScale 1: a cold start takes ${cold} s. One container is then billed all the time.`,
+  }
+}
