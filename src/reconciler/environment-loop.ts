@@ -123,6 +123,11 @@ export class EnvironmentLoop {
     return routeOf(this.#view, serving)
   }
 
+  /** The pod of the container that is made ahead of its row; null without one. */
+  get sparePodId(): string | null {
+    return this.#pods.sparePodId
+  }
+
   /** What of this environment is measured now; null when nothing is. */
   measured(): Measured | null {
     if (this.#view?.environment.wish !== 'running') return null
@@ -165,6 +170,7 @@ export class EnvironmentLoop {
     }
     if (view.environment.changingRegion && view.environment.wish === 'stopped')
       await this.#parts.transitions.settleRegion(this.#appEnvId)
+    this.#pods.keepSpare(view)
     this.#publish()
   }
 

@@ -6,6 +6,7 @@ import type { EnvironmentView, RolloutView } from './environment-view.ts'
 import { containerNameOf, followed, type LivePod, metered, newLivePod } from './live-pod.ts'
 import type { LoopParts } from './loop-parts.ts'
 import { PodStarter, type StartEvents } from './pod-starter.ts'
+import { SpareContainer } from './spare-container.ts'
 
 const drainAppSeconds = 30
 const stopGraceSeconds = 10
@@ -24,12 +25,14 @@ export class EnvironmentPods {
   readonly #events: PodEvents
   readonly #starter: PodStarter
   readonly #pods = new Map<string, LivePod>()
+  readonly #spare: SpareContainer
 
   constructor(appEnvId: string, parts: LoopParts, events: PodEvents) {
     this.#appEnvId = appEnvId
     this.#parts = parts
     this.#events = events
     this.#starter = new PodStarter(parts, events)
+    this.#spare = new SpareContainer(parts)
   }
 
   get all(): LivePod[] {
@@ -49,7 +52,26 @@ export class EnvironmentPods {
     for (const pod of this.#pods.values()) pod.starting?.abort()
   }
 
+  /** The pod of the container that is made ahead; null without one. */
+  get sparePodId(): string | null {
+    return this.#spare.podId
+  }
+
+  /** Makes the next container of a function ahead while nothing else is to do, and lets go of one nobody will want. */
+  keepSpare(view: EnvironmentView): void {
+    const { environment, current, functionConfig } = view
+    const wanted = environment.wantedRolloutId ?? environment.currentRolloutId
+    if (!functionConfig || environment.wish !== 'running' || current?.rollout.rolloutId !== wanted) {
+      this.#spare.drop()
+      return
+    }
+    const settled = this.all.every((pod) => pod.state === 'ready' && !pod.removing)
+    if (!current || !settled || this.all.length >= functionConfig.maxScale) return
+    this.#spare.keep(view, current, () => this.#newRecord(view, current))
+  }
+
   clear(): void {
+    this.#spare.drop()
     this.abortStarts()
     this.#pods.clear()
   }
@@ -77,27 +99,11 @@ export class EnvironmentPods {
   async add(rolloutId: string, view: EnvironmentView): Promise<void> {
     const rollout = rolloutView(view, rolloutId)
     if (!rollout) return
-    const { settings } = rollout.rollout
-    const record: PodRecord = {
-      podId: newId('pod'),
-      name: `${view.environment.cliEnvName.slice(0, 40).replace(/-+$/, '')}-${randomText(10)}`,
-      appEnvId: this.#appEnvId,
-      rolloutId,
-      contentId: rollout.content.contentId,
-      region: rollout.rollout.region,
-      wish: 'run',
-      status: 'Pending',
-      ready: false,
-      restartCount: 0,
-      lastTermination: null,
-      cpuMillicores: settings.zClouds * zCloudSize.cpuMillicores,
-      memoryMb: settings.zClouds * zCloudSize.memoryMb,
-      nodeName: this.#parts.nodeName,
-      createdAt: this.#now(),
-      startedAt: null,
-      finishedAt: null,
-    }
+    const spare = this.#spare.offer(rolloutId)
+    const record = spare ? { ...spare, createdAt: this.#now() } : this.#newRecord(view, rollout)
     if (!(await this.#parts.transitions.addPod(record))) return
+    // Only now: until its row is written, the spare's claim keeps the container.
+    if (spare) this.#spare.taken()
     const pod = this.#keep(record)
     this.#starter.start(pod, view, rollout, this.engineOf(pod))
   }
@@ -174,6 +180,29 @@ export class EnvironmentPods {
   change(pod: LivePod, change: Partial<PodRecord>): Promise<void> {
     pod.record = { ...pod.record, ...change }
     return this.#parts.transitions.savePod(pod.record)
+  }
+
+  #newRecord(view: EnvironmentView, rollout: RolloutView): PodRecord {
+    const { settings } = rollout.rollout
+    return {
+      podId: newId('pod'),
+      name: `${view.environment.cliEnvName.slice(0, 40).replace(/-+$/, '')}-${randomText(10)}`,
+      appEnvId: this.#appEnvId,
+      rolloutId: rollout.rollout.rolloutId,
+      contentId: rollout.content.contentId,
+      region: rollout.rollout.region,
+      wish: 'run',
+      status: 'Pending',
+      ready: false,
+      restartCount: 0,
+      lastTermination: null,
+      cpuMillicores: settings.zClouds * zCloudSize.cpuMillicores,
+      memoryMb: settings.zClouds * zCloudSize.memoryMb,
+      nodeName: this.#parts.nodeName,
+      createdAt: this.#now(),
+      startedAt: null,
+      finishedAt: null,
+    }
   }
 
   #keep(record: PodRecord): LivePod {

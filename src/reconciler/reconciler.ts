@@ -252,7 +252,8 @@ export class Reconciler {
         new Set([...(await listLivePods(tx)).map((pod) => pod.podId), ...(await listJobAttemptIds(tx))]),
     )
     for (const container of containers) {
-      if (known.has(container.podId)) continue
+      if (known.has(container.podId) || container.podId === this.#loops.get(container.appEnvId)?.sparePodId)
+        continue
       this.#parts.log.info({ container: container.name }, 'removing a container that belongs to no pod')
       await this.#loopParts.usage.ended(container)
       for (const engine of new Set(this.#parts.engines.values())) await engine.remove(container.name)

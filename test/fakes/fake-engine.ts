@@ -52,6 +52,8 @@ export interface FakeEngineOptions {
   /** What containers answer; by default what `sampleServerJs` does. */
   program?: FakeProgram
   capabilities?: Partial<EngineCapabilities>
+  /** It can create containers ahead (`Engine.prepare`). */
+  prepares?: boolean
 }
 
 /** How the next calls go wrong. Change it at any time. */
@@ -79,6 +81,7 @@ export class FakeEngine implements Engine {
   readonly kind = 'fake'
   readonly capabilities: EngineCapabilities
   readonly host: FakeHost
+  readonly prepare?: (spec: ContainerSpec) => Promise<void>
   readonly knobs: FakeKnobs = {
     away: false,
     loseReplies: 0,
@@ -107,6 +110,12 @@ export class FakeEngine implements Engine {
       scalesFunctions: true,
       volumes: true,
       ...options.capabilities,
+    }
+    if (options.prepares) {
+      this.prepare = (spec) =>
+        this.#call(`prepare ${spec.name}`, async () => {
+          if (!this.host.containers.has(spec.name)) this.#create(spec)
+        })
     }
   }
 
@@ -176,7 +185,8 @@ export class FakeEngine implements Engine {
   apply(spec: ContainerSpec): Promise<EngineContainer> {
     return this.#call(`apply ${spec.name}`, async () => {
       const known = this.host.containers.get(spec.name)
-      if (known) return await (this.#starting.get(spec.name) ?? known.view())
+      if (known && known.state !== 'created') return await (this.#starting.get(spec.name) ?? known.view())
+      if (this.#starting.has(spec.name)) return await this.#starting.get(spec.name)!
       const starting = this.#start(spec)
       this.#starting.set(spec.name, starting)
       return await starting.finally(() => this.#starting.delete(spec.name))
@@ -235,6 +245,13 @@ export class FakeEngine implements Engine {
     return () => this.#watchers.delete(watcher)
   }
 
+  #create(spec: ContainerSpec): FakeContainer {
+    const container = new FakeContainer(spec, this.#program, this.#clock, (name) => this.#hint(name))
+    container.mounted = this.host.mount(spec)
+    this.host.containers.set(spec.name, container)
+    return container
+  }
+
   async #start(spec: ContainerSpec): Promise<EngineContainer> {
     const { failStarts, applyDelayMs, listenDelayMs } = this.knobs
     const command = this.host.images.get(spec.image)
@@ -246,9 +263,7 @@ export class FakeEngine implements Engine {
       failStarts.times--
       throw new EngineFailure(failStarts.reason, failStarts.message)
     }
-    const container = new FakeContainer(spec, this.#program, this.#clock, (name) => this.#hint(name))
-    container.mounted = this.host.mount(spec)
-    this.host.containers.set(spec.name, container)
+    const container = this.host.containers.get(spec.name) ?? this.#create(spec)
     if (applyDelayMs > 0) await sleep(this.#clock, applyDelayMs)
     // Removed while it was being started.
     if (!container.exited) await container.start(listenDelayMs)
