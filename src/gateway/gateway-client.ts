@@ -15,7 +15,7 @@ export interface GatewayEvents {
   unreachable?(appEnvId: string, container: string): void
   traffic?(samples: TrafficSample[]): void
   hello?(hello: GatewayHello): void
-  /** The link is there and the routes have been sent. */
+  /** The link is there and the routes, once all are known, have been sent. */
   up?(): void
   /** The link is gone; it is being restored. */
   down?(): void
@@ -35,11 +35,14 @@ const lastRetryMs = 1_000
 
 /**
  * The control plane's side of the link. It remembers the routes; while the link is down changes are only
- * remembered, and when it is back the gateway gets them all. Never throws on a missing gateway.
+ * remembered, and when it is back the gateway gets them all. Before the first `setRoutes` the gateway keeps those
+ * it has, with their requests and counters. Never throws on a missing gateway.
  */
 export class GatewayLink {
   readonly #options: GatewayLinkOptions
   readonly #routes = new Map<string, Route>()
+  /** All routes were named once: until then an empty list would make the gateway drop what it serves. */
+  #knowsAll = false
   #socket: Socket | null = null
   #up = false
   #retryMs = firstRetryMs
@@ -57,6 +60,7 @@ export class GatewayLink {
 
   /** Every route there is; what is not named is gone. */
   setRoutes(routes: readonly Route[]): void {
+    this.#knowsAll = true
     this.#routes.clear()
     for (const route of routes) this.#routes.set(route.appEnvId, route)
     this.#send({ type: 'routes', routes: [...routes] })
@@ -117,7 +121,7 @@ export class GatewayLink {
         this.#up = true
         this.#retryMs = firstRetryMs
         on.hello?.(message)
-        this.#send({ type: 'routes', routes: [...this.#routes.values()] })
+        if (this.#knowsAll) this.#send({ type: 'routes', routes: [...this.#routes.values()] })
         on.up?.()
         return
       case 'desired':

@@ -53,6 +53,32 @@ describe('link to the control plane', () => {
     expect((await get(port, 'a.app.localhost')).status).toBe(200)
   })
 
+  it('keeps routes, requests and counters when a control plane comes back that does not know its routes yet', async () => {
+    const answers: (() => void)[] = []
+    const container = await upstream((request, response) => {
+      if (request.url === '/slow') answers.push(() => response.end('done'))
+      else response.end()
+    })
+    const routes = [functionRoute([container.container('one')], { containerConcurrency: 1, maxScale: 1 })]
+    const { port, link, socketPath } = await startGateway(routes)
+    for (let request = 0; request < 5; request += 1) await get(port, F)
+    link.close()
+    const underWay = get(port, F, { path: '/slow' })
+    await until(() => answers.length === 1, 'a request under way')
+    const waiting = get(port, F, { path: '/slow' })
+    const second = controlPlane(socketPath)
+    await until(() => second.heard.up > 0, 'linked')
+    await until(() => second.heard.traffic.at(-1)?.queued === 1, 'traffic told before any route was')
+    second.link.setRoutes(routes)
+    answers[0]!()
+    expect((await underWay).status).toBe(200)
+    await until(() => answers.length === 2, 'the one that waited')
+    answers[1]!()
+    expect((await waiting).status).toBe(200)
+    await until(() => second.heard.traffic.at(-1)?.inFlight === 0, 'all done')
+    expect(second.heard.traffic.at(-1)).toMatchObject({ requests: 7 })
+  })
+
   it('gives up no container while nobody is there to hear it', async () => {
     const container = await upstream()
     const { port, link, socketPath } = await startGateway(
