@@ -1,7 +1,7 @@
 // Bundles the command into dist/: one entry, code that is rarely needed in chunks loaded on first use.
 // node build.mjs [outdir] [entry]: another folder and entry, for tests and benches of the same bundling.
 import { randomBytes } from 'node:crypto'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
@@ -68,6 +68,15 @@ async function writePrebuilt() {
   await rm(maker)
 }
 
+/** What people read the interface with in a browser (src/api/reference-routes.ts): files served as they are. */
+async function copyReference() {
+  const to = path.join(outdir, 'reference')
+  await mkdir(to)
+  for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE']) {
+    await copyFile(path.join('node_modules/swagger-ui-dist', file), path.join(to, file))
+  }
+}
+
 await rm(outdir, { recursive: true, force: true })
 await build({
   ...shared,
@@ -90,6 +99,7 @@ await build({
   ],
 })
 await writePrebuilt()
+await copyReference()
 await rm(`${outdir}.old`, { recursive: true, force: true })
 await rename(target, `${outdir}.old`).catch(() => {})
 await rename(outdir, target)

@@ -37,11 +37,18 @@ function operationObject(row: Operation): Json {
   return {
     operationId: row.id,
     summary: row.summary,
+    tags: [tagOf(row)],
     description: descriptionOf(row),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(fromQuery ? {} : { requestBody: bodyOf(input) }),
     responses: responsesOf(row),
   }
+}
+
+/** What an operation is about: the first part of its path, in the plural. */
+function tagOf({ path }: Operation): string {
+  const first = path.split('/')[1] ?? ''
+  return first === 'audit' || first.endsWith('s') ? first : `${first}s`
 }
 
 function descriptionOf(row: Operation): string {

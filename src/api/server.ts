@@ -18,16 +18,19 @@ import {
   discardRest,
   writeAnswer,
 } from './raw-errors.ts'
+import { addReferenceRoutes } from './reference-routes.ts'
 import { logRequest } from './request-log.ts'
 import { addStatusRoutes, type StatusSources } from './status-routes.ts'
 import { addUploadRoute } from './upload-route.ts'
 
-export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp'> {
+export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasReference'> {
   operations: readonly Operation[]
   runner: OperationRunner
   uploads: UploadReceiver
   /** Gets every request to `/mcp` raw, its body unread; absent = 404. It answers and authenticates itself. */
   mcp?: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
+  /** Folder with the files of the page people read the interface on; absent = no page. */
+  referenceDir?: string | undefined
   /** The address to bind, such as `127.0.0.1`; decides which `Host` headers are answered (host-check.ts). */
   host: string
   /** The public host name, when the server is reached under one. */
@@ -140,13 +143,15 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   const limits = { bytes: bodyLimitBytes, timeoutMs: options.bodyTimeoutMs ?? 30_000 }
   addOperationRoutes(app, options.operations, options.runner, limits)
   addUploadRoute(app, options.uploads, limits.timeoutMs)
-  addStatusRoutes(app, { ...options, hasMcp: options.mcp !== undefined })
+  const { mcp, referenceDir } = options
+  addStatusRoutes(app, { ...options, hasMcp: mcp !== undefined, hasReference: referenceDir !== undefined })
+  if (referenceDir !== undefined) addReferenceRoutes(app, referenceDir)
   let openapi: string | undefined
   app.get(`${apiPrefix}/openapi.json`, async (_request, reply) => {
     openapi ??= openapiText(options.operations)
     return reply.send(openapi)
   })
-  if (options.mcp !== undefined) addMcpRoute(app, options.mcp, options.log)
+  if (mcp !== undefined) addMcpRoute(app, mcp, options.log)
 }
 
 function addMcpRoute(app: FastifyInstance, mcp: NonNullable<ApiServerOptions['mcp']>, log: Log): void {

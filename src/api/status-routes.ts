@@ -1,6 +1,7 @@
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 import { apiPrefix } from '../contract/operation.ts'
 import { errorBody } from './error-response.ts'
+import { referencePath } from './reference-routes.ts'
 
 export interface StatusSources {
   /** Whether the platform can take work, and if not, why, in words for the operator. */
@@ -8,6 +9,7 @@ export interface StatusSources {
   /** Counters in the Prometheus text format. */
   metricsText: () => string
   hasMcp: boolean
+  hasReference: boolean
 }
 
 /** Adds `/healthz` (the process lives), `/readyz` (it can work), `/metrics` and a front page. */
@@ -28,18 +30,18 @@ export function addStatusRoutes(app: FastifyInstance, sources: StatusSources): v
     const text = sources.metricsText()
     return reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(text)
   })
-  const page = frontPage(sources.hasMcp)
+  const page = frontPage(sources)
   get('/', async (_request, reply) => reply.send(page))
 }
 
-function frontPage(hasMcp: boolean): string {
+function frontPage({ hasMcp, hasReference }: StatusSources): string {
   return JSON.stringify(
     {
       name: 'Longshore',
-      message:
-        'The hosting platform that AI agents operate. Programs talk to it here; there is no page to look at.',
+      message: 'The hosting platform that AI agents operate. Programs talk to it here.',
       api: apiPrefix,
       openapi: `${apiPrefix}/openapi.json`,
+      ...(hasReference ? { reference: referencePath } : {}),
       ...(hasMcp ? { mcp: '/mcp' } : {}),
       health: '/healthz',
       readiness: '/readyz',

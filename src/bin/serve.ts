@@ -1,4 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { tools } from '../../tools/index.ts'
 import { createAlerting } from '../alerting/alerting.ts'
@@ -121,6 +122,7 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
     metricsText: () =>
       measuring.figures.text(measuring.ingress, reconciler?.measured() ?? [], platform.metrics.memoryBytes),
     mcp,
+    referenceDir: path.join(import.meta.dirname, 'reference'),
     host: config.host,
     log,
   })
