@@ -2,7 +2,8 @@ import type { StoredAlert } from '../domain/alert.ts'
 import { nextAlertState, type Reading } from '../domain/alert-state.ts'
 import { newId } from '../domain/ids.ts'
 import { alertNotice } from '../domain/notice.ts'
-import { type StoredAlertState, saveAlertState } from './alert-states.ts'
+import { findAlertStates, type StoredAlertState, saveAlertState } from './alert-states.ts'
+import { removeAlert } from './alerts.ts'
 import type { Tx } from './db.ts'
 import { contactPointsToldOf, insertNotice } from './notices.ts'
 
@@ -52,7 +53,6 @@ export async function storeEvaluation(tx: Tx, evaluation: Evaluation): Promise<S
       after,
       nowMs,
       url: evaluation.url,
-      outlivesAlert: false,
     })
   }
   return { ...after, version: state.version + 1 }
@@ -65,25 +65,24 @@ export function changesSomething({ state, reading, isInCycle, ...time }: Evaluat
   return progress.state !== state.progress.state || progress.heldMs !== state.progress.heldMs
 }
 
-/** An alert that goes away while it fires owes its receivers a resolved notice, or their incidents stay open. */
-export async function closeEpisode(
+/**
+ * Removes an alert. One that goes away while it fires has ended firing: it owes its receivers a resolved notice, or
+ * their incidents stay open. Returns whether it did. A paused one sends nothing.
+ */
+export async function endAlert(
   tx: Tx,
-  of: { alert: StoredAlert; state: StoredAlertState; appEnvName: string; nowMs: number; url: string },
-): Promise<void> {
-  const { alert, state, appEnvName, nowMs, url } = of
-  if (!state.progress.isOpen || !alert.enabled) return
-  const after = { ...state, progress: { ...state.progress, state: 'Normal' as const, isOpen: false } }
-  await putNotices(tx, {
-    event: 'resolved',
-    alert,
-    appEnvName,
-    value: null,
-    before: state,
-    after,
-    nowMs,
-    url,
-    outlivesAlert: true,
-  })
+  of: { alert: StoredAlert; appEnvName: string; nowMs: number; url: string },
+): Promise<boolean> {
+  const { alert, appEnvName, nowMs, url } = of
+  const state = (await findAlertStates(tx, [alert.alertId])).get(alert.alertId)
+  const owes = alert.enabled && state?.progress.isOpen === true
+  if (owes) {
+    const after = { ...state, progress: { ...state.progress, state: 'Normal' as const, isOpen: false } }
+    const event = 'resolved' as const
+    await putNotices(tx, { event, alert, appEnvName, value: null, before: state, after, nowMs, url })
+  }
+  await removeAlert(tx, alert)
+  return owes
 }
 
 async function putNotices(
@@ -97,7 +96,6 @@ async function putNotices(
     after: StoredAlertState
     nowMs: number
     url: string
-    outlivesAlert: boolean
   },
 ): Promise<void> {
   const { event, alert, before, after, nowMs } = of
@@ -120,8 +118,8 @@ async function putNotices(
       tx,
       {
         contactPointId,
-        alertId: of.outlivesAlert ? null : alert.alertId,
-        appEnvId: of.outlivesAlert ? null : alert.appEnvId,
+        alertId: alert.alertId,
+        appEnvId: alert.appEnvId,
         ordinal: event === 'firing' ? firingOrdinal : firingOrdinal + 1,
         dedupKey: `${alert.alertId}-${episode}`,
         notice,

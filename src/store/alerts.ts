@@ -48,9 +48,22 @@ export async function saveAlert(tx: Tx, alert: StoredAlert): Promise<void> {
   await linkContactPoints(tx, alert)
 }
 
-/** Removes the alert and all that hangs on it; notices on their way go with it. */
-export async function removeAlert(tx: Tx, alertId: string): Promise<void> {
-  const tables = ['alert_contact_points', 'alert_states', 'alert_history', 'notices', 'alerts'] as const
+/**
+ * Removes the alert and all that hangs on it. Notices on their way still arrive, in order, and no longer hang on
+ * the environment; a paused alert sends none (3.2), so its own go too.
+ */
+export async function removeAlert(tx: Tx, { alertId, enabled }: StoredAlert): Promise<void> {
+  if (enabled) {
+    await tx
+      .updateTable('notices')
+      .set({ app_env_id: null })
+      .where('alert_id', '=', alertId)
+      .where('status', '=', 'due')
+      .execute()
+  }
+  const notices = tx.deleteFrom('notices').where('alert_id', '=', alertId)
+  await (enabled ? notices.where('status', '!=', 'due') : notices).execute()
+  const tables = ['alert_contact_points', 'alert_states', 'alert_history', 'alerts'] as const
   for (const table of tables) await tx.deleteFrom(table).where('alert_id', '=', alertId).execute()
 }
 

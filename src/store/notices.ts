@@ -21,7 +21,7 @@ const shownRecords = 20
 
 export interface NewNotice extends NoticeEnvelope {
   contactPointId: string
-  /** Null for a test notice, and for one that outlives its alert. */
+  /** Null for a test notice. */
   alertId: string | null
   appEnvId: string | null
   /** Firing before resolved, an earlier episode before a later one. */
@@ -70,8 +70,8 @@ export async function listDueContactPoints(tx: Tx, nowMs: number, farMs: number)
 
 /**
  * Notices of one contact point to be sent now, the longest waiting first. Of one alert only the first that is
- * still to be delivered: a resolved notice never overtakes its firing one. A time beyond `farMs` from now was
- * written before the wall clock stepped back, and counts as now.
+ * still to be delivered: a resolved notice never overtakes its firing one. Those of a paused alert wait until it is
+ * resumed (3.2). A time beyond `farMs` from now was written before the wall clock stepped back, and counts as now.
  */
 export async function listDueNotices(
   tx: Tx,
@@ -94,6 +94,17 @@ export async function listDueNotices(
             .whereRef('earlier.contact_point_id', '=', 'n.contact_point_id')
             .whereRef('earlier.ordinal', '<', 'n.ordinal')
             .where('earlier.status', '=', 'due'),
+        ),
+      ),
+    )
+    .where((e) =>
+      e.not(
+        e.exists(
+          e
+            .selectFrom('alerts')
+            .select('alerts.alert_id')
+            .whereRef('alerts.alert_id', '=', 'n.alert_id')
+            .where('alerts.enabled', '=', 0),
         ),
       ),
     )

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAlerting } from '../../src/alerting/alerting.ts'
 import { createAlert, deleteAlert, getAlert, toggleAlert } from '../../src/contract/alerts.ts'
+import { deleteAppEnv } from '../../src/contract/app-envs.ts'
 import { createContactPoint, testContactPoint } from '../../src/contract/contact-points.ts'
 import { createLog, Secret } from '../../src/log.ts'
 import { createNotifier } from '../../src/notifiers/deliver.ts'
@@ -211,6 +212,69 @@ describe('alerting', () => {
       { ok: false, reason: 'the receiver answered 410' },
     ])
     receiver.answer = () => ({ status: 200 })
+  })
+
+  it('9: firing ends with the environment: the notice on its way arrives, then a resolved one', async () => {
+    const webhook = await point('webhook', { url: receiver.url('/deleted') })
+    const incident = await point('incident', { integrationKey: 'deleted' })
+    const { appEnvId, alertId } = await makeAlert([webhook, incident])
+    receiver.answer = ({ path }) => ({ status: path === '/deleted' ? 503 : 200 })
+    await cycles(appEnvId, 95, 8)
+    await until(
+      async () => receiver.sent.filter(({ path }) => path === '/deleted').length,
+      (count) => count > 0,
+      'a notice that is to be sent again',
+    )
+    await call(deleteAppEnv, { appEnvId })
+    receiver.answer = () => ({ status: 200 })
+    const heard = await until(
+      async () => {
+        await clock.advance(1_000)
+        return receiver.accepted.filter(
+          ({ body }) => body.alertId === alertId || body.dedup_key === `${alertId}-1`,
+        )
+      },
+      (all) => all.length === 4,
+      'four notices',
+    )
+    const hooks = heard.filter(({ path }) => path === '/deleted').map(({ body }) => body)
+    expect(hooks.map(({ event }) => event)).toEqual(['firing', 'resolved'])
+    expect(hooks[1]).toMatchObject({ appEnvId, state: 'Normal', previousState: 'Firing', value: null })
+    const incidents = heard.filter(({ path }) => path === '/incident').map(({ body }) => body)
+    expect(incidents.map((body) => body.event_action)).toEqual(['trigger', 'resolve'])
+  })
+
+  it('6: a paused alert sends none; what waits goes out when it is resumed, and not once it is deleted', async () => {
+    const webhook = await point('webhook', { url: receiver.url('/held') })
+    const [held, dropped] = [await makeAlert([webhook]), await makeAlert([webhook])]
+    receiver.answer = () => ({ status: 503 })
+    for (const { appEnvId } of [held, dropped]) await cycles(appEnvId, 95, 8)
+    const tried = (count: number) =>
+      until(
+        async () => receiver.sent.filter(({ path }) => path === '/held').length,
+        (all) => all >= count,
+        `${count} attempts`,
+      )
+    await tried(2)
+    for (const { alertId } of [held, dropped]) await call(toggleAlert, { alertId, enabled: false })
+    await until(
+      async () => (await Promise.all([held, dropped].map(({ alertId }) => read(alertId)))).flat(),
+      (alerts) => alerts.every(({ notifications }) => notifications.length === 1),
+      'attempts written down',
+    )
+    receiver.answer = () => ({ status: 200 })
+    for (let turn = 0; turn < 60; turn += 1) await clock.advance(10_000)
+    await call(deleteAlert, { alertId: dropped.alertId })
+    await call(toggleAlert, { alertId: held.alertId, enabled: true })
+    await until(
+      async () => {
+        await clock.advance(1_000)
+        return eventsOf(held.alertId).length
+      },
+      (count) => count === 1,
+      'the notice that waited',
+    )
+    expect(eventsOf(dropped.alertId)).toEqual([])
   })
 
   it('lets no receiver that swallows everything delay the others', async () => {
