@@ -21,6 +21,12 @@ const shortestLookMs = 50
 const farMs = 2 * 3_600_000
 const mostAtOnce = 256
 const mostPerPoint = 8
+/**
+ * A send this young may be accepted any moment, and a crash would then make it go out twice: only a few at a time.
+ * Older ones wait for a slow receiver and hold up nobody.
+ */
+const freshMs = 250
+const mostFresh = 2
 const patience = 3
 const testAttempts = 2
 const stopWaitMs = 3_000
@@ -43,12 +49,13 @@ export interface NoticeAttempt {
 
 /**
  * Sends what is in the outbox, at least once. Each contact point has its own few lanes, and one that keeps failing
- * a single one, so that a receiver that swallows everything delays nobody else.
+ * a single one, so that a receiver that swallows everything delays nobody else. What a crash can double is what was
+ * sent and not yet written down: two notices a contact point.
  */
 export class NoticeLoop {
   readonly #parts: NoticeLoopParts
-  /** Notices being sent, by contact point. */
-  readonly #lanes = new Map<string, Set<string>>()
+  /** Notices being sent, with the monotonic time each began, by contact point. */
+  readonly #lanes = new Map<string, Map<string, number>>()
   readonly #failures = new Map<string, number>()
   readonly #sending = new Set<Promise<unknown>>()
   #cancel: Cancel = () => {}
@@ -143,10 +150,7 @@ export class NoticeLoop {
     const points = await db.read((tx) => listDueContactPoints(tx, nowMs, farMs))
     for (const contactPointId of points) {
       const busy = this.#lanes.get(contactPointId)
-      const free = Math.min(
-        this.#lanesOf(contactPointId) - (busy?.size ?? 0),
-        mostAtOnce - this.#sending.size,
-      )
+      const free = this.#freeLanes(contactPointId)
       if (free <= 0 || this.#closed) continue
       const limit = free + (busy?.size ?? 0)
       const due = await db.read((tx) => listDueNotices(tx, { contactPointId, nowMs, farMs, limit }))
@@ -154,17 +158,24 @@ export class NoticeLoop {
     }
   }
 
-  #lanesOf(contactPointId: string): number {
-    return (this.#failures.get(contactPointId) ?? 0) >= patience ? 1 : mostPerPoint
+  /** How many more notices may be begun to this contact point now. */
+  #freeLanes(contactPointId: string): number {
+    const busy = [...(this.#lanes.get(contactPointId)?.values() ?? [])]
+    const most = (this.#failures.get(contactPointId) ?? 0) >= patience ? 1 : mostPerPoint
+    const nowMs = this.#parts.clock.monotonicMs()
+    const fresh = busy.filter((beganMs) => nowMs - beganMs < freshMs).length
+    return Math.min(most - busy.length, mostFresh - fresh, mostAtOnce - this.#sending.size)
   }
 
   #begin(notice: OutboxNotice): void {
     const free = this.#occupy(notice)
+    const cancel = this.#parts.clock.after(freshMs, () => this.wake())
     const work = this.#attempt(notice)
       .catch((error) =>
         this.#parts.log.error({ err: error }, 'a notice could not be recorded; it is sent again'),
       )
       .finally(() => {
+        cancel()
         free()
         this.#sending.delete(work)
         this.wake()
@@ -174,8 +185,8 @@ export class NoticeLoop {
 
   #occupy(notice: OutboxNotice): () => void {
     const { contactPointId, noticeId } = notice
-    const lane = this.#lanes.get(contactPointId) ?? new Set()
-    this.#lanes.set(contactPointId, lane.add(noticeId))
+    const lane = this.#lanes.get(contactPointId) ?? new Map<string, number>()
+    this.#lanes.set(contactPointId, lane.set(noticeId, this.#parts.clock.monotonicMs()))
     return () => {
       lane.delete(noticeId)
       if (lane.size === 0) this.#lanes.delete(contactPointId)
