@@ -3,16 +3,24 @@ import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 
 type Json = Record<string, unknown>
 
+/** A call of an operation and its answer, as they really went (test/api/examples.test.ts plays and records them). */
+export type Examples = Readonly<Record<string, { input: Json; answer: Json } | undefined>>
+
 /** The OpenAPI 3.1 document of the rows, as JSON text. */
-export function openapiText(operations: readonly Operation[]): string {
-  return JSON.stringify(openapiDocument(operations))
+export async function openapiText(operations: readonly Operation[]): Promise<string> {
+  // Read when somebody asks for the document, not at every start.
+  const { default: examples } = await import('./examples.json', { with: { type: 'json' } })
+  return JSON.stringify(openapiDocument(operations, examples))
 }
 
 /** The OpenAPI 3.1 document of the rows: the same schemas that the server checks with. */
-export function openapiDocument(operations: readonly Operation[]): Json {
+export function openapiDocument(operations: readonly Operation[], examples: Examples = {}): Json {
   const paths: Record<string, Json> = {}
   for (const row of operations) {
-    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operationObject(row) }
+    paths[row.path] = {
+      ...paths[row.path],
+      [row.method.toLowerCase()]: operationObject(row, examples[row.id]),
+    }
   }
   paths['/uploads/{secret}'] = uploadPathItem
   return {
@@ -30,18 +38,21 @@ export function openapiDocument(operations: readonly Operation[]): Json {
   }
 }
 
-function operationObject(row: Operation): Json {
+function operationObject(row: Operation, example: Examples[string]): Json {
   const input = schemaOf(row.input, 'input')
   const fromQuery = row.method === 'GET' || row.method === 'DELETE'
-  const parameters = [...(fromQuery ? queryParameters(input) : []), ...(isRead(row) ? [] : writeParameters)]
+  const parameters = [
+    ...(fromQuery ? queryParameters(input, example?.input ?? {}) : []),
+    ...(isRead(row) ? [] : writeParameters),
+  ]
   return {
     operationId: row.id,
     summary: row.summary,
     tags: [tagOf(row)],
     description: descriptionOf(row),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(fromQuery ? {} : { requestBody: bodyOf(input) }),
-    responses: responsesOf(row),
+    ...(fromQuery ? {} : { requestBody: bodyOf(input, example?.input) }),
+    responses: responsesOf(row, example?.answer),
   }
 }
 
@@ -62,7 +73,7 @@ function descriptionOf(row: Operation): string {
   return sentences.join(' ')
 }
 
-function queryParameters(input: Json): Json[] {
+function queryParameters(input: Json, example: Json): Json[] {
   const required = new Set((input.required as string[] | undefined) ?? [])
   return Object.entries(input.properties as Record<string, Json>).map(
     ([name, { description, ...schema }]) => ({
@@ -71,6 +82,7 @@ function queryParameters(input: Json): Json[] {
       required: required.has(name),
       ...(description === undefined ? {} : { description }),
       schema,
+      ...(name in example ? { example: example[name] } : {}),
     }),
   )
 }
@@ -80,12 +92,16 @@ const writeParameters = [
   { $ref: '#/components/parameters/DryRun' },
 ]
 
-function bodyOf(input: Json): Json {
+function bodyOf(input: Json, example: Json | undefined): Json {
   const required = ((input.required as string[] | undefined) ?? []).length > 0
-  return { required, content: { 'application/json': { schema: input } } }
+  return { required, content: { 'application/json': { schema: input, ...exampleOf(example) } } }
 }
 
-function responsesOf(row: Operation): Json {
+function exampleOf(example: Json | undefined): Json {
+  return example === undefined ? {} : { example }
+}
+
+function responsesOf(row: Operation, example: Json | undefined): Json {
   const statuses = [400, 401, 403, 404, ...(isRead(row) ? [] : [409, 413]), 429, 503]
   const refusals = statuses.map((status) => [
     status,
@@ -94,7 +110,7 @@ function responsesOf(row: Operation): Json {
   const answer = {
     description: isRead(row) ? 'The answer.' : 'The answer; with `Dry-Run: true` a DryRunAnswer instead.',
     headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
-    content: { 'application/json': { schema: schemaOf(row.output, 'output') } },
+    content: { 'application/json': { schema: schemaOf(row.output, 'output'), ...exampleOf(example) } },
   }
   return { 200: answer, ...Object.fromEntries(refusals) }
 }

@@ -146,10 +146,10 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   const { mcp, referenceDir } = options
   addStatusRoutes(app, { ...options, hasMcp: mcp !== undefined, hasReference: referenceDir !== undefined })
   if (referenceDir !== undefined) addReferenceRoutes(app, referenceDir)
-  let openapi: string | undefined
+  let openapi: Promise<string> | undefined
   app.get(`${apiPrefix}/openapi.json`, async (_request, reply) => {
     openapi ??= openapiText(options.operations)
-    return reply.send(openapi)
+    return reply.send(await openapi)
   })
   if (mcp !== undefined) addMcpRoute(app, mcp, options.log)
 }

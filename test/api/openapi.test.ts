@@ -45,6 +45,22 @@ it('has every row, with its id, input and answer', () => {
   }
 })
 
+it('shows an example of every request and answer; test/api/examples.test.ts plays them', () => {
+  for (const row of operations) {
+    const entry = document.paths[row.path][row.method.toLowerCase()]
+    const answer = entry.responses['200'].content['application/json'].example
+    expect(row.output.safeParse(answer).error?.issues ?? [], row.id).toEqual([])
+    const input =
+      entry.requestBody?.content['application/json'].example ??
+      Object.fromEntries(
+        (entry.parameters ?? [])
+          .filter((each: { example?: unknown }) => each.example !== undefined)
+          .map((each: { name: string; example: unknown }) => [each.name, each.example]),
+      )
+    expect(row.input.safeParse(input).error?.issues ?? [], row.id).toEqual([])
+  }
+})
+
 it('every reference leads somewhere', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1]!)
   expect(references.length).toBeGreaterThan(20)
