@@ -26,6 +26,7 @@ import type { Notifier } from '../../src/notifiers/notifier.ts'
 
 import type { Installation } from '../../src/operations/handler.ts'
 import { handlers } from '../../src/operations/index.ts'
+import type { RateLimits } from '../../src/operations/rate-limit.ts'
 import { createRunner } from '../../src/operations/runner.ts'
 import { createUploadReceiver } from '../../src/operations/upload-receiver.ts'
 import type { RouteSink } from '../../src/reconciler/ports.ts'
@@ -48,6 +49,8 @@ export interface TestPlatformOptions {
   reconciles?: boolean
   /** What alerts see; without it, what the platform measures. */
   metrics?: MeasuredValues
+  /** How much a principal may ask; what serves uses when left out. */
+  rateLimits?: RateLimits
   /** Where a gateway listens, for probes. */
   ingress?: { host: string; port: number }
   /** How notices leave; without one they really go out, to local receivers too. */
@@ -322,6 +325,7 @@ export class TestPlatform {
       installation: this.#installation(clockScale),
       handlers,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),
+      ...(options.rateLimits ? { rateLimits: options.rateLimits } : {}),
     })
     const api = createApiServer({
       operations,

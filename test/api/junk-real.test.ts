@@ -1,0 +1,44 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { operations } from '../../src/contract/index.ts'
+import { type Played, playStory } from '../support/example-story.ts'
+import { junkCalls } from '../support/junk-calls.ts'
+import { TestPlatform } from '../support/test-platform.ts'
+
+/** `npm run bench -- junk` makes 10,000 a row. */
+const runsPerRow = 60
+const seed = Date.now() % 2 ** 31
+
+let platform: TestPlatform
+let played: Played[] = []
+const receiver = createServer((request, response) => {
+  request.resume()
+  response.end()
+})
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  const ingress = { host: '127.0.0.1', port: (receiver.address() as AddressInfo).port }
+  const unlimited = { perSecond: 1e9, burst: 1e9 }
+  const rateLimits = { reads: unlimited, writes: unlimited, failures: unlimited }
+  platform = await TestPlatform.start({ ingress, rateLimits })
+  played = await playStory(platform, `http://127.0.0.1:${ingress.port}/hook`, { keeps: true })
+}, 120_000)
+afterAll(async () => {
+  await platform.close()
+  receiver.close()
+})
+
+it.each(operations.map((row) => [row.id, row] as const))(
+  '%s: what comes near a valid call is never a 5xx',
+  async (_id, row) => {
+    const target = { apiUrl: platform.apiUrl, token: platform.admin.token }
+    const { broken, statuses } = await junkCalls(target, row, played, runsPerRow, seed)
+    expect(broken, `seed ${seed}`).toEqual([])
+    // The calls do not all end at the first check.
+    expect(Object.keys(statuses).length).toBeGreaterThan(0)
+    expect(statuses[429] ?? 0).toBe(0)
+  },
+  60_000,
+)
