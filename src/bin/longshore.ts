@@ -5,6 +5,7 @@ const usage = `longshore <command>
   deploy     deploy a folder or an image, with progress
   demo       play the whole story on a throw-away installation
   probe      load a function a little, and see what it needs
+  alerts     where alerts stand, the firing ones first; make, preview, pause them, test contact points
   token      make, list, revoke and rotate tokens, read-only ones too
   audit      check that the audit trail is whole
   stop       end the platform of this home: containers and gateway too
@@ -20,6 +21,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   demo: async (args) => (await import('../cli/demo.ts')).runDemo(args, process.env),
   stop: async (args) => (await import('./stop.ts')).runStop(args, process.env),
   probe: async (args) => (await import('../cli/probe.ts')).runProbe(args, process.env),
+  alerts: async (args) => (await import('../cli/alerts.ts')).runAlerts(args, process.env),
   token: async (args) => (await import('../cli/token.ts')).runToken(args, process.env),
   audit: async (args) => (await import('./audit.ts')).runAudit(args, process.env),
   gateway: async (args) => (await import('../gateway/gateway-command.ts')).gatewayCommand(args),
