@@ -19,11 +19,21 @@ export interface StoredStretch {
   points: readonly SeriesPoint[]
 }
 
-/** Plays an alert over stored values, evaluating once a step (contract.md 11, Preview). Stretches follow each other. */
+/** When a preview evaluates within a stretch: at the end of each step. */
+export function* evaluationsOf({ fromMs, toMs, stepMs }: Omit<StoredStretch, 'points'>): Generator<number> {
+  for (let at = fromMs + stepMs; at <= toMs; at += stepMs) yield at
+}
+
+/**
+ * Plays an alert over stored values, evaluating once a step (contract.md 11, Preview). Stretches follow each other.
+ * `exact` holds what the evaluator would have read, where that was asked for; elsewhere the samples are combined
+ * as if each weighed the same.
+ */
 export function previewAlert(
   rule: Pick<Alert, 'operator' | 'threshold' | 'duration' | 'aggregation' | 'queryRange'>,
   stretches: readonly StoredStretch[],
   clockScale: number,
+  exact: ReadonlyMap<number, number | null> = new Map(),
 ): AlertPreview {
   const points = stretches.flatMap((stretch) => stretch.points)
   const rangeMs = spanMs(rule.queryRange) / clockScale
@@ -31,12 +41,14 @@ export function previewAlert(
   const wouldHaveFired: AlertPreview['wouldHaveFired'] = []
   let progress = newAlertProgress
   let [from, to, evaluations, withoutData] = [0, 0, 0, 0]
-  for (const { fromMs, toMs, stepMs } of stretches) {
-    for (let at = fromMs + stepMs; at <= toMs; at += stepMs) {
+  for (const stretch of stretches) {
+    for (const at of evaluationsOf(stretch)) {
       while (to < points.length && points[to]!.t <= at) to += 1
       while (from < to && points[from]!.t <= at - rangeMs) from += 1
-      const value = aggregate(rule.aggregation, points, from, to)
-      const step = nextAlertState(progress, readingOf(rule, value), { sinceMs: stepMs, durationMs })
+      const known = exact.get(at)
+      const value = known === undefined ? aggregate(rule.aggregation, points, from, to) : known
+      const time = { sinceMs: stretch.stepMs, durationMs }
+      const step = nextAlertState(progress, readingOf(rule, value), time)
       progress = step.progress
       evaluations += 1
       if (value === null) withoutData += 1

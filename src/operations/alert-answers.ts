@@ -1,7 +1,12 @@
 import type { Alert } from '../contract/alerts.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { type StoredAlert, thresholdWarnings } from '../domain/alert.ts'
-import { type AlertPreview, previewAlert, type StoredStretch } from '../domain/alert-preview.ts'
+import {
+  type AlertPreview,
+  evaluationsOf,
+  previewAlert,
+  type StoredStretch,
+} from '../domain/alert-preview.ts'
 import { aggregate, queryRangeMs } from '../domain/alert-reading.ts'
 import type { StoredContactPoint } from '../domain/contact-point.ts'
 import { zCloudSize } from '../domain/environment.ts'
@@ -98,8 +103,32 @@ export async function foreseeAlert(
     const points = await context.metrics.series({ appEnvId, metric, fromMs, toMs: endMs, stepMs })
     stretches.push({ fromMs, toMs: endMs, stepMs, points })
   }
-  const preview = previewAlert(alert, stretches, scale)
+  const preview = previewAlert(alert, stretches, scale, await exactValues(context, alert, stretches.at(-1)))
   return { effects: previewSentences(preview), facts: { preview } }
+}
+
+/**
+ * A percentage weighs by requests and a percentile by response times, so a mean of samples is not what the evaluator
+ * reads over a range: where its windows lie in memory they are read as it reads them.
+ */
+async function exactValues(
+  context: Context,
+  alert: StoredAlert,
+  fine: StoredStretch | undefined,
+): Promise<Map<number, number | null>> {
+  const values = new Map<number, number | null>()
+  const weighs = /^ingress_.*_(percent|latency)$/.test(alert.metric) && alert.aggregation === 'mean'
+  if (!fine || !weighs) return values
+  const { metrics, installation } = context
+  const rangeMs = queryRangeMs(alert, { clockScale: installation.clockScale, periodMs: metrics.periodMs })
+  const { appEnvId, metric } = alert
+  const inMemoryFromMs = fine.toMs - (2 * 3_600_000) / installation.clockScale
+  for (const at of evaluationsOf(fine)) {
+    if (at - rangeMs < inMemoryFromMs) continue
+    const range = { fromMs: at - rangeMs, toMs: at, stepMs: rangeMs }
+    values.set(at, aggregate(alert.aggregation, await metrics.series({ appEnvId, metric, ...range })))
+  }
+  return values
 }
 
 function previewSentences(preview: AlertPreview): string[] {
