@@ -1,5 +1,5 @@
 import type { Alert } from '../contract/alerts.ts'
-import { isIngressMetric, type Metric, metricUnits } from '../contract/metrics.ts'
+import { defaultThresholds, isIngressMetric, type Metric, metricUnits } from '../contract/metrics.ts'
 import { AppError } from '../errors.ts'
 
 /** What an alert is, without what the evaluator found out about it (alert-state.ts). */
@@ -41,11 +41,20 @@ export function checkMetric(metric: Metric, app: { isFunction: boolean; isDataba
   }
 }
 
-/** Says where a threshold looks like another unit than the metric's, or can never be crossed. */
-export function thresholdWarnings(
-  rule: Pick<Alert, 'metric' | 'operator' | 'threshold'>,
-  size?: { cpuMillicores: number; memoryMb: number },
-): string[] {
+type Threshold = Pick<Alert, 'metric' | 'operator' | 'threshold'>
+interface Size {
+  cpuMillicores: number
+  memoryMb: number
+}
+
+/** Says where a threshold looks like another unit than the metric's, or can never be crossed, and what is usual. */
+export function thresholdWarnings(rule: Threshold, size?: Size): string[] {
+  const { metric } = rule
+  const usual = `The default of ${metric} is above ${amount(defaultThresholds[metric], metricUnits[metric])}.`
+  return implausible(rule, size).map((warning) => `${warning} ${usual}`)
+}
+
+function implausible(rule: Threshold, size?: Size): string[] {
   const { metric, operator, threshold } = rule
   const unit = metricUnits[metric]
   const said = `${threshold} on ${metric} is ${amount(threshold, unit)}`
@@ -57,6 +66,7 @@ export function thresholdWarnings(
     ]
   }
   if (unit === '%' && threshold >= 100 && operator === 'gt' && (threshold > 100 || isIngressMetric(metric))) {
+    if (metric.startsWith('cpu_')) return [`${said}: ${heldAtLimit}`]
     return [`${said}: a share is never above 100 %, so this never fires.`]
   }
   if (unit === '%' && threshold > 0 && threshold < 1) {
@@ -74,18 +84,18 @@ export function thresholdWarnings(
   return size ? aboveLimit(rule, said, size) : []
 }
 
-function aboveLimit(
-  { metric, operator, threshold }: Pick<Alert, 'metric' | 'operator' | 'threshold'>,
-  said: string,
-  size: { cpuMillicores: number; memoryMb: number },
-): string[] {
-  const limit = metric.startsWith('cpu_usage')
+/** The process engine does not limit CPU, so it may. */
+const heldAtLimit = 'this never fires where the engine holds CPU at its limit.'
+
+function aboveLimit({ metric, operator, threshold }: Threshold, said: string, size: Size): string[] {
+  const isCpu = metric.startsWith('cpu_usage')
+  const limit = isCpu
     ? size.cpuMillicores
     : metric.startsWith('memory_usage')
       ? size.memoryMb
       : Number.POSITIVE_INFINITY
   if (operator !== 'gt' || threshold < limit) return []
-  return [`${said}, and the environment's limit is ${limit}: this never fires.`]
+  return [`${said}, and the environment's limit is ${limit}: ${isCpu ? heldAtLimit : 'this never fires.'}`]
 }
 
 function amount(value: number, unit: string): string {

@@ -34,6 +34,9 @@ describe('implausible thresholds', () => {
     ['ingress_5xx_percent', 'gt', 0.05, 'not 5 %'],
     ['ingress_5xx_percent', 'gt', 100, 'never fires'],
     ['cpu_percent', 'lt', 0, 'never fires'],
+    ['cpu_percent', 'gt', 150, 'never fires where the engine holds CPU at its limit'],
+    ['memory_percent', 'gt', 101, 'never above 100 %'],
+    ['cpu_usage', 'gt', 80, 'The default of cpu_usage is above 500 millicores.'],
     ['ingress_5xx_rate', 'gt', -1, 'always fires'],
   ] as const)('%s %s %d is warned about', (metric, operator, threshold, said) => {
     expect(thresholdWarnings({ metric, operator, threshold }).join(' ')).toContain(said)

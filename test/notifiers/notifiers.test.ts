@@ -85,6 +85,10 @@ describe('notifiers', () => {
     expect(first?.headers['longshore-event-id']).toBe('evt_abc')
     const credentials = String(first?.headers.authorization).replace('Basic ', '')
     expect(Buffer.from(credentials, 'base64').toString()).toBe('ops:p:w')
+    // contract.md 9, exactly: nothing is missing and nothing of ours leaks.
+    const keys =
+      'version event eventId alertId name description accountId appEnvId appEnvName region metric unit operator threshold value aggregation duration state previousState startedAt url'
+    expect(Object.keys(first?.body)).toEqual(keys.split(' '))
     expect(second).toMatchObject({ method: 'PUT', path: '/put', body: notice })
     expect(second?.headers.authorization).toBeUndefined()
   })
@@ -116,6 +120,9 @@ describe('notifiers', () => {
     const events = receiver.accepted.map(({ body }) => body)
     expect(events.map((event) => event.event_action)).toEqual(['trigger', 'resolve', 'trigger'])
     for (const event of events) expect(event).toMatchObject({ routing_key: 'key-1', dedup_key: 'alr_1-3' })
+    expect(Object.keys(events[0])).toEqual(
+      'routing_key event_action dedup_key client client_url payload'.split(' '),
+    )
     expect(events[0].payload).toMatchObject({
       source: 'shop-prod',
       severity: 'critical',
