@@ -64,7 +64,8 @@ function threshold(text: string): number {
   return value
 }
 
-function chosen<T extends string>(option: string, text: string, from: readonly T[]): T {
+/** The one of `from` that was given; throws `UsageError` naming them all. */
+export function chosen<T extends string>(option: string, text: string, from: readonly T[]): T {
   const found = from.find((one) => one === text)
   if (found === undefined) throw new UsageError(`${option} is one of ${from.join(', ')}`)
   return found

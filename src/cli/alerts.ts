@@ -12,7 +12,6 @@ import {
   updateAlert,
 } from '../contract/alerts.ts'
 import { getAppEnv, listAppEnvs } from '../contract/app-envs.ts'
-import { listContactPoints, testContactPoint } from '../contract/contact-points.ts'
 import { defaultThresholds, metrics, metricUnits } from '../contract/metrics.ts'
 import { conditionOf, conditionOptions, newAlertOf, parsedOptions } from './alert-options.ts'
 import {
@@ -22,11 +21,18 @@ import {
   listReport,
   metricsReport,
   type Preview,
-  pointsReport,
   previewReport,
   standingOf,
 } from './alert-report.ts'
 import { type CommandIo, errorJson, errorText, exitCodes, processIo, UsageError } from './command-io.ts'
+import {
+  type Command,
+  contactPointCommands,
+  none,
+  one,
+  type Perform,
+  type Run,
+} from './contact-point-commands.ts'
 import { resolveConnection } from './local-installation.ts'
 import { printable } from './progress.ts'
 
@@ -42,6 +48,9 @@ const usage = `longshore alerts <what>
   refresh <alertId>                 looks at it now
   delete <alertId>
   points                            contact points: where notices go
+  add-point --type chat|incident|webhook|email --name <name> --config <file>
+                                    makes one; the file holds its settings as JSON, - is standard input
+  delete-point <contactPointId>
   test <contactPointId>             sends a marked test notice, and says whether it arrived
   metrics                           what can be watched, in which unit
 
@@ -52,13 +61,6 @@ Exit code 1: refused, a test notice that did not arrive, or list --firing with s
 `
 
 const readersAtOnce = 8
-
-interface Run {
-  client: Client
-  /** Prints the answer: as JSON, or as the lines. */
-  say(answer: unknown, lines: readonly string[]): void
-}
-type Perform = (run: Run) => Promise<number>
 
 /** `longshore alerts`: resolves to the exit code. */
 export async function runAlerts(
@@ -91,8 +93,8 @@ export async function runAlerts(
   }
 }
 
-/** Each reads its arguments before anything is asked, so that a mistyped option changes nothing. */
-const commands: Record<string, (argv: string[]) => Perform> = {
+const commands: Record<string, Command> = {
+  ...contactPointCommands,
   list(argv) {
     const { values, positionals } = parsedOptions(argv, { firing: { type: 'boolean' } })
     if (positionals.length > 1) throw new UsageError('name one environment, or none for all')
@@ -150,30 +152,6 @@ const commands: Record<string, (argv: string[]) => Perform> = {
       const answer = await client.call(deleteAlert, { alertId })
       say(answer, [printable(answer.message)])
       return exitCodes.done
-    }
-  },
-  points(argv) {
-    none(argv)
-    return async ({ client, say }) => {
-      const { accounts } = await client.call(listAccounts, {})
-      const lists = accounts.map(({ accountId }) => client.call(listContactPoints, { accountId }))
-      const contactPoints = (await Promise.all(lists)).flatMap((list) => list.contactPoints)
-      say({ contactPoints }, pointsReport(contactPoints))
-      return exitCodes.done
-    }
-  },
-  test(argv) {
-    const contactPointId = one(argv, 'a contactPointId; alerts points shows them')
-    return async ({ client, say }) => {
-      const answer = await client.call(testContactPoint, { contactPointId })
-      const attempts = answer.attempts.map(({ at, ok, reason = '' }) =>
-        `  ${ok ? '✓' : '✗'} ${at}  ${printable(reason)}`.trimEnd(),
-      )
-      say(answer, [
-        answer.delivered ? 'The test notice arrived.' : 'The test notice did NOT arrive.',
-        ...attempts,
-      ])
-      return answer.delivered ? exitCodes.done : exitCodes.failed
     }
   },
   metrics(argv) {
@@ -251,17 +229,6 @@ function toggle(argv: readonly string[], enabled: boolean): Perform {
     say(answer, [printable(answer.message)])
     return exitCodes.done
   }
-}
-
-function one(argv: readonly string[], what: string): string {
-  const { positionals } = parsedOptions(argv, {})
-  const [only, ...more] = positionals
-  if (only === undefined || more.length > 0) throw new UsageError(`name ${what}`)
-  return only
-}
-
-function none(argv: readonly string[]): void {
-  if (parsedOptions(argv, {}).positionals.length > 0) throw new UsageError('this one takes no argument')
 }
 
 function environmentOf(positionals: readonly string[]): Record<string, string> {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deleteAlert, toggleAlert } from '../../src/contract/alerts.ts'
+import { updateContactPoint } from '../../src/contract/contact-points.ts'
 import { AlertingBed } from '../support/alerting-bed.ts'
 import { until } from '../support/story.ts'
 
@@ -108,6 +109,26 @@ describe('delivery of notices', () => {
     expect(clock.monotonicMs()).toBe(before)
     expect(receiver.sent.filter(({ path }) => path === '/hole').length).toBeLessThanOrEqual(8)
     receiver.answer = () => ({ status: 200 })
+  })
+
+  it('4.2: the next notice uses what was changed of its contact point', async () => {
+    const contactPointId = await point('webhook', { url: receiver.url('/before') })
+    const { alertId, appEnvId } = await makeAlert([contactPointId])
+    await cycles(appEnvId, 95, 8)
+    const heard = (count: number) =>
+      until(
+        async () => eventsOf(alertId).length,
+        (all) => all === count,
+        `${count} notices`,
+      )
+    await heard(1)
+    await call(updateContactPoint, { contactPointId, config: { url: receiver.url('/after') } })
+    await cycles(appEnvId, 10, 2)
+    await heard(2)
+    expect(eventsOf(alertId).map(({ path, body }) => [path, body.event])).toEqual([
+      ['/before', 'firing'],
+      ['/after', 'resolved'],
+    ])
   })
 
   it('waits as long as a 429 with Retry-After asks, and no shorter than its own back-off', async () => {

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runAlerts } from '../../src/cli/alerts.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
@@ -171,6 +174,31 @@ describe('longshore alerts', () => {
     expect((await json('test', bad)).delivered).toBe(false)
   })
 
+  it('adds a contact point from a file, and deletes it', async () => {
+    const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-point-'))
+    const file = path.join(dir, 'config.json')
+    try {
+      writeFileSync(file, JSON.stringify({ url: receiver.url('/added') }))
+      const options = ['--type', 'webhook', '--name', 'Added', '--config', file]
+      const added = await run('add-point', ...options)
+      expect(added.code, added.err).toBe(0)
+      const contactPointId = /cp_\w+/.exec(added.out)![0]
+      expect((await run('test', contactPointId)).code).toBe(0)
+      expect(receiver.accepted.at(-1)).toMatchObject({ path: '/added', body: { event: 'test' } })
+      expect((await run('delete-point', contactPointId)).code).toBe(0)
+      expect((await run('points')).out).not.toContain(contactPointId)
+      writeFileSync(file, 'not json: secret')
+      const wrong = await run('add-point', ...options)
+      expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('is not JSON') })
+      expect(wrong.err).not.toContain('secret')
+      const used = await run('delete-point', good)
+      expect(used.code).toBe(1)
+      expect(used.err).toContain('Contact point in use (X2)')
+    } finally {
+      rmSync(dir, { recursive: true })
+    }
+  })
+
   it('2.7 lists the fifteen metrics with unit and default threshold', async () => {
     const { out } = await run('metrics')
     expect(out.trim().split('\n')).toHaveLength(16)
@@ -191,6 +219,8 @@ describe('longshore alerts', () => {
     [['create', 'x', '--metric', 'cpu_percent', '--for', '2m'], '--for is one of 1m, 5m'],
     [['pause', 'a', 'b'], 'name an alertId'],
     [['delete', 'a', '--force'], "Unknown option '--force'"],
+    [['add-point', '--type', 'pigeon', '--name', 'x', '--config', '-'], '--type is one of chat,'],
+    [['add-point', '--type', 'chat', '--name', 'x', '--config', '/nowhere'], 'cannot be read: ENOENT'],
     [['dance'], 'there is no alerts command "dance"'],
   ])('asks nothing of the platform on a wrong call: %j', async (argv, words) => {
     const { code, err, out } = await run(...argv)
