@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { buildContent } from './builds/build-content.ts'
@@ -81,6 +82,8 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
     const databaseOffers = new DatabaseOfferWatch({ regions, imageSource, clock, log })
     // Looked at while the rest starts; nobody waits for a registry.
     void databaseOffers.refresh()
+    // Builds that a crash cut off are begun anew; the home is locked, so these are nobody's.
+    rmSync(home.builds, { recursive: true, force: true })
     const logs = new LogStore(home.logs)
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
     const uploads = createUploadStore({ home: home.dir })
@@ -185,7 +188,7 @@ function createBuilder({ gitBaseUrl, nodeImage }: Config, home: Home, clock: Clo
       ...request,
       gitBaseUrl,
       nodeImage,
-      workDir: path.join(home.builds, request.content.contentId),
+      buildsDir: home.builds,
       timeoutMs: buildTimeoutMs,
       clock,
     })

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, timestamp } from '../clock.ts'
 import type { DockerPreset } from '../contract/fields.ts'
@@ -41,8 +41,8 @@ export interface BuildContentOptions {
   /** What generated Dockerfiles begin with. */
   nodeImage: string
   content: ContentToBuild
-  /** A folder for this build alone; made, and always removed. */
-  workDir: string
+  /** Where this build makes a folder for itself alone, which it always removes. */
+  buildsDir: string
   onLog: (line: EngineLogLine) => void
   signal: AbortSignal
   timeoutMs: number
@@ -55,7 +55,7 @@ export interface BuildContentOptions {
  * the signal's reason when it is aborted. The upload itself is kept.
  */
 export async function buildContent(options: BuildContentOptions): Promise<BuiltContent> {
-  const { signal, timeoutMs, clock, workDir } = options
+  const { signal, timeoutMs, clock, buildsDir, content } = options
   signal.throwIfAborted()
   const limited = new AbortController()
   const outOfTime = new EngineFailure(
@@ -65,22 +65,27 @@ export async function buildContent(options: BuildContentOptions): Promise<BuiltC
   const cancelTimer = clock.after(timeoutMs, () => limited.abort(outOfTime))
   const onAbort = () => limited.abort(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
+  let workDir: string | null = null
   try {
-    // What an interrupted build of the same content left behind would only be in the way.
-    await rm(workDir, { recursive: true, force: true })
-    await mkdir(workDir, { recursive: true, mode: 0o700 })
-    return await unpackAndBuild(options, limited.signal)
+    await mkdir(buildsDir, { recursive: true, mode: 0o700 })
+    // Never shared: the same content may be built for two regions, or again while an abandoned build winds down.
+    workDir = await mkdtemp(path.join(buildsDir, `${content.contentId}-`))
+    return await unpackAndBuild(options, workDir, limited.signal)
   } catch (error) {
     throw limited.signal.aborted ? limited.signal.reason : error
   } finally {
     cancelTimer()
     signal.removeEventListener('abort', onAbort)
-    await rm(workDir, { recursive: true, force: true })
+    if (workDir) await rm(workDir, { recursive: true, force: true })
   }
 }
 
-async function unpackAndBuild(options: BuildContentOptions, signal: AbortSignal): Promise<BuiltContent> {
-  const { engine, workDir, onLog, clock } = options
+async function unpackAndBuild(
+  options: BuildContentOptions,
+  workDir: string,
+  signal: AbortSignal,
+): Promise<BuiltContent> {
+  const { engine, onLog, clock } = options
   if (!engine.capabilities.builds) {
     throw new EngineFailure(
       'not supported',
@@ -93,7 +98,7 @@ async function unpackAndBuild(options: BuildContentOptions, signal: AbortSignal)
   }
   const startedMs = clock.monotonicMs()
   const contextDir = options.content.contextDir ?? '.'
-  const { sourceDir, gitCommitId } = await bringSource(options, contextDir, say, signal)
+  const { sourceDir, gitCommitId } = await bringSource(options, workDir, contextDir, say, signal)
   if (sourceDir !== path.join(workDir, 'source')) {
     say(`The source is in the folder ${path.basename(sourceDir)}`)
   }
@@ -118,11 +123,12 @@ async function unpackAndBuild(options: BuildContentOptions, signal: AbortSignal)
 /** Uploads and commits are unpacked by the same rules. */
 async function bringSource(
   options: BuildContentOptions,
+  workDir: string,
   contextDir: string,
   say: (text: string) => void,
   signal: AbortSignal,
 ): Promise<{ sourceDir: string; gitCommitId: string | null }> {
-  const { source, workDir, clock, gitBaseUrl, content } = options
+  const { source, clock, gitBaseUrl, content } = options
   const into = path.join(workDir, 'source')
   if (source.kind === 'git') {
     say(`Fetching ${source.commitId ?? `branch ${source.branch}`} of ${source.namespace}/${source.repo}`)

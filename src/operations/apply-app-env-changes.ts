@@ -3,7 +3,7 @@ import type { Content, Environment } from '../domain/environment.ts'
 import { needsBuild, needsRollout, pendingFields } from '../domain/pending-changes.ts'
 import { findContent, findRollout } from '../store/rollouts.ts'
 import type { EnvironmentTarget } from './authorise.ts'
-import { addContent, beginRollout, noteActivity } from './begin-rollout.ts'
+import { addContent, beginRollout, changeWantedSettings, noteActivity } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { acted, settingsInForce } from './environment-answers.ts'
 import { type Context, handler } from './handler.ts'
@@ -41,6 +41,7 @@ export async function applySaved(
   const content = rollout && (await findContent(context.tx, rollout.contentId))
   if (!content || draft.wish === 'stopped' || !needsRollout(draft.saved, inForce)) {
     draft.applied = structuredClone(draft.saved)
+    await changeWantedSettings(context, draft, draft.saved)
     await noteActivity(context, draft.appEnvId, {
       activity: 'APPLY_CHANGES',
       status: 'DONE',

@@ -241,7 +241,7 @@ export class EnvironmentLoop {
     pod.ended ??= lost(pod.record)
     this.#countFailure(pod, message)
     pod.startNotBeforeMs = this.#parts.clock.monotonicMs() + restartDelayMs(pod.record.restartCount + 1)
-    void this.#settleFailure(pod, reason, message)
+    this.#settleSoon(pod, reason, message)
   }
 
   #onExit(pod: LivePod, container: EngineContainer): void {
@@ -259,7 +259,19 @@ export class EnvironmentLoop {
     if (lived < shortLifeMs) this.#countFailure(pod, message)
     pod.startNotBeforeMs = nowMs + restartDelayMs(pod.record.restartCount + 1)
     this.#later(restartDelayMs(pod.record.restartCount + 1))
-    void this.#settleFailure(pod, container.outOfMemory ? 'out of memory' : 'exited', message)
+    this.#settleSoon(pod, container.outOfMemory ? 'out of memory' : 'exited', message)
+  }
+
+  /** Beside whoever saw the end; what cannot be written down now is seen again with the next list. */
+  #settleSoon(pod: LivePod, reason: string, message: string): void {
+    if (this.#closed) return
+    this.#settleFailure(pod, reason, message).catch((error) => {
+      this.#parts.log.warn(
+        { err: error, appEnvId: this.#appEnvId },
+        'the end of a container is not written down',
+      )
+      this.#later(retryMs)
+    })
   }
 
   /** A container of the version being brought in decides its fate; one of the serving version is replaced. */

@@ -24,10 +24,8 @@ export class ImageMaking {
     const { wanted } = view
     const needs =
       wanted && !(wanted.rollout.region in wanted.content.images) && wanted.rollout.status !== 'FAILED'
-    if (this.#making && this.#making.rolloutId !== wanted?.rollout.rolloutId) {
-      this.abort()
-      this.#making = null
-    }
+    // The next one begins when this one has ended: both may be of the same content.
+    if (this.#making && this.#making.rolloutId !== wanted?.rollout.rolloutId) this.abort()
     if (!needs || this.#making) return
     const making = { rolloutId: wanted.rollout.rolloutId, controller: new AbortController() }
     this.#making = making
@@ -40,7 +38,7 @@ export class ImageMaking {
         this.#failed()
       })
       .finally(() => {
-        if (this.#making === making) this.#making = null
+        this.#making = null
         this.#finished()
       })
   }

@@ -45,7 +45,7 @@ async function run(engine: Engine, options: Partial<BuildContentOptions> = {}, a
       buildArgs: { A: '1' },
       secretBuildArgs: [],
     },
-    workDir: path.join(dir, 'work'),
+    buildsDir: dir,
     onLog: (line) => logged.push(line),
     signal: new AbortController().signal,
     timeoutMs: 60_000,

@@ -131,6 +131,7 @@ export class TestPlatform {
     readonly logs: LogStore,
     readonly engine: FakeEngine,
     readonly log: Log,
+    readonly options: TestPlatformOptions,
   ) {
     this.plainEngine = new FakeEngine({ clock })
     this.metrics = new MetricStore({ dir: path.join(dir, 'metrics'), periodMs: 10_000, log })
@@ -150,12 +151,19 @@ export class TestPlatform {
       new LogStore(path.join(dir, 'logs')),
       options.engine ?? new FakeEngine({ clock }),
       options.log ?? createLog('test', 'silent'),
+      options,
     )
     platform.accountId = await platform.makeAccount('Main')
     platform.admin = await platform.makeUser({ admin: true, manageMembers: true })
     await platform.metrics.open(() => true)
     await platform.#serve(options)
     return platform
+  }
+
+  /** Another control plane takes over store, containers and gateway, with nothing of the first one's memory. */
+  async restart(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close()
+    await this.#serve(this.options)
   }
 
   async close(): Promise<void> {
@@ -342,7 +350,7 @@ export class TestPlatform {
     if (options.alerts) this.alerting.start()
     if (options.reconciles === false) return
     const builds = path.join(this.dir, 'builds')
-    mkdirSync(builds)
+    mkdirSync(builds, { recursive: true })
     this.reconciler = new Reconciler({
       db,
       clock,
@@ -363,7 +371,7 @@ export class TestPlatform {
           ...request,
           gitBaseUrl: this.gitBaseUrl,
           nodeImage: 'node:20-alpine',
-          workDir: path.join(builds, request.content.contentId),
+          buildsDir: builds,
           timeoutMs: 60_000,
           clock,
         }),
