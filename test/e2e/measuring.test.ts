@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnvMetrics, getAppEnvMetricsSeries, getAppEnvUsage } from '../../src/contract/measurements.ts'
@@ -42,18 +43,24 @@ describe('measuring and billing over a kill -9 of the control plane (process eng
     expect(now.ingress.p95LatencySeconds).toBeGreaterThan(0)
     await installation.end('SIGKILL')
     await ask(20)
-    await installation.start()
-    // The gateway went on: the new control plane counts what came since the old one last looked, no more.
+    // The gateway goes on, before, while and after the new control plane takes over: no request fails.
+    let meanwhile = 20
+    const started = installation.start()
+    for (let isUp = false; !isUp; meanwhile += 1) {
+      await ask(1)
+      isUp = await Promise.race([started.then(() => true), setImmediate(false)])
+    }
+    // The new control plane counts what came since the old one last looked, no more.
     await until(
       () => figure('longshore_gateway_requests_total'),
-      (count) => count === 20,
-      'the 20 meanwhile',
+      (count) => count === meanwhile,
+      `the ${meanwhile} meanwhile`,
     )
     await ask(5)
     await until(
       () => figure('longshore_gateway_requests_total'),
-      (count) => count === 25,
-      '25 in all',
+      (count) => count === meanwhile + 5,
+      'all of them',
     )
     await until(
       () => installation.client().call(getAppEnvStatus, { appEnvId }),
