@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -20,9 +19,10 @@ import type { Notifier } from './notifiers/notifier.ts'
 import type { Builder } from './reconciler/ports.ts'
 import type { Db } from './store/db.ts'
 import { firstStart } from './store/first-start.ts'
-import { type Home, lockHome, openHome, secretFile } from './store/home.ts'
+import { type Home, lockHome, openHome } from './store/home.ts'
 import { LogStore } from './store/log-store.ts'
-import { openSecretBox, parseMasterKey, type SecretBox } from './store/secret-box.ts'
+import { makeMasterKey, readMasterKey } from './store/master-key.ts'
+import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from './store/secret-box.ts'
 import { openSqliteDb } from './store/sqlite-db.ts'
 
 const buildTimeoutMs = 30 * 60_000
@@ -43,7 +43,7 @@ export interface Platform {
   installationId: string
   accountId: string
   db: Db
-  secrets: SecretBox
+  secrets: RefreshingSecretBox
   logs: LogStore
   /** Measured values; `open` it before use. */
   metrics: MetricStore
@@ -73,8 +73,10 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
   try {
     const now = new Date(clock.wallMs()).toISOString()
     const db = await openSqliteDb(home.database)
-    const masterKey = config.masterKey ?? secretFile(home.masterKey, () => randomBytes(32).toString('hex'))
-    const secrets = await openSecretBox(db, parseMasterKey(masterKey), now)
+    const given = config.masterKey ? parseMasterKey(config.masterKey) : null
+    if (!given) await makeMasterKey(db, home)
+    // Read again for each data key that is made later: by then the home's master key may be another one.
+    const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
     const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
     const nodeName = os.hostname()
     const regions = await openRegions(config, { installationId, nodeName, clock, log, command })

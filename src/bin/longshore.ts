@@ -7,6 +7,7 @@ const usage = `longshore <command>
   probe      load a function a little, and see what it needs
   alerts     where alerts stand, the firing ones first; make, preview, pause them, test contact points
   token      make, list, revoke and rotate tokens, read-only ones too
+  secrets    rotate the keys that secrets are sealed with
   audit      check that the audit trail is whole
   stop       end the platform of this home: containers and gateway too
 
@@ -23,6 +24,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   probe: async (args) => (await import('../cli/probe.ts')).runProbe(args, process.env),
   alerts: async (args) => (await import('../cli/alerts.ts')).runAlerts(args, process.env),
   token: async (args) => (await import('../cli/token.ts')).runToken(args, process.env),
+  secrets: async (args) => (await import('./secrets.ts')).runSecrets(args, process.env),
   audit: async (args) => (await import('./audit.ts')).runAudit(args, process.env),
   gateway: async (args) => (await import('../gateway/gateway-command.ts')).gatewayCommand(args),
   supervise: async (args) => (await import('./supervise.ts')).runSupervise(args),

@@ -29,6 +29,7 @@ import { listUploadIds } from '../store/uploads.ts'
 import { commandLine } from './build-id.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { openMeasuring } from './measuring.ts'
+import { watchDataKeys } from './watch-data-keys.ts'
 
 const housekeepingMs = 10 * 60_000
 const dayMs = 86_400_000
@@ -150,12 +151,14 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
     await platform.close()
     throw error
   }
+  const cancelDataKeys = watchDataKeys(platform)
   const cancelHousekeeping = every(platform.clock, housekeepingMs, () => keepHouse(platform))
   sayReady(platform, facts.apiUrl, gateway.url())
   const running = { reconciler, gateway }
   return {
     async close() {
       cancelHousekeeping()
+      cancelDataKeys()
       measuring.stop()
       mcp.close()
       await api.close()

@@ -15,6 +15,8 @@ export interface Home {
   adminToken: string
   masterKey: string
   /** What the running `serve` says of itself, for the client commands. */
+  /** Id of the newest data key the control plane knows. */
+  dataKeyFile: string
   serveFile: string
   gatewaySocket: string
 }
@@ -44,6 +46,7 @@ export function openHome(dir: string): Home {
     builds: path.join(dir, 'builds'),
     adminToken: path.join(dir, 'admin-token'),
     masterKey: path.join(dir, 'master-key'),
+    dataKeyFile: path.join(run, 'data-key'),
     serveFile: path.join(run, 'serve.json'),
     gatewaySocket: socketPath(dir, path.join(run, 'gateway.sock')),
   }
@@ -92,6 +95,12 @@ export function lockHome(dir: string): () => void {
   } finally {
     rmSync(mine, { force: true })
   }
+}
+
+/** The process that serves a home; null when none does. */
+export function servingPid(dir: string): number | null {
+  const holder = readHolder(path.join(dir, 'run', 'lock'))
+  return holder && isAlive(holder) ? holder.pid : null
 }
 
 function tryLink(from: string, to: string): boolean {

@@ -15,6 +15,12 @@ export interface SecretBox {
   open(sealed: string, boundTo: string): string
 }
 
+/** A box that learns of data keys made by somebody else, such as `longshore secrets rotate`. */
+export interface RefreshingSecretBox extends SecretBox {
+  /** Seals with the newest data key from now on; resolves to its id. Keys it knew stay known. */
+  refresh(): Promise<string>
+}
+
 export function parseMasterKey(text: Secret): Buffer {
   const value = text.reveal()
   const key = /^[0-9a-fA-F]{64}$/.test(value)
@@ -24,10 +30,27 @@ export function parseMasterKey(text: Secret): Buffer {
   return key
 }
 
-export async function openSecretBox(db: Db, masterKey: Buffer, createdAt: string): Promise<SecretBox> {
-  const keys = await db.write(async (tx) => loadKeys(tx, masterKey, createdAt))
-  const newest = [...keys.keys()].at(-1) as string
+/** `masterKey` is asked again when there is a new data key: it may have been rotated too. */
+export async function openSecretBox(
+  db: Db,
+  masterKey: Buffer | (() => Buffer),
+  createdAt: string,
+): Promise<RefreshingSecretBox> {
+  const master = typeof masterKey === 'function' ? masterKey : () => masterKey
+  const keys = await db.write(async (tx) => {
+    const known = await loadKeys(tx, master)
+    return known.size > 0 ? known : new Map([await addDataKey(tx, master(), createdAt)])
+  })
+  let newest = [...keys.keys()].at(-1) as string
   return {
+    async refresh() {
+      const ids = await db.read(dataKeyIds)
+      if (ids.some((id) => !keys.has(id))) {
+        for (const [id, key] of await db.read((tx) => loadKeys(tx, master))) keys.set(id, key)
+      }
+      newest = ids.at(-1) ?? newest
+      return newest
+    },
     seal(clear, boundTo) {
       return `v1.${newest}.${encrypt(keys.get(newest) as Buffer, clear, boundTo)}`
     },
@@ -40,16 +63,59 @@ export async function openSecretBox(db: Db, masterKey: Buffer, createdAt: string
   }
 }
 
-async function loadKeys(tx: Tx, masterKey: Buffer, createdAt: string): Promise<Map<string, Buffer>> {
-  const rows = await tx.selectFrom('data_keys').selectAll().orderBy('created_at').execute()
-  if (rows.length === 0) {
-    const keyId = newId('key')
-    const key = randomBytes(32)
-    const wrapped = encrypt(masterKey, key.toString('base64'), keyId)
-    await tx.insertInto('data_keys').values({ key_id: keyId, wrapped, created_at: createdAt }).execute()
-    return new Map([[keyId, key]])
+/** Oldest first. */
+export async function dataKeyIds(tx: Tx): Promise<string[]> {
+  const rows = await tx.selectFrom('data_keys').select('key_id').orderBy('created_at').execute()
+  return rows.map((row) => row.key_id)
+}
+
+/** Makes one more data key, the newest whatever the clock says. */
+export async function addDataKey(tx: Tx, masterKey: Buffer, at: string): Promise<[string, Buffer]> {
+  const last = await tx
+    .selectFrom('data_keys')
+    .select('created_at')
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const createdMs = Math.max(Date.parse(at), last ? Date.parse(last.created_at) + 1 : 0)
+  const keyId = newId('key')
+  const key = randomBytes(32)
+  const values = {
+    key_id: keyId,
+    wrapped: wrap(masterKey, key, keyId),
+    created_at: new Date(createdMs).toISOString(),
   }
-  return new Map(rows.map((row) => [row.key_id, unwrap(masterKey, row.wrapped, row.key_id)]))
+  await tx.insertInto('data_keys').values(values).execute()
+  return [keyId, key]
+}
+
+/** Wraps every data key with another master key; none when one of them does not open. */
+export async function rewrapDataKeys(tx: Tx, from: Buffer, to: Buffer): Promise<void> {
+  for (const [keyId, key] of await loadKeys(tx, () => from)) {
+    await tx
+      .updateTable('data_keys')
+      .set({ wrapped: wrap(to, key, keyId) })
+      .where('key_id', '=', keyId)
+      .execute()
+  }
+}
+
+/** Whether a master key opens the data keys there are; false where there are none. */
+export async function opensDataKeys(tx: Tx, masterKey: Buffer): Promise<boolean> {
+  try {
+    return (await loadKeys(tx, () => masterKey)).size > 0
+  } catch {
+    return false
+  }
+}
+
+async function loadKeys(tx: Tx, master: () => Buffer): Promise<Map<string, Buffer>> {
+  const rows = await tx.selectFrom('data_keys').selectAll().orderBy('created_at').execute()
+  return new Map(rows.map((row) => [row.key_id, unwrap(master(), row.wrapped, row.key_id)]))
+}
+
+function wrap(masterKey: Buffer, key: Buffer, keyId: string): string {
+  return encrypt(masterKey, key.toString('base64'), keyId)
 }
 
 function unwrap(masterKey: Buffer, wrapped: string, keyId: string): Buffer {
