@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { BadChunk, ChunkScanner } from './chunk-scanner.ts'
 import { Exchange } from './exchange.ts'
-import { answers, type OwnAnswer, renderAnswer } from './own-answer.ts'
+import { answers, answerTo, type OwnAnswer, renderAnswer } from './own-answer.ts'
 import {
   type HeaderBlock,
   maxHeadBytes,
@@ -214,6 +214,11 @@ export class ClientConnection {
     const environment = table.find(head.host)
     if (!environment) {
       this.answer(table.heard ? answers.unknownHost : answers.notReady, head)
+      return
+    }
+    const refusal = environment.turnAway()
+    if (refusal) {
+      this.answer(answerTo(refusal), head)
       return
     }
     const nowMs = clock.monotonicMs()

@@ -23,6 +23,18 @@ export const answers = {
     details: 'The platform is starting. Try again in a moment.',
     retryAfter: 1,
   },
+  stopped: {
+    status: 503,
+    error: 'Stopped',
+    details: 'This environment is stopped. Start it to serve requests.',
+    retryAfter: 30,
+  },
+  busy: {
+    status: 503,
+    error: 'Too many requests waiting',
+    details: 'The queue of this function is full. Try again soon, or raise its maxScale.',
+    retryAfter: 1,
+  },
   noAnswer: {
     status: 502,
     error: 'No answer from the container',
@@ -60,21 +72,11 @@ export const answers = {
 export function answerTo(refusal: Refusal): OwnAnswer {
   switch (refusal.why) {
     case 'stopped':
-      return {
-        status: 503,
-        error: 'Stopped',
-        details: 'This environment is stopped. Start it to serve requests.',
-        retryAfter: 30,
-      }
+      return answers.stopped
     case 'gone':
       return answers.unknownHost
     case 'busy':
-      return {
-        status: 503,
-        error: 'Too many requests waiting',
-        details: 'The queue of this function is full. Try again soon, or raise its maxScale.',
-        retryAfter: 1,
-      }
+      return answers.busy
     case 'no-container':
       return {
         status: 503,
@@ -92,8 +94,22 @@ export function answerTo(refusal: Refusal): OwnAnswer {
   }
 }
 
-/** The whole response as text; without the body for HEAD. */
-export function renderAnswer(answer: OwnAnswer, options: { close: boolean; withBody: boolean }): string {
+/** The bytes of answers given before, by the four ways to give them. */
+const rendered = new WeakMap<OwnAnswer, (Buffer | undefined)[]>()
+
+/** The whole response; without the body for HEAD. An answer given again is not made again. */
+export function renderAnswer(answer: OwnAnswer, options: { close: boolean; withBody: boolean }): Buffer {
+  let ways = rendered.get(answer)
+  if (!ways) {
+    ways = []
+    rendered.set(answer, ways)
+  }
+  const way = (options.close ? 1 : 0) + (options.withBody ? 2 : 0)
+  ways[way] ??= Buffer.from(answerText(answer, options))
+  return ways[way]
+}
+
+function answerText(answer: OwnAnswer, options: { close: boolean; withBody: boolean }): string {
   const body = JSON.stringify({ error: answer.error, details: answer.details })
   const retry = answer.retryAfter === undefined ? '' : `retry-after: ${answer.retryAfter}\r\n`
   return (

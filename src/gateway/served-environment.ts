@@ -125,6 +125,18 @@ export class ServedEnvironment {
     this.#refuseAll({ why: 'gone' })
   }
 
+  /**
+   * Why one more request cannot even wait, counted as one that was refused; null: `admit` it. Under overload most
+   * requests end here, before anything is made for them.
+   */
+  turnAway(): Refusal | null {
+    const stopped = this.#state === 'stopped'
+    if (!stopped && (this.kind === 'app' || this.queued < this.#maxQueued())) return null
+    this.#traffic.requested()
+    this.#traffic.answered(503, 0)
+    return stopped ? { why: 'stopped' } : { why: 'busy' }
+  }
+
   /** Gives the waiter a slot at once, lets it wait, or refuses it. */
   admit(waiter: Waiter): void {
     this.#traffic.requested()
