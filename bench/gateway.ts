@@ -1,13 +1,14 @@
 /**
- * Gateway against nginx and direct, side by side on the same upstream: requests per second at 50 kept connections,
- * p50 on one, medians of rounds taken in turn. Needs wrk for throughput and nginx for the comparison (also as the
- * upstream, so that it is never the bottleneck); says so when one is absent.
+ * Gateway against nginx, HAProxy, Caddy (one core each) and direct, side by side on the same upstream: requests
+ * per second at 50 kept connections, p50 on one, medians of rounds taken in turn. Needs wrk for throughput and nginx (also as the upstream, so that
+ * it is never the bottleneck), HAProxy and Caddy for the comparison; says so when one is absent.
  *
  * Run: npm run bench -- gateway [--seconds 4] [--rounds 3] [--connections 50]
  */
 import { execFile, execFileSync, fork, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Agent, createServer, request } from 'node:http'
+import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -99,11 +100,101 @@ http { access_log off; keepalive_requests 100000000; client_body_temp_path ${pre
 
 const proxyPort = 19_301
 const gatewayPort = 19_302
+const haproxyPort = 19_303
+const caddyPort = 19_304
+const benchHost = 'bench.fn.localhost'
 
 function proxyConfig(upstreamPort: number): string {
   return `upstream up { server 127.0.0.1:${upstreamPort}; keepalive 128; }
 server { listen 127.0.0.1:${proxyPort} backlog=4096;
   location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; } }`
+}
+
+/** One thread, kept connections to the upstream, no log: as the nginx beside it. */
+function haproxyConfig(upstreamPort: number): string {
+  return `global
+  maxconn 4096
+  nbthread 1
+defaults
+  mode http
+  http-reuse always
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+listen bench
+  bind 127.0.0.1:${haproxyPort}
+  server up 127.0.0.1:${upstreamPort}
+`
+}
+
+function caddyConfig(upstreamPort: number): string {
+  return `{
+  admin off
+  auto_https off
+  log {
+    level ERROR
+  }
+}
+http://:${caddyPort} {
+  bind 127.0.0.1
+  reverse_proxy 127.0.0.1:${upstreamPort} {
+    transport http {
+      keepalive_idle_conns_per_host 128
+    }
+  }
+}
+`
+}
+
+async function listening(name: string, port: number): Promise<void> {
+  for (const endMs = performance.now() + 15_000; performance.now() < endMs; ) {
+    const socket = net.connect(port, '127.0.0.1')
+    const open = await new Promise((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    })
+    socket.destroy()
+    if (open) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`${name} does not listen on port ${port}`)
+}
+
+/** Starts the proxies people would use instead, as far as they are installed; names those that are not. */
+async function startOthers(dir: string, upstreamPort: number, stops: (() => void)[]): Promise<Target[]> {
+  const targets: Target[] = []
+  const others = [
+    {
+      name: 'haproxy',
+      port: haproxyPort,
+      config: haproxyConfig,
+      args: (file: string) => ['-db', '-f', file],
+    },
+    {
+      name: 'caddy',
+      port: caddyPort,
+      config: caddyConfig,
+      args: (file: string) => ['run', '--adapter', 'caddyfile', '--config', file],
+    },
+  ]
+  if (has('nginx')) {
+    stops.push(startNginx(dir, 'proxy', proxyConfig(upstreamPort)))
+    targets.push({ name: 'nginx', port: proxyPort, host: benchHost })
+  } else console.log('nginx is not installed: no comparison with it')
+  for (const { name, port, config, args } of others) {
+    if (!has(name)) {
+      console.log(`${name} is not installed: no comparison with it`)
+      continue
+    }
+    const file = path.join(dir, name)
+    await writeFile(file, config(upstreamPort))
+    // Caddy gets one core, as the others do.
+    const env = { ...process.env, GOMAXPROCS: '1', XDG_CONFIG_HOME: dir, XDG_DATA_HOME: dir }
+    const child = spawn(name, args(file), { stdio: 'ignore', env })
+    stops.push(() => child.kill('SIGTERM'))
+    await listening(name, port)
+    targets.push({ name, port, host: benchHost })
+  }
+  return targets
 }
 
 /** The gateway in a process of its own, as on the platform. */
@@ -129,11 +220,8 @@ async function measure(seconds: number, rounds: number, connections: number): Pr
   try {
     const upstream = await startUpstream(dir, 'x'.repeat(1024))
     stops.push(upstream.stop)
-    const targets: Target[] = [{ name: 'direct', port: upstream.port, host: 'bench.fn.localhost' }]
-    if (has('nginx')) {
-      stops.push(startNginx(dir, 'proxy', proxyConfig(upstream.port)))
-      targets.push({ name: 'nginx', port: proxyPort, host: 'bench.fn.localhost' })
-    } else console.log('nginx is not installed: no comparison with it')
+    const targets: Target[] = [{ name: 'direct', port: upstream.port, host: benchHost }]
+    targets.push(...(await startOthers(dir, upstream.port, stops)))
     const child = fork(fileURLToPath(import.meta.url), ['--serve', dir], { execArgv: process.execArgv })
     stops.push(() => child.kill('SIGTERM'))
     await new Promise((resolve) => child.once('message', resolve))
@@ -163,7 +251,7 @@ async function measure(seconds: number, rounds: number, connections: number): Pr
     ])
     stops.push(() => link.close())
     await new Promise((resolve) => setTimeout(resolve, 500))
-    targets.push({ name: 'gateway', port: gatewayPort, host: 'bench.fn.localhost' })
+    targets.push({ name: 'gateway', port: gatewayPort, host: benchHost })
     if (values.hold) await new Promise((resolve) => process.once('SIGTERM', resolve))
     else await report(targets, seconds, rounds, connections)
   } finally {
@@ -199,8 +287,10 @@ async function report(
     )
   }
   const rateOf = (name: string) => median(rates.get(name) ?? [])
-  if (has('wrk') && has('nginx'))
-    console.log(`gateway / nginx: ${(rateOf('gateway') / rateOf('nginx')).toFixed(2)}`)
+  for (const { name } of targets) {
+    if (has('wrk') && name !== 'gateway' && name !== 'direct')
+      console.log(`gateway / ${name}: ${(rateOf('gateway') / rateOf(name)).toFixed(2)}`)
+  }
   const added = median(p50s.get('gateway')!) - median(p50s.get('direct')!)
   console.log(`p50 added by the gateway, one connection: ${added.toFixed(3)} ms`)
 }
