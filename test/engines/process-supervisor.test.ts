@@ -6,8 +6,11 @@ import { type Engine, type EngineContainer, EngineFailure } from '../../src/engi
 import { ContainerLogReader, ContainerLogWriter } from '../../src/engines/process/container-log.ts'
 import { engineFiles } from '../../src/engines/process/engine-files.ts'
 import { processIdentity } from '../../src/engines/process/proc-tree.ts'
+import { SupervisorClient } from '../../src/engines/process/supervisor-client.ts'
+import { createLog } from '../../src/log.ts'
 import { messagesOf, ProcessInstallation } from '../support/process-installation.ts'
 import { sampleDockerfile, sampleServerJs } from '../support/sample-sources.ts'
+import { bundledSupervisorEntry } from '../support/supervisor-entry.ts'
 import { until } from './engine-suite.ts'
 
 let installation: ProcessInstallation
@@ -155,6 +158,65 @@ describe('the supervisor', () => {
     await writeFile(blocked.home, 'not a folder')
     await expect(blocked.open()).rejects.toMatchObject({ kind: 'unavailable' })
     await blocked.destroy()
+  })
+
+  it('frozen: a call ends with the remedy in its words, and all goes on when it thaws', async () => {
+    const [pid] = supervisorPids()
+    const client = new SupervisorClient({
+      files: engineFiles(installation.home),
+      home: installation.home,
+      entry: bundledSupervisorEntry(),
+      log: createLog('test', 'silent'),
+      onChange: () => {},
+      silenceMs: 300,
+    })
+    await client.open()
+    const late = new SupervisorClient({
+      files: engineFiles(installation.home),
+      home: installation.home,
+      entry: bundledSupervisorEntry(),
+      log: createLog('test', 'silent'),
+      onChange: () => {},
+      silenceMs: 300,
+    })
+    process.kill(pid!, 'SIGSTOP')
+    try {
+      const refusal = { kind: 'unavailable', details: expect.stringContaining(`kill -CONT ${pid}`) }
+      await expect(client.ask({ verb: 'list' })).rejects.toMatchObject(refusal)
+      // One that connects meanwhile gets a connection from the kernel, and no hello.
+      await expect(late.open()).rejects.toMatchObject({ kind: 'unavailable' })
+    } finally {
+      process.kill(pid!, 'SIGCONT')
+    }
+    await until('it answers again', () => client.ask({ verb: 'list' }).catch(() => null))
+    await until('a new connection too', () =>
+      late.open().then(
+        () => true,
+        () => null,
+      ),
+    )
+    await client.close()
+    await late.close()
+    expect(supervisorPids()).toEqual([pid])
+  })
+
+  it('lets a call take longer than it may be silent', async () => {
+    const image = await shell("trap '' TERM", 'echo pid $$', 'while :; do sleep 0.1; done')
+    const spec = installation.spec(image.image)
+    await engine.apply(spec)
+    await printedPid(spec.name, 'pid ')
+    const client = new SupervisorClient({
+      files: engineFiles(installation.home),
+      home: installation.home,
+      entry: bundledSupervisorEntry(),
+      log: createLog('test', 'silent'),
+      onChange: () => {},
+      silenceMs: 1000,
+    })
+    await client.open()
+    await client.ask({ verb: 'stop', name: spec.name, graceSeconds: 3 })
+    expect((await find(spec.name))?.state).toBe('exited')
+    await client.close()
   })
 
   it('stays small', async () => {

@@ -21,6 +21,8 @@ const lockPauseMs = 100
 /** A supervisor that is being killed may take connections for a moment yet, so one more try is not enough. */
 const retries = 6
 const retryPauseMs = 20
+/** An answer that takes longer than this is asked about; the supervisor is given as long again to say hello. */
+const silenceMs = 5_000
 
 type OnOutput = (stream: 'stdout' | 'stderr', message: string) => void
 
@@ -44,6 +46,8 @@ export class SupervisorClient {
   /** The connection in use, once it has said hello. */
   #established: net.Socket | null = null
   readonly #pending = new Map<number, Pending>()
+  readonly #silenceMs: number
+  #pid: number | null = null
   #nextId = 1
   #closed = false
 
@@ -54,7 +58,10 @@ export class SupervisorClient {
     entry: readonly string[]
     log: Log
     onChange: (name: string) => void
+    /** For tests; twice this long a supervisor may say nothing at all. */
+    silenceMs?: number
   }) {
+    this.#silenceMs = options.silenceMs ?? silenceMs
     this.#files = options.files
     this.#home = options.home
     this.#entry = options.entry
@@ -74,13 +81,15 @@ export class SupervisorClient {
     this.#connecting = null
   }
 
-  /** Every verb may be repeated, so one that was cut off by the supervisor's end is asked again. */
+  /**
+   * Every verb may be repeated, so one that was cut off by the supervisor's end is asked again. Throws `unavailable`
+   * when the supervisor stays away, or is there and says nothing.
+   */
   async ask<T>(wish: Wish): Promise<T> {
     for (let tries = 0; ; tries++) {
       try {
-        return (await (
-          await this.#send(wish, null)
-        ).answer) as T
+        const { socket, id, answer } = await this.#send(wish, null)
+        return (await this.#whileAlive(socket, id, answer)) as T
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error
         if (tries < retries && !this.#closed) {
@@ -140,6 +149,45 @@ export class SupervisorClient {
     return { id, answer }
   }
 
+  /** A verb may take long (a stop waits for its grace), but a supervisor that lives says hello meanwhile. */
+  async #whileAlive(socket: net.Socket, id: number, answer: Promise<unknown>): Promise<unknown> {
+    let timer: NodeJS.Timeout | undefined
+    const silent = new Promise<never>((_resolve, reject) => {
+      const watch = () => {
+        timer = setTimeout(() => {
+          const hello = this.#request(socket, { verb: 'hello' }, null)
+          timer = setTimeout(() => {
+            this.#pending.delete(hello.id)
+            this.#pending.delete(id)
+            reject(this.#frozen())
+          }, this.#silenceMs)
+          hello.answer.then(
+            () => {
+              clearTimeout(timer)
+              if (this.#pending.has(id)) watch()
+            },
+            // The connection is lost: `answer` says so.
+            () => clearTimeout(timer),
+          )
+        }, this.#silenceMs)
+      }
+      watch()
+    })
+    try {
+      return await Promise.race([answer, silent])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #frozen(): AppError {
+    const pid = this.#pid ?? 'PID'
+    const find = this.#pid ? '' : ` (PID: pgrep -f -- '--home ${this.#home}')`
+    return new AppError('unavailable', 'The process engine’s supervisor does not answer', {
+      details: `It is stopped or hangs. Let it go on with \`kill -CONT ${pid}\`, or end it with \`kill -9 ${pid}\` (its containers end and are started again)${find}.`,
+    })
+  }
+
   #connection(): Promise<net.Socket> {
     if (this.#closed) throw new Error('the process engine is closed')
     if (!this.#connecting) {
@@ -158,8 +206,13 @@ export class SupervisorClient {
     socket.on('error', () => {})
     socket.once('close', () => this.#onLost(socket))
     onJsonLine(socket, (message) => this.#onReply(message as Reply))
-    const hello = await this.#request(socket, { verb: 'hello' }, null).answer
+    const { id, answer } = this.#request(socket, { verb: 'hello' }, null)
+    const hello = await this.#whileAlive(socket, id, answer).catch((error: unknown) => {
+      socket.destroy()
+      throw error
+    })
     const { protocol, pid } = hello as Hello
+    this.#pid = pid
     if (protocol !== protocolVersion) {
       socket.destroy()
       throw new AppError('unavailable', 'The process engine’s supervisor is of another version', {
