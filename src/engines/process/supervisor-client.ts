@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
-import net from 'node:net'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import type net from 'node:net'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { EngineFailure } from '../engine.ts'
@@ -14,6 +14,8 @@ import {
   type StepResult,
   type Wish,
 } from './protocol.ts'
+import { tail, tryConnect } from './supervisor-socket.ts'
+import { whileAlive } from './while-alive.ts'
 
 const startDeadlineMs = 10_000
 const connectPeriodMs = 5
@@ -149,35 +151,18 @@ export class SupervisorClient {
     return { id, answer }
   }
 
-  /** A verb may take long (a stop waits for its grace), but a supervisor that lives says hello meanwhile. */
-  async #whileAlive(socket: net.Socket, id: number, answer: Promise<unknown>): Promise<unknown> {
-    let timer: NodeJS.Timeout | undefined
-    const silent = new Promise<never>((_resolve, reject) => {
-      const watch = () => {
-        timer = setTimeout(() => {
-          const hello = this.#request(socket, { verb: 'hello' }, null)
-          timer = setTimeout(() => {
-            this.#pending.delete(hello.id)
-            this.#pending.delete(id)
-            reject(this.#frozen())
-          }, this.#silenceMs)
-          hello.answer.then(
-            () => {
-              clearTimeout(timer)
-              if (this.#pending.has(id)) watch()
-            },
-            // The connection is lost: `answer` says so.
-            () => clearTimeout(timer),
-          )
-        }, this.#silenceMs)
-      }
-      watch()
+  #whileAlive(socket: net.Socket, id: number, answer: Promise<unknown>): Promise<unknown> {
+    return whileAlive(answer, {
+      silenceMs: this.#silenceMs,
+      ask: () => {
+        const hello = this.#request(socket, { verb: 'hello' }, null)
+        return { answer: hello.answer, forget: () => this.#pending.delete(hello.id) }
+      },
+      silent: () => {
+        this.#pending.delete(id)
+        return this.#frozen()
+      },
     })
-    try {
-      return await Promise.race([answer, silent])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   #frozen(): AppError {
@@ -312,24 +297,5 @@ export class SupervisorClient {
       // The next call tries again and tells its caller.
       if (!this.#closed) this.#log.error({ err: error }, 'cannot reach the supervisor')
     }
-  }
-}
-
-function tryConnect(socketPath: string): Promise<net.Socket | null> {
-  return new Promise((resolve) => {
-    const socket = net.connect(socketPath)
-    socket.once('connect', () => {
-      socket.removeAllListeners('error')
-      resolve(socket)
-    })
-    socket.once('error', () => resolve(null))
-  })
-}
-
-function tail(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').slice(-1000)
-  } catch {
-    return ''
   }
 }
