@@ -3,6 +3,7 @@ import { operations } from '../../src/contract/index.ts'
 import { isRead, type Operation, type Policy } from '../../src/contract/operation.ts'
 import type { JobRun } from '../../src/domain/job-run.ts'
 import { insertJobRun } from '../../src/store/job-runs.ts'
+import { openToolSession } from '../mcp/tool-session.ts'
 import { TestPlatform } from '../support/test-platform.ts'
 
 type ObjectKind = 'own' | 'restricted' | 'foreign' | 'unknown' | 'deleted'
@@ -48,12 +49,45 @@ async function makeObjects(accountId: string, token: string, membershipId: strin
   const { contactPointId } = contactPoint
   const { alert } = await send('POST', '/app-env/alert', { appEnvId, ...alertBody(contactPointId) }, token)
   const jobRunId = `run_${appEnvId.slice(4)}`
-  const run = { jobRunId, appEnvId, accountId, number: 1, status: 'SUCCEEDED', createdAt: platform.now }
-  await platform.db.write((tx) => insertJobRun(tx, run as unknown as JobRun))
+  await platform.db.write((tx) => insertJobRun(tx, doneRun(jobRunId, appEnvId, accountId)))
   await send('PATCH', '/app-env/containers', { appEnvId, containers: 2 }, token)
   const { entries } = await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 }, token)
   const ids = { accountId, appId, appEnvId, membershipId, contactPointId }
   return { ...ids, alertId: alert.alertId, jobRunId, entryId: entries[0].entryId }
+}
+
+function doneRun(jobRunId: string, appEnvId: string, accountId: string): JobRun {
+  return {
+    jobRunId,
+    appEnvId,
+    accountId,
+    number: 1,
+    status: 'SUCCEEDED',
+    attempt: 1,
+    snapshot: {
+      image: 'x',
+      contentId: 'dep_x',
+      command: 'true',
+      args: [],
+      shell: false,
+      workingDir: null,
+      timeoutSeconds: 60,
+      backoffLimit: 0,
+    },
+    trigger: { userId: 'usr_x', tokenKind: 'user' },
+    createdAt: platform.now,
+    startedAt: platform.now,
+    finishedAt: platform.now,
+    exitCode: 0,
+    reason: null,
+    region: 'local',
+    envName: 'x',
+    limit: null,
+    ttlSecondsAfterFinished: 300,
+    settings: null,
+    began: null,
+    retry: null,
+  }
 }
 
 function alertBody(contactPointId: string) {
@@ -189,6 +223,18 @@ async function ask(row: Operation, caller: CallerKind, kind: ObjectKind) {
   })
 }
 
+function tokenIsTheReason(error: string): boolean {
+  return error === 'This token is read-only' || error === 'This operation needs a user token'
+}
+
+/** The same call through a tool: rehearsed, and without waiting. */
+function toolInputFor(row: Operation, kind: ObjectKind): Record<string, unknown> {
+  const input = inputFor(row, kind)
+  if (isRead(row)) return input
+  const grants = row.id === 'update-member-env-access' ? { grantFullAccess: true } : {}
+  return { ...input, ...grants, dryRun: true }
+}
+
 describe('who may do what', () => {
   it('A1 A2 A3 A4 A5 M1 M2 M7 M8 every operation, caller and object gets the answer of the contract', async () => {
     const wrong: string[] = []
@@ -207,6 +253,39 @@ describe('who may do what', () => {
     }
     expect(wrong).toEqual([])
     expect(cells).toBeGreaterThan(2_000)
+  }, 120_000)
+
+  it('M7 every tool gives every caller the answer that REST gives, for every object', async () => {
+    const wrong: string[] = []
+    let cells = 0
+    for (const [name, caller] of Object.entries(callers)) {
+      const session = await openToolSession(platform.apiUrl, {
+        token: caller.token ?? `lsu_${'a'.repeat(49)}`,
+      })
+      for (const row of operations.filter(({ peopleOnly }) => peopleOnly !== true)) {
+        const said = new Map<ObjectKind, string>()
+        for (const kind of named[row.policy.on].kinds) {
+          cells += 1
+          const { status, json } = await ask(row, caller, kind)
+          const { isError, structured, text } = await session.call(row.id, toolInputFor(row, kind))
+          if (expected(row, caller, kind) === 404) said.set(kind, text)
+          // A tool's early checks may refuse the same call for another of its faults first: what is wrong with the
+          // input, or with the object, before what the token is not for.
+          const mayDiffer = [400, 409].includes(status) || tokenIsTheReason(json?.error)
+          const same = isError
+            ? status !== 200 && (mayDiffer || structured.error === json.error)
+            : status === 200
+          if (!same)
+            wrong.push(`${row.id} × ${name} × ${kind}: ${status} ${json?.error}, not ${text.slice(0, 200)}`)
+        }
+        // Foreign, deleted and unknown are one and the same to who may see none of them.
+        if (new Set(said.values()).size > 1)
+          wrong.push(`${row.id} × ${name}: ${[...said.values()].join(' / ')}`)
+      }
+      await session.close()
+    }
+    expect(wrong).toEqual([])
+    expect(cells).toBeGreaterThan(1_500)
   }, 120_000)
 
   it('answers foreign, deleted and unknown objects with the same bytes', async () => {
