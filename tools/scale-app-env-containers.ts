@@ -1,4 +1,4 @@
-import { scaleAppEnvContainers } from '../src/contract/app-envs.ts'
+import { scaleAppEnvContainers } from '../src/contract/app-env-actions.ts'
 import { notAFunction, notAJob } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
 

@@ -1,4 +1,4 @@
-import { stopAppEnv } from '../src/contract/app-envs.ts'
+import { stopAppEnv } from '../src/contract/app-env-actions.ts'
 import { environmentAccessible } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
 

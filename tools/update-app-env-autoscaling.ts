@@ -1,4 +1,4 @@
-import { updateAppEnvAutoscaling } from '../src/contract/app-envs.ts'
+import { updateAppEnvAutoscaling } from '../src/contract/app-env-actions.ts'
 import { notADatabase, notAFunction, notAJob } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
 

@@ -1,4 +1,4 @@
-import { updateFunctionConfig } from '../src/contract/app-envs.ts'
+import { updateFunctionConfig } from '../src/contract/app-env-actions.ts'
 import { functionLimits, isAFunction } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
 

@@ -1,14 +1,13 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { listAccounts } from '../contract/accounts.ts'
-import { getAppEnvPods, getAppEnvStatus } from '../contract/app-env-reads.ts'
 import {
   applyAppEnvChanges,
-  createAppEnv,
-  getAppEnv,
   scaleAppEnvContainers,
   updateFunctionConfig,
-} from '../contract/app-envs.ts'
+} from '../contract/app-env-actions.ts'
+import { getAppEnvPods, getAppEnvStatus } from '../contract/app-env-reads.ts'
+import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import { createApp } from '../contract/apps.ts'
 import { notifyCodeUpload, requestDeployStorageKey } from '../contract/deployments.ts'
 import { listRegions } from '../contract/regions.ts'

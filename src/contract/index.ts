@@ -8,22 +8,18 @@ import {
   toggleAlert,
   updateAlert,
 } from './alerts.ts'
-import { getAppEnvHistory, getAppEnvPods, getAppEnvStatus, getLogs } from './app-env-reads.ts'
 import {
   applyAppEnvChanges,
-  createAppEnv,
-  deleteAppEnv,
-  getAppEnv,
-  listAppEnvs,
   restartAppEnv,
   scaleAppEnvContainers,
   startAppEnv,
   stopAppEnv,
-  updateAppEnv,
   updateAppEnvAutoscaling,
   updateAppEnvVariables,
   updateFunctionConfig,
-} from './app-envs.ts'
+} from './app-env-actions.ts'
+import { getAppEnvHistory, getAppEnvPods, getAppEnvStatus, getLogs } from './app-env-reads.ts'
+import { createAppEnv, deleteAppEnv, getAppEnv, listAppEnvs, updateAppEnv } from './app-envs.ts'
 import { createApp, deleteApp, getApp, listApps } from './apps.ts'
 import { explainAccess, listAudit, undoChange } from './audit.ts'
 import {

@@ -1,4 +1,4 @@
-import { applyAppEnvChanges } from '../contract/app-envs.ts'
+import { applyAppEnvChanges } from '../contract/app-env-actions.ts'
 import type { Content, Environment } from '../domain/environment.ts'
 import { needsBuild, needsRollout, pendingFields } from '../domain/pending-changes.ts'
 import { findContent, findRollout } from '../store/rollouts.ts'

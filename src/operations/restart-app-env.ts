@@ -1,4 +1,4 @@
-import { restartAppEnv } from '../contract/app-envs.ts'
+import { restartAppEnv } from '../contract/app-env-actions.ts'
 import { AppError } from '../errors.ts'
 import { beginRollout } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'

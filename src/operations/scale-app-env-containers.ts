@@ -1,4 +1,4 @@
-import { scaleAppEnvContainers } from '../contract/app-envs.ts'
+import { scaleAppEnvContainers } from '../contract/app-env-actions.ts'
 import { databasePresetOf } from '../domain/database-presets.ts'
 import { checkDatabase } from '../domain/database-settings.ts'
 import { checkScalable } from '../domain/scalable.ts'

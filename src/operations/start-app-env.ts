@@ -1,4 +1,4 @@
-import { startAppEnv } from '../contract/app-envs.ts'
+import { startAppEnv } from '../contract/app-env-actions.ts'
 import { beginRollout } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { acted } from './environment-answers.ts'

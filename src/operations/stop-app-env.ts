@@ -1,4 +1,4 @@
-import { stopAppEnv } from '../contract/app-envs.ts'
+import { stopAppEnv } from '../contract/app-env-actions.ts'
 import { listActiveJobRuns } from '../store/job-runs.ts'
 import { cancelRollout, noteActivity } from './begin-rollout.ts'
 import { cancelRun } from './cancel-job-run.ts'

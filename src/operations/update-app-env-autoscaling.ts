@@ -1,4 +1,4 @@
-import { updateAppEnvAutoscaling } from '../contract/app-envs.ts'
+import { updateAppEnvAutoscaling } from '../contract/app-env-actions.ts'
 import { checkAutoscaling } from '../domain/autoscaling.ts'
 import { checkScalable } from '../domain/scalable.ts'
 import { checkVolumeContainers } from '../domain/volume.ts'

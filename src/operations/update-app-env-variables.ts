@@ -1,4 +1,4 @@
-import { updateAppEnvVariables } from '../contract/app-envs.ts'
+import { updateAppEnvVariables } from '../contract/app-env-actions.ts'
 import { changedVariables } from '../domain/variables.ts'
 import { AppError } from '../errors.ts'
 import { draftOf, saveChange } from './change-environment.ts'

@@ -1,4 +1,4 @@
-import { updateFunctionConfig } from '../contract/app-envs.ts'
+import { updateFunctionConfig } from '../contract/app-env-actions.ts'
 import { checkFunctionConfig, effectiveFunctionConfig } from '../domain/function-config.ts'
 import { AppError } from '../errors.ts'
 import { changeWantedSettings, noteActivity } from './begin-rollout.ts'

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import {
   applyAppEnvChanges,
-  getAppEnv,
   restartAppEnv,
   scaleAppEnvContainers,
-  updateAppEnv,
   updateAppEnvAutoscaling,
-} from '../../src/contract/app-envs.ts'
+} from '../../src/contract/app-env-actions.ts'
+import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
+import { getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { until } from '../support/story.ts'
 import { TestPlatform } from '../support/test-platform.ts'

@@ -1,13 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { restartAppEnv } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus, getLogs } from '../../src/contract/app-env-reads.ts'
-import {
-  createAppEnv,
-  deleteAppEnv,
-  getAppEnv,
-  restartAppEnv,
-  updateAppEnv,
-} from '../../src/contract/app-envs.ts'
+import { createAppEnv, deleteAppEnv, getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { redeployAppEnv } from '../../src/contract/deployments.ts'
 import { testDocker } from '../support/docker-images.ts'

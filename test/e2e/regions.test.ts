@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { applyAppEnvChanges } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
-import { applyAppEnvChanges, createAppEnv, getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
+import { createAppEnv, getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { listRegions } from '../../src/contract/regions.ts'
 import { testDocker } from '../support/docker-images.ts'

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import {
   applyAppEnvChanges,
-  deleteAppEnv,
   scaleAppEnvContainers,
   startAppEnv,
   stopAppEnv,
   updateAppEnvVariables,
-} from '../../src/contract/app-envs.ts'
+} from '../../src/contract/app-env-actions.ts'
+import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
+import { deleteAppEnv } from '../../src/contract/app-envs.ts'
 import { redeployAppEnv } from '../../src/contract/deployments.ts'
 import { enginesHere } from '../support/engines-here.ts'
 import { Installation } from '../support/installation.ts'

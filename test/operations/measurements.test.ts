@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scaleAppEnvContainers } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
-import { scaleAppEnvContainers } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { getAppEnvMetrics, getAppEnvMetricsSeries } from '../../src/contract/measurements.ts'
 import { metrics, metricUnits } from '../../src/contract/metrics.ts'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scaleAppEnvContainers, updateAppEnvAutoscaling } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvHistory, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
-import { getAppEnv, scaleAppEnvContainers, updateAppEnvAutoscaling } from '../../src/contract/app-envs.ts'
+import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { AppAutoscaler } from '../../src/reconciler/app-autoscaler.ts'
 import { until } from '../support/story.ts'

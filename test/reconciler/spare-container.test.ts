@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { stopAppEnv } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
-import { deleteAppEnv, stopAppEnv } from '../../src/contract/app-envs.ts'
+import { deleteAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { FakeEngine } from '../fakes/fake-engine.ts'
 import { until } from '../support/story.ts'

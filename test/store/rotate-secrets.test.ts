@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
-import { getAppEnv, updateAppEnvVariables } from '../../src/contract/app-envs.ts'
+import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { undoChange } from '../../src/contract/audit.ts'
 import { createContactPoint, getContactPoint } from '../../src/contract/contact-points.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'

@@ -1,5 +1,6 @@
 import http from 'node:http'
-import { createAppEnv, getAppEnv, scaleAppEnvContainers } from '../../src/contract/app-envs.ts'
+import { scaleAppEnvContainers } from '../../src/contract/app-env-actions.ts'
+import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import type { Installation } from './installation.ts'
 import { deploy, untilDeployed } from './story.ts'
