@@ -1,9 +1,13 @@
-import pino, { type Logger } from 'pino'
+import pino, { type DestinationStream, type Logger } from 'pino'
 
 export type Log = Logger
 
 /** A log on standard error: standard output belongs to the MCP stdio transport and the ready line. */
-export function createLog(name: string, level = 'info'): Log {
+export function createLog(
+  name: string,
+  level = 'info',
+  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+): Log {
   return pino(
     {
       name,
@@ -23,7 +27,7 @@ export function createLog(name: string, level = 'info'): Log {
         censor: '***',
       },
     },
-    pino.destination({ fd: 2, sync: true }),
+    destination,
   )
 }
 

@@ -21,6 +21,7 @@ export const requestDeployStorageKey = operation({
     envUrl: z.string(),
     expiresAt: z.string(),
   }),
+  answersCapability: true,
 })
 
 export const notifyCodeUpload = operation({

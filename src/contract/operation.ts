@@ -50,6 +50,8 @@ export interface Operation<
   readonly ignored?: readonly string[]
   /** The answer shows a token: it is never kept for a replay (contract.md 11). */
   readonly answersSecret?: true
+  /** The answer shows an address that whoever knows it may use for a while: kept for a replay, but sealed. */
+  readonly answersCapability?: true
   /** People do these; no agent tool is offered (contract.md 2). */
   readonly peopleOnly?: true
 }

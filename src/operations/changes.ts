@@ -28,7 +28,7 @@ function compare(path: string, before: unknown, after: unknown, changes: Changed
   }
   const named = [before, after].map((value) => (Array.isArray(value) ? byName(value) : null))
   if (named[0] && named[1]) compare(path, named[0], named[1], changes)
-  else changes.push({ path, before: masked(before), after: masked(after) })
+  else changes.push({ path, before: masked(before, path), after: masked(after, path) })
 }
 
 /** Lists of variables compare by name, so that a moved entry is no change. */
@@ -37,16 +37,21 @@ function byName(values: unknown[]): Record<string, unknown> | null {
   return Object.fromEntries(values.map((value) => [(value as { name: string }).name, value]))
 }
 
+/** Where a contact point sends, and as whom, is read with showSecrets only (2.6): addresses and names too. */
+const contactPointSetting = /^config\.(?!severity$|httpMethod$)/
+
 /** A sealed value begins with `v1.key_`; nothing of it is shown. */
-function masked(value: unknown): unknown {
+function masked(value: unknown, path: string): unknown {
+  if (value === null) return value
+  if (contactPointSetting.test(path)) return secretMask
   if (typeof value === 'string') return /^v1\.key_/.test(value) ? secretMask : value
-  if (Array.isArray(value)) return value.map(masked)
+  if (Array.isArray(value)) return value.map((item) => masked(item, path))
   if (isRecord(value)) {
     const hidden = value.isSecret === true
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [
         key,
-        hidden && key === 'value' ? secretMask : masked(inner),
+        hidden && key === 'value' ? secretMask : masked(inner, path ? `${path}.${key}` : key),
       ]),
     )
   }

@@ -4,7 +4,7 @@ import { isRead } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import type { MeasuredValues } from '../metrics/metric-source.ts'
 import type { Db, Tx } from '../store/db.ts'
-import { findKeptAnswer, keepAnswer } from '../store/idempotency.ts'
+import { findKeptAnswer, type KeptAnswer, keepAnswer } from '../store/idempotency.ts'
 import { insertJournalEntry } from '../store/journal.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { authorise, type Target } from './authorise.ts'
@@ -130,14 +130,15 @@ async function runWrite(
   const key = call.idempotencyKey
   const requestHash = key === null ? '' : hashOf(call)
   const kept = key === null ? null : await findKeptAnswer(tx, caller.principal, key)
-  if (kept) return { reply: replay(kept, requestHash), wake: [], keep: async () => {} }
+  if (kept)
+    return { reply: replay(opened(parts, caller, key, kept), requestHash), wake: [], keep: async () => {} }
   const { context, target } = await admit(parts, tx, call, trace)
   const outcome = await handler.run(context, call.input, target)
   const reply = { status: 200, body: JSON.stringify(outcome.answer) }
   await record(tx, context, call, outcome)
   const keep: Written['keep'] = async (inTx, answer) => {
     if (key === null || (await findKeptAnswer(inTx, caller.principal, key))) return
-    const body = call.operation.answersSecret ? '' : answer.body
+    const body = keptBody(parts, caller, call, answer.body)
     await keepAnswer(inTx, caller.principal, key, { requestHash, status: 200, body }, context.now)
   }
   if (!outcome.settle) await keep(tx, reply)
@@ -194,7 +195,29 @@ function revisedObject(target: Target): { revision: number } | null {
   return 'account' in target ? target.account : null
 }
 
-function replay(kept: { requestHash: string; status: number; body: string }, requestHash: string): Reply {
+/** What is stored of an answer: nothing of one that shows a token, and none that opens a door as it is. */
+function keptBody({ secrets }: RunnerParts, caller: Caller, call: Call, body: string): string {
+  const { answersSecret, answersCapability } = call.operation
+  if (answersSecret) return ''
+  return answersCapability ? secrets.seal(body, keptName(caller, call.idempotencyKey)) : body
+}
+
+/** A kept answer as it was given; an empty body when its data key is gone since. */
+function opened({ secrets }: RunnerParts, caller: Caller, key: string | null, kept: KeptAnswer): KeptAnswer {
+  // Every answer is a JSON object: what does not begin as one is sealed.
+  if (kept.body === '' || kept.body.startsWith('{')) return kept
+  try {
+    return { ...kept, body: secrets.open(kept.body, keptName(caller, key)) }
+  } catch {
+    return { ...kept, body: '' }
+  }
+}
+
+function keptName({ principal }: Caller, key: string | null): string {
+  return `answer/${principal}/${key}`
+}
+
+function replay(kept: KeptAnswer, requestHash: string): Reply {
   if (kept.requestHash !== requestHash) {
     throw new AppError('conflict', 'Idempotency key reused', {
       details:
@@ -203,7 +226,8 @@ function replay(kept: { requestHash: string; status: number; body: string }, req
   }
   if (kept.body === '') {
     throw new AppError('conflict', 'Already done', {
-      details: 'The answer showed a token and was not kept. Rotate the token to get a new one.',
+      details:
+        'The answer showed a secret and was not kept. Ask for a new one: rotate a token, or use another Idempotency-Key.',
     })
   }
   return { status: kept.status, body: kept.body }

@@ -82,4 +82,26 @@ describe('tokens', () => {
     const again = await send()
     expect([again.status, again.json.error]).toEqual([409, 'Already done'])
   })
+
+  it('a replay of an upload address gives the same bytes; the store keeps it sealed', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const send = () =>
+      platform.request('POST', '/app-env/request-storage-key', {
+        token: platform.admin.token,
+        input: { appEnvId },
+        headers: { 'idempotency-key': 'upload' },
+      })
+    const first = await send()
+    expect((await send()).text).toBe(first.text)
+    const kept = await platform.db.read((tx) => tx.selectFrom('idempotency').selectAll().execute())
+    const secret = first.json.uploadUrl.split('/').at(-1)
+    expect(secret.length).toBeGreaterThan(30)
+    expect(JSON.stringify(kept)).not.toContain(secret)
+    // After a rotation of the data keys it cannot be opened: still nothing is done twice.
+    await platform.db.write((tx) =>
+      tx.updateTable('idempotency').set({ body: 'v1.key_gone.AAAA' }).where('key', '=', 'upload').execute(),
+    )
+    const again = await send()
+    expect([again.status, again.json.error]).toEqual([409, 'Already done'])
+  })
 })

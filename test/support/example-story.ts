@@ -17,28 +17,37 @@ export interface Played {
 type Answer = any
 type Call = (id: string, input?: Json) => Promise<Answer>
 
+export interface StoryOptions {
+  /** Nothing is taken away: calls that would are only noted, so that everything they name is there at the end. */
+  keeps?: boolean
+  /** The input a call is made with instead. */
+  dress?: (id: string, input: Json) => Json
+  /** Makes a call in another way than over REST; throws when it is refused. */
+  send?: (row: Operation, input: Json, token: string) => Promise<Json>
+}
+
 /**
  * Calls every operation once in an order in which each succeeds: the source of the examples in the OpenAPI document,
- * and of valid bodies to mutate. `receiver` takes test notices. With `keeps` nothing is taken away: calls that would
- * are only noted, so that everything they name is there at the end.
+ * and of valid bodies to mutate. `receiver` takes test notices.
  */
 export async function playStory(
   platform: TestPlatform,
   receiver: string,
-  options: { keeps?: boolean } = {},
+  options: StoryOptions = {},
 ): Promise<Played[]> {
   const played: Played[] = []
-  const call: Call = async (id, input = {}) => {
+  const { dress = (_id, input) => input, send = overRest(platform) } = options
+  const call: Call = async (id, plain = {}) => {
+    const input = dress(id, plain)
     const row = operations.find((one) => one.id === id)
     if (!row) throw new Error(`no operation ${id}`)
     if (options.keeps && takesAway.has(id)) {
       played.push({ row, input, answer: {} })
       return {}
     }
-    const { status, json, text } = await platform.request(row.method, row.path, { input, token: by() })
-    if (status !== 200) throw new Error(`${id} answered ${status}: ${text}`)
-    played.push({ row, input, answer: json })
-    return json
+    const answer = await send(row, input, by())
+    played.push({ row, input, answer })
+    return answer
   }
   let token = platform.admin.token
   const by = () => token
@@ -56,6 +65,14 @@ export async function playStory(
   const rotated = await call('rotate-user-token')
   token = rotated.token ?? token
   return played
+}
+
+function overRest(platform: TestPlatform): NonNullable<StoryOptions['send']> {
+  return async (row, input, token) => {
+    const { status, json, text } = await platform.request(row.method, row.path, { input, token })
+    if (status !== 200) throw new Error(`${row.id} answered ${status}: ${text}`)
+    return json
+  }
 }
 
 const takesAway = new Set([

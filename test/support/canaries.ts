@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** Something that came out: an answer, a log line, a file. */
+export interface Output {
+  /** Such as `REST get-app-env 200`, `log`, `file longshore.db-wal`. */
+  where: string
+  text: string
+}
+
+interface Canary {
+  name: string
+  value: string
+  /** What to look for: the core in the encodings that would not show it as it is. */
+  signs: string[]
+  /** The store may hold it in clear: it is no key to anything, but nobody's business either. */
+  isPrivate: boolean
+}
+
+/**
+ * Secrets that are told apart by a core nobody else writes. A sweep finds a core as it is (so also URL-encoded or
+ * JSON-escaped: it holds no character that either changes), in base64 at any offset, and in hex.
+ */
+export class Canaries {
+  readonly #canaries: Canary[] = []
+
+  get count(): number {
+    return this.#canaries.length
+  }
+
+  /** A new core, planted as `value(core)`; characters that encodings change surround it unless told otherwise. */
+  plant(name: string, value: (core: string) => string = (core) => `"${core}\\ é/+&=%$(x)`): string {
+    const core = `cnry${randomBytes(10).toString('hex')}`
+    return this.know(name, core, value(core))
+  }
+
+  /** As `plant`, for what may stand in the store as it is. */
+  plantPrivate(name: string, value?: (core: string) => string): string {
+    const planted = this.plant(name, value)
+    this.#canaries.at(-1)!.isPrivate = true
+    return planted
+  }
+
+  /** A secret that the platform made, such as a token: `core` is looked for as it is. */
+  know(name: string, core: string, value = core): string {
+    if (!this.#canaries.some((one) => one.signs[0] === core)) {
+      this.#canaries.push({
+        name,
+        value,
+        signs: [core, ...base64Of(core), Buffer.from(core).toString('hex')],
+        isPrivate: false,
+      })
+    }
+    return value
+  }
+
+  /** `name in where` for every canary found. */
+  foundIn(outputs: readonly Output[], options: { inStore?: boolean } = {}): string[] {
+    return outputs.flatMap(({ where, text }) =>
+      this.#canaries
+        .filter(({ isPrivate }) => !(isPrivate && options.inStore))
+        .filter(({ signs }) => signs.some((sign) => text.includes(sign)))
+        .map(({ name, signs }) => `${name} in ${where}: ${around(text, signs)}`),
+    )
+  }
+}
+
+/** What stays the same of the base64 of a text wherever in a longer text it begins; both alphabets. */
+function base64Of(core: string): string[] {
+  return [0, 1, 2].flatMap((offset) => {
+    const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(core)])
+    const inner = bytes.toString('base64').slice(offset === 0 ? 0 : offset + 1, -4)
+    return [...new Set([inner, inner.replaceAll('+', '-').replaceAll('/', '_')])]
+  })
+}
+
+function around(text: string, signs: readonly string[]): string {
+  const at = Math.max(...signs.map((sign) => text.indexOf(sign)))
+  return JSON.stringify(text.slice(Math.max(0, at - 80), at + 40))
+}
+
+/** Every file below a folder, byte for byte as Latin-1, but those that `except` names. */
+export function filesBelow(dir: string, except: (relative: string) => boolean = () => false): Output[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .filter((file) => !except(path.relative(dir, file)))
+    .map((file) => ({ where: `file ${path.relative(dir, file)}`, text: readFileSync(file, 'latin1') }))
+}
