@@ -1,6 +1,8 @@
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from './json-rpc.ts'
 import type { Prebuilt } from './prebuilt.ts'
+import { listedPrompts } from './prompts.ts'
 import type { ListedTool } from './published-tool.ts'
+import { listedResources, listedTemplates } from './resources.ts'
 import type { McpServer, Transport } from './server.ts'
 
 export interface FrontDeskOptions {
@@ -13,7 +15,7 @@ export interface FrontDeskOptions {
 }
 
 /**
- * Answers what a host asks first, `initialize` and `tools/list`, from what was built, so that the library (50 ms
+ * Answers what a host asks first, `initialize` and the lists, from what was built, so that the library (50 ms
  * to load) is not needed for it. Everything else opens the server behind and goes to it, in order; it is shown
  * the `initialize` as well, so that it knows the client, and its answer to that is dropped.
  */
@@ -72,13 +74,22 @@ export class FrontDesk {
   #answerOf({ method, params = {} }: RpcMessage): unknown {
     const { hello, versions } = this.#options.prebuilt
     if (method === 'ping') return {}
-    if (method === 'tools/list') return this.#isGreeted ? { tools: this.#options.tools } : undefined
+    if (method?.endsWith('/list')) return this.#isGreeted ? this.#listOf(method) : undefined
     if (method !== 'initialize' || this.#isGreeted) return undefined
     const { protocolVersion, capabilities, clientInfo } = params
     // Anything odd is for the library to refuse.
     if (typeof protocolVersion !== 'string' || !isObject(capabilities) || !isObject(clientInfo))
       return undefined
     return versions.includes(protocolVersion) ? { ...hello, protocolVersion } : hello
+  }
+
+  #listOf(method: string): unknown {
+    const { tools } = this.#options
+    if (method === 'tools/list') return { tools }
+    const names = new Set(tools.map(({ name }) => name))
+    if (method === 'prompts/list') return { prompts: listedPrompts(names) }
+    if (method === 'resources/list') return { resources: listedResources(names) }
+    return method === 'resources/templates/list' ? { resourceTemplates: listedTemplates(names) } : undefined
   }
 
   async #openServer(): Promise<McpServer> {

@@ -9,13 +9,23 @@ import {
   CallToolRequestSchema,
   type CallToolResult,
   ElicitResultSchema,
+  ErrorCode,
+  GetPromptRequestSchema,
   type JSONRPCMessage,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
   ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
   type ServerNotification,
   type ServerRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/sdk/types.js'
+import { AppError } from '../errors.ts'
+import { getPrompt, listedPrompts } from './prompts.ts'
 import type { ListedTool } from './published-tool.ts'
+import { type CallTool, listedResources, listedTemplates, readResource } from './resources.ts'
 import { instructions, serverName, serverVersion } from './server-info.ts'
 import type { ToolResult } from './tool-result.ts'
 
@@ -52,7 +62,11 @@ export interface McpServer {
 export function createMcpServer(options: McpServerOptions): McpServer {
   const server = new Server(
     { name: serverName, title: 'Longshore', version: serverVersion },
-    { capabilities: { tools: {} }, instructions, jsonSchemaValidator: noValidator },
+    {
+      capabilities: { tools: {}, resources: {}, prompts: {} },
+      instructions,
+      jsonSchemaValidator: noValidator,
+    },
   )
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
     tools: (await options.tools()) as never,
@@ -69,9 +83,71 @@ export function createMcpServer(options: McpServerOptions): McpServer {
     })
     return asCallToolResult(result)
   })
+  addResources(server, options)
+  addPrompts(server, options)
   server.oninitialized = () => options.onInitialized?.()
   server.onclose = () => options.onClose?.()
   return server
+}
+
+/** What is listed and read follows the tools the caller is offered, and is read by calling them. */
+function addResources(server: Server, options: McpServerOptions): void {
+  server.setRequestHandler(ListResourcesRequestSchema, async () => ({
+    resources: listedResources(await toolNamesOf(options)),
+  }))
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, async () => ({
+    resourceTemplates: listedTemplates(await toolNamesOf(options)),
+  }))
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params }, extra) => {
+    const names = await toolNamesOf(options)
+    const content = await asProtocolError(() => readResource(params.uri, names, callToolOf(options, extra)))
+    return { contents: [content] }
+  })
+}
+
+function addPrompts(server: Server, options: McpServerOptions): void {
+  server.setRequestHandler(ListPromptsRequestSchema, async () => ({
+    prompts: listedPrompts(await toolNamesOf(options)),
+  }))
+  server.setRequestHandler(GetPromptRequestSchema, async ({ params }, extra) => {
+    const names = await toolNamesOf(options)
+    const { name, arguments: args = {} } = params
+    const prompt = await asProtocolError(() => getPrompt(name, args, names, callToolOf(options, extra)))
+    const said = { role: 'user' as const, content: { type: 'text' as const, text: prompt.text } }
+    const known = prompt.resources.map((resource) => ({
+      role: 'user' as const,
+      content: { type: 'resource' as const, resource },
+    }))
+    return { description: prompt.description, messages: [said, ...known] }
+  })
+}
+
+async function toolNamesOf(options: McpServerOptions): Promise<Set<string>> {
+  return new Set((await options.tools()).map(({ name }) => name))
+}
+
+function callToolOf(options: McpServerOptions, extra: Extra): CallTool {
+  const { signal, authInfo } = extra
+  const token = authInfo?.token ?? null
+  return (name, args) => options.callTool({ name, args, signal, token, progress: null, askPerson: null })
+}
+
+/** The protocol has a code of its own for a resource that is not there. */
+const codes: Partial<Record<AppError['kind'], number>> = {
+  'not-found': -32002,
+  invalid: ErrorCode.InvalidParams,
+}
+
+/** Resources and prompts have no results that are errors, as tools do: a refusal is an error of the protocol. */
+async function asProtocolError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const { kind, message, details } = error
+    const text = details === undefined ? message : `${message}. ${details}`
+    throw new McpError(codes[kind] ?? ErrorCode.InternalError, text)
+  }
 }
 
 function asCallToolResult(result: ToolResult): CallToolResult {

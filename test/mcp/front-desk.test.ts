@@ -74,16 +74,18 @@ describe('the front desk', () => {
     },
   )
 
-  it('answers tools/list as the library does, without opening the server', async () => {
-    const { front, said, opened } = desk()
-    front.accept(initialize('2025-11-25'))
-    front.accept({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    front.accept(request(2, 'tools/list'))
-    front.accept(request(3, 'ping'))
-    expect(said[1]).toEqual(await libraryAnswer(request(2, 'tools/list')))
-    expect(said[2]).toEqual({ jsonrpc: '2.0', id: 3, result: {} })
-    expect(opened()).toBe(0)
-  })
+  it.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list', 'ping'])(
+    'answers %s as the library does, without opening the server',
+    async (method) => {
+      const { front, said, opened } = desk()
+      front.accept(initialize('2025-11-25'))
+      front.accept({ jsonrpc: '2.0', method: 'notifications/initialized' })
+      front.accept(request(2, method))
+      expect(said[1]).toEqual(await libraryAnswer(request(2, method)))
+      expect(said[1]).toHaveProperty('result')
+      expect(opened()).toBe(0)
+    },
+  )
 
   it('opens the server once for calls, in order, and greets the client once', async () => {
     const { front, said, answerTo, opened } = desk()
