@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { pendingChanges } from './app-envs.ts'
 import { environmentRef, expectedRevision, id, isoTime } from './fields.ts'
-import { jobConfig, jobConfigFields, jobConfigNames, jobConfigRead } from './job-config.ts'
+import { jobConfig, jobConfigFields, jobConfigLayers, jobConfigNames, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 
 /** A plain string in the schema: the names stand beside it already, and an enum would say them twice. */
@@ -64,6 +64,19 @@ export const jobRun = z.object({
 })
 export type JobRunAnswer = z.output<typeof jobRun>
 
+const runLayer = z.enum([...jobConfigLayers, 'run'])
+
+/** Where each value of a run's snapshot came from when it was started; `run`: given with the run itself. */
+export const snapshotLayers = z.object({
+  command: runLayer,
+  args: runLayer,
+  shell: runLayer,
+  workingDir: runLayer,
+  timeoutSeconds: runLayer,
+  backoffLimit: runLayer,
+})
+export type SnapshotLayers = z.output<typeof snapshotLayers>
+
 const jobRunId = id.describe('Job run id')
 /** A read job run names its environment; written back it is not asked for. */
 const ignored = ['appEnvId', 'envName']
@@ -111,7 +124,7 @@ export const getJobRun = operation({
   policy: { on: 'job-run', environmentToken: true },
   input: z.strictObject({ jobRunId }),
   ignored,
-  output: z.object({ jobRun }),
+  output: z.object({ jobRun, snapshotFrom: snapshotLayers.optional() }),
 })
 
 export const cancelJobRun = operation({

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EffectiveJobConfig, JobConfig, JobConfigName } from '../contract/job-config.ts'
 import { jobConfigNames } from '../contract/job-config.ts'
+import type { SnapshotLayers } from '../contract/jobs.ts'
 import { AppError } from '../errors.ts'
 
 /** What holds where neither app nor environment says anything (interface.md 2.5, section 8). */
@@ -77,6 +78,20 @@ export function effectiveJobConfigOf(
     return [name, isDeepStrictEqual(now, next) ? now : { ...now, pending: next }]
   })
   return Object.fromEntries(fields) as EffectiveJobConfig
+}
+
+/** Which layer each value of a run's snapshot comes from. `own` is what the run itself says. */
+export function snapshotLayersOf(app: JobConfig | null, applied: JobConfig, own: JobConfig): SnapshotLayers {
+  const from = (name: keyof SnapshotLayers) =>
+    own[name] === undefined ? layerOf(name, app, applied).from : ('run' as const)
+  return {
+    command: from('command'),
+    args: from('args'),
+    shell: from('shell'),
+    workingDir: from('workingDir'),
+    timeoutSeconds: from('timeoutSeconds'),
+    backoffLimit: from('backoffLimit'),
+  }
 }
 
 function layerOf(name: JobConfigName, app: JobConfig | null, environment: JobConfig) {

@@ -1,5 +1,5 @@
 import type { PodStatus } from '../contract/app-env-reads.ts'
-import type { JobRunAnswer } from '../contract/jobs.ts'
+import type { JobRunAnswer, SnapshotLayers } from '../contract/jobs.ts'
 import type { Settings } from './environment.ts'
 import type { Moment } from './moment.ts'
 
@@ -14,6 +14,8 @@ export interface JobRun extends JobRunAnswer {
   /** Most active runs when it was started; null when there was no limit. */
   limit: number | null
   ttlSecondsAfterFinished: number
+  /** Where the values of the snapshot came from; absent in runs of earlier versions. */
+  snapshotFrom?: SnapshotLayers
   /** Variables (secrets sealed) and size when it was started; forgotten when it is over. */
   settings: Pick<Settings, 'envVars' | 'zClouds' | 'useVolume' | 'mountPath'> | null
   /** When its first container was seen to run; the deadline counts from here. */

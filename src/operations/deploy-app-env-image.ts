@@ -2,7 +2,7 @@ import { deployAppEnvImage } from '../contract/deployments.ts'
 import { AppError } from '../errors.ts'
 import { addContent, beginRollout } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
-import { acted } from './environment-answers.ts'
+import { acted, settingsToDeploy } from './environment-answers.ts'
 import { handler } from './handler.ts'
 
 export default handler(deployAppEnvImage, async (context, input, target) => {
@@ -25,7 +25,8 @@ export default handler(deployAppEnvImage, async (context, input, target) => {
     uploadId: null,
     gitCommitId: null,
   })
-  await beginRollout(context, draft, content, { settings: draft.saved, activity: 'DEPLOY_IMAGE' })
+  const settings = await settingsToDeploy(context, draft)
+  await beginRollout(context, draft, content, { settings, activity: 'DEPLOY_IMAGE' })
   const change = await saveChange(context, target, draft)
   return {
     answer: {

@@ -25,6 +25,16 @@ export async function settingsInForce(context: Context, environment: Environment
   return rollout?.settings ?? environment.applied
 }
 
+/**
+ * What a deployment takes: all that is saved. Job settings are put in force by users only (E4), and the token of
+ * an environment may deploy: with it they stay pending.
+ */
+export async function settingsToDeploy(context: Context, environment: Environment): Promise<Settings> {
+  const { saved } = environment
+  if (context.caller.kind === 'user') return saved
+  return { ...saved, jobConfig: (await settingsInForce(context, environment)).jobConfig }
+}
+
 export async function pendingOf(context: Context, environment: Environment) {
   return pendingChangesOf(environment.saved, await settingsInForce(context, environment))
 }

@@ -5,7 +5,7 @@ import { findUpload, moveUpload, type Upload } from '../store/uploads.ts'
 import type { EnvironmentTarget } from './authorise.ts'
 import { addContent, beginRollout } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
-import { acted } from './environment-answers.ts'
+import { acted, settingsToDeploy } from './environment-answers.ts'
 import { type Context, handler } from './handler.ts'
 
 export default handler(notifyCodeUpload, async (context, input, target) => {
@@ -17,7 +17,8 @@ export default handler(notifyCodeUpload, async (context, input, target) => {
     uploadId: upload.uploadId,
     gitCommitId: input.gitCommitId ?? null,
   })
-  await beginRollout(context, draft, content, { settings: draft.saved, activity: 'DEPLOY_SOURCE' })
+  const settings = await settingsToDeploy(context, draft)
+  await beginRollout(context, draft, content, { settings, activity: 'DEPLOY_SOURCE' })
   const change = await saveChange(context, target, draft)
   return {
     answer: {

@@ -6,6 +6,7 @@ import {
   mostActiveRuns,
   type ResolvedJobConfig,
   resolvedJobConfig,
+  snapshotLayersOf,
   withoutEmpty,
 } from '../domain/job-config.ts'
 import { type JobRun, jobRunAnswer } from '../domain/job-run.ts'
@@ -24,8 +25,10 @@ export default handler(startJobRun, async (context, input, target) => {
   const { content, region } = await deployedContent(context, target)
   const config = resolvedJobConfig(app.jobConfig, environment.applied.jobConfig)
   const limit = mostActiveRuns(config)
+  const own = ownOf(input)
   const run = await newRun(context, target, {
-    snapshot: { ...content, ...commandOf(config, input) },
+    snapshot: { ...content, ...commandOf(config, own) },
+    snapshotFrom: snapshotLayersOf(app.jobConfig, environment.applied.jobConfig, own),
     region,
     limit,
     ttlSecondsAfterFinished: config.ttlSecondsAfterFinished,
@@ -63,12 +66,14 @@ async function deployedContent(context: Context, { environment }: EnvironmentTar
   return { content: { image, contentId: content.contentId }, region: rollout.region }
 }
 
-/** An empty value of a run means "inherit" (contract.md 11). */
-function commandOf(config: ResolvedJobConfig, input: Input) {
-  const { command, args, shell, workingDir, timeoutSeconds, backoffLimit } = input
+/** What the run itself says; an empty value means "inherit" (contract.md 11). */
+function ownOf({ command, args, shell, workingDir, timeoutSeconds, backoffLimit }: Input): JobConfig {
   const given = Object.entries({ command, args, shell, workingDir, timeoutSeconds, backoffLimit })
-  const own = Object.fromEntries(given.filter(([, value]) => value !== undefined)) as JobConfig
-  const merged = { ...config, ...withoutEmpty(own) }
+  return withoutEmpty(Object.fromEntries(given.filter(([, value]) => value !== undefined)) as JobConfig)
+}
+
+function commandOf(config: ResolvedJobConfig, own: JobConfig) {
+  const merged = { ...config, ...own }
   if (!merged.command) {
     throw refusal(
       'No command to run',
@@ -98,7 +103,7 @@ async function checkLimit({ tx }: Context, appEnvId: string, limit: number | nul
 async function newRun(
   context: Context,
   { environment }: EnvironmentTarget,
-  given: Pick<JobRun, 'snapshot' | 'region' | 'limit' | 'ttlSecondsAfterFinished'>,
+  given: Pick<JobRun, 'snapshot' | 'snapshotFrom' | 'region' | 'limit' | 'ttlSecondsAfterFinished'>,
 ): Promise<JobRun> {
   const { caller, tx, now } = context
   const { appEnvId, accountId, cliEnvName, applied } = environment

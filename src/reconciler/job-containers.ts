@@ -30,6 +30,8 @@ export interface JobSchedulerParts {
   /** What runs; a region whose engine did not answer is not listed, and nothing is missing there. */
   list(): Promise<{ containers: EngineContainer[]; isListed(region: string): boolean }>
   followers: LogFollowers
+  /** Told how long a container ran, before it can be removed. */
+  usage: { ended(container: EngineContainer): Promise<void> }
 }
 
 /** What the engine calls tell the passes. */
@@ -108,8 +110,9 @@ export class JobContainers {
     container: EngineContainer,
     isNew: boolean,
   ): Promise<void> {
-    await this.#transitions.started(attempt.attemptId, container)
-    this.#follow(run, attempt, isNew)
+    if (await this.#transitions.started(attempt.attemptId, container)) this.#follow(run, attempt, isNew)
+    // Given up while its container was being made (somebody's call came very late): it must not run on unseen.
+    else await this.#parts.engineOf(run.region).stop(attempt.containerName, stopGraceSeconds)
   }
 
   stop(run: JobRun, attempt: JobAttempt): void {
@@ -170,6 +173,7 @@ export class JobContainers {
     if (container) {
       this.#follow(run, attempt, false)
       await this.#parts.followers.finish(attempt.containerName, logsLimitMs)
+      await this.#parts.usage.ended(container)
     }
     const exitCode = container?.exitCode ?? null
     const end = {

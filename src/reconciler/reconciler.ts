@@ -77,7 +77,7 @@ export class Reconciler {
       look: () => this.#lookSoon(),
       cleanUp: (appEnvId) => this.#cleanUp(appEnvId),
     }
-    const { engineOf, followers } = this.#loopParts
+    const { engineOf, followers, usage } = this.#loopParts
     this.#jobs = new JobScheduler({
       db,
       clock,
@@ -92,6 +92,7 @@ export class Reconciler {
         return { containers, isListed: (region) => listed.has(this.#parts.engines.get(region)) }
       },
       followers,
+      usage,
     })
   }
 

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import { findApp } from '../store/apps.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
+import { findJobAttempt } from '../store/job-runs.ts'
 import { findPod } from '../store/rollouts.ts'
 import {
   finishRun,
@@ -165,10 +166,11 @@ async function rateOf(
   const environment = await findEnvironment(tx, { appEnvId })
   const stored = environment && (await findApp(tx, environment.appId))
   if (!environment || !stored) return null
-  const pod = await findPod(tx, podId)
+  // Its own size, not the environment's of today: a job keeps the size of its run, a pod that of its rollout.
+  const sized = (await findPod(tx, podId)) ?? (await findJobAttempt(tx, podId))
   return {
     accountId: environment.accountId,
-    zClouds: pod ? pod.cpuMillicores / zCloudSize.cpuMillicores : environment.applied.zClouds,
+    zClouds: sized ? sized.cpuMillicores / zCloudSize.cpuMillicores : environment.applied.zClouds,
     rateMultiplier: stored.app.isFunction ? functionRateMultiplier : 1,
   }
 }

@@ -160,6 +160,7 @@ function startScheduler(world: World) {
     engineOf: () => flaky,
     list: async () => ({ containers: await flaky.list(), isListed: () => true }),
     followers: new LogFollowers(logs, log),
+    usage: { ended: async () => {} },
   })
   const unwatch = engine.watch(() => dead || scheduler.wake())
   scheduler.wake()

@@ -160,9 +160,13 @@ export class TestPlatform {
     return platform
   }
 
-  /** Another control plane takes over store, containers and gateway, with nothing of the first one's memory. */
-  async restart(): Promise<void> {
+  /**
+   * Another control plane takes over store, containers and gateway, with nothing of the first one's memory;
+   * `meanwhile` happens while none runs.
+   */
+  async restart(meanwhile?: () => Promise<unknown>): Promise<void> {
     for (const close of this.#closers.splice(0).reverse()) await close()
+    await meanwhile?.()
     await this.#serve(this.options)
   }
 
@@ -365,6 +369,7 @@ export class TestPlatform {
         ['plain', this.plainEngine],
       ]),
       nodeName: 'test-node',
+      clockScale: options.clockScale ?? 1,
       moment: () => ({ clock: 'test', ms: clock.monotonicMs() }),
       builder: (request) =>
         buildContent({
