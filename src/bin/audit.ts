@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
+import type { Db } from '../store/db.ts'
+import { readMasterKey } from '../store/master-key.ts'
+import { openSecretBox, parseMasterKey, type SecretBox } from '../store/secret-box.ts'
 import { openSqliteDb } from '../store/sqlite-db.ts'
 import { type ChainReport, verifyJournal } from '../store/verify-journal.ts'
 
@@ -21,7 +24,8 @@ export async function runAudit(argv: readonly string[], env: NodeJS.ProcessEnv):
     process.stderr.write(usage)
     return 2
   }
-  const file = path.join(readConfig(env).home, 'longshore.db')
+  const config = readConfig(env)
+  const file = path.join(config.home, 'longshore.db')
   if (!existsSync(file)) {
     throw new AppError('not-found', `There is no installation at ${path.dirname(file)}`, {
       details: 'Set LONGSHORE_HOME to the home of the installation.',
@@ -29,12 +33,27 @@ export async function runAudit(argv: readonly string[], env: NodeJS.ProcessEnv):
   }
   const db = await openSqliteDb(file)
   try {
-    const report = await db.read((tx) => verifyJournal(tx, asked.heads))
+    const secrets = await openedSecrets(db, config)
+    const report = await db.read((tx) => verifyJournal(tx, asked.heads, secrets))
     const whole = report.missingHeads.length === 0 && report.chains.every(({ broken }) => broken === null)
     process.stdout.write(asked.json ? `${JSON.stringify({ whole, ...report })}\n` : textOf(report, whole))
     return whole ? 0 : 1
   } finally {
     await db.close()
+  }
+}
+
+/** Opens the sealed heads; null without the master key, and then the ends of the chains are not checked. */
+async function openedSecrets(db: Db, config: Config): Promise<SecretBox | null> {
+  const file = path.join(config.home, 'master-key')
+  try {
+    const master = config.masterKey ? parseMasterKey(config.masterKey) : readMasterKey(file)
+    return await openSecretBox(db, master, new Date().toISOString())
+  } catch {
+    process.stderr.write(
+      'The master key is not here or does not open this home: whether entries were cut off at the end is NOT checked. Set LONGSHORE_MASTER_KEY, or use --head.\n',
+    )
+    return null
   }
 }
 
@@ -55,8 +74,9 @@ function readArguments(argv: readonly string[]): { heads: string[]; json: boolea
 }
 
 function textOf(report: { chains: ChainReport[]; missingHeads: string[] }, whole: boolean): string {
-  const lines = report.chains.map(({ accountId, entries, head, broken }) => {
-    const state = broken ? `BROKEN at ${broken.entryId}: ${broken.why}` : 'whole'
+  const lines = report.chains.map(({ accountId, entries, head, broken, note }) => {
+    const fits = note ? `whole (${note})` : 'whole'
+    const state = broken ? `BROKEN at ${broken.entryId}: ${broken.why}` : fits
     return `${accountId ?? '(no account)'}  ${entries} entries  head ${head}  ${state}`
   })
   for (const head of report.missingHeads) lines.push(`MISSING head ${head}: entries were cut off or replaced`)

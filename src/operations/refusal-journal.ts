@@ -2,6 +2,7 @@ import { type Clock, timestamp } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import type { Db } from '../store/db.ts'
 import { insertJournalEntry } from '../store/journal.ts'
+import type { SecretBox } from '../store/secret-box.ts'
 import type { Call } from './call.ts'
 import type { Caller } from './caller.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -20,11 +21,13 @@ const recorded = { perSecond: 0.5, burst: 60 }
 export class RefusalJournal {
   readonly #db: Db
   readonly #clock: Clock
+  readonly #secrets: SecretBox
   readonly #limit: RateLimit
 
-  constructor(db: Db, clock: Clock) {
+  constructor({ db, clock, secrets }: { db: Db; clock: Clock; secrets: SecretBox }) {
     this.#db = db
     this.#clock = clock
+    this.#secrets = secrets
     this.#limit = new RateLimit(recorded, clock)
   }
 
@@ -44,7 +47,7 @@ export class RefusalJournal {
       after: null,
     }
     try {
-      await this.#db.write((tx) => insertJournalEntry(tx, entry))
+      await this.#db.write((tx) => insertJournalEntry(tx, entry, this.#secrets))
     } catch {
       // The store is away or full: the refusal stands, and the caller is told of that one.
     }

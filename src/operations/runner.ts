@@ -45,7 +45,7 @@ export interface RunnerParts {
  */
 export function createRunner(parts: RunnerParts): OperationRunner {
   const handlers = checkHandlers(parts.handlers)
-  const refusals = new RefusalJournal(parts.db, parts.clock)
+  const refusals = new RefusalJournal(parts)
 
   async function run(call: Call): Promise<Reply> {
     const handler = handlers.get(call.operation.id)
@@ -253,7 +253,7 @@ function canonical(value: unknown): string {
 async function record(tx: Tx, context: Context, call: Call, outcome: Outcome<unknown>): Promise<void> {
   const { change } = outcome
   if (!change) return
-  await insertJournalEntry(tx, {
+  const entry = {
     at: context.now,
     accountId: change.accountId,
     principal: context.caller.principal,
@@ -261,8 +261,9 @@ async function record(tx: Tx, context: Context, call: Call, outcome: Outcome<unk
     operation: call.operation.id,
     objectType: change.objectType,
     objectId: change.objectId,
-    outcome: 'done',
+    outcome: 'done' as const,
     before: change.before,
     after: change.after,
-  })
+  }
+  await insertJournalEntry(tx, entry, context.secrets)
 }

@@ -119,6 +119,7 @@ export interface Tables {
     previous_hash: string
     hash: string
   }
+  journal_heads: { account_id: string; record: string }
   container_runs: {
     container: string
     app_env_id: string

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import type { JournalOutcome } from '../contract/audit.ts'
 import { newId } from '../domain/ids.ts'
 import type { Tables, Tx } from './db.ts'
+import { findHead, type JournalHead, saveHead } from './journal-heads.ts'
+import type { SecretBox } from './secret-box.ts'
 
 export interface JournalEntry {
   at: string
@@ -24,9 +26,11 @@ type Row = Tables['journal']
 
 /**
  * Appends inside the caller's transaction: an acknowledged write has its entry. Each entry holds the hash of the
- * one before it in the same account, so a changed or removed entry breaks the chain of its account.
+ * one before it in the same account, so a changed or removed entry breaks the chain of its account; the head of
+ * the chain is sealed (journal-heads.ts).
  */
-export async function insertJournalEntry(tx: Tx, entry: JournalEntry): Promise<string> {
+export async function insertJournalEntry(tx: Tx, entry: JournalEntry, secrets: SecretBox): Promise<string> {
+  const head = (await findHead(tx, entry.accountId, secrets)) ?? (await unkeptHead(tx, entry.accountId))
   const last = await tx
     .selectFrom('journal')
     .select((e) => e.fn.max('seq').as('seq'))
@@ -44,23 +48,23 @@ export async function insertJournalEntry(tx: Tx, entry: JournalEntry): Promise<s
     before: JSON.stringify(entry.before ?? null),
     after: JSON.stringify(entry.after ?? null),
     outcome: entry.outcome,
-    previous_hash: await lastHash(tx, entry.accountId),
+    previous_hash: head.hash,
     hash: '',
   }
   row.hash = hashOfEntry(row)
   await tx.insertInto('journal').values(row).execute()
+  await saveHead(tx, entry.accountId, { ...head, entries: head.entries + 1, hash: row.hash }, secrets)
   return row.entry_id
 }
 
-async function lastHash(tx: Tx, accountId: string | null): Promise<string> {
-  const row = await tx
-    .selectFrom('journal')
-    .select('hash')
-    .where('account_id', accountId === null ? 'is' : '=', accountId)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.hash ?? ''
+/** Where a chain ends that no head is kept for: a new one, or one that an older version began. */
+async function unkeptHead(tx: Tx, accountId: string | null): Promise<JournalHead> {
+  const own = tx.selectFrom('journal').where('account_id', accountId === null ? 'is' : '=', accountId)
+  const last = await own.select('hash').orderBy('seq', 'desc').limit(1).executeTakeFirst()
+  if (!last) return { entries: 0, hash: '', entriesBefore: 0 }
+  const counted = await own.select((e) => e.fn.countAll().as('entries')).executeTakeFirstOrThrow()
+  const entries = Number(counted.entries)
+  return { entries, hash: last.hash, entriesBefore: entries }
 }
 
 /** Sealed values count as sealed, not by their bytes: a new data key re-seals them and breaks no chain. */

@@ -12,6 +12,7 @@ const places = [
   { table: 'job_runs', key: 'job_run_id', columns: ['record'] },
   { table: 'contact_points', key: 'contact_point_id', columns: ['record'] },
   { table: 'journal', key: 'entry_id', columns: ['before', 'after'] },
+  { table: 'journal_heads', key: 'account_id', columns: ['record'] },
 ] as const
 type Place = (typeof places)[number]
 
@@ -77,7 +78,7 @@ async function isUsed(tx: Tx, keyId: string): Promise<boolean> {
   return false
 }
 
-/** Environments and contact points: whatever is sealed belongs to one of them, also when it is gone. */
+/** Environments, contact points and accounts: whatever is sealed belongs to one of them, also when it is gone. */
 async function sealingOwners(tx: Tx): Promise<string[]> {
   const environments = await tx.selectFrom('app_envs').select('app_env_id as id').execute()
   const points = await tx.selectFrom('contact_points').select('contact_point_id as id').execute()
@@ -87,7 +88,8 @@ async function sealingOwners(tx: Tx): Promise<string[]> {
     .distinct()
     .where((e) => e.or([e('before', 'like', '%"v1.key_%'), e('after', 'like', '%"v1.key_%')]))
     .execute()
-  return [...new Set([...environments, ...points, ...journal].map(({ id }) => id))]
+  const heads = await tx.selectFrom('journal_heads').select('account_id as id').execute()
+  return [...new Set([...environments, ...points, ...journal, ...heads].map(({ id }) => id))]
 }
 
 async function rowsOf(tx: Tx, owner: string): Promise<Row[]> {
@@ -99,6 +101,7 @@ async function rowsOf(tx: Tx, owner: string): Promise<Row[]> {
       job_runs: 'app_env_id',
       contact_points: 'contact_point_id',
       journal: 'object_id',
+      journal_heads: 'account_id',
     }[place.table]
     const found = (await tx
       .selectFrom(place.table as 'journal')

@@ -4,6 +4,7 @@ import { usage } from './003-usage.ts'
 import { alerts } from './004-alerts.ts'
 import { databasePorts } from './010-database-ports.ts'
 import { jobRuns } from './011-job-runs.ts'
+import { journalHeads } from './012-journal-heads.ts'
 
 export interface Migration {
   name: string
@@ -12,4 +13,12 @@ export interface Migration {
 }
 
 /** In order; a released one is never edited. */
-export const migrations: readonly Migration[] = [first, access, usage, alerts, databasePorts, jobRuns]
+export const migrations: readonly Migration[] = [
+  first,
+  access,
+  usage,
+  alerts,
+  databasePorts,
+  jobRuns,
+  journalHeads,
+]
