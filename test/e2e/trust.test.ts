@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import os from 'node:os'
+import { Agent, request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
+import { createContactPoint } from '../../src/contract/contact-points.ts'
+import { addMember } from '../../src/contract/members.ts'
+import { Canaries, filesBelow, type Output } from '../support/canaries.ts'
+import { Installation } from '../support/installation.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../support/story.ts'
+
+const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_LOG_LEVEL: 'trace' })
+beforeAll(() => installation.start(), 60_000)
+afterAll(() => installation.dispose(), 60_000)
+
+const portOf = (address: string) => Number(new URL(address).port)
+
+describe('the door of a real serve', () => {
+  /** A request with headers that fetch does not allow. */
+  const knock = (path: string, headers: Record<string, string>) =>
+    new Promise<number>((resolve, reject) => {
+      const port = portOf(installation.ready.api)
+      const asked = http.request({ host: '127.0.0.1', port, path, headers }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode ?? 0)
+      })
+      asked.once('error', reject).end()
+    })
+
+  it.each(['/api/public/v1/user', '/mcp', '/metrics', '/healthz', '/docs'])(
+    '%s is closed to web pages of others and to names that are not ours',
+    async (path) => {
+      const authorization = installation.token
+      for (const host of [
+        'evil.example',
+        'evil.example:4400',
+        'app.localhost',
+        '127.0.0.1.evil.example',
+        '10.0.0.1',
+      ]) {
+        expect(await knock(path, { host, authorization }), host).toBe(403)
+      }
+      for (const origin of ['https://evil.example', 'null', 'http://x.fn.localhost:4480', 'file://']) {
+        expect(await knock(path, { authorization, origin }), origin).toBe(403)
+      }
+      expect(
+        await knock(path, { authorization, host: `localhost:${portOf(installation.ready.api)}` }),
+      ).not.toBe(403)
+    },
+  )
+
+  const outward = Object.values(os.networkInterfaces())
+    .flat()
+    .find((one) => one?.family === 'IPv4' && !one.internal)?.address
+
+  it.skipIf(outward === undefined)(
+    'listens on loopback only, and says so loudly when it is told otherwise',
+    async () => {
+      const reaches = (port: number) =>
+        new Promise<boolean>((resolve) => {
+          const socket = net.connect({ host: outward!, port }, () => resolve(true))
+          socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
+        })
+      expect(await reaches(portOf(installation.ready.api))).toBe(false)
+      expect(await reaches(portOf(installation.ready.gateway))).toBe(false)
+      expect(installation.stderr).not.toContain('WARNING')
+      const open = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_HOST: '0.0.0.0' })
+      try {
+        await open.start()
+        expect(await reaches(portOf(open.ready.api))).toBe(true)
+        expect(open.stderr).toMatch(
+          /WARNING +LONGSHORE_HOST=0\.0\.0\.0: reachable from other machines, without TLS/,
+        )
+      } finally {
+        await open.dispose()
+      }
+    },
+    60_000,
+  )
+})
+
+describe('no secret lies about', () => {
+  const secrets = new Canaries()
+  const plant = (name: string) => secrets.plant(name, (core) => core)
+
+  it('in the home, in the log, in figures, on command lines, after a build, a run and a kill', async () => {
+    const client = installation.client()
+    const { accountId } = installation.ready
+    const { appEnvId, host } = await makeFunction(installation, 'canary', { minScale: 1 })
+    const set = ['DEPLOY', 'BUILD', 'BOTH'].map((type) => ({ name: `IN_${type}`, value: plant(type), type }))
+    await client.call(updateAppEnvVariables, { appEnvId, set })
+    const config = { url: `http://127.0.0.1:9/${plant('address')}`, password: plant('password') }
+    await client.call(createContactPoint, { accountId, name: 'hook', type: 'webhook', config })
+    const source = sampleSource('node:20-alpine')
+    const steps =
+      'ARG IN_BUILD\nARG IN_BOTH\nRUN echo "$IN_BUILD"; test -n "$IN_BUILD" && test -n "$IN_BOTH"\n'
+    source.Dockerfile = source.Dockerfile!.replace('CMD', `${steps}CMD`)
+    source['server.js'] = source['server.js']!.replace('process.env.COLOR', 'process.env.IN_DEPLOY.length')
+    await deploy(installation, appEnvId, source)
+    const { currentDeployment } = await untilDeployed(installation, appEnvId)
+    expect(currentDeployment).toMatchObject({ status: 'DEPLOYED' })
+    expect(JSON.parse((await installation.request(host)).body).color).toBe(24)
+    const metrics = await (await fetch(new URL('/metrics', installation.ready.api))).text()
+    const lines = commandLines()
+    await installation.end('SIGKILL')
+    const found = [
+      ...filesBelow(installation.home),
+      ...lines,
+      { where: 'metrics', text: metrics },
+      { where: 'log', text: installation.stderr },
+    ]
+    expect(secrets.foundIn(found)).toEqual([])
+    expect(lines.some(({ text }) => text.includes('server.js'))).toBe(true)
+    expect(installation.stderr).toContain('request')
+    secrets.know('token of the admin', installation.token)
+    const keys = /^(admin-token|master-key)$/
+    expect(secrets.foundIn([...filesBelow(installation.home, (file) => keys.test(file)), ...lines])).toEqual(
+      [],
+    )
+    await installation.start()
+  }, 120_000)
+
+  /** What anybody on the machine sees of our processes. */
+  function commandLines(): Output[] {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((pid) => {
+        try {
+          return [{ where: `command line of ${pid}`, text: readFileSync(`/proc/${pid}/cmdline`, 'utf8') }]
+        } catch {
+          return []
+        }
+      })
+  }
+})
+
+describe('429', () => {
+  const agent = new Agent({ connections: 40, pipelining: 1 })
+  afterAll(() => agent.close())
+
+  const send = async (token: string) => {
+    const { statusCode, headers, body } = await request(`${installation.ready.api}/app`, {
+      method: 'POST',
+      headers: { authorization: token, 'content-type': 'application/json' },
+      body: '{}',
+      dispatcher: agent,
+    })
+    return { status: statusCode, after: headers['retry-after'], text: await body.text() }
+  }
+  /** Forty callers at once, until one is told to wait or all is sent. */
+  const flood = async (token: string, most: number) => {
+    let sent = 0
+    let limited: Awaited<ReturnType<typeof send>> | null = null
+    const caller = async () => {
+      while (sent < most && limited === null) {
+        sent += 1
+        const answer = await send(token)
+        if (answer.status === 429) limited ??= answer
+      }
+    }
+    await Promise.all(Array.from({ length: 40 }, caller))
+    return { sent, limited: limited as Awaited<ReturnType<typeof send>> | null }
+  }
+
+  it('holds up the one principal that asks too much, with Retry-After, and nobody else', async () => {
+    const { accountId } = installation.ready
+    const member = { accountId, email: 'ada@example.com', name: 'Ada' }
+    const { token } = await installation.client().call(addMember, member)
+    // On a slow machine more is allowed in the meantime: 300 a second beside the first 12,000.
+    const { sent, limited } = await flood(token!, 60_000)
+    expect(limited).toMatchObject({ status: 429, after: expect.stringMatching(/^[1-9]\d*$/) })
+    expect(JSON.parse(limited!.text)).toEqual({ error: 'Too many requests', details: expect.any(String) })
+    expect(sent).toBeGreaterThan(12_000)
+    expect((await send(installation.token)).status).toBe(400)
+  }, 180_000)
+
+  it('holds up an address that guesses tokens, but no good token from there', async () => {
+    const { sent, limited } = await flood(`lsu_${'x'.repeat(49)}`, 20_000)
+    expect(limited).toMatchObject({ status: 429, after: expect.stringMatching(/^[1-9]\d*$/) })
+    expect(sent).toBeGreaterThan(2_000)
+    expect((await send(installation.token)).status).toBe(400)
+  }, 120_000)
+})
