@@ -1,10 +1,29 @@
-import { Kysely, SqliteDialect } from 'kysely'
+import { type DatabaseConnection, type Driver, Kysely, SqliteDialect, SqliteDriver } from 'kysely'
 import Database from 'libsql'
 import { AppError } from '../errors.ts'
 import type { Db, Tables, Tx } from './db.ts'
 import { migrate } from './migrate.ts'
 
 class Rollback extends Error {}
+
+/** SQLite ends the transaction itself when the disk is full; rolling back once more would hide that reason. */
+class EmbeddedDialect extends SqliteDialect {
+  readonly #database: Database.Database
+
+  constructor(database: Database.Database) {
+    super({ database })
+    this.#database = database
+  }
+
+  override createDriver(): Driver {
+    const database = this.#database
+    return new (class extends SqliteDriver {
+      override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+        if (database.inTransaction) await super.rollbackTransaction(connection)
+      }
+    })({ database })
+  }
+}
 
 /** Opens (or makes) the embedded database; every commit is on disk before its promise resolves. */
 export async function openSqliteDb(file: string): Promise<Db> {
@@ -13,7 +32,7 @@ export async function openSqliteDb(file: string): Promise<Db> {
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
   database.pragma('busy_timeout = 2000')
-  const kysely = new Kysely<Tables>({ dialect: new SqliteDialect({ database }) })
+  const kysely = new Kysely<Tables>({ dialect: new EmbeddedDialect(database) })
   await migrate(kysely)
   return createDb(kysely, async () => {
     await kysely.destroy()

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Engine, type EngineContainer, EngineFailure } from '../../src/engines/engine.ts'
@@ -106,6 +106,26 @@ describe('the supervisor', () => {
       expect(await engine.list()).toEqual([])
     }
     await until('one is left', () => supervisorPids().length === 1 || null)
+  })
+
+  it('is found again after its socket was deleted, as cleaners of temporary folders do', async () => {
+    const spec = installation.spec((await shell('exec sleep 500')).image, { port: null })
+    await engine.apply(spec)
+    const pids = supervisorPids()
+    await rm(engineFiles(installation.home).socket)
+    const other = new SupervisorClient({
+      files: engineFiles(installation.home),
+      home: installation.home,
+      entry: bundledSupervisorEntry(),
+      log: createLog('other', 'silent'),
+      onChange: () => {},
+    })
+    expect(await other.ask<{ name: string }[]>({ verb: 'list' })).toMatchObject([{ name: spec.name }])
+    await other.close()
+    expect(await find(spec.name)).toMatchObject({ state: 'running' })
+    await until('the late ones have left', () => supervisorPids().length === 1 || null)
+    expect(supervisorPids()).toEqual(pids)
+    await engine.remove(spec.name)
   })
 
   it('never kills a process that only has the number of an old container', async () => {

@@ -19,7 +19,8 @@ import { whileAlive } from './while-alive.ts'
 
 const startDeadlineMs = 10_000
 const connectPeriodMs = 5
-const lockPauseMs = 100
+const firstLockPauseMs = 100
+const longestLockPauseMs = 1_000
 /** A supervisor that is being killed may take connections for a moment yet, so one more try is not enough. */
 const retries = 6
 const retryPauseMs = 20
@@ -223,13 +224,17 @@ export class SupervisorClient {
       })
     }
     start()
+    let lockPauseMs = firstLockPauseMs
     for (const endMs = performance.now() + startDeadlineMs; performance.now() < endMs; ) {
       const socket = await tryConnect(this.#files.socket)
       if (socket) return socket
       if (exitCode !== null && exitCode !== 0) break
       await new Promise((resolve) => setTimeout(resolve, exitCode === 0 ? lockPauseMs : connectPeriodMs))
       // Code 0: another one holds the lock. It answers soon, or it was just dying and the lock is free now.
-      if (exitCode === 0) start()
+      if (exitCode === 0) {
+        start()
+        lockPauseMs = Math.min(lockPauseMs * 2, longestLockPauseMs)
+      }
     }
     throw new AppError('unavailable', 'The process engine’s supervisor does not start', {
       details: `See ${this.#files.supervisorLog}.`,

@@ -62,6 +62,7 @@ class Supervisor {
   readonly #containers = new Map<string, SupervisedContainer>()
   readonly #connections = new Set<net.Socket>()
   readonly #steps = new Set<() => void>()
+  #server: net.Server | null = null
   #rows: { at: number; rows: ProcessRow[] } = { at: Number.NEGATIVE_INFINITY, rows: [] }
   #idleSince = performance.now()
 
@@ -91,11 +92,18 @@ class Supervisor {
     }
   }
 
-  listen(): Promise<void> {
-    rmSync(this.#files.socket, { force: true })
-    const server = net.createServer((socket) => this.#accept(socket))
+  async listen(): Promise<void> {
     setInterval(() => this.#police(), policePeriodMs).unref()
     setInterval(() => this.#checkHome(), homePeriodMs).unref()
+    await this.#openSocket()
+  }
+
+  #openSocket(): Promise<void> {
+    // Before the new one is there: closing takes the file of that name along.
+    this.#server?.close()
+    rmSync(this.#files.socket, { force: true })
+    const server = net.createServer((socket) => this.#accept(socket))
+    this.#server = server
     return new Promise((resolve, reject) => {
       server.once('error', reject)
       server.listen(this.#files.socket, resolve)
@@ -215,11 +223,23 @@ class Supervisor {
     else if (performance.now() - this.#idleSince > idleMs) this.#leave()
   }
 
-  /** The installation was deleted: nobody will ever stop these containers, so they end with it. */
   #checkHome(): void {
-    if (existsSync(this.#files.containers)) return
-    for (const container of this.#containers.values()) container.kill()
-    this.#leave()
+    if (!existsSync(this.#files.containers)) {
+      // The installation was deleted: nobody will ever stop these containers, so they end with it.
+      for (const container of this.#containers.values()) container.kill()
+      this.#leave()
+    }
+    // A cleaner of the temporary folder took the socket: without it nobody reaches the one that holds the lock.
+    if (!existsSync(this.#files.socket)) void this.#listenAgain()
+  }
+
+  async #listenAgain(): Promise<void> {
+    try {
+      makeEngineDirs(this.#files)
+      await this.#openSocket()
+    } catch {
+      // The next look tries again.
+    }
   }
 
   #leave(): never {
