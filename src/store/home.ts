@@ -14,9 +14,9 @@ export interface Home {
   builds: string
   adminToken: string
   masterKey: string
-  /** What the running `serve` says of itself, for the client commands. */
   /** Id of the newest data key the control plane knows. */
   dataKeyFile: string
+  /** What the running `serve` says of itself, for the client commands. */
   serveFile: string
   gatewaySocket: string
 }
@@ -29,9 +29,7 @@ export function openHome(dir: string): Home {
   const run = path.join(dir, 'run')
   try {
     for (const folder of [dir, run, path.join(dir, 'builds')]) makeFolder(folder)
-    const probe = path.join(run, `probe-${process.pid}`)
-    writeFileSync(probe, '')
-    rmSync(probe)
+    probeSpace(path.join(run, `probe-${process.pid}`))
   } catch (cause) {
     throw new AppError('unavailable', `The home ${dir} cannot be written`, {
       details: `${(cause as NodeJS.ErrnoException).code ?? 'error'}: choose a folder you own with LONGSHORE_HOME, or mend its permissions and free space.`,
@@ -49,6 +47,15 @@ export function openHome(dir: string): Home {
     dataKeyFile: path.join(run, 'data-key'),
     serveFile: path.join(run, 'serve.json'),
     gatewaySocket: socketPath(dir, path.join(run, 'gateway.sock')),
+  }
+}
+
+/** An empty file fits on a full disk, so some bytes are written: as many as a start needs. */
+function probeSpace(file: string): void {
+  try {
+    writeFileSync(file, Buffer.alloc(64 * 1024))
+  } finally {
+    rmSync(file, { force: true })
   }
 }
 
