@@ -1,15 +1,10 @@
 import { rmSync } from 'node:fs'
 import os from 'node:os'
-import path from 'node:path'
 import { buildContent } from './builds/build-content.ts'
 import { createUploadStore, type UploadStore } from './builds/upload-store.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { Config, EngineChoice } from './config.ts'
+import type { Config } from './config.ts'
 import { DatabaseOfferWatch } from './engines/database-offers.ts'
-import { createDockerEngine } from './engines/docker/docker-engine.ts'
-import { dockerSocketAnswers } from './engines/docker/docker-socket.ts'
-import type { Engine } from './engines/engine.ts'
-import { createProcessEngine } from './engines/process/process-engine.ts'
 import { AppError } from './errors.ts'
 import type { Log } from './log.ts'
 import { MetricStore } from './metrics/metric-store.ts'
@@ -17,6 +12,7 @@ import { periodAt } from './metrics/sampler.ts'
 import { createNotifier } from './notifiers/deliver.ts'
 import type { Notifier } from './notifiers/notifier.ts'
 import type { Builder } from './reconciler/ports.ts'
+import { openKnownRegions, openRegions, type PlatformRegion } from './regions.ts'
 import type { Db } from './store/db.ts'
 import { firstStart } from './store/first-start.ts'
 import { type Home, lockHome, openHome } from './store/home.ts'
@@ -26,13 +22,6 @@ import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from './store
 import { openSqliteDb } from './store/sqlite-db.ts'
 
 const buildTimeoutMs = 30 * 60_000
-
-/** A region with its own instance of an engine. */
-export interface PlatformRegion {
-  region: string
-  name: string
-  engine: Engine
-}
 
 /** Every adapter of an installation, chosen from the configuration. Nothing is served yet. */
 export interface Platform {
@@ -49,7 +38,7 @@ export interface Platform {
   metrics: MetricStore
   uploads: UploadStore
   builder: Builder
-  /** At least one, in the order of the configuration. */
+  /** In the order of the configuration; at least one, but for the known ones of a home that never served. */
   regions: readonly PlatformRegion[]
   notifier: Notifier
   databaseOffers: DatabaseOfferWatch
@@ -61,7 +50,12 @@ export interface Platform {
  * Opens store, keys, logs and engine: the only place that chooses adapters. Throws `AppError` saying what to
  * mend when the home is held or unwritable, or the engine is away.
  */
-export async function openPlatform(config: Config, log: Log, command: readonly string[]): Promise<Platform> {
+export async function openPlatform(
+  config: Config,
+  log: Log,
+  command: readonly string[],
+  options: { regions: 'configured' | 'known' } = { regions: 'configured' },
+): Promise<Platform> {
   if (config.databaseUrl) {
     throw new AppError('unavailable', 'PostgreSQL is not served by this version', {
       details: 'Leave LONGSHORE_DATABASE_URL out: the embedded store keeps everything in LONGSHORE_HOME.',
@@ -79,7 +73,8 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
     const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
     const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
     const nodeName = os.hostname()
-    const regions = await openRegions(config, { installationId, nodeName, clock, log, command })
+    const around = { config, db, installationId, nodeName, clock, log, command }
+    const regions = await (options.regions === 'known' ? openKnownRegions(around) : openRegions(around))
     const imageSource = config.databaseImages ?? null
     const databaseOffers = new DatabaseOfferWatch({ regions, imageSource, clock, log })
     // Looked at while the rest starts; nobody waits for a registry.
@@ -116,66 +111,6 @@ export async function openPlatform(config: Config, log: Log, command: readonly s
   } catch (error) {
     unlock()
     throw error
-  }
-}
-
-interface EngineSurroundings {
-  installationId: string
-  nodeName: string
-  clock: Clock
-  log: Log
-  /** Command line of this program, to start the supervisor with. */
-  command: readonly string[]
-}
-
-async function openRegions(config: Config, around: EngineSurroundings): Promise<PlatformRegion[]> {
-  const opened: PlatformRegion[] = []
-  try {
-    for (const [index, { region, engine: choice }] of config.regions.entries()) {
-      // Regions share nothing, also where two of them are on one machine: the first one keeps the plain names.
-      const own =
-        index === 0
-          ? { home: config.home, installationId: around.installationId }
-          : {
-              home: path.join(config.home, 'regions', region),
-              installationId: `${around.installationId}-${region}`,
-            }
-      const engine = await chooseEngine(choice, config, { ...around, ...own })
-      await engine.open()
-      const name = config.regions.length === 1 ? 'This machine' : `${region} (${engine.kind})`
-      opened.push({ region, name, engine })
-    }
-    return opened
-  } catch (error) {
-    await Promise.allSettled(opened.map(({ engine }) => engine.close()))
-    throw error
-  }
-}
-
-async function chooseEngine(
-  choice: EngineChoice,
-  config: Config,
-  around: EngineSurroundings & { home: string },
-): Promise<Engine> {
-  const { installationId, nodeName, clock, log } = around
-  const docker = () => {
-    const { dockerHost } = config
-    return createDockerEngine({ installationId, nodeName, clock, log, ...(dockerHost ? { dockerHost } : {}) })
-  }
-  const supervisorEntry = [...around.command, 'supervise']
-  const asProcesses = () =>
-    createProcessEngine({ home: around.home, installationId, clock, log, supervisorEntry })
-  switch (choice) {
-    case 'docker':
-      return docker()
-    case 'process':
-      return asProcesses()
-    case 'kubernetes':
-      throw new AppError('unavailable', 'The kubernetes engine is not served by this version', {
-        details: 'Set LONGSHORE_ENGINE to docker, process or auto.',
-      })
-    case 'auto':
-      return (await dockerSocketAnswers(config.dockerHost)) ? docker() : asProcesses()
   }
 }
 

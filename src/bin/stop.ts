@@ -28,7 +28,8 @@ export async function runStop(argv: readonly string[], env: NodeJS.ProcessEnv): 
   const log = createLog('stop', 'warn')
   const home = openHome(config.home)
   await endControlPlane(home.serveFile)
-  const platform = await openPlatform(config, log, commandLine)
+  // With the engines that it has been running on; the settings of this shell may name others.
+  const platform = await openPlatform(config, log, commandLine, { regions: 'known' })
   let ended = 0
   for (const { engine } of platform.regions) {
     const containers = await engine.list()

@@ -70,7 +70,7 @@ function mayImport(from: string, target: string): boolean {
   const part = partOf(from)
   const other = partOf(target)
   if (part === 'bin') return true
-  if (part === 'platform')
+  if (part === 'platform' || part === 'regions')
     return other !== 'operations' && other !== 'api' && other !== 'mcp' && other !== 'cli'
   if (part === 'tools') return target.startsWith('tools/') || allowed.tools?.includes(other) === true
   if (part === other) return part !== 'engines' || sameEngine(from, target)

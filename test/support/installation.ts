@@ -43,10 +43,13 @@ export class Installation {
     return readFileSync(this.ready.adminTokenFile, 'utf8').trim()
   }
 
-  /** Starts `serve` and resolves at its ready line; the API keeps its port over restarts. */
-  start(): Promise<ReadyLine> {
+  /**
+   * Starts `serve` and resolves at its ready line; the API keeps its port over restarts. `env` holds for this start
+   * alone.
+   */
+  start(env: NodeJS.ProcessEnv = {}): Promise<ReadyLine> {
     const child = spawn(process.execPath, [entry, 'serve'], {
-      env: { ...this.#env, LONGSHORE_PORT: String(this.#port) },
+      env: { ...this.#env, LONGSHORE_PORT: String(this.#port), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#child = child
