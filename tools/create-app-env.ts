@@ -9,7 +9,7 @@ export default defineTool({
     'Creates an environment of an app in a region: where a version runs and answers. Nothing runs until a deployment (databases deploy at once).',
   hints: { readOnly: false, destructive: false, idempotent: false },
   // Each has a tool of its own.
-  unlistedInputs: ['functionConfig', 'jobConfig', 'databaseSettings'],
+  unlistedInputs: ['functionConfig', 'jobConfig'],
   point: ({ appEnvId }, { name }) =>
     `Environment ${name} is created as ${appEnvId}. Deploy with request-deploy-storage-key (source) or deploy-app-env-image.`,
 })

@@ -7,7 +7,6 @@ export default defineTool({
   title: 'Create app',
   description:
     'Creates an app, the frame of its environments; next is create-app-env. dockerPreset FUNCTION makes a function (scales to zero), JOB a job, CUSTOM an app built from its Dockerfile.',
-  unlistedInputs: ['jobConfig'],
   hints: { readOnly: false, destructive: false, idempotent: false },
   point: ({ appId }, { name }) =>
     `App ${name} is created as ${appId}. It has no environment yet: create-app-env makes one.`,

@@ -21,8 +21,10 @@ Exit code: 0 the trail is whole, 1 it is not, 2 wrong call.
 export async function runAudit(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const asked = readArguments(argv)
   if (asked === null) {
-    process.stderr.write(usage)
-    return 2
+    const help = argv.includes('--help') || argv.includes('-h')
+    const to = help ? process.stdout : process.stderr
+    to.write(usage)
+    return help ? 0 : 2
   }
   const config = readConfig(env)
   const file = path.join(config.home, 'longshore.db')

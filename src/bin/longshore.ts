@@ -1,3 +1,5 @@
+import packageJson from '../../package.json' with { type: 'json' }
+
 const usage = `longshore <command>
 
   serve      run the platform: API, MCP, gateway and engine
@@ -11,7 +13,7 @@ const usage = `longshore <command>
   audit      check that the audit trail is whole
   stop       end the platform of this home: containers and gateway too
 
-Each command has --help. Settings are environment variables LONGSHORE_*; README lists them.
+Each command has --help; --version prints the version. Settings are environment variables LONGSHORE_*; README lists them.
 `
 
 /** Each command loads only what it needs: `mcp` must answer within milliseconds. */
@@ -53,8 +55,11 @@ if (command) {
       process.exit(1)
     },
   )
+} else if (name === 'help' || name === '--help' || name === '-h') {
+  process.stdout.write(usage)
+} else if (name === '--version' || name === '-V') {
+  process.stdout.write(`${packageJson.version}\n`)
 } else {
-  const asked = name === 'help' || name === '--help' || name === '-h'
-  process.stderr.write(asked ? usage : `longshore: there is no command ${JSON.stringify(name)}\n\n${usage}`)
-  process.exitCode = asked ? 0 : 2
+  process.stderr.write(`longshore: there is no command ${JSON.stringify(name)}\n\n${usage}`)
+  process.exitCode = 2
 }

@@ -29,8 +29,10 @@ interface Options {
 export async function runSecrets(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const options = readArguments(argv)
   if (options === null) {
-    process.stderr.write(usage)
-    return argv[0] === '--help' || argv[0] === '-h' ? 0 : 2
+    const asked = argv[0] === '--help' || argv[0] === '-h'
+    const to = asked ? process.stdout : process.stderr
+    to.write(usage)
+    return asked ? 0 : 2
   }
   const config = readConfig(env)
   const home = openHome(config.home)

@@ -53,7 +53,7 @@ export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv):
     options: { child: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
   })
   if (values.help) {
-    process.stderr.write(usage)
+    process.stdout.write(usage)
     return 0
   }
   const config = readConfig(env)

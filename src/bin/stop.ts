@@ -19,7 +19,7 @@ const stopMs = 30_000
 export async function runStop(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...argv], options: { help: { type: 'boolean', default: false } } })
   if (values.help) {
-    process.stderr.write(
+    process.stdout.write(
       'longshore stop\n\nEnds the platform of LONGSHORE_HOME: control plane, containers and gateway. What is stored stays.\n',
     )
     return 0

@@ -72,7 +72,7 @@ export async function runAlerts(
   const [what = '--help', ...rest] = argv.filter((one) => one !== '--json')
   try {
     if (what === '--help' || what === '-h' || rest.includes('--help') || rest.includes('-h')) {
-      io.stderr.write(usage)
+      io.stdout.write(usage)
       return exitCodes.done
     }
     const command = Object.hasOwn(commands, what) ? commands[what] : undefined

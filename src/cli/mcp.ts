@@ -23,7 +23,7 @@ when it does not run.
  */
 export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
-    process.stderr.write(usage())
+    process.stdout.write(usage())
     return 0
   }
   const prebuilt = await loadPrebuilt()

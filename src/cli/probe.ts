@@ -31,7 +31,7 @@ export async function runProbe(
     const { values, positionals } = parsed(argv)
     json = values.json === true
     if (values.help) {
-      io.stderr.write(usage)
+      io.stdout.write(usage)
       return exitCodes.done
     }
     const input = inputOf(values, positionals)

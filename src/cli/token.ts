@@ -36,7 +36,7 @@ export async function runToken(
   const [what = '--help', ...rest] = argv
   try {
     if (what === '--help' || what === '-h') {
-      io.stderr.write(usage)
+      io.stdout.write(usage)
       return exitCodes.done
     }
     const command = Object.hasOwn(commands, what) ? commands[what] : undefined

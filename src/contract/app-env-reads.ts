@@ -131,7 +131,10 @@ export const getLogs = operation({
     size: z.number().int().min(1).max(1000).default(300),
     from: instant.optional(),
     to: instant.optional(),
-    cursor: z.string().max(200).optional(),
+    cursor: z
+      .string()
+      .regex(/^\d{1,9}\.\d{1,9}$/, 'must be the cursor of an earlier answer')
+      .optional(),
   }),
   output: z.object({
     appEnvId: z.string(),

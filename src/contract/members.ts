@@ -65,7 +65,7 @@ export const removeMember = operation({
   path: '/member',
   summary: 'Takes a membership away; the user, their tokens and what they made stay.',
   policy: { on: 'member', needs: 'manageMembers' },
-  input: z.strictObject({ accountId, membershipId }),
+  input: z.strictObject({ accountId, membershipId, expectedRevision }),
   output: z.object(message),
   peopleOnly: true,
 })

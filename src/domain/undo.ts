@@ -23,6 +23,11 @@ export function differences(before: unknown, after: unknown, path: Step[] = []):
     .flatMap((key) => differences(one.get(key), other.get(key), [...path, key]))
 }
 
+/** A stored path as the interface has it: what is saved of an environment are its fields, `zClouds` and the others. */
+export function fieldPath(path: string): string {
+  return path.replace(/^saved\./, '')
+}
+
 export interface Reversal {
   /** The object with the changed values put back. */
   draft: Record<string, unknown>

@@ -285,7 +285,7 @@ async function authoriseEnvironmentToken(
   const { tx } = asking
   const own = await findEnvironment(tx, { appEnvId: caller.appEnvId })
   if (!own) {
-    throw new AppError('unauthenticated', 'Not authenticated', {
+    throw new AppError('unauthenticated', 'User not authenticated', {
       details: 'The token is unknown or revoked.',
     })
   }

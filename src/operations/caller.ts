@@ -18,13 +18,13 @@ export interface CallerToken {
 /** A1, A5: looked up on every request, so a revoked token is dead on the next one. */
 export async function callerOf(tx: Tx, token: string | null): Promise<Caller> {
   if (!token) {
-    throw new AppError('unauthenticated', 'Not authenticated', {
+    throw new AppError('unauthenticated', 'User not authenticated', {
       details: 'Send a token in the Authorization header.',
     })
   }
   const stored = await findToken(tx, tokenHash(token))
   if (!stored) {
-    throw new AppError('unauthenticated', 'Not authenticated', {
+    throw new AppError('unauthenticated', 'User not authenticated', {
       details: 'The token is unknown or revoked.',
     })
   }

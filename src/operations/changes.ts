@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { secretMask } from '../contract/fields.ts'
+import { fieldPath } from '../domain/undo.ts'
 
 export interface ChangedPath {
   path: string
@@ -14,7 +15,7 @@ const untold = new Set(['revision', 'updatedAt', 'nextVersion', '_id', 'latestRo
 export function changedPaths(before: unknown, after: unknown): ChangedPath[] {
   const changes: ChangedPath[] = []
   compare('', before ?? null, after ?? null, changes)
-  return changes
+  return changes.map((change) => ({ ...change, path: fieldPath(change.path) }))
 }
 
 function compare(path: string, before: unknown, after: unknown, changes: ChangedPath[]): void {

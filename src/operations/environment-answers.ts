@@ -5,7 +5,7 @@ import { autoscalingDefaults } from '../domain/autoscaling.ts'
 import { type DatabaseSecrets, databaseSecretName } from '../domain/database-access.ts'
 import type { Environment, PodRecord, Settings, StoredVariable } from '../domain/environment.ts'
 import { effectiveFunctionConfig } from '../domain/function-config.ts'
-import { effectiveJobConfigOf } from '../domain/job-config.ts'
+import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../domain/job-config.ts'
 import { pendingChangesOf } from '../domain/pending-changes.ts'
 import { isRegularApp } from '../domain/presets.ts'
 import { findRollout } from '../store/rollouts.ts'
@@ -111,7 +111,8 @@ function jobSettings({ environment, app }: EnvironmentTarget) {
   const { saved, applied } = environment
   return {
     jobConfig: saved.jobConfig,
-    appJobConfig: app.jobConfig ?? {},
+    // What an environment inherits when neither it nor the app says anything is a default of the app too (2.5).
+    appJobConfig: { ...platformJobConfig, ...withoutEmpty(app.jobConfig ?? {}) },
     effectiveJobConfig: effectiveJobConfigOf(app.jobConfig, applied.jobConfig, saved.jobConfig),
   }
 }

@@ -1,11 +1,17 @@
 import { listAudit } from '../contract/audit.ts'
-import { listJournal, type StoredJournalEntry } from '../store/journal.ts'
+import { AppError } from '../errors.ts'
+import { findJournalEntry, listJournal, type StoredJournalEntry } from '../store/journal.ts'
 import { findUsers, type User } from '../store/users.ts'
 import { changedPaths } from './changes.ts'
 import { handler } from './handler.ts'
 
 export default handler(listAudit, async ({ tx }, input, { account }) => {
   const { accountId } = account
+  if (input.cursor !== undefined && (await findJournalEntry(tx, input.cursor))?.accountId !== accountId) {
+    throw new AppError('invalid', 'Invalid request', {
+      details: 'cursor: must be the cursor of an earlier answer',
+    })
+  }
   const found = await listJournal(
     tx,
     { accountId, objectId: input.objectId },

@@ -1,5 +1,5 @@
 import { undoChange } from '../contract/audit.ts'
-import { differences, reversal } from '../domain/undo.ts'
+import { differences, fieldPath, reversal } from '../domain/undo.ts'
 import { AppError } from '../errors.ts'
 import type { StoredJournalEntry } from '../store/journal.ts'
 import { requireReach } from './authorise.ts'
@@ -24,20 +24,21 @@ export default handler(undoChange, async (context, _input, target) => {
   const result = reversal(differing, current, before, undoer.same?.(context, current))
   if (result.changedSince.length > 0) {
     throw cannot(
-      `Changed again since: ${result.changedSince.join(', ')}. Undo the later change first.`,
+      `Changed again since: ${result.changedSince.map(fieldPath).join(', ')}. Undo the later change first.`,
       entry,
     )
   }
+  const undone = result.paths.map(fieldPath)
   const { change, effect, wake } = await undoer.save(context, target, current, result.draft)
   return {
     answer: {
       message: `Undid ${entry.operation} of ${entry.at}. ${effect}`,
       objectType: entry.objectType,
       objectId: entry.objectId,
-      undone: result.paths,
+      undone,
     },
     change,
-    effects: [`Puts back ${result.paths.join(', ')}.`, effect],
+    effects: [`Puts back ${undone.join(', ')}.`, effect],
     ...(wake ? { wake } : {}),
   }
 })

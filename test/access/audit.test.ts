@@ -49,8 +49,8 @@ describe('list-audit', () => {
       outcome: 'done',
     })
     expect(entry.changes.map((change: { path: string }) => change.path)).toEqual([
-      'saved.envVars.TOKEN',
-      'saved.envVars.COLOR',
+      'envVars.TOKEN',
+      'envVars.COLOR',
     ])
     expect(JSON.stringify(entry)).not.toContain('c4n4ry')
     expect(entry.changes[1].after).toContain('red')
@@ -157,7 +157,7 @@ describe('undo-change', () => {
     await call('PATCH', '/app-env/containers', { appEnvId, containers: 3 })
     const overtaken = await call('POST', '/audit/undo', { entryId })
     expect(overtaken.status).toBe(400)
-    expect(overtaken.json.details).toMatch(/Changed again since: .*saved\.containers/)
+    expect(overtaken.json.details).toMatch(/Changed again since: containers/)
     expect((await envOf(appEnvId)).containers).toBe(3)
     await call('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:1' })
     expect((await undo(appEnvId)).json.details).toContain('redeploy-app-env')

@@ -240,7 +240,7 @@ describe('longshore alerts', () => {
   it('has help', async () => {
     expect(await run('--help')).toMatchObject({
       code: 0,
-      err: expect.stringContaining('list [<environment>]'),
+      out: expect.stringContaining('list [<environment>]'),
     })
     expect(await run('create', '--help')).toMatchObject({ code: 0 })
   })

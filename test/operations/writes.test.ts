@@ -47,7 +47,7 @@ describe('every write', () => {
       { 'dry-run': 'true' },
     )
     expect(dry.json).toMatchObject({ dryRun: true, effects: expect.any(Array) })
-    expect(dry.json.changes).toContainEqual({ path: 'saved.zClouds', before: 1, after: 4 })
+    expect(dry.json.changes).toContainEqual({ path: 'zClouds', before: 1, after: 4 })
     expect(dry.text).not.toMatch(/old-secret|new-secret|v1\./)
     expect((await send('GET', '/app-env', { appEnvId })).json).toMatchObject({ zClouds: 1, revision: 1 })
     const refused = await send('PUT', '/app-env', { appEnvId, zClouds: 3 }, { 'dry-run': 'true' })

@@ -1,0 +1,40 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
+const entry = path.join(root, 'dist/longshore.js')
+
+beforeAll(() => {
+  // `npm test` builds first; this is for a single run of this file on a clean clone.
+  if (!existsSync(entry)) execFileSync(process.execPath, ['build.mjs'], { cwd: root })
+})
+
+function run(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [entry, ...args], { encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+describe('the command', () => {
+  it.each(['', 'serve', 'mcp', 'deploy', 'demo', 'probe', 'alerts', 'token', 'secrets', 'audit', 'stop'])(
+    'help that is asked for goes to standard output, with exit code 0: longshore %s --help',
+    (name) => {
+      const { status, stdout, stderr } = run(...(name ? [name] : []), '--help')
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+      expect(stdout.toLowerCase()).toContain(`longshore ${name || '<command>'}`)
+    },
+  )
+
+  it('prints its version', () => {
+    const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+    expect(run('--version')).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  it('names a command that is not there, and leaves standard output to answers', () => {
+    const { status, stdout, stderr } = run('nope')
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toContain('there is no command "nope"')
+  })
+})

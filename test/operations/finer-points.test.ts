@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TestPlatform } from '../support/test-platform.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await TestPlatform.start({ reconciles: false })
+})
+afterAll(() => platform.close())
+
+const send = (
+  method: string,
+  path: string,
+  input: Record<string, unknown>,
+  headers: Record<string, string> = {},
+) => platform.request(method, path, { token: platform.admin.token, input, headers })
+
+describe('finer points of the contract', () => {
+  it.each(['bad', '1', '1.x', '-1.0'])('7.400 refuses a cursor no answer gave: %s', async (cursor) => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const { accountId } = platform
+    for (const refused of [
+      await send('GET', '/logs', { appEnvId, cursor }),
+      await send('GET', '/audit', { accountId, cursor }),
+    ]) {
+      expect([refused.status, refused.json]).toEqual([
+        400,
+        { error: 'Invalid request', details: 'cursor: must be the cursor of an earlier answer' },
+      ])
+    }
+  })
+
+  it('2.1 and 8.Job defaults: appJobConfig holds what an environment inherits, platform defaults too', async () => {
+    const app = { dockerPreset: 'JOB', jobConfig: { command: 'true', timeoutSeconds: 60 } }
+    const { appEnvId } = await platform.makeEnvironment({ app })
+    const { json } = await send('GET', '/app-env', { appEnvId })
+    expect(json.appJobConfig).toMatchObject({
+      command: 'true',
+      shell: true,
+      timeoutSeconds: 60,
+      ttlSecondsAfterFinished: 21_600,
+      backoffLimit: 0,
+    })
+    expect(json.jobConfig).toEqual({})
+    expect((await send('PUT', '/app-env', json)).status).toBe(200)
+    expect((await send('GET', '/app-env', { appEnvId })).json.jobConfig).toEqual({})
+  })
+
+  it('a dry run names changed fields as the interface does', async () => {
+    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'FUNCTION' } })
+    const dry = await send(
+      'PUT',
+      '/app-env',
+      { appEnvId, zClouds: 2, functionConfig: { maxScale: 2 } },
+      { 'dry-run': 'true' },
+    )
+    expect(dry.json.changes).toEqual(
+      expect.arrayContaining([
+        { path: 'zClouds', before: 1, after: 2 },
+        { path: 'functionConfig.maxScale', before: null, after: 2 },
+      ]),
+    )
+  })
+
+  it('remove-member takes expectedRevision', async () => {
+    const { accountId } = platform
+    const member = { accountId, email: 'leaver@example.com', name: 'Leaver' }
+    const { membershipId } = (await send('POST', '/member', member)).json
+    const remove = (expectedRevision: number) =>
+      send('DELETE', '/member', { accountId, membershipId, expectedRevision })
+    const refused = await remove(7)
+    expect([refused.status, refused.json.error]).toEqual([409, 'Revision conflict'])
+    expect((await remove(1)).status).toBe(200)
+  })
+
+  it('A5 and 7.401 say that the user is not authenticated', async () => {
+    const refused = await platform.request('GET', '/accounts', { token: 'lsu_no', input: {} })
+    expect([refused.status, refused.json.error]).toEqual([401, 'User not authenticated'])
+  })
+})
