@@ -1,34 +1,73 @@
 import type { ServerResponse } from 'node:http'
+import type { Cancel, Clock } from '../clock.ts'
 import type { RequestId } from './json-rpc.ts'
 import type { JSONRPCMessage } from './server.ts'
 
+/** How the stream of an exchange can be taken up again after its connection broke (`Last-Event-ID`). */
+export interface Resumption {
+  /** Name of the stream, unique in its session. */
+  name: string
+  /** Whether the client knows the empty first event that only carries an id (2025-11-25). */
+  primes: boolean
+  clock: Clock
+  /** How long a broken stream is kept for its client. */
+  keptMs: number
+}
+
+export interface ExchangeOptions {
+  ids: readonly RequestId[]
+  isBatch: boolean
+  /** What the Accept header takes. */
+  streaming: 'allowed' | 'required' | 'refused'
+  headers: Record<string, string>
+  /** Null without a session: then a broken connection ends the exchange. */
+  resumption: Resumption | null
+  /** Called once, when everything was told or nobody can be told any more: with what nobody was told. */
+  onOver(unanswered: RequestId[]): void
+}
+
+/** A call that takes longer is answered on a stream, which can be taken up again. */
+const quickMs = 1_000
+/** When a client should come back after its stream was closed. */
+const retryMs = 1_000
+/** Most events kept of a stream; the oldest, which are progress, go first. */
+const mostEvents = 256
+
 /**
  * One POST under way: the requests it carried and the response they are answered on. Plain JSON when the
- * answers are all there is to say; an event stream from the first progress note or question on.
+ * answers are all there is to say; an event stream from the first progress note or question on, or, in a session,
+ * when it takes long. A stream of a session outlives its connection for a while.
  */
 export class HttpExchange {
   readonly #waiting: Set<RequestId>
   readonly #answers: JSONRPCMessage[] = []
-  readonly #streaming: 'allowed' | 'required' | 'refused'
+  readonly #options: ExchangeOptions
+  /** The connection; null while there is none. */
+  #res: ServerResponse | null = null
+  #isStream = false
+  #isOver = false
+  readonly #events: { seq: number; text: string }[] = []
+  #nextSeq = 0
   #keepAlive: NodeJS.Timeout | undefined
+  #cancelTimer: Cancel = () => {}
 
-  constructor(
-    private readonly res: ServerResponse,
-    private readonly options: {
-      ids: readonly RequestId[]
-      isBatch: boolean
-      /** What the Accept header takes. */
-      streaming: 'allowed' | 'required' | 'refused'
-      headers: Record<string, string>
-    },
-  ) {
+  constructor(res: ServerResponse, options: ExchangeOptions) {
     this.#waiting = new Set(options.ids)
-    this.#streaming = options.streaming
-    res.once('close', () => clearInterval(this.#keepAlive))
+    this.#options = options
+    this.#use(res)
+    const { resumption, streaming } = options
+    if (resumption === null || streaming === 'refused') return
+    this.#cancelTimer = resumption.clock.after(quickMs, () => this.#openStream())
   }
 
   has(id: RequestId): boolean {
     return this.#waiting.has(id)
+  }
+
+  /** Whether an event id belongs to this stream. */
+  isOf(eventId: string): boolean {
+    const { resumption } = this.#options
+    return this.#isStream && resumption !== null && eventId.startsWith(`${resumption.name}.`)
   }
 
   /** A request nobody will answer, as it was cancelled. */
@@ -36,9 +75,9 @@ export class HttpExchange {
     if (this.#waiting.delete(id)) this.#finishWhenDone()
   }
 
-  /** A note or question that belongs to one of the requests; false when the client takes no stream. */
+  /** A note or question that belongs to one of the requests; false when the client cannot get it. */
   note(message: JSONRPCMessage): boolean {
-    if (this.#streaming === 'refused' || this.res.destroyed) return false
+    if (this.#isOver || this.#options.streaming === 'refused') return false
     this.#openStream()
     this.#writeEvent(message)
     return true
@@ -46,48 +85,123 @@ export class HttpExchange {
 
   answer(id: RequestId, message: JSONRPCMessage): void {
     if (!this.#waiting.delete(id)) return
-    if (this.#streaming === 'required') this.#openStream()
-    if (this.res.headersSent) this.#writeEvent(message)
+    if (this.#options.streaming === 'required') this.#openStream()
+    if (this.#isStream) this.#writeEvent(message)
     else this.#answers.push(message)
     this.#finishWhenDone()
   }
 
-  #finishWhenDone(): void {
-    if (this.#waiting.size > 0 || this.res.writableEnded) return
+  /** Answers what is left with an error and lets go. */
+  end(error: { code: number; message: string }): void {
+    for (const id of [...this.#waiting]) this.answer(id, { jsonrpc: '2.0', id, error })
+    if (this.#res === null) this.#over()
+  }
+
+  /** Closes the connection on purpose: the client comes back for the rest. Without a session there is no way back. */
+  detach(): void {
+    if (this.#options.resumption === null || this.#options.streaming === 'refused') return
+    this.#openStream()
+    this.#res?.end()
+  }
+
+  /** Goes on with a stream on another connection, after the event the client saw last. */
+  resume(res: ServerResponse, lastEventId: string): void {
+    const seen = Number(lastEventId.slice(lastEventId.lastIndexOf('.') + 1))
+    const before = this.#res
+    this.#cancelTimer()
+    this.#use(res)
+    before?.end()
+    this.#writeHead()
+    for (const { seq, text } of this.#events) if (!(seq <= seen)) res.write(text)
+    this.#finishWhenDone()
+  }
+
+  #use(res: ServerResponse): void {
+    this.#res = res
+    res.once('close', () => {
+      // Another connection may have taken its place.
+      if (this.#res === res) this.#lost(res)
+    })
+  }
+
+  #lost(res: ServerResponse): void {
     clearInterval(this.#keepAlive)
-    if (this.res.headersSent) {
-      this.res.end()
+    this.#cancelTimer()
+    this.#res = null
+    const { resumption } = this.#options
+    const isTold = this.#waiting.size === 0 && res.writableFinished
+    if (isTold || resumption === null || !this.#isStream) this.#over()
+    else this.#cancelTimer = resumption.clock.after(resumption.keptMs, () => this.#over())
+  }
+
+  #over(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#cancelTimer()
+    this.#options.onOver([...this.#waiting])
+  }
+
+  #finishWhenDone(): void {
+    const res = this.#res
+    if (this.#waiting.size > 0 || res === null || res.writableEnded) return
+    this.#cancelTimer()
+    clearInterval(this.#keepAlive)
+    if (this.#isStream) {
+      res.end()
       return
     }
     const [only] = this.#answers
     if (only === undefined) {
-      this.res.writeHead(202, this.options.headers).end()
+      res.writeHead(202, this.#options.headers).end()
       return
     }
-    const body = JSON.stringify(this.options.isBatch ? this.#answers : only)
-    this.res.writeHead(200, {
+    const body = JSON.stringify(this.#options.isBatch ? this.#answers : only)
+    res.writeHead(200, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
-      ...this.options.headers,
+      ...this.#options.headers,
     })
-    this.res.end(body)
+    res.end(body)
   }
 
   #openStream(): void {
-    if (this.res.headersSent) return
-    this.res.writeHead(200, {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-      ...this.options.headers,
-    })
-    // Proxies on the way close streams that are silent for a minute.
-    this.#keepAlive = setInterval(() => this.res.write(': still here\n\n'), 15_000)
-    this.#keepAlive.unref()
+    if (this.#isStream || this.#isOver) return
+    this.#isStream = true
+    this.#writeHead()
+    const { resumption } = this.#options
+    if (resumption?.primes === true) this.#write(`retry: ${retryMs}\ndata: \n\n`)
     for (const message of this.#answers.splice(0)) this.#writeEvent(message)
   }
 
+  #writeHead(): void {
+    const res = this.#res
+    res?.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      ...this.#options.headers,
+    })
+    res?.flushHeaders()
+    // Proxies on the way close streams that are silent for a minute.
+    clearInterval(this.#keepAlive)
+    this.#keepAlive = setInterval(() => this.#res?.write(': still here\n\n'), 15_000)
+    this.#keepAlive.unref()
+  }
+
   #writeEvent(message: JSONRPCMessage): void {
-    this.res.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
+    this.#write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
+  }
+
+  #write(event: string): void {
+    const { resumption } = this.#options
+    if (resumption === null) {
+      this.#res?.write(event)
+      return
+    }
+    const seq = this.#nextSeq++
+    const text = `id: ${resumption.name}.${seq}\n${event}`
+    this.#events.push({ seq, text })
+    if (this.#events.length > mostEvents) this.#events.shift()
+    if (this.#res?.writableEnded === false) this.#res.write(text)
   }
 }

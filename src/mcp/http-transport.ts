@@ -8,20 +8,41 @@ export class HttpTransport implements Transport {
   onerror?: (error: Error) => void
   onmessage?: Transport['onmessage']
   readonly #exchanges = new Set<HttpExchange>()
+  #nextStream = 1
 
   async start(): Promise<void> {}
+
+  /** A name for the stream of another exchange. */
+  newStreamName(): string {
+    return `s${this.#nextStream++}`
+  }
 
   /** Takes the messages of one POST; their answers go to `exchange`, their caller is `token`. */
   accept(messages: readonly JSONRPCMessage[], exchange: HttpExchange | null, token: string): void {
     if (exchange !== null) this.#exchanges.add(exchange)
+    const extra = {
+      authInfo: { token, clientId: '', scopes: [] },
+      ...(exchange === null ? {} : { closeSSEStream: () => exchange.detach() }),
+    }
     for (const message of messages) {
       this.#dropCancelled(message)
-      this.onmessage?.(message, { authInfo: { token, clientId: '', scopes: [] } })
+      this.onmessage?.(message, extra)
     }
   }
 
-  forget(exchange: HttpExchange): void {
+  /** The exchange is over; calls whose answer nobody can get any more are called off. */
+  forget(exchange: HttpExchange, unanswered: readonly RequestId[]): void {
     this.#exchanges.delete(exchange)
+    for (const requestId of unanswered) {
+      const params = { requestId, reason: 'the client is gone' }
+      this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    }
+  }
+
+  /** The exchange whose stream an event id is of. */
+  streamOf(eventId: string): HttpExchange | undefined {
+    for (const exchange of this.#exchanges) if (exchange.isOf(eventId)) return exchange
+    return undefined
   }
 
   async send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void> {
@@ -35,7 +56,9 @@ export class HttpTransport implements Transport {
     }
   }
 
+  /** Nobody answers any more: what waits is told so. */
   async close(): Promise<void> {
+    for (const exchange of [...this.#exchanges]) exchange.end(sessionEnded)
     this.onclose?.()
   }
 
@@ -49,4 +72,9 @@ export class HttpTransport implements Transport {
     const id = cancelledIdOf(message)
     if (id !== undefined) this.#exchangeOf(id)?.drop(id)
   }
+}
+
+const sessionEnded = {
+  code: -32000,
+  message: 'The session ended. Send initialize again; look at the state before repeating a write.',
 }

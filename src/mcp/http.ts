@@ -5,10 +5,20 @@ import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Tool } from './define-tool.ts'
 import { defaultExposure, type Exposure } from './exposure.ts'
-import { HttpExchange } from './http-exchange.ts'
+import { HttpExchange, type Resumption } from './http-exchange.ts'
 import { exposureOfRequest } from './http-exposure.ts'
 import { type Refusal, readBody, refuse, refuseForeign, tokenOf, unauthenticated } from './http-guards.ts'
 import { answerProtocolError, canBeAsked, messagesOf, requestIdsOf, streamingOf } from './http-messages.ts'
+import {
+  notAcceptable,
+  notJson,
+  otherOptions,
+  tooLarge,
+  unknownSession,
+  unknownStream,
+  unknownVersion,
+  wrongMethod,
+} from './http-refusals.ts'
 import { HttpSessions, type Session } from './http-sessions.ts'
 import { HttpTransport } from './http-transport.ts'
 import { publishTools } from './publish-tools.ts'
@@ -30,12 +40,15 @@ export interface McpHttpLimits {
   /** Most sessions kept; the one longest unused goes first. */
   sessions: number
   sessionIdleMs: number
+  /** How long a session keeps the stream of a call whose connection broke. */
+  brokenStreamMs: number
 }
 
 export const mcpHttpLimits: McpHttpLimits = {
   bodyBytes: 1024 * 1024,
   sessions: 1_000,
   sessionIdleMs: 10 * 60_000,
+  brokenStreamMs: 60_000,
 }
 
 export interface McpHttpOptions {
@@ -102,7 +115,7 @@ class McpEndpoint {
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const foreign = refuseForeign(req, this.#options.allowedHosts ?? [])
     if (foreign !== null) return refuse(req, res, foreign)
-    if (req.method !== 'POST' && req.method !== 'DELETE') return refuse(req, res, wrongMethod)
+    if (!isOurMethod(req)) return refuse(req, res, wrongMethod)
     const token = tokenOf(req)
     if (token === null || !(await this.#isKnown(token))) return refuse(req, res, unauthenticated)
     const version = req.headers['mcp-protocol-version']
@@ -116,6 +129,7 @@ class McpEndpoint {
     if (session !== null && session.asked !== JSON.stringify(exposure)) return refuse(req, res, otherOptions)
     if (req.method === 'POST') return this.#post(req, res, { token, exposure, known: session })
     if (session === null) return refuse(req, res, wrongMethod)
+    if (req.method === 'GET') return resume(req, res, session)
     this.sessions.end(session.id)
     res.writeHead(204).end()
   }
@@ -170,9 +184,29 @@ class McpEndpoint {
     }
     const serving = known ?? this.#serve(token, exposure, parsed.messages)
     const headers: Record<string, string> = serving.id === '' ? {} : { 'mcp-session-id': serving.id }
-    const exchange = new HttpExchange(res, { ids, isBatch: parsed.isBatch, streaming, headers })
-    this.#endWith(res, exchange, serving)
+    const resumption = serving.id === '' ? null : this.#resumptionOf(req, serving)
+    const done = serving.id === '' ? () => void serving.server.close() : this.sessions.use(serving)
+    const exchange = new HttpExchange(res, {
+      ids,
+      isBatch: parsed.isBatch,
+      streaming,
+      headers,
+      resumption,
+      onOver(unanswered) {
+        serving.transport.forget(exchange, unanswered)
+        done()
+      },
+    })
     serving.transport.accept(parsed.messages, exchange, token)
+  }
+
+  #resumptionOf(req: IncomingMessage, { transport }: Session): Resumption {
+    return {
+      name: transport.newStreamName(),
+      primes: String(req.headers['mcp-protocol-version'] ?? '') >= '2025-11-25',
+      clock: this.#options.clock,
+      keptMs: this.#limits.brokenStreamMs,
+    }
   }
 
   /** A fresh server object over shared lists; kept as a session when the client can be asked questions. */
@@ -184,15 +218,6 @@ class McpEndpoint {
     void server.connect(transport)
     const opened = messages.some(canBeAsked) ? this.sessions.open(token, { transport, server, asked }) : null
     return opened ?? { id: '', transport, server, asked }
-  }
-
-  #endWith(res: ServerResponse, exchange: HttpExchange, serving: Session): void {
-    const done = serving.id === '' ? () => void serving.server.close() : this.sessions.use(serving)
-    res.once('close', () => {
-      serving.transport.forget(exchange)
-      // Without a session nobody can fetch the answer any more, so closing also aborts what is under way.
-      done()
-    })
   }
 
   #newServer(token: string, exposure: Exposure): McpServer {
@@ -228,38 +253,18 @@ class McpEndpoint {
   }
 }
 
-const wrongMethod: Refusal = {
-  status: 405,
-  error: 'Method not allowed',
-  details:
-    'Send messages with POST; DELETE ends a session. There is no stream to GET: answers come with the POST.',
-  headers: { allow: 'POST, DELETE' },
+/** GET only takes up a stream again. */
+function isOurMethod({ method, headers }: IncomingMessage): boolean {
+  if (method === 'GET') return headers['last-event-id'] !== undefined
+  return method === 'POST' || method === 'DELETE'
 }
-const unknownVersion: Refusal = {
-  status: 400,
-  error: 'Unsupported protocol version',
-  details: `Mcp-Protocol-Version must be one of ${protocolVersions.join(', ')}.`,
-}
-const unknownSession: Refusal = {
-  status: 404,
-  error: 'Session not found',
-  details: 'It has expired or ended. Send initialize again, without Mcp-Session-Id.',
-}
-const otherOptions: Refusal = {
-  status: 400,
-  error: 'The session has other options',
-  details: 'It was opened with another address or other headers. Keep them, or send initialize again.',
-}
-const notAcceptable: Refusal = {
-  status: 406,
-  error: 'Not acceptable',
-  details: 'Accept must name application/json and text/event-stream.',
-}
-const notJson: Refusal = {
-  status: 415,
-  error: 'Unsupported media type',
-  details: 'Content-Type must be application/json.',
-}
-function tooLarge(limit: number): Refusal {
-  return { status: 413, error: 'Request too large', details: `A request may have at most ${limit} bytes.` }
+
+/** Goes on with the stream that broke after the event the client names. */
+function resume(req: IncomingMessage, res: ServerResponse, session: Session): void {
+  const lastEventId = String(req.headers['last-event-id'])
+  const streaming = streamingOf(req.headers.accept)
+  const exchange = session.transport.streamOf(lastEventId)
+  if (streaming === null || streaming === 'refused') refuse(req, res, notAcceptable)
+  else if (exchange === undefined) refuse(req, res, unknownStream)
+  else exchange.resume(res, lastEventId)
 }

@@ -228,7 +228,9 @@ describe('sessions', () => {
       after(delayMs: number, task: () => void) {
         const entry = { at: nowMs + delayMs, task }
         tasks.push(entry)
-        return () => void tasks.splice(tasks.indexOf(entry), 1)
+        return () => {
+          if (tasks.includes(entry)) tasks.splice(tasks.indexOf(entry), 1)
+        }
       },
     }
     await serve({ clock, limits: { sessionIdleMs: 1_000 } })

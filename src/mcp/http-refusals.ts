@@ -1,0 +1,43 @@
+import type { Refusal } from './http-guards.ts'
+import { protocolVersions } from './server.ts'
+
+export const wrongMethod: Refusal = {
+  status: 405,
+  error: 'Method not allowed',
+  details:
+    'Send messages with POST; DELETE ends a session. Answers come with the POST; GET only takes up a broken one, with Last-Event-ID.',
+  headers: { allow: 'POST, DELETE' },
+}
+export const unknownVersion: Refusal = {
+  status: 400,
+  error: 'Unsupported protocol version',
+  details: `Mcp-Protocol-Version must be one of ${protocolVersions.join(', ')}.`,
+}
+export const unknownSession: Refusal = {
+  status: 404,
+  error: 'Session not found',
+  details: 'It has expired or ended. Send initialize again, without Mcp-Session-Id.',
+}
+export const unknownStream: Refusal = {
+  status: 400,
+  error: 'Stream not found',
+  details: 'It was read to its end, or is kept no longer. Look at the state before repeating a write.',
+}
+export const otherOptions: Refusal = {
+  status: 400,
+  error: 'The session has other options',
+  details: 'It was opened with another address or other headers. Keep them, or send initialize again.',
+}
+export const notAcceptable: Refusal = {
+  status: 406,
+  error: 'Not acceptable',
+  details: 'Accept must name application/json and text/event-stream.',
+}
+export const notJson: Refusal = {
+  status: 415,
+  error: 'Unsupported media type',
+  details: 'Content-Type must be application/json.',
+}
+export function tooLarge(limit: number): Refusal {
+  return { status: 413, error: 'Request too large', details: `A request may have at most ${limit} bytes.` }
+}
