@@ -97,9 +97,9 @@ export class HttpExchange {
     if (this.#res === null) this.#over()
   }
 
-  /** Closes the connection on purpose: the client comes back for the rest. Without a session there is no way back. */
+  /** Closes the connection on purpose, where the client can come back for the rest. */
   detach(): void {
-    if (this.#options.resumption === null || this.#options.streaming === 'refused') return
+    if (this.#options.resumption?.primes !== true || this.#options.streaming === 'refused') return
     this.#openStream()
     this.#res?.end()
   }

@@ -9,6 +9,12 @@ export function canBeAsked(message: JSONRPCMessage): boolean {
   return typeof capabilities?.elicitation === 'object' && capabilities.elicitation !== null
 }
 
+/** Whether a client that asks for this version knows the empty first event of a stream, which only carries an id. */
+export function knowsPriming(message: JSONRPCMessage): boolean {
+  const { protocolVersion } = ('params' in message ? message.params : {}) as { protocolVersion?: unknown }
+  return typeof protocolVersion === 'string' && protocolVersion >= '2025-11-25'
+}
+
 type Parsed =
   | { messages: JSONRPCMessage[]; isBatch: boolean }
   | { refusal: { code: number; message: string } }

@@ -7,6 +7,8 @@ export interface Session {
   id: string
   /** What the request that opened it asked for, as one text: it stays that. */
   asked: string
+  /** Whether its client knows an empty first event (2025-11-25): what it was greeted with, whatever headers say. */
+  primes: boolean
   transport: HttpTransport
   server: McpServer
 }

@@ -8,7 +8,14 @@ import { defaultExposure, type Exposure } from './exposure.ts'
 import { HttpExchange, type Resumption } from './http-exchange.ts'
 import { exposureOfRequest } from './http-exposure.ts'
 import { type Refusal, readBody, refuse, refuseForeign, tokenOf, unauthenticated } from './http-guards.ts'
-import { answerProtocolError, canBeAsked, messagesOf, requestIdsOf, streamingOf } from './http-messages.ts'
+import {
+  answerProtocolError,
+  canBeAsked,
+  knowsPriming,
+  messagesOf,
+  requestIdsOf,
+  streamingOf,
+} from './http-messages.ts'
 import {
   notAcceptable,
   notJson,
@@ -65,6 +72,8 @@ export interface McpHttpOptions {
   authenticate?(token: string): Promise<void>
   /** What a token may do at best: its list leaves out what it may never call. Absent = the whole list. */
   standing?(token: string): Promise<Standing>
+  /** The adapter; a test of the transport gives one that speaks more of the protocol. */
+  createServer?: typeof createMcpServer
 }
 
 export interface McpHttpHandler {
@@ -184,7 +193,7 @@ class McpEndpoint {
     }
     const serving = known ?? this.#serve(token, exposure, parsed.messages)
     const headers: Record<string, string> = serving.id === '' ? {} : { 'mcp-session-id': serving.id }
-    const resumption = serving.id === '' ? null : this.#resumptionOf(req, serving)
+    const resumption = serving.id === '' ? null : this.#resumptionOf(serving)
     const done = serving.id === '' ? () => void serving.server.close() : this.sessions.use(serving)
     const exchange = new HttpExchange(res, {
       ids,
@@ -200,10 +209,10 @@ class McpEndpoint {
     serving.transport.accept(parsed.messages, exchange, token)
   }
 
-  #resumptionOf(req: IncomingMessage, { transport }: Session): Resumption {
+  #resumptionOf({ transport, primes }: Session): Resumption {
     return {
       name: transport.newStreamName(),
-      primes: String(req.headers['mcp-protocol-version'] ?? '') >= '2025-11-25',
+      primes,
       clock: this.#options.clock,
       keptMs: this.#limits.brokenStreamMs,
     }
@@ -216,12 +225,15 @@ class McpEndpoint {
     const asked = JSON.stringify(exposure)
     // Connecting only sets callbacks; it is done when this returns.
     void server.connect(transport)
-    const opened = messages.some(canBeAsked) ? this.sessions.open(token, { transport, server, asked }) : null
-    return opened ?? { id: '', transport, server, asked }
+    const hello = messages.find(canBeAsked)
+    const session = { transport, server, asked, primes: hello !== undefined && knowsPriming(hello) }
+    const opened = hello === undefined ? null : this.sessions.open(token, session)
+    return opened ?? { id: '', ...session }
   }
 
   #newServer(token: string, exposure: Exposure): McpServer {
-    return createMcpServer({
+    const { createServer = createMcpServer } = this.#options
+    return createServer({
       tools: () => this.#list(token, exposure),
       callTool: (call) => this.#callTool(call, call.token ?? token, exposure),
     })
