@@ -153,7 +153,9 @@ function tell(what: string, answers: Answer[]): number {
   const late = p99(answers.map(({ lateMs }) => lateMs)).toFixed(1)
   const fromDueMs = p99(refused.map(({ ms }) => ms))
   const fromSent = p99(refused.map(({ ms, lateMs }) => ms - lateMs)).toFixed(1)
-  process.stdout.write(`${text}${fromDueMs.toFixed(1)} ms, ${fromSent} once sent (load late by ${late} p99)\n`)
+  process.stdout.write(
+    `${text}${fromDueMs.toFixed(1)} ms, ${fromSent} once sent (load late by ${late} p99)\n`,
+  )
   return fromDueMs
 }
 

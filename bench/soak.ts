@@ -7,6 +7,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import http from 'node:http'
+import type { Socket } from 'node:net'
 import { enginesHere } from '../test/support/engines-here.ts'
 import { Installation } from '../test/support/installation.ts'
 import { deploy, makeFunction, sampleSource, untilDeployed } from '../test/support/story.ts'
@@ -71,13 +72,19 @@ function ask(port: number, host: string, path: string, body?: Buffer): Promise<n
   return new Promise((resolve) => {
     const method = body ? 'POST' : 'GET'
     const options = { port, host: '127.0.0.1', path, method, agent, headers: { host } }
+    const startedMs = performance.now()
     const request = http.request(options, (response) => {
       response.resume()
       response.once('end', () => resolve(response.statusCode ?? 0)).once('error', failed)
+      response.once('end', () => usedMs.set(response.socket, performance.now()))
     })
     const failed = (error: NodeJS.ErrnoException) => {
-      const reused = request.reusedSocket ? 'kept' : 'new'
-      const why = `${method} ${path} ${error.code ?? error.message}, ${reused} connection`
+      const restedMs = request.socket && startedMs - (usedMs.get(request.socket) ?? Number.NaN)
+      const reused = request.reusedSocket
+        ? `a connection that rested ${restedMs?.toFixed(0)} ms`
+        : 'a new one'
+      const tookMs = (performance.now() - startedMs).toFixed(0)
+      const why = `${method} ${path} ${error.code ?? error.message} after ${tookMs} ms on ${reused}`
       failures.set(why, (failures.get(why) ?? 0) + 1)
       resolve(0)
     }
@@ -86,6 +93,8 @@ function ask(port: number, host: string, path: string, body?: Buffer): Promise<n
   })
 }
 
+/** When a connection carried its last answer. */
+const usedMs = new WeakMap<Socket, number>()
 /** Why requests got no answer. */
 const failures = new Map<string, number>()
 const statuses = new Map<number, number>()
