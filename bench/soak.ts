@@ -76,7 +76,7 @@ function ask(port: number, host: string, path: string, body?: Buffer): Promise<n
     const request = http.request(options, (response) => {
       response.resume()
       response.once('end', () => resolve(response.statusCode ?? 0)).once('error', failed)
-      response.once('end', () => usedMs.set(response.socket, performance.now()))
+      if (request.socket) usedMs.set(request.socket, performance.now())
     })
     const failed = (error: NodeJS.ErrnoException) => {
       const restedMs = request.socket && startedMs - (usedMs.get(request.socket) ?? Number.NaN)

@@ -22,6 +22,12 @@ const settings = {
   LONGSHORE_HOST: z.string().min(1).max(253).default('127.0.0.1'),
   LONGSHORE_PORT: port('LONGSHORE_PORT').default(4400),
   LONGSHORE_GATEWAY_PORT: port('LONGSHORE_GATEWAY_PORT').default(4480),
+  LONGSHORE_GATEWAY_PROCESSES: z.coerce
+    .number({ error: 'must be a number from 1 to 64' })
+    .int('must be a whole number')
+    .min(1, 'must be a number from 1 to 64')
+    .max(64, 'must be a number from 1 to 64')
+    .optional(),
   LONGSHORE_ENGINE: z
     .enum(['auto', 'process', 'docker', 'kubernetes'], {
       error: 'must be auto, process, docker or kubernetes',
@@ -98,6 +104,8 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly gatewayPort: number
+  /** How many processes the gateway has; undefined: as the machine's cores allow. */
+  readonly gatewayProcesses: number | undefined
   /** At least one; the first is the one the ready line names. */
   readonly regions: readonly RegionSetting[]
   /** Where the repositories of apps with a Git host are: `<base>/<gitNamespace>/<gitRepo>.git`. */
@@ -146,6 +154,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     host: value.LONGSHORE_HOST,
     port: value.LONGSHORE_PORT,
     gatewayPort: value.LONGSHORE_GATEWAY_PORT,
+    gatewayProcesses: value.LONGSHORE_GATEWAY_PROCESSES,
     regions,
     gitBaseUrl: value.LONGSHORE_GIT_BASE_URL.replace(/\/+$/, ''),
     nodeImage: value.LONGSHORE_NODE_IMAGE,

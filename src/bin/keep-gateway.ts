@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { every } from '../clock.ts'
 import { connectGateway, type GatewayLink } from '../gateway/gateway-client.ts'
 import { ensureGateway } from '../gateway/spawn-gateway.ts'
@@ -31,6 +32,7 @@ export async function keepGateway(
     socketPath: home.gatewaySocket,
     host: config.host,
     clockScale: config.clockScale,
+    processes: config.gatewayProcesses ?? processesFor(availableParallelism()),
     build: buildId,
     log,
     clock,
@@ -67,6 +69,11 @@ export async function keepGateway(
       link.close()
     },
   }
+}
+
+/** Half the cores, for containers and control plane need theirs; more than four never had anything to do. */
+function processesFor(cores: number): number {
+  return Math.min(4, Math.max(1, Math.floor(cores / 2)))
 }
 
 function urlHost(host: string): string {

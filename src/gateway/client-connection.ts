@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
-import type { Clock } from '../clock.ts'
 import { BadChunk, ChunkScanner } from './chunk-scanner.ts'
+import { stopReading } from './connection-handle.ts'
 import { Exchange } from './exchange.ts'
 import { answers, answerTo, type OwnAnswer, renderAnswer } from './own-answer.ts'
+import type { PassOn, ProxyContext } from './proxy-context.ts'
 import {
   type HeaderBlock,
   maxHeadBytes,
@@ -10,16 +11,6 @@ import {
   type RequestHead,
   RequestRefused,
 } from './request-head.ts'
-import type { RouteTable } from './route-table.ts'
-
-/** What all connections share. */
-export interface ProxyContext {
-  readonly clock: Clock
-  readonly table: RouteTable
-  readonly connections: Set<ClientConnection>
-  /** Going away: every answer ends its connection. */
-  draining: boolean
-}
 
 /** Bytes read ahead of their use (body before a container is assigned, pipelined requests) before reading pauses. */
 const maxStash = 64 * 1024
@@ -30,9 +21,10 @@ const lingerMs = 2_000
 
 /**
  * `head`: between requests or inside a request head. `body`: a request body is still coming. `answer`: the
- * request is complete, its answer is not. `tunnel`: a WebSocket. `closing`: answered for the last time.
+ * request is complete, its answer is not. `tunnel`: a WebSocket. `passing`: another process takes it over.
+ * `closing`: answered for the last time.
  */
-type Mode = 'head' | 'body' | 'answer' | 'tunnel' | 'closing' | 'closed'
+type Mode = 'head' | 'body' | 'answer' | 'tunnel' | 'passing' | 'closing' | 'closed'
 
 /** One connection of a client: cuts it into requests, one after the other. */
 export class ClientConnection {
@@ -62,6 +54,11 @@ export class ClientConnection {
     socket.on('end', () => this.#ended())
     socket.on('error', () => {})
     socket.on('close', () => this.#closed())
+  }
+
+  /** Goes on with what another process has read of this connection. */
+  begin(read: Buffer): void {
+    this.#read(read)
   }
 
   /** The request's answer is on its way; `keep`: the connection may carry another. */
@@ -144,7 +141,7 @@ export class ClientConnection {
     const exchange = this.#exchange
     if (exchange) exchange.sweep(nowMs)
     if (nowMs < this.#deadlineMs || this.#exchange !== exchange) return
-    if (this.#mode === 'closing') this.socket.destroy()
+    if (this.#mode === 'closing' || this.#mode === 'passing') this.socket.destroy()
     else if (this.#mode === 'body' && exchange?.waitsForBody) exchange.clientStalled()
     else if (this.#mode === 'head') {
       if (this.#stashBytes === 0) this.end()
@@ -185,7 +182,7 @@ export class ClientConnection {
     try {
       const head = parseRequestHead(text.slice(0, end), this.#block)
       this.#block = head.block
-      this.#begin(head)
+      this.#begin(head, data, start)
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error
       this.answer({ status: error.status, error: error.message, details: error.details }, null)
@@ -206,14 +203,17 @@ export class ClientConnection {
     if (/^[^\r\n]{0,4096}\n/.test(text)) this.answer(answers.notHttp, null)
   }
 
-  #begin(head: RequestHead): void {
+  /** `data` from `start` on is the request as far as it was read. */
+  #begin(head: RequestHead, data: Buffer, start: number): void {
     if (head.chunked) this.#scanner = new ChunkScanner()
     this.#bodyLeft = head.bodyLength
     this.#mode = head.chunked || head.bodyLength > 0 ? 'body' : 'answer'
     const { table, clock } = this.context
     const environment = table.find(head.host)
     if (!environment) {
-      this.answer(table.heard ? answers.unknownHost : answers.notReady, head)
+      const passOn = this.context.elsewhere(head.host)
+      if (passOn) this.#pass(passOn, data.subarray(start))
+      else this.answer(table.heard ? answers.unknownHost : answers.notReady, head)
       return
     }
     const refusal = environment.turnAway()
@@ -225,6 +225,20 @@ export class ClientConnection {
     this.#deadlineMs = nowMs + stalledBodyMs
     this.#exchange = new Exchange(this, head, environment, nowMs)
     environment.admit(this.#exchange)
+  }
+
+  #pass(passOn: PassOn, read: Buffer): void {
+    stopReading(this.socket)
+    this.#mode = 'passing'
+    this.#stash = []
+    this.#stashBytes = 0
+    this.#deadlineMs = this.context.clock.monotonicMs() + headMs
+    const pass = () => {
+      if (!this.socket.destroyed) passOn(this.socket, read)
+    }
+    // The end of the last answer is sent from here, before anything that another process writes.
+    if (this.socket.writableLength === 0) pass()
+    else this.socket.write('', 'latin1', pass)
   }
 
   #readBody(data: Buffer): void {

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { createLog, type Log } from '../log.ts'
+import { crewMember } from './crew-member.ts'
 import { type Gateway, runGateway } from './gateway.ts'
 import { jsonLine } from './json-lines.ts'
 
@@ -15,6 +16,10 @@ export interface GatewaySettings {
   clockScale: number
   build: string
   portPatienceMs: number
+  /** How many processes serve, the first included. */
+  processes: number
+  /** One of the others, started by the first. */
+  member: boolean
 }
 
 /** What the process writes to descriptor 3, which its parent reads, one line each; `waiting` for a predecessor first. */
@@ -26,7 +31,7 @@ export type GatewayStart =
 /** Exit code when port or socket cannot be had. */
 export const cannotListenExitCode = 3
 
-export function gatewayArguments(settings: GatewaySettings): string[] {
+export function gatewayArguments(settings: Omit<GatewaySettings, 'member'>): string[] {
   return [
     `--home=${settings.home}`,
     `--socket=${settings.socketPath}`,
@@ -35,6 +40,7 @@ export function gatewayArguments(settings: GatewaySettings): string[] {
     `--clock-scale=${settings.clockScale}`,
     `--build=${settings.build}`,
     `--port-patience-ms=${settings.portPatienceMs}`,
+    `--processes=${settings.processes}`,
   ]
 }
 
@@ -50,6 +56,8 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
       'clock-scale': text,
       build: text,
       'port-patience-ms': text,
+      processes: text,
+      member: { type: 'boolean' },
     },
   })
   const settings = {
@@ -60,6 +68,8 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
     clockScale: Number(values['clock-scale'] ?? '1'),
     build: values.build ?? '',
     portPatienceMs: Number(values['port-patience-ms'] ?? '0'),
+    processes: Number(values.processes ?? '1'),
+    member: values.member ?? false,
   }
   if (!settings.home || !settings.socketPath || !settings.build) {
     throw new AppError('invalid', 'The gateway needs --home, --socket and --build', {
@@ -79,11 +89,19 @@ export async function gatewayCommand(
   options: { log?: Log; clock?: Clock } = {},
 ): Promise<never> {
   const log = options.log ?? createLog('gateway', 'warn')
+  const clock = options.clock ?? systemClock
+  process.on('uncaughtException', (error) => log.fatal({ err: error }, 'bug: the gateway goes on'))
+  process.on('unhandledRejection', (error) => log.fatal({ err: error }, 'bug: the gateway goes on'))
   let gateway: Gateway
   try {
     const settings = parseGatewayArguments(args)
+    if (settings.member) {
+      await crewMember({ ...settings, log, clock })
+      process.exit(0)
+    }
     if (settings.portPatienceMs > 0) tellParent({ waiting: true })
-    gateway = await runGateway({ ...settings, log, clock: options.clock ?? systemClock })
+    const memberCommand = [process.argv[1]!, ...process.argv.slice(2), '--member']
+    gateway = await runGateway({ ...settings, memberCommand, log, clock })
   } catch (error) {
     if (!(error instanceof AppError)) log.error({ err: error }, 'the gateway could not start')
     const message = error instanceof AppError ? error.message : 'the gateway could not start'
@@ -96,8 +114,6 @@ export async function gatewayCommand(
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => gateway.shutdown(signal))
   // The terminal of `longshore serve` closing is no reason to stop serving.
   process.on('SIGHUP', () => {})
-  process.on('uncaughtException', (error) => log.fatal({ err: error }, 'bug: the gateway goes on'))
-  process.on('unhandledRejection', (error) => log.fatal({ err: error }, 'bug: the gateway goes on'))
   tellParent({ ready: { pid: process.pid, host: gateway.host, port: gateway.port } })
   await gateway.closed
   process.exit(0)

@@ -51,7 +51,15 @@ export type ToGateway =
   | { type: 'shutdown' }
 
 export type FromGateway =
-  | { type: 'hello'; build: string; pid: number; host: string; port: number; clockScale: number }
+  | {
+      type: 'hello'
+      build: string
+      pid: number
+      host: string
+      port: number
+      clockScale: number
+      processes: number
+    }
   /** How many containers a function needs now. Level-triggered: sent on change and after each `routes`. */
   | { type: 'desired'; appEnvId: string; containers: number }
   /** The gateway gives no more requests to this container and none is in flight: it may be removed. */

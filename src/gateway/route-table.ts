@@ -15,10 +15,7 @@ export class RouteTable {
 
   /** The environment a Host header means; its kind is part of the name. */
   find(host: string): ServedEnvironment | undefined {
-    const colon = host.indexOf(':')
-    let name = colon < 0 ? host : host.slice(0, colon)
-    if (name.endsWith('.')) name = name.slice(0, -1)
-    return this.#byHost.get(name)
+    return this.#byHost.get(bareHost(host))
   }
 
   get(appEnvId: string): ServedEnvironment | undefined {
@@ -44,25 +41,33 @@ export class RouteTable {
       environment = undefined
     }
     if (environment) {
-      if (environment.envName !== route.envName) this.#byHost.delete(nameOf(environment))
+      if (environment.envName !== route.envName) this.#byHost.delete(hostNameOf(environment))
       environment.update(route)
     } else {
       environment = new ServedEnvironment(route, this.#host)
       this.#byId.set(route.appEnvId, environment)
     }
-    this.#byHost.set(nameOf(environment), environment)
+    this.#byHost.set(hostNameOf(environment), environment)
   }
 
   drop(appEnvId: string): void {
     const environment = this.#byId.get(appEnvId)
     if (!environment) return
     this.#byId.delete(appEnvId)
-    const name = nameOf(environment)
+    const name = hostNameOf(environment)
     if (this.#byHost.get(name) === environment) this.#byHost.delete(name)
     environment.remove()
   }
 }
 
-function nameOf(environment: ServedEnvironment): string {
+/** The host name an environment answers under. */
+export function hostNameOf(environment: Pick<Route, 'envName' | 'kind'>): string {
   return `${environment.envName}.${environment.kind === 'function' ? 'fn' : 'app'}.localhost`
+}
+
+/** The name a Host header means: without port and final dot. */
+export function bareHost(host: string): string {
+  const colon = host.indexOf(':')
+  const name = colon < 0 ? host : host.slice(0, colon)
+  return name.endsWith('.') ? name.slice(0, -1) : name
 }

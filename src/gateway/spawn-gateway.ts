@@ -21,6 +21,8 @@ export interface EnsureGatewayOptions {
   /** 0: any free port; a running gateway of the same host then fits with whatever port it has. */
   port: number
   clockScale: number
+  /** How many processes serve; 1 unless told. */
+  processes?: number
   build: string
   log: Log
   clock?: Clock
@@ -63,7 +65,8 @@ function fits(hello: GatewayHello, options: EnsureGatewayOptions): boolean {
     hello.build === options.build &&
     hello.host === options.host &&
     (options.port === 0 || hello.port === options.port) &&
-    hello.clockScale === options.clockScale
+    hello.clockScale === options.clockScale &&
+    hello.processes === (options.processes ?? 1)
   )
 }
 
@@ -111,12 +114,16 @@ async function start(
   const logPath = path.join(options.home, 'gateway.log')
   await boundLog(logPath)
   const logFile = openSync(logPath, 'a', 0o600)
-  const child = spawn(command!, [...first, ...gatewayArguments({ ...options, portPatienceMs })], {
-    detached: true,
-    // Its own error file: a pipe to this process would break when this process ends.
-    stdio: ['ignore', 'ignore', logFile, 'pipe'],
-    cwd: options.home,
-  })
+  const child = spawn(
+    command!,
+    [...first, ...gatewayArguments({ processes: 1, ...options, portPatienceMs })],
+    {
+      detached: true,
+      // Its own error file: a pipe to this process would break when this process ends.
+      stdio: ['ignore', 'ignore', logFile, 'pipe'],
+      cwd: options.home,
+    },
+  )
   closeSync(logFile)
   const line = child.stdio[3] as Readable
   const outcome = await Promise.race([

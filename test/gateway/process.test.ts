@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
-import { build } from 'esbuild'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type EnsureGatewayOptions, ensureGateway } from '../../src/gateway/spawn-gateway.ts'
+import { gatewayProgram } from './gateway-program.ts'
 import {
   afterwards,
   controlPlane,
@@ -17,25 +17,13 @@ import {
 } from './support.ts'
 
 const F = 'f.fn.localhost'
-const program = path.resolve(`node_modules/.cache/gateway-test-${process.pid}.mjs`)
+let program = ''
 
 beforeAll(async () => {
-  await build({
-    stdin: {
-      contents: `import { gatewayCommand } from './src/gateway/gateway-command.ts'; await gatewayCommand(process.argv.slice(2))`,
-      resolveDir: process.cwd(),
-    },
-    outfile: program,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    external: ['pino'],
-    logLevel: 'error',
-  })
-  return () => execFileSync('rm', ['-f', program])
+  const made = await gatewayProgram()
+  program = made.program
+  return made.remove
 })
-
 async function freePort(): Promise<number> {
   const server = net.createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,0 +1,141 @@
+import type { Socket } from 'node:net'
+import { type Clock, every } from '../clock.ts'
+import { ClientConnection } from './client-connection.ts'
+import type { FromGateway, Route, ToGateway, TrafficSample } from './gateway-link.ts'
+import type { PassOn, ProxyContext } from './proxy-context.ts'
+import { RouteTable } from './route-table.ts'
+import type { EnvironmentHost } from './served-environment.ts'
+
+export interface ServingOptions {
+  clock: Clock
+  clockScale: number
+  /** A control plane listens. */
+  linked(): boolean
+  report(message: FromGateway): void
+  /** Where a connection goes whose host is none of ours; null: nowhere. */
+  elsewhere?(host: string): PassOn | null
+}
+
+/** What the control plane says about environments. */
+export type EnvironmentNews = Extract<ToGateway, { type: 'routes' | 'route' | 'route-gone' | 'start-failed' }>
+
+const sweepMs = 100
+const trafficMs = 1_000
+
+/** Serves the connections and environments of one gateway process. */
+export class Serving {
+  readonly table: RouteTable
+  readonly #options: ServingOptions
+  readonly #context: ProxyContext
+  readonly #timers: (() => void)[] = []
+  #muted = false
+
+  constructor(options: ServingOptions) {
+    this.#options = options
+    const host: EnvironmentHost = {
+      clock: options.clock,
+      clockScale: options.clockScale,
+      linked: () => options.linked(),
+      report: (message) => {
+        if (!this.#muted) options.report(message)
+      },
+    }
+    this.table = new RouteTable(host)
+    this.#context = {
+      clock: options.clock,
+      table: this.table,
+      connections: new Set(),
+      draining: false,
+      elsewhere: (name) => options.elsewhere?.(name) ?? null,
+    }
+  }
+
+  get draining(): boolean {
+    return this.#context.draining
+  }
+
+  /** No connection is left. */
+  get idle(): boolean {
+    return this.#context.connections.size === 0
+  }
+
+  /** Takes a connection; `read` is what another process has read of it already. */
+  accept(socket: Socket, read?: Buffer): void {
+    const connection = new ClientConnection(socket, this.#context)
+    if (read) connection.begin(read)
+  }
+
+  take(news: EnvironmentNews): void {
+    switch (news.type) {
+      case 'routes':
+        this.#replaceAll(news.routes)
+        return
+      case 'route':
+        this.table.put(news.route)
+        return
+      case 'route-gone':
+        this.table.drop(news.appEnvId)
+        return
+      case 'start-failed':
+        this.table.get(news.appEnvId)?.startFailed(news.message)
+        return
+    }
+  }
+
+  startTimers(): void {
+    const { clock, clockScale } = this.#options
+    const scaleMs = Math.min(1000, Math.max(10, 1000 / clockScale))
+    this.#timers.push(
+      every(clock, sweepMs, () => this.#sweep()),
+      every(clock, scaleMs, () => this.#evaluateAwake()),
+      every(clock, trafficMs, () => this.#sendTraffic()),
+    )
+  }
+
+  /** Ends every connection with its answer under way; those that last longer than `drainMs` are broken off. */
+  drain(drainMs: number): void {
+    this.#context.draining = true
+    for (const connection of this.#context.connections) connection.drain()
+    const breakAll = () => {
+      for (const connection of this.#context.connections) connection.break()
+    }
+    this.#timers.push(this.#options.clock.after(drainMs, breakAll))
+  }
+
+  stop(): void {
+    for (const cancel of this.#timers) cancel()
+    for (const environment of this.table.all()) environment.remove()
+  }
+
+  #replaceAll(routes: readonly Route[]): void {
+    // The whole state is told afterwards; saying its parts before would say them twice.
+    this.#muted = true
+    try {
+      this.table.replaceAll(routes)
+    } finally {
+      this.#muted = false
+    }
+    for (const environment of this.table.all()) environment.tellAgain()
+  }
+
+  #sweep(): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const connection of this.#context.connections) connection.sweep(nowMs)
+  }
+
+  #evaluateAwake(): void {
+    for (const environment of this.table.all()) if (environment.awake) environment.evaluate()
+  }
+
+  #sendTraffic(): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const environment of this.table.all()) environment.sweep(nowMs)
+    if (!this.#options.linked()) return
+    const samples: TrafficSample[] = []
+    for (const environment of this.table.all()) {
+      const sample = environment.takeSample()
+      if (sample) samples.push(sample)
+    }
+    if (samples.length > 0) this.#options.report({ type: 'traffic', samples })
+  }
+}
