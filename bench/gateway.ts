@@ -1,55 +1,48 @@
 /**
  * Gateway against nginx, HAProxy, Caddy (one core each) and direct, side by side on the same upstream: requests
  * per second at 50 kept connections, p50 on one, medians of rounds taken in turn. Needs wrk for throughput and nginx (also as the upstream, so that
- * it is never the bottleneck), HAProxy and Caddy for the comparison; says so when one is absent.
+ * it is never the bottleneck), HAProxy and Caddy for the comparison; says so when one is absent. With `--processes`
+ * a second gateway of so many processes is measured too, with as many functions, each served by another process.
  *
- * Run: npm run bench -- gateway [--seconds 4] [--rounds 3] [--connections 50]
+ * Run: npm run bench -- gateway [--seconds 4] [--rounds 3] [--connections 50] [--processes 2]
  */
-import { execFile, execFileSync, fork, spawn } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { Agent, createServer, request } from 'node:http'
-import net from 'node:net'
+import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { systemClock } from '../src/clock.ts'
+import { ownerOf } from '../src/gateway/crew-link.ts'
+import { crewMember } from '../src/gateway/crew-member.ts'
 import { runGateway } from '../src/gateway/gateway.ts'
 import { connectGateway } from '../src/gateway/gateway-client.ts'
+import type { Route } from '../src/gateway/gateway-link.ts'
 import { createLog } from '../src/log.ts'
+import { benchHost, has, startOthers, startUpstream, type Target } from './gateway/other-proxies.ts'
 
 const run = promisify(execFile)
-
-function has(command: string): boolean {
-  try {
-    execFileSync('which', [command], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+const self = fileURLToPath(import.meta.url)
 
 function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)]!
 }
 
-interface Target {
-  name: string
-  port: number
-  host: string
-}
+const gatewayPort = 19_302
+const manyPort = 19_305
 
-async function wrk(target: Target, connections: number, seconds: number) {
-  const { stdout } = await run('wrk', [
-    `-t${Math.min(2, connections)}`,
-    `-c${connections}`,
-    `-d${seconds}s`,
-    '--latency',
-    '-H',
-    `Host: ${target.host}`,
-    `http://127.0.0.1:${target.port}/`,
-  ])
+/** Each thread asks for a host of its own. */
+const hostScript = `local threads = 0
+function setup(thread) threads = threads + 1; thread:set("number", threads) end
+function init(args) wrk.headers["Host"] = args[(number - 1) % #args + 1] end
+`
+
+async function wrk(target: Target, connections: number, seconds: number, script: string) {
+  const threads = Math.min(Math.max(2, target.hosts.length), connections)
+  const load = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script]
+  const { stdout } = await run('wrk', [...load, `http://127.0.0.1:${target.port}/`, '--', ...target.hosts])
   const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
   const failed = /Non-2xx|Socket errors/.test(stdout)
   return { rate, failed }
@@ -62,10 +55,13 @@ async function latency(target: Target, count: number): Promise<number> {
   for (let index = 0; index < count; index++) {
     const startedMs = performance.now()
     await new Promise<void>((resolve, reject) => {
-      request({ port: target.port, host: '127.0.0.1', agent, headers: { host: target.host } }, (response) => {
-        response.resume()
-        response.on('end', () => resolve())
-      })
+      request(
+        { port: target.port, host: '127.0.0.1', agent, headers: { host: target.hosts[0] } },
+        (response) => {
+          response.resume()
+          response.on('end', () => resolve())
+        },
+      )
         .on('error', reject)
         .end()
     })
@@ -75,138 +71,19 @@ async function latency(target: Target, count: number): Promise<number> {
   return median(times)
 }
 
-/** The upstream: nginx when there is one (it is never the bottleneck), else a small Node server. */
-async function startUpstream(dir: string, body: string): Promise<{ port: number; stop(): void }> {
-  const port = 19_300
-  if (!has('nginx')) {
-    const server = createServer((_request, response) => response.end(body)).listen(port, '127.0.0.1')
-    return { port, stop: () => server.close() }
-  }
-  const server = `server { listen 127.0.0.1:${port} backlog=4096; location / { return 200 "${body}"; } }`
-  return { port, stop: startNginx(dir, 'upstream', server) }
-}
-
-function startNginx(dir: string, name: string, server: string): () => void {
-  const prefix = path.join(dir, name)
-  execFileSync('mkdir', ['-p', prefix])
-  const config = `worker_processes 1; daemon off; pid ${prefix}/pid; error_log ${prefix}/error.log;
-events { worker_connections 4096; }
-http { access_log off; keepalive_requests 100000000; client_body_temp_path ${prefix}/b; proxy_temp_path ${prefix}/p;
-  fastcgi_temp_path ${prefix}/f; uwsgi_temp_path ${prefix}/u; scgi_temp_path ${prefix}/s; open_file_cache max=10; ${server} }`
-  execFileSync('sh', ['-c', 'cat > "$1"', 'sh', `${prefix}/conf`], { input: config })
-  const child = spawn('nginx', ['-p', prefix, '-c', `${prefix}/conf`], { stdio: 'ignore' })
-  return () => child.kill('SIGTERM')
-}
-
-const proxyPort = 19_301
-const gatewayPort = 19_302
-const haproxyPort = 19_303
-const caddyPort = 19_304
-const benchHost = 'bench.fn.localhost'
-
-function proxyConfig(upstreamPort: number): string {
-  return `upstream up { server 127.0.0.1:${upstreamPort}; keepalive 128; }
-server { listen 127.0.0.1:${proxyPort} backlog=4096;
-  location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; } }`
-}
-
-/** One thread, kept connections to the upstream, no log: as the nginx beside it. */
-function haproxyConfig(upstreamPort: number): string {
-  return `global
-  maxconn 4096
-  nbthread 1
-defaults
-  mode http
-  http-reuse always
-  timeout connect 5s
-  timeout client 60s
-  timeout server 60s
-listen bench
-  bind 127.0.0.1:${haproxyPort}
-  server up 127.0.0.1:${upstreamPort}
-`
-}
-
-function caddyConfig(upstreamPort: number): string {
-  return `{
-  admin off
-  auto_https off
-  log {
-    level ERROR
-  }
-}
-http://:${caddyPort} {
-  bind 127.0.0.1
-  reverse_proxy 127.0.0.1:${upstreamPort} {
-    transport http {
-      keepalive_idle_conns_per_host 128
-    }
-  }
-}
-`
-}
-
-async function listening(name: string, port: number): Promise<void> {
-  for (const endMs = performance.now() + 15_000; performance.now() < endMs; ) {
-    const socket = net.connect(port, '127.0.0.1')
-    const open = await new Promise((resolve) => {
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    })
-    socket.destroy()
-    if (open) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`${name} does not listen on port ${port}`)
-}
-
-/** Starts the proxies people would use instead, as far as they are installed; names those that are not. */
-async function startOthers(dir: string, upstreamPort: number, stops: (() => void)[]): Promise<Target[]> {
-  const targets: Target[] = []
-  const others = [
-    {
-      name: 'haproxy',
-      port: haproxyPort,
-      config: haproxyConfig,
-      args: (file: string) => ['-db', '-f', file],
-    },
-    {
-      name: 'caddy',
-      port: caddyPort,
-      config: caddyConfig,
-      args: (file: string) => ['run', '--adapter', 'caddyfile', '--config', file],
-    },
-  ]
-  if (has('nginx')) {
-    stops.push(startNginx(dir, 'proxy', proxyConfig(upstreamPort)))
-    targets.push({ name: 'nginx', port: proxyPort, host: benchHost })
-  } else console.log('nginx is not installed: no comparison with it')
-  for (const { name, port, config, args } of others) {
-    if (!has(name)) {
-      console.log(`${name} is not installed: no comparison with it`)
-      continue
-    }
-    const file = path.join(dir, name)
-    await writeFile(file, config(upstreamPort))
-    // Caddy gets one core, as the others do.
-    const env = { ...process.env, GOMAXPROCS: '1', XDG_CONFIG_HOME: dir, XDG_DATA_HOME: dir }
-    const child = spawn(name, args(file), { stdio: 'ignore', env })
-    stops.push(() => child.kill('SIGTERM'))
-    await listening(name, port)
-    targets.push({ name, port, host: benchHost })
-  }
-  return targets
-}
-
 /** The gateway in a process of its own, as on the platform. */
-async function serveGateway(dir: string): Promise<never> {
+async function serveGateway(socketPath: string, port: number, processes: number): Promise<never> {
+  const log = createLog('bench', 'error')
   const gateway = await runGateway({
-    socketPath: path.join(dir, 'gw.sock'),
+    socketPath,
     host: '127.0.0.1',
-    port: gatewayPort,
+    port,
     clockScale: 1,
     build: 'bench',
-    log: createLog('bench', 'error'),
+    log,
     clock: systemClock,
+    processes,
+    memberCommand: [self, '--member'],
   })
   process.on('SIGTERM', () => gateway.shutdown('bench over'))
   process.send?.('ready')
@@ -214,46 +91,78 @@ async function serveGateway(dir: string): Promise<never> {
   process.exit(0)
 }
 
-async function measure(seconds: number, rounds: number, connections: number): Promise<void> {
+/** Starts a gateway of so many processes that serves `envNames` from the upstream. */
+async function startGateway(
+  dir: string,
+  port: number,
+  processes: number,
+  envNames: string[],
+  upstreamPort: number,
+  stops: (() => void)[],
+): Promise<void> {
+  const socketPath = path.join(dir, `gw${port}.sock`)
+  const child = fork(self, ['--serve', socketPath, '--port', String(port), '--processes', String(processes)])
+  stops.push(() => child.kill('SIGTERM'))
+  await new Promise((resolve) => child.once('message', resolve))
+  const log = createLog('bench', 'error')
+  const link = connectGateway({ socketPath, build: 'bench', clock: systemClock, log, on: {} })
+  link.setRoutes(envNames.map((envName) => route(envName, upstreamPort)))
+  stops.push(() => link.close())
+}
+
+function route(envName: string, port: number): Route {
+  return {
+    appEnvId: envName,
+    envName,
+    kind: 'function',
+    state: 'serving',
+    containers: [{ name: 'one', host: '127.0.0.1', port, draining: false }],
+    scaling: {
+      containerConcurrency: 100,
+      timeoutSeconds: 60,
+      responseStartTimeoutSeconds: 60,
+      idleTimeoutSeconds: 900,
+      minScale: 1,
+      maxScale: 1,
+    },
+  }
+}
+
+/** One function for each process. */
+function namesFor(processes: number): string[] {
+  const names = Array.from({ length: 1000 }, (_, index) => `bench${index}`)
+  return Array.from(
+    { length: processes },
+    (_, owner) => names.find((name) => ownerOf(name, processes) === owner)!,
+  )
+}
+
+async function measure(
+  seconds: number,
+  rounds: number,
+  connections: number,
+  processes: number,
+): Promise<void> {
   const dir = await mkdtemp(path.join(tmpdir(), 'gw-bench-'))
   const stops: (() => void)[] = []
   try {
     const upstream = await startUpstream(dir, 'x'.repeat(1024))
     stops.push(upstream.stop)
-    const targets: Target[] = [{ name: 'direct', port: upstream.port, host: benchHost }]
+    const targets: Target[] = [{ name: 'direct', port: upstream.port, hosts: [benchHost] }]
     targets.push(...(await startOthers(dir, upstream.port, stops)))
-    const child = fork(fileURLToPath(import.meta.url), ['--serve', dir], { execArgv: process.execArgv })
-    stops.push(() => child.kill('SIGTERM'))
-    await new Promise((resolve) => child.once('message', resolve))
-    const link = connectGateway({
-      socketPath: path.join(dir, 'gw.sock'),
-      build: 'bench',
-      clock: systemClock,
-      log: createLog('bench', 'error'),
-      on: {},
-    })
-    link.setRoutes([
-      {
-        appEnvId: 'env_bench',
-        envName: 'bench',
-        kind: 'function',
-        state: 'serving',
-        containers: [{ name: 'one', host: '127.0.0.1', port: upstream.port, draining: false }],
-        scaling: {
-          containerConcurrency: 100,
-          timeoutSeconds: 60,
-          responseStartTimeoutSeconds: 60,
-          idleTimeoutSeconds: 900,
-          minScale: 1,
-          maxScale: 1,
-        },
-      },
-    ])
-    stops.push(() => link.close())
+    await startGateway(dir, gatewayPort, 1, ['bench'], upstream.port, stops)
+    targets.push({ name: 'gateway', port: gatewayPort, hosts: [benchHost] })
+    if (processes > 1) {
+      const names = namesFor(processes)
+      await startGateway(dir, manyPort, processes, names, upstream.port, stops)
+      const hosts = names.map((name) => `${name}.fn.localhost`)
+      targets.push({ name: `gateway of ${processes}`, port: manyPort, hosts })
+    }
+    const script = path.join(dir, 'host.lua')
+    await writeFile(script, hostScript)
     await new Promise((resolve) => setTimeout(resolve, 500))
-    targets.push({ name: 'gateway', port: gatewayPort, host: benchHost })
     if (values.hold) await new Promise((resolve) => process.once('SIGTERM', resolve))
-    else await report(targets, seconds, rounds, connections)
+    else await report(targets, seconds, rounds, connections, script)
   } finally {
     for (const stop of stops.reverse()) stop()
     await new Promise((resolve) => setTimeout(resolve, 300))
@@ -266,13 +175,14 @@ async function report(
   seconds: number,
   rounds: number,
   connections: number,
+  script: string,
 ): Promise<void> {
   const rates = new Map<string, number[]>(targets.map((target) => [target.name, []]))
   const p50s = new Map<string, number[]>(targets.map((target) => [target.name, []]))
   for (let round = 0; round < rounds; round++) {
     for (const target of targets) {
       if (has('wrk')) {
-        const { rate, failed } = await wrk(target, connections, seconds)
+        const { rate, failed } = await wrk(target, connections, seconds, script)
         rates.get(target.name)!.push(rate)
         if (failed) console.log(`${target.name}: some requests failed`)
       }
@@ -283,14 +193,17 @@ async function report(
   for (const target of targets) {
     const rate = has('wrk') ? `${Math.round(median(rates.get(target.name)!))} req/s` : ''
     console.log(
-      `${target.name.padEnd(8)} ${rate.padStart(14)}   p50 ${median(p50s.get(target.name)!).toFixed(3)} ms`,
+      `${target.name.padEnd(12)} ${rate.padStart(14)}   p50 ${median(p50s.get(target.name)!).toFixed(3)} ms`,
     )
   }
   const rateOf = (name: string) => median(rates.get(name) ?? [])
   for (const { name } of targets) {
-    if (has('wrk') && name !== 'gateway' && name !== 'direct')
+    if (has('wrk') && !name.startsWith('gateway') && name !== 'direct')
       console.log(`gateway / ${name}: ${(rateOf('gateway') / rateOf(name)).toFixed(2)}`)
   }
+  const many = targets.find(({ name }) => name.startsWith('gateway of'))
+  if (many && has('wrk'))
+    console.log(`${many.name} / gateway: ${(rateOf(many.name) / rateOf('gateway')).toFixed(2)}`)
   const added = median(p50s.get('gateway')!) - median(p50s.get('direct')!)
   console.log(`p50 added by the gateway, one connection: ${added.toFixed(3)} ms`)
 }
@@ -298,6 +211,9 @@ async function report(
 const { values } = parseArgs({
   options: {
     serve: { type: 'string' },
+    member: { type: 'boolean', default: false },
+    port: { type: 'string', default: String(gatewayPort) },
+    processes: { type: 'string', default: '1' },
     /** Start everything and wait, to measure by other means. */
     hold: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '4' },
@@ -305,5 +221,9 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '50' },
   },
 })
-if (values.serve) await serveGateway(values.serve)
-else await measure(Number(values.seconds), Number(values.rounds), Number(values.connections))
+const count = { processes: Number(values.processes), connections: Number(values.connections) }
+if (values.member) {
+  await crewMember({ clockScale: 1, log: createLog('bench', 'error'), clock: systemClock })
+  process.exit(0)
+} else if (values.serve) await serveGateway(values.serve, Number(values.port), count.processes)
+else await measure(Number(values.seconds), Number(values.rounds), count.connections, count.processes)

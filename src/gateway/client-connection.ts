@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
-import { BadChunk, ChunkScanner } from './chunk-scanner.ts'
+import { BadChunk } from './chunk-scanner.ts'
 import { stopReading } from './connection-handle.ts'
 import { Exchange } from './exchange.ts'
 import { answers, answerTo, type OwnAnswer, renderAnswer } from './own-answer.ts'
 import type { PassOn, ProxyContext } from './proxy-context.ts'
+import { nowhere, RequestBody } from './request-body.ts'
 import {
   type HeaderBlock,
   maxHeadBytes,
@@ -21,10 +22,10 @@ const lingerMs = 2_000
 
 /**
  * `head`: between requests or inside a request head. `body`: a request body is still coming. `answer`: the
- * request is complete, its answer is not. `tunnel`: a WebSocket. `passing`: another process takes it over.
- * `closing`: answered for the last time.
+ * request is complete, its answer is not. `discard`: answered, the rest of the body is still coming. `tunnel`: a
+ * WebSocket. `passing`: another process takes it over. `closing`: answered for the last time.
  */
-type Mode = 'head' | 'body' | 'answer' | 'tunnel' | 'passing' | 'closing' | 'closed'
+type Mode = 'head' | 'body' | 'answer' | 'discard' | 'tunnel' | 'passing' | 'closing' | 'closed'
 
 /** One connection of a client: cuts it into requests, one after the other. */
 export class ClientConnection {
@@ -38,10 +39,9 @@ export class ClientConnection {
   #paused = false
   /** When a wait of the present mode ends, monotonic. */
   #deadlineMs: number
-  #bodyLeft = 0
+  #body: RequestBody | null = null
   /** Of the last request: clients mostly send the same headers again. */
   #block: HeaderBlock | null = null
-  #scanner: ChunkScanner | null = null
 
   constructor(socket: Socket, context: ProxyContext) {
     this.socket = socket
@@ -64,8 +64,14 @@ export class ClientConnection {
   /** The request's answer is on its way; `keep`: the connection may carry another. */
   exchangeDone(keep: boolean): void {
     this.#exchange = null
-    this.#scanner = null
-    if (!keep || this.#mode !== 'answer' || this.context.draining) {
+    if (!keep || this.context.draining) this.end()
+    else if (this.#mode === 'answer') this.#awaitHead()
+    else if (this.#mode === 'body' && this.keepable) this.#discardRest()
+    else this.end()
+  }
+
+  #awaitHead(): void {
+    if (this.context.draining) {
       this.end()
       return
     }
@@ -74,6 +80,20 @@ export class ClientConnection {
     this.resume()
     // Not at once: a long pipeline of refused requests would pile up calls.
     if (this.#stashBytes > 0) setImmediate(() => this.#mode === 'head' && this.#readHead(this.#takeStash()))
+  }
+
+  #discardRest(): void {
+    this.#mode = 'discard'
+    const data = this.#stashBytes > 0 ? this.#takeStash() : Buffer.alloc(0)
+    this.resume()
+    this.#discard(data)
+  }
+
+  #discard(data: Buffer): void {
+    this.#deadlineMs = this.context.clock.monotonicMs() + stalledBodyMs
+    const end = this.#body!.read(data, nowhere)
+    if (end < data.length) this.#keep(data.subarray(end))
+    if (this.#body!.complete) this.#awaitHead()
   }
 
   /** Answers by itself. The connection stays when the request has been read completely. */
@@ -132,6 +152,11 @@ export class ClientConnection {
     return this.#mode !== 'body'
   }
 
+  /** Can carry another request although this one may be answered before it is complete. */
+  get keepable(): boolean {
+    return this.#mode !== 'body' || this.#body?.endsSoon === true
+  }
+
   /** Ends an idle connection; a busy one ends with its answer. */
   drain(): void {
     if (this.#mode === 'head' && this.#stashBytes === 0) this.end()
@@ -141,7 +166,8 @@ export class ClientConnection {
     const exchange = this.#exchange
     if (exchange) exchange.sweep(nowMs)
     if (nowMs < this.#deadlineMs || this.#exchange !== exchange) return
-    if (this.#mode === 'closing' || this.#mode === 'passing') this.socket.destroy()
+    if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard')
+      this.socket.destroy()
     else if (this.#mode === 'body' && exchange?.waitsForBody) exchange.clientStalled()
     else if (this.#mode === 'head') {
       if (this.#stashBytes === 0) this.end()
@@ -160,6 +186,9 @@ export class ClientConnection {
         return
       case 'answer':
         this.#keep(piece)
+        return
+      case 'discard':
+        this.#discard(piece)
         return
       case 'tunnel':
         this.#exchange?.tunnel?.clientData(piece)
@@ -205,9 +234,8 @@ export class ClientConnection {
 
   /** `data` from `start` on is the request as far as it was read. */
   #begin(head: RequestHead, data: Buffer, start: number): void {
-    if (head.chunked) this.#scanner = new ChunkScanner()
-    this.#bodyLeft = head.bodyLength
-    this.#mode = head.chunked || head.bodyLength > 0 ? 'body' : 'answer'
+    this.#body = head.chunked || head.bodyLength > 0 ? new RequestBody(head) : null
+    this.#mode = this.#body ? 'body' : 'answer'
     const { table, clock } = this.context
     const environment = table.find(head.host)
     if (!environment) {
@@ -245,21 +273,16 @@ export class ClientConnection {
     const exchange = this.#exchange
     if (!exchange) return
     this.#deadlineMs = this.context.clock.monotonicMs() + stalledBodyMs
+    const body = this.#body!
     let end: number
-    if (this.#scanner) {
-      try {
-        end = this.#scanner.scan(data, 0, (from, to) => exchange.requestChunk(data.subarray(from, to)))
-      } catch (error) {
-        if (!(error instanceof BadChunk)) throw error
-        exchange.requestBroken(answers.badBody)
-        return
-      }
-    } else {
-      end = Math.min(this.#bodyLeft, data.length)
-      this.#bodyLeft -= end
-      exchange.requestPiece(end === data.length ? data : data.subarray(0, end))
+    try {
+      end = body.read(data, exchange)
+    } catch (error) {
+      if (!(error instanceof BadChunk)) throw error
+      exchange.requestBroken(answers.badBody)
+      return
     }
-    if (this.#scanner ? this.#scanner.done : this.#bodyLeft === 0) {
+    if (body.complete) {
       this.#mode = 'answer'
       exchange.requestDone()
     }

@@ -239,7 +239,8 @@ export class Exchange implements Waiter, UpstreamUser {
   #startRelay({ head, data, text, offset }: ArrivedHead): void {
     this.#status = head.status
     this.#phase = 'body'
-    const keep = this.#head.keepAlive && !this.#client.context.draining
+    // What will be closed is announced, or the client sends its next request into the close.
+    const keep = this.#head.keepAlive && !this.#client.context.draining && this.#client.keepable
     this.#relay = new ResponseRelay(this.#client.socket, this.#head, head, keep)
     if (head.keepAliveMs !== null) this.#upstream!.pool.announced(this.#upstream!, head.keepAliveMs)
     if (this.#relay.sendWhole(data, text, offset)) {

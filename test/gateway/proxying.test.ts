@@ -417,6 +417,28 @@ describe('containers that fail', () => {
     expect([seen, connections]).toEqual([4, 2])
   })
 
+  it('keeps the connection when a container answers before the body is there, or says that it closes', async () => {
+    const container = await upstream((request, response) => {
+      if (request.method === 'POST') response.end('early')
+      else setTimeout(() => response.end('ok'), 1)
+    })
+    const { port } = await startGateway([functionRoute([container.container('one')])])
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    afterwards(() => agent.destroy())
+    const sizes = [300_000, 1_000_000, 3_000_000]
+    for (let turn = 0; turn < 30; turn++) {
+      const body = 'x'.repeat(sizes[turn % 3]!)
+      const headers = turn % 2 ? { 'content-length': String(body.length) } : {}
+      expect((await get(port, F, { agent, method: 'POST', body, headers })).body).toBe('early')
+      expect((await get(port, F, { agent })).body).toBe('ok')
+    }
+    const raw = rawConnection(port)
+    raw.socket.write(`POST / HTTP/1.1\r\nHost: ${F}\r\nContent-Length: 9\r\n\r\nabc`)
+    await until(() => raw.text.includes('early'), 'early answer')
+    raw.socket.write(`456789GET / HTTP/1.1\r\nHost: ${F}\r\n\r\n`)
+    await until(() => raw.text.endsWith('ok'), 'the next answer')
+  })
+
   it('never gives an answer to the wrong request when a container sends too much', async () => {
     const port = await rawUpstream((socket) => {
       let count = 0
