@@ -13,6 +13,7 @@ import { createNotifier } from './notifiers/deliver.ts'
 import type { Notifier } from './notifiers/notifier.ts'
 import type { Builder } from './reconciler/ports.ts'
 import { openKnownRegions, openRegions, type PlatformRegion } from './regions.ts'
+import { BackupFiles } from './store/backup-files.ts'
 import type { Db } from './store/db.ts'
 import { firstStart } from './store/first-start.ts'
 import { type Home, lockHome, openHome } from './store/home.ts'
@@ -37,6 +38,7 @@ export interface Platform {
   /** Measured values; `open` it before use. */
   metrics: MetricStore
   uploads: UploadStore
+  backups: BackupFiles
   builder: Builder
   /** In the order of the configuration; at least one, but for the known ones of a home that never served. */
   regions: readonly PlatformRegion[]
@@ -96,6 +98,7 @@ export async function openPlatform(
       logs,
       metrics,
       uploads,
+      backups: new BackupFiles(home.backups),
       builder: createBuilder(config, home, clock),
       regions,
       notifier: notifierOf(config, clock, log),

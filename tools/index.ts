@@ -4,6 +4,7 @@ import cancelJobRun from './cancel-job-run.ts'
 import createAlert from './create-alert.ts'
 import createApp from './create-app.ts'
 import createAppEnv from './create-app-env.ts'
+import createAppEnvBackup from './create-app-env-backup.ts'
 import createContactPoint from './create-contact-point.ts'
 import deleteAlert from './delete-alert.ts'
 import deleteApp from './delete-app.ts'
@@ -14,6 +15,7 @@ import explainAccess from './explain-access.ts'
 import getAlert from './get-alert.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
+import getAppEnvBackup from './get-app-env-backup.ts'
 import getAppEnvHistory from './get-app-env-history.ts'
 import getAppEnvMetrics from './get-app-env-metrics.ts'
 import getAppEnvMetricsSeries from './get-app-env-metrics-series.ts'
@@ -26,6 +28,7 @@ import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
 import listAccounts from './list-accounts.ts'
 import listAlerts from './list-alerts.ts'
+import listAppEnvBackups from './list-app-env-backups.ts'
 import listAppEnvs from './list-app-envs.ts'
 import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
@@ -40,6 +43,7 @@ import redeployAppEnv from './redeploy-app-env.ts'
 import refreshAlert from './refresh-alert.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
 import restartAppEnv from './restart-app-env.ts'
+import restoreAppEnvBackup from './restore-app-env-backup.ts'
 import scaleAppEnvContainers from './scale-app-env-containers.ts'
 import startAppEnv from './start-app-env.ts'
 import startJobRun from './start-job-run.ts'
@@ -95,6 +99,10 @@ export const tools: readonly Tool[] = [
   cancelJobRun,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,
+  createAppEnvBackup,
+  listAppEnvBackups,
+  getAppEnvBackup,
+  restoreAppEnvBackup,
   listMembers,
   getMemberEnvAccess,
   updateMemberEnvAccess,

@@ -7,6 +7,8 @@ const usage = `longshore <command>
   deploy     deploy a folder or an image, with progress
   demo       play the whole story on a throw-away installation
   probe      load a function a little, and see what it needs
+  backup     copy a PostgreSQL, MySQL or Redis database into a file; list and delete such copies
+  restore    bring a backup into a new or a given environment
   alerts     where alerts stand, the firing ones first; make, preview, pause them, test contact points
   token      make, list, revoke and rotate tokens, read-only ones too
   secrets    rotate the keys that secrets are sealed with
@@ -24,6 +26,8 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   demo: async (args) => (await import('../cli/demo.ts')).runDemo(args, process.env),
   stop: async (args) => (await import('./stop.ts')).runStop(args, process.env),
   probe: async (args) => (await import('../cli/probe.ts')).runProbe(args, process.env),
+  backup: async (args) => (await import('../cli/backup.ts')).runBackup('backup', args, process.env),
+  restore: async (args) => (await import('../cli/backup.ts')).runBackup('restore', args, process.env),
   alerts: async (args) => (await import('../cli/alerts.ts')).runAlerts(args, process.env),
   token: async (args) => (await import('../cli/token.ts')).runToken(args, process.env),
   secrets: async (args) => (await import('./secrets.ts')).runSecrets(args, process.env),

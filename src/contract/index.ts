@@ -23,6 +23,13 @@ import { createAppEnv, deleteAppEnv, getAppEnv, listAppEnvs, updateAppEnv } from
 import { createApp, deleteApp, getApp, listApps } from './apps.ts'
 import { explainAccess, listAudit, undoChange } from './audit.ts'
 import {
+  createAppEnvBackup,
+  deleteAppEnvBackup,
+  getAppEnvBackup,
+  listAppEnvBackups,
+  restoreAppEnvBackup,
+} from './backups.ts'
+import {
   createContactPoint,
   deleteContactPoint,
   getContactPoint,
@@ -93,6 +100,11 @@ export const operations: readonly Operation[] = [
   cancelJobRun,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,
+  createAppEnvBackup,
+  listAppEnvBackups,
+  getAppEnvBackup,
+  restoreAppEnvBackup,
+  deleteAppEnvBackup,
   listMembers,
   addMember,
   removeMember,

@@ -27,6 +27,8 @@ export type Policy =
   | { on: 'journal-entry'; needs: 'admin' }
   /** The environment of the run named by `jobRunId`. */
   | { on: 'job-run'; environmentToken?: true }
+  /** The database backup of `backupId`, through its account; its environment may be gone. M1 to M7 apply. */
+  | { on: 'backup'; needs?: 'admin' }
   /** The new environment's app and account, before the environment exists. */
   | { on: 'new-environment' }
 

@@ -20,6 +20,8 @@ export type IdPrefix =
   | 'tok'
   | 'evt'
   | 'ntc'
+  | 'bak'
+  | 'rst'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 

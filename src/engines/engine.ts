@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream'
 import type { DatabasePresetName } from '../contract/databases.ts'
 import type { DatabaseOffer, DatabasePreset } from '../domain/database-presets.ts'
 
@@ -43,6 +44,8 @@ export interface ContainerSpec {
   /** Absolute path in the container, made when it is not there. Null or absent: what the image says. */
   workingDir?: string | null
 }
+
+export type DatabaseContainerSpec = ContainerSpec & { database: DatabaseSpec }
 
 /** A managed database to run. Names and passwords are letters, digits and `_` only, parameters checked. */
 export interface DatabaseSpec {
@@ -102,6 +105,7 @@ export type FailureReason =
   | 'timeout'
   | 'not supported'
   | 'interrupted'
+  | 'database'
 
 /** A failure of the tenant's own code or settings, not of the platform: says what and how to mend it. */
 export class EngineFailure extends Error {
@@ -204,6 +208,21 @@ export interface Engine {
     name: string,
     options: { since: string | null; follow: boolean; signal: AbortSignal },
   ): AsyncIterable<EngineLogLine>
+  /**
+   * Copies a database that runs in the container of `spec` into `sink`, which stays open, as one consistent whole
+   * while it serves. Rejects with an `EngineFailure` in the server's own words, without secrets.
+   */
+  dumpDatabase?(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void>
+  /**
+   * Replaces its data by what `dumpDatabase` wrote. A restore that was begun before may be done again: `mark` tells
+   * it from others, so that one that came to its end is not repeated where the server can remember it.
+   */
+  loadDatabase?(
+    spec: DatabaseContainerSpec,
+    source: Readable,
+    mark: string,
+    signal: AbortSignal,
+  ): Promise<void>
   /** Null when it does not run. */
   usage(name: string): Promise<Usage | null>
   /** Removes volumes, networks and files kept for an environment that is gone. */

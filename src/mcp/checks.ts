@@ -149,3 +149,9 @@ export async function lossOfEnvironment(ctx: ToolContext, input: ToolInput): Pro
   const env = await ctx.reads.environment(input, ctx.signal)
   return { name: env.name, what: `environment ${visibleInline(env.cliEnvName)} (${env.status})` }
 }
+
+/** What a restore destroys: the data that the environment has now. */
+export async function lossOfData(ctx: ToolContext, input: ToolInput): Promise<Loss> {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  return { name: env.name, what: `the present data of environment ${visibleInline(env.cliEnvName)}` }
+}

@@ -93,6 +93,7 @@ const ownerReads: Record<string, string> = {
   alertId: 'get-alert',
   contactPointId: 'get-contact-point',
   jobRunId: 'get-job-run',
+  backupId: 'get-app-env-backup',
 }
 
 async function ownerOf(ctx: ToolContext, input: string, id: unknown): Promise<Owner> {
@@ -100,8 +101,9 @@ async function ownerOf(ctx: ToolContext, input: string, id: unknown): Promise<Ow
   if (row === undefined) throw new Error(`no operation reads what ${input} names`)
   const answer = (await ctx.client.call(row, { [input]: id }, { signal: ctx.signal })) as Owner & {
     jobRun?: Owner
+    backup?: Owner
   }
-  const owner = answer.jobRun ?? answer
+  const owner = answer.jobRun ?? answer.backup ?? answer
   if (owner.appEnvId === undefined) return owner
   return ctx.reads.environment({ appEnvId: owner.appEnvId }, ctx.signal)
 }

@@ -1,6 +1,7 @@
 import type { App } from '../contract/apps.ts'
 import { isRead, type Operation, type Policy } from '../contract/operation.ts'
 import type { StoredAlert } from '../domain/alert.ts'
+import type { Backup } from '../domain/backup.ts'
 import type { StoredContactPoint } from '../domain/contact-point.ts'
 import type { Environment } from '../domain/environment.ts'
 import type { JobRun } from '../domain/job-run.ts'
@@ -14,6 +15,7 @@ import {
 } from '../store/accounts.ts'
 import { findAlert } from '../store/alerts.ts'
 import { findApp } from '../store/apps.ts'
+import { findBackup } from '../store/backups.ts'
 import { findContactPoint } from '../store/contact-points.ts'
 import type { Tx } from '../store/db.ts'
 import { findEnvironment, hasEnvironments, listEnvironments } from '../store/environments.ts'
@@ -56,6 +58,10 @@ export interface JobRunTarget extends EnvironmentTarget {
   jobRun: JobRun
 }
 
+export interface BackupTarget extends AccountTarget {
+  backup: Backup
+}
+
 /** What an operation may act on, loaded, once the caller is known to be allowed; by what its policy is on. */
 interface Targets {
   installation: Record<string, never>
@@ -69,6 +75,7 @@ interface Targets {
   alert: AlertTarget
   'journal-entry': JournalEntryTarget
   'job-run': JobRunTarget
+  backup: BackupTarget
 }
 
 export type TargetOf<P extends Policy> = Targets[P['on']]
@@ -106,6 +113,11 @@ export async function authorise(asking: Asking): Promise<Target> {
       const target = await reachAccount(asking, text(input.accountId))
       requirePermission(target.membership, policy.needs)
       return { ...target, member: await reachMember(asking, target.account) }
+    }
+    case 'backup': {
+      const target = await reachBackup(asking, text(input.backupId))
+      requirePermission(target.membership, policy.needs)
+      return target
     }
     case 'journal-entry': {
       const target = await reachJournalEntry(asking)
@@ -190,6 +202,7 @@ export type Noun =
   | 'Contact point'
   | 'Alert'
   | 'Job run'
+  | 'Backup'
 
 /** Byte-equal for an unknown id and for one of another account. */
 export function notFound(noun: Noun): AppError {
@@ -262,6 +275,16 @@ async function reachContactPoint(asking: Asking, contactPointId: string): Promis
   const account = membership && (await findAccount(asking.tx, contactPoint.accountId))
   if (!contactPoint || !membership || !account) throw notFound('Contact point')
   return { contactPoint, account, membership }
+}
+
+/** Its environment may be gone; whoever could not see that one does not see its data either. */
+export async function reachBackup(asking: Asking, backupId: string): Promise<BackupTarget> {
+  const backup = await findBackup(asking.tx, backupId)
+  const membership = backup && (await membershipOf(asking, backup.accountId))
+  const account = membership && (await findAccount(asking.tx, backup.accountId))
+  if (!backup || !membership || !account) throw notFound('Backup')
+  requireReach({ account, membership }, backup.appEnvId)
+  return { backup, account, membership }
 }
 
 async function reachAlert(asking: Asking, alertId: string): Promise<AlertTarget> {

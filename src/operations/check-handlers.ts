@@ -14,6 +14,7 @@ const decided: Record<Policy['on'], true> = {
   alert: true,
   'journal-entry': true,
   'job-run': true,
+  backup: true,
   'new-environment': true,
 }
 

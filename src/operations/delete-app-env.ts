@@ -1,6 +1,7 @@
 import { deleteAppEnv } from '../contract/app-envs.ts'
 import { endAlert } from '../store/alert-steps.ts'
 import { listAlertsOfEnvironment } from '../store/alerts.ts'
+import { countBackups } from '../store/backups.ts'
 import { deleteEnvironment } from '../store/environments.ts'
 import { listLivePods } from '../store/rollouts.ts'
 import { alertUrl } from './alert-answers.ts'
@@ -11,6 +12,7 @@ export default handler(deleteAppEnv, async (context, _input, { environment, app 
   const { tx, installation } = context
   const pods = await listLivePods(tx, environment.appEnvId)
   const hosts = installation.hosts(environment, app).map(({ host }) => host)
+  const backups = await countBackups(tx, environment.appEnvId)
   const firing = await endAlerts(context, environment)
   await deleteEnvironment(tx, environment.appEnvId)
   return {
@@ -26,6 +28,7 @@ export default handler(deleteAppEnv, async (context, _input, { environment, app 
       `Stops and removes ${pods.length} container(s) of ${environment.cliEnvName}.`,
       ...(hosts.length === 0 ? [] : [`Nothing answers any more at ${[...new Set(hosts)].join(', ')}.`]),
       `Removes its ${environment.saved.envVars.length} variable(s), volumes, uploads, logs and alerts for good.`,
+      ...(backups === 0 ? [] : [`Its ${backups} backup(s) stay: list-app-env-backups shows them.`]),
       ...(firing === 0 ? [] : [`${firing} alert(s) are firing: a resolved notice of each goes out.`]),
     ],
     wake: [environment.appEnvId],

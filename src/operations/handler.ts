@@ -98,6 +98,8 @@ export interface Change {
     | 'upload'
     | 'contact-point'
     | 'alert'
+    | 'backup'
+    | 'restore'
   objectId: string
   /** Null for what belongs to no account, such as a user's own tokens. */
   accountId: string | null

@@ -5,17 +5,20 @@ import createAccount from './create-account.ts'
 import createAlert from './create-alert.ts'
 import createApp from './create-app.ts'
 import createAppEnv from './create-app-env.ts'
+import createAppEnvBackup from './create-app-env-backup.ts'
 import createContactPoint from './create-contact-point.ts'
 import createUserToken from './create-user-token.ts'
 import deleteAlert from './delete-alert.ts'
 import deleteApp from './delete-app.ts'
 import deleteAppEnv from './delete-app-env.ts'
+import deleteAppEnvBackup from './delete-app-env-backup.ts'
 import deleteContactPoint from './delete-contact-point.ts'
 import deployAppEnvImage from './deploy-app-env-image.ts'
 import explainAccess from './explain-access.ts'
 import getAlert from './get-alert.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
+import getAppEnvBackup from './get-app-env-backup.ts'
 import getAppEnvHistory from './get-app-env-history.ts'
 import getAppEnvMetrics from './get-app-env-metrics.ts'
 import getAppEnvMetricsSeries from './get-app-env-metrics-series.ts'
@@ -30,6 +33,7 @@ import getUser from './get-user.ts'
 import type { Handler } from './handler.ts'
 import listAccounts from './list-accounts.ts'
 import listAlerts from './list-alerts.ts'
+import listAppEnvBackups from './list-app-env-backups.ts'
 import listAppEnvs from './list-app-envs.ts'
 import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
@@ -46,6 +50,7 @@ import refreshAlert from './refresh-alert.ts'
 import removeMember from './remove-member.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
 import restartAppEnv from './restart-app-env.ts'
+import restoreAppEnvBackup from './restore-app-env-backup.ts'
 import revokeUserToken from './revoke-user-token.ts'
 import rotateAppEnvToken from './rotate-app-env-token.ts'
 import rotateUserToken from './rotate-user-token.ts'
@@ -75,6 +80,11 @@ export const handlers: readonly Handler[] = [
   createApp,
   createAppEnv,
   createUserToken,
+  createAppEnvBackup,
+  deleteAppEnvBackup,
+  getAppEnvBackup,
+  listAppEnvBackups,
+  restoreAppEnvBackup,
   deleteApp,
   createAlert,
   createContactPoint,

@@ -9,6 +9,7 @@ import { listJobAttemptIds } from '../store/job-runs.ts'
 import type { LogStore } from '../store/log-store.ts'
 import { listLivePods } from '../store/rollouts.ts'
 import type { SecretBox } from '../store/secret-box.ts'
+import { BackupLoop, type BackupStore } from './backup-loop.ts'
 import { EnvironmentLoop } from './environment-loop.ts'
 import { ImageMaker } from './image-maker.ts'
 import { JobScheduler } from './job-scheduler.ts'
@@ -30,6 +31,7 @@ export interface ReconcilerParts {
   secrets: SecretBox
   builder: Builder
   uploads: UploadFiles
+  backups: BackupStore
   metrics: MeasuredData
   routes: RouteSink
   /** By region. */
@@ -49,6 +51,7 @@ export class Reconciler {
   readonly #parts: ReconcilerParts
   readonly #loopParts: LoopParts
   readonly #jobs: JobScheduler
+  readonly #backups: BackupLoop
   readonly #loops = new Map<string, EnvironmentLoop>()
   readonly #cancels: Cancel[] = []
   #looking: Promise<void> | null = null
@@ -78,6 +81,7 @@ export class Reconciler {
       cleanUp: (appEnvId) => this.#cleanUp(appEnvId),
     }
     const { engineOf, followers, usage } = this.#loopParts
+    this.#backups = new BackupLoop({ db, clock, log, secrets, files: parts.backups, engineOf })
     this.#jobs = new JobScheduler({
       db,
       clock,
@@ -120,6 +124,7 @@ export class Reconciler {
     this.#adopted = true
     this.#publishAll()
     this.#jobs.wake()
+    this.#backups.wake()
     this.#cancels.push(every(this.#parts.clock, lookEveryMs, () => this.#look()))
     this.#cancels.push(every(this.#parts.clock, foldUsageEveryMs, () => this.#foldUsage()))
     for (const engine of new Set(this.#parts.engines.values())) {
@@ -132,6 +137,7 @@ export class Reconciler {
     for (const cancel of this.#cancels) cancel()
     for (const loop of this.#loops.values()) loop.close()
     await this.#jobs.stop()
+    await this.#backups.stop()
     this.#loopParts.followers.close()
     await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
     await this.#looking
@@ -142,6 +148,7 @@ export class Reconciler {
     if (this.#closed) return
     for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
     this.#jobs.wake()
+    this.#backups.wake()
   }
 
   /** What runs and should be measured now. */
@@ -214,6 +221,7 @@ export class Reconciler {
 
   async #observe(): Promise<void> {
     this.#jobs.wake()
+    this.#backups.wake()
     const listedAtMs = this.#parts.clock.monotonicMs()
     const listedAtWallMs = this.#parts.clock.wallMs()
     try {

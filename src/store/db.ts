@@ -197,6 +197,22 @@ export interface Tables {
     reason: string | null
     created_at: string
   }
+  backups: {
+    backup_id: string
+    app_env_id: string
+    account_id: string
+    status: string
+    record: string
+    created_at: string
+  }
+  restores: {
+    restore_id: string
+    backup_id: string
+    app_env_id: string
+    status: string
+    record: string
+    created_at: string
+  }
   idempotency: {
     principal: string
     key: string

@@ -147,6 +147,7 @@ export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void>
     'alert_history',
     'notices',
     'database_ports',
+    'restores',
     'app_envs',
   ] as const
   for (const table of tables) await tx.deleteFrom(table).where('app_env_id', '=', appEnvId).execute()

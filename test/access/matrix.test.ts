@@ -1,14 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../src/contract/index.ts'
 import { isRead, type Operation, type Policy } from '../../src/contract/operation.ts'
+import type { Backup } from '../../src/domain/backup.ts'
 import type { JobRun } from '../../src/domain/job-run.ts'
+import { insertBackup } from '../../src/store/backups.ts'
 import { insertJobRun } from '../../src/store/job-runs.ts'
 import { openToolSession } from '../mcp/tool-session.ts'
 import { TestPlatform } from '../support/test-platform.ts'
 
 type ObjectKind = 'own' | 'restricted' | 'foreign' | 'unknown' | 'deleted'
 type Ids = Record<
-  'accountId' | 'appId' | 'appEnvId' | 'membershipId' | 'contactPointId' | 'alertId' | 'jobRunId' | 'entryId',
+  | 'accountId'
+  | 'appId'
+  | 'appEnvId'
+  | 'membershipId'
+  | 'contactPointId'
+  | 'alertId'
+  | 'jobRunId'
+  | 'backupId'
+  | 'entryId',
   string
 >
 interface CallerKind {
@@ -53,7 +63,9 @@ async function makeObjects(accountId: string, token: string, membershipId: strin
   await send('PATCH', '/app-env/containers', { appEnvId, containers: 2 }, token)
   const { entries } = await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 }, token)
   const ids = { accountId, appId, appEnvId, membershipId, contactPointId }
-  return { ...ids, alertId: alert.alertId, jobRunId, entryId: entries[0].entryId }
+  const backupId = `bak_${appEnvId.slice(4)}`
+  await platform.db.write((tx) => insertBackup(tx, doneBackup(backupId, appEnvId, accountId)))
+  return { ...ids, alertId: alert.alertId, jobRunId, backupId, entryId: entries[0].entryId }
 }
 
 function doneRun(jobRunId: string, appEnvId: string, accountId: string): JobRun {
@@ -87,6 +99,25 @@ function doneRun(jobRunId: string, appEnvId: string, accountId: string): JobRun 
     settings: null,
     began: null,
     retry: null,
+  }
+}
+
+function doneBackup(backupId: string, appEnvId: string, accountId: string): Backup {
+  return {
+    backupId,
+    appEnvId,
+    accountId,
+    envName: 'x',
+    dockerPreset: 'POSTGRESQL',
+    dockerPresetVersion: '17',
+    status: 'SUCCEEDED',
+    format: 'pg_dump',
+    sizeBytes: 1,
+    sha256: 'x',
+    failure: null,
+    createdBy: 'usr_x',
+    createdAt: platform.now,
+    finishedAt: platform.now,
   }
 }
 
@@ -160,6 +191,7 @@ const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKind[] }> 
   'contact-point': { keys: ['contactPointId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
   alert: { keys: ['alertId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
   'job-run': { keys: ['jobRunId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  backup: { keys: ['backupId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
   'journal-entry': { keys: ['entryId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
 }
 
@@ -179,6 +211,7 @@ const rest: Record<string, () => Record<string, unknown>> = {
   'create-contact-point': () => ({ name: 'x', type: 'email', config: { addresses: ['x@example.com'] } }),
   'create-alert': () => alertBody(''),
   'toggle-alert': () => ({ enabled: false }),
+  'restore-app-env-backup': () => ({ backupId: objects.own.backupId }),
 }
 
 type Verdict = 401 | 403 | 404 | 'allowed'

@@ -1,3 +1,5 @@
+import type { Readable, Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { type Clock, sleep, systemClock } from '../../src/clock.ts'
 import type { DatabasePresetName } from '../../src/contract/databases.ts'
 import type { DatabaseOffer, DatabasePreset } from '../../src/domain/database-presets.ts'
@@ -24,6 +26,8 @@ export class FakeHost {
   readonly images = new Map<string, string>()
   /** Environment and volume to its files. */
   readonly volumes = new Map<string, Map<string, string>>()
+  /** Environment to what its database holds. */
+  readonly databases = new Map<string, string>()
 
   /** Ends everything, so that no port stays open after a test. */
   clear(): void {
@@ -74,6 +78,8 @@ export interface FakeKnobs {
   muteHints: boolean
   /** Databases that cannot run here. */
   missingDatabases: DatabasePresetName[]
+  /** Why copies of databases fail, after half of it is written; or null. */
+  failDumps: string | null
 }
 
 /** An engine in memory whose containers are small HTTP servers on loopback. It keeps the whole port's promises. */
@@ -91,6 +97,7 @@ export class FakeEngine implements Engine {
     listenDelayMs: 0,
     muteHints: false,
     missingDatabases: [],
+    failDumps: null,
   }
   /** Every call so far, such as `apply app-1`, to count starts. */
   readonly calls: string[] = []
@@ -175,6 +182,21 @@ export class FakeEngine implements Engine {
       onLog({ timestamp: this.#now(), stream: 'stdout', message: `found ${database.image}` })
       this.host.images.set(database.image, 'node database')
       return database.image
+    })
+  }
+
+  dumpDatabase(spec: ContainerSpec, sink: Writable): Promise<void> {
+    return this.#call(`dumpDatabase ${spec.name}`, async () => {
+      const data = this.host.databases.get(spec.appEnvId) ?? ''
+      sink.write(data.slice(0, data.length / 2))
+      if (this.knobs.failDumps !== null) throw new EngineFailure('database', this.knobs.failDumps)
+      sink.write(data.slice(data.length / 2))
+    })
+  }
+
+  loadDatabase(spec: ContainerSpec, source: Readable): Promise<void> {
+    return this.#call(`loadDatabase ${spec.name}`, async () => {
+      this.host.databases.set(spec.appEnvId, await text(source))
     })
   }
 

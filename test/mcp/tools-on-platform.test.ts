@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { outputSchemaOf } from '../../src/mcp/tool-schema.ts'
+import { findBackup, saveBackup } from '../../src/store/backups.ts'
 import { tools } from '../../tools/index.ts'
 import { fakeOperations } from '../fakes/fake-operations.ts'
 import { TestPlatform } from '../support/test-platform.ts'
@@ -14,6 +15,25 @@ const account = () => ({ accountId: platform.accountId })
 const environment = async () => ({ appEnvId: (await platform.makeEnvironment()).appEnvId })
 const member = async () => ({ ...account(), membershipId: (await platform.makeUser()).membershipId })
 
+const database = async () => ({
+  appEnvId: (await platform.makeEnvironment({ app: { dockerPreset: 'REDIS' } })).appEnvId,
+})
+
+/** A database and a backup of it that is done, without a loop that takes it. */
+async function backedUp() {
+  const { appEnvId } = await database()
+  const { json } = await platform.request('POST', '/app-env/backup', {
+    token: platform.admin.token,
+    input: { appEnvId },
+  })
+  const { backupId } = json.backup as { backupId: string }
+  await platform.db.write(async (tx) => {
+    const found = await findBackup(tx, backupId)
+    if (found) await saveBackup(tx, { ...found, status: 'SUCCEEDED', sizeBytes: 1, sha256: 'x' })
+  })
+  return { appEnvId, backupId }
+}
+
 /** Arguments with which each tool that has no fake succeeds on the platform itself. */
 const workingInput: Record<string, Arguments> = {
   'list-members': account,
@@ -23,6 +43,10 @@ const workingInput: Record<string, Arguments> = {
   'list-database-presets': () => ({}),
   'get-member-env-access': member,
   'update-member-env-access': async () => ({ ...(await member()), grantFullAccess: true }),
+  'create-app-env-backup': database,
+  'list-app-env-backups': account,
+  'get-app-env-backup': async () => ({ backupId: (await backedUp()).backupId }),
+  'restore-app-env-backup': async () => ({ ...(await backedUp()), confirm: 'prod' }),
   'list-audit': account,
   'explain-access': async () => ({ appEnvId: (await platform.makeEnvironment()).appEnvId }),
   'undo-change': async () => {
@@ -68,6 +92,24 @@ describe('every tool without a fake', () => {
       expect(JSON.parse(said.text.split('\n').at(-1)!)).toEqual(said.structured)
     },
   )
+})
+
+describe('restore-app-env-backup as a tool', () => {
+  it('asks for confirm, saying what is replaced, and not for a backup of what is outside the pinned environment', async () => {
+    const { appEnvId, backupId } = await backedUp()
+    const said = await session.call('restore-app-env-backup', { appEnvId, backupId })
+    expect(said.isError).toBe(true)
+    expect(said.text).toMatch(/Replaces all data of .*confirm set to the exact name: prod/)
+    const other = await database()
+    const pinned = await openToolSession(platform.apiUrl, {
+      token: platform.admin.token,
+      exposure: { pin: { account: null, app: null, env: other.appEnvId } },
+    })
+    const input = { ...other, backupId, confirm: 'prod' }
+    const refused = await pinned.call('restore-app-env-backup', input)
+    expect(refused.text).toContain('outside the pinned')
+    await pinned.close()
+  })
 })
 
 describe('update-member-env-access as a tool', () => {

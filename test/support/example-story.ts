@@ -55,6 +55,7 @@ export async function playStory(
   const fn = await functionStory(platform, call)
   await appStory(platform, call)
   await jobStory(platform, call)
+  await databaseStory(platform, call)
   await alertStory(platform, call, receiver, fn)
   await memberStory(platform, call, fn)
   await call('delete-app-env', { appEnvId: fn })
@@ -79,6 +80,7 @@ const takesAway = new Set([
   'delete-app',
   'delete-app-env',
   'delete-alert',
+  'delete-app-env-backup',
   'delete-contact-point',
   'remove-member',
   'revoke-user-token',
@@ -199,6 +201,28 @@ async function jobStory(platform: TestPlatform, call: Call): Promise<void> {
   await call('get-job-run', { jobRunId })
   await call('cancel-job-run', { jobRunId })
   await call('list-job-runs', { appEnvId })
+}
+
+async function databaseStory(platform: TestPlatform, call: Call): Promise<void> {
+  const { accountId, region } = platform
+  const { appId } = await call('create-app', { accountId, name: 'orders', dockerPreset: 'POSTGRESQL' })
+  const input = { accountId, appId, name: 'prod', region, cliEnvName: 'orders-prod', withPersistence: true }
+  const { appEnvId } = await call('create-app-env', input)
+  await settled(platform, appEnvId)
+  const { backup } = await call('create-app-env-backup', { appEnvId })
+  const { backupId } = backup
+  const token = platform.admin.token
+  await until(
+    async () =>
+      (await platform.request('GET', '/app-env/backup', { token, input: { backupId } })).json as Answer,
+    (answer) => answer.backup?.status === 'SUCCEEDED',
+    'the backup',
+    15_000,
+  )
+  await call('list-app-env-backups', { accountId })
+  await call('get-app-env-backup', { backupId })
+  await call('restore-app-env-backup', { appEnvId, backupId })
+  await call('delete-app-env-backup', { backupId })
 }
 
 async function alertStory(

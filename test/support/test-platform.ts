@@ -32,6 +32,7 @@ import { createUploadReceiver } from '../../src/operations/upload-receiver.ts'
 import type { RouteSink } from '../../src/reconciler/ports.ts'
 import { Reconciler } from '../../src/reconciler/reconciler.ts'
 import { insertAccount, insertMembership } from '../../src/store/accounts.ts'
+import { BackupFiles } from '../../src/store/backup-files.ts'
 import type { Db } from '../../src/store/db.ts'
 import { LogStore } from '../../src/store/log-store.ts'
 import { countRunningPods } from '../../src/store/rollouts.ts'
@@ -362,6 +363,7 @@ export class TestPlatform {
       logs,
       secrets,
       uploads,
+      backups: new BackupFiles(path.join(this.dir, 'backups')),
       metrics: this.metrics,
       routes,
       engines: new Map([

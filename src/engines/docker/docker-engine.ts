@@ -1,19 +1,23 @@
 import os from 'node:os'
+import type { Readable, Writable } from 'node:stream'
 import type Docker from 'dockerode'
 import type { Clock } from '../../clock.ts'
 import { timestamp } from '../../clock.ts'
 import type { DatabaseOffer, DatabasePreset } from '../../domain/database-presets.ts'
-import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import type {
-  BuildSpec,
-  BuiltImage,
-  ContainerSpec,
-  Engine,
-  EngineContainer,
-  EngineLogLine,
-  Usage,
+import { dumpTool, loadTool } from '../database-tools.ts'
+import {
+  type BuildSpec,
+  type BuiltImage,
+  type ContainerSpec,
+  type DatabaseContainerSpec,
+  type Engine,
+  type EngineContainer,
+  EngineFailure,
+  type EngineLogLine,
+  type Usage,
 } from '../engine.ts'
+import { dumpRedis, loadRedis } from '../redis-copy.ts'
 import { buildImage, removeBuiltImages, removeStages } from './docker-build.ts'
 import {
   askedInTime,
@@ -35,7 +39,9 @@ import { findDockerEndpoint } from './docker-socket.ts'
 import { buildContainerPrefix, imageRepository, label } from './docker-spec.ts'
 import { ContainerStarter } from './docker-start.ts'
 import { usageOf } from './docker-usage.ts'
+import { removeVolumes } from './docker-volumes.ts'
 import { watchContainers } from './docker-watch.ts'
+import { runDatabaseTool } from './run-database-tool.ts'
 
 export interface DockerEngineOptions {
   installationId: string
@@ -126,6 +132,25 @@ class DockerEngine implements Engine {
   ): Promise<string> {
     await this.pull(database.image, onLog, signal)
     return database.image
+  }
+
+  async dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+    const { database } = spec
+    const tool = dumpTool(database, database.ports[0]!.port)
+    if (!tool) return await dumpRedis(database, sink, signal)
+    await runDatabaseTool(await this.#running(spec.name), tool, database, { output: sink, signal })
+  }
+
+  async loadDatabase(
+    spec: DatabaseContainerSpec,
+    source: Readable,
+    mark: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { database } = spec
+    const tool = loadTool(database, database.ports[0]!.port, mark)
+    if (!tool) return await loadRedis(database, source, signal)
+    await runDatabaseTool(await this.#running(spec.name), tool, database, { input: source, signal })
   }
 
   async removeImage(image: string): Promise<void> {
@@ -220,7 +245,7 @@ class DockerEngine implements Engine {
     const { installationId } = this.#options
     await removeBuiltImages(docker, installationId, imageRepository(appEnvId))
     await removeStages(docker, installationId, appEnvId)
-    await this.#removeVolumes(docker, appEnvId)
+    await removeVolumes(docker, installationId, appEnvId)
     const accounts = (await this.#containers.summaries(docker)).map((one) => one.Labels[label.account] ?? '')
     await networks.removeEmpty(new Set(accounts))
   }
@@ -259,6 +284,13 @@ class DockerEngine implements Engine {
     }
   }
 
+  async #running(name: string): Promise<Docker.Container> {
+    const { docker } = await this.#connected()
+    const found = await this.#containers.find(docker, name)
+    if (found?.State.Running) return docker.getContainer(found.Id)
+    throw new EngineFailure('database', 'The container of the database does not run.')
+  }
+
   #connected(): Promise<Session> {
     if (!this.#session) {
       const session = this.#connect()
@@ -280,25 +312,5 @@ class DockerEngine implements Engine {
     const networks = new AccountNetworks(docker, installationId, log)
     const place = { installationId, nodeName: this.#nodeName, ...facts }
     return { connection, docker, facts, networks, starter: new ContainerStarter(docker, networks, place) }
-  }
-
-  async #removeVolumes(docker: Docker, appEnvId: string): Promise<void> {
-    const labels = [
-      `${label.installation}=${this.#options.installationId}`,
-      `${label.environment}=${appEnvId}`,
-    ]
-    const { Volumes } = await askedInTime((abortSignal) =>
-      docker.listVolumes({ filters: { label: labels }, abortSignal } as object),
-    )
-    for (const volume of Volumes ?? []) {
-      await orNull(askedInTime((abortSignal) => docker.getVolume(volume.Name).remove({ abortSignal }))).catch(
-        (error) => {
-          if (statusOf(error) !== 409) throw error
-          throw new AppError('conflict', 'A volume of the environment is still used by a container', {
-            cause: error,
-          })
-        },
-      )
-    }
   }
 }

@@ -25,7 +25,8 @@ interface Frame {
   payload: Buffer
 }
 
-async function* readFrames(chunks: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
+/** Messages of both streams, as the engine frames them. */
+export async function* readFrames(chunks: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
   let pending: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])

@@ -1,8 +1,16 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import type { DatabasePresetName } from '../../contract/databases.ts'
 import type { DatabaseOffer } from '../../domain/database-presets.ts'
-import { type ContainerSpec, type DatabaseSpec, EngineFailure } from '../engine.ts'
+import { dumpTool, loadTool } from '../database-tools.ts'
+import {
+  type ContainerSpec,
+  type DatabaseContainerSpec,
+  type DatabaseSpec,
+  EngineFailure,
+} from '../engine.ts'
+import { dumpRedis, loadRedis } from '../redis-copy.ts'
 import {
   type DatabaseProgram,
   findDatabaseProgram,
@@ -12,7 +20,9 @@ import {
 } from './database-programs.ts'
 import { databaseStart } from './database-scripts.ts'
 import { assertFileName } from './engine-files.ts'
+import { hostPath } from './host-runtimes.ts'
 import type { StartRequest } from './protocol.ts'
+import { runDatabaseTool } from './run-database-tool.ts'
 
 /** Managed databases as programs of this machine, which stand in for the presets' images. */
 export class HostDatabases {
@@ -68,6 +78,34 @@ export class HostDatabases {
       sharesMemory: true,
       ...(start.stopSignal ? { stopSignal: start.stopSignal } : {}),
     }
+  }
+
+  /** Copies a running database into `sink`. */
+  async dump(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+    const { database } = spec
+    const tool = dumpTool(database, database.ports[0]!.hostPort)
+    if (!tool) return await dumpRedis(database, sink, signal)
+    await runDatabaseTool(tool, database, { output: sink }, { path: await this.#toolPath(spec), signal })
+  }
+
+  /** Replaces the data of a running database by a copy. */
+  async load(
+    spec: DatabaseContainerSpec,
+    source: Readable,
+    mark: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { database } = spec
+    const tool = loadTool(database, database.ports[0]!.hostPort, mark)
+    if (!tool) return await loadRedis(database, source, signal)
+    await runDatabaseTool(tool, database, { input: source }, { path: await this.#toolPath(spec), signal })
+  }
+
+  /** The programs that came with the server first: a newer server's data is not for an older one's programs. */
+  async #toolPath({ appEnvId, database }: DatabaseContainerSpec): Promise<string> {
+    const volume = path.join(this.#volumesDir, assertFileName(appEnvId), 'database')
+    const { server } = await this.#program(database, volume)
+    return `${path.dirname(server)}:${hostPath()}`
   }
 
   async #problem(preset: DatabasePresetName): Promise<string | null> {

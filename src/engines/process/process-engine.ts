@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { type Clock, sleep, timestamp } from '../../clock.ts'
 import type { DatabasePresetName } from '../../contract/databases.ts'
 import type { DatabaseOffer, DatabasePreset } from '../../domain/database-presets.ts'
@@ -9,6 +10,7 @@ import {
   type BuildSpec,
   type BuiltImage,
   type ContainerSpec,
+  type DatabaseContainerSpec,
   type Engine,
   type EngineContainer,
   EngineFailure,
@@ -143,6 +145,19 @@ class ProcessEngine implements Engine {
     const note = await this.#databases.prepare(database.dockerPreset, database.version)
     onLog({ timestamp: timestamp(this.#clock.wallMs()), stream: 'stdout', message: note })
     return `process-database/${database.dockerPreset.toLowerCase()}:${database.version}`
+  }
+
+  dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+    return this.#databases.dump(spec, sink, signal)
+  }
+
+  loadDatabase(
+    spec: DatabaseContainerSpec,
+    source: Readable,
+    mark: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    return this.#databases.load(spec, source, mark, signal)
   }
 
   async apply(spec: ContainerSpec): Promise<EngineContainer> {

@@ -5,6 +5,7 @@ import { alerts } from './004-alerts.ts'
 import { databasePorts } from './010-database-ports.ts'
 import { jobRuns } from './011-job-runs.ts'
 import { journalHeads } from './012-journal-heads.ts'
+import { backups } from './013-backups.ts'
 
 export interface Migration {
   name: string
@@ -21,4 +22,5 @@ export const migrations: readonly Migration[] = [
   databasePorts,
   jobRuns,
   journalHeads,
+  backups,
 ]

@@ -1,0 +1,127 @@
+import type { DatabaseSpec } from './engine.ts'
+
+/** A program to run beside a database's server: a fixed script for `/bin/sh -c`, all that varies in variables. */
+export interface DatabaseTool {
+  script: string
+  /** Holds the password; never to be put into arguments or logs. */
+  env: Record<string, string>
+}
+
+/** Writes a copy to standard output; null for presets that are copied over their own protocol. */
+export function dumpTool(database: DatabaseSpec, port: number): DatabaseTool | null {
+  switch (database.dockerPreset) {
+    case 'POSTGRESQL':
+      return { script: postgresDump, env: postgresEnv(database, port) }
+    case 'MYSQL':
+      return { script: mysqlDump, env: mysqlEnv(database, port) }
+    default:
+      return null
+  }
+}
+
+/** Reads such a copy from standard input and puts it in the place of what is there. */
+export function loadTool(database: DatabaseSpec, port: number, mark: string): DatabaseTool | null {
+  switch (database.dockerPreset) {
+    case 'POSTGRESQL':
+      return { script: postgresLoad, env: { ...postgresEnv(database, port), LS_MARK: mark } }
+    case 'MYSQL':
+      return { script: mysqlLoad, env: mysqlEnv(database, port) }
+    default:
+      return null
+  }
+}
+
+function postgresEnv(database: DatabaseSpec, port: number): Record<string, string> {
+  return {
+    PGHOST: '127.0.0.1',
+    PGPORT: String(port),
+    PGUSER: database.user,
+    PGPASSWORD: database.password,
+    PGDATABASE: 'postgres',
+    PGAPPNAME: 'longshore',
+    LS_DATABASE: database.database,
+  }
+}
+
+const postgresDump = 'exec pg_dump --format=custom --no-owner --no-acl --dbname="$LS_DATABASE"'
+
+/**
+ * Loads into a database of its own beside the one that serves, and swaps the two in one transaction when all of it is
+ * there: what fails or is cut off in the middle changes nothing. A comment remembers the restore, so that one which
+ * came to its end is not done again over newer rows.
+ */
+const postgresLoad = `set -eu
+ask() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
+done_before=$(ask -c "select 1 from pg_database where datname = '$LS_DATABASE' and shobj_description(oid, 'pg_database') = 'longshore $LS_MARK'")
+if [ "$done_before" = 1 ]; then
+  cat > /dev/null
+  exit 0
+fi
+ask -c 'drop database if exists ls_restore_new with (force)'
+ask -c 'drop database if exists ls_restore_old with (force)'
+ask -c 'create database ls_restore_new template template0'
+pg_restore --exit-on-error --no-owner --no-acl --dbname=ls_restore_new
+swap() {
+  ask <<SQL
+alter database "$LS_DATABASE" with allow_connections false;
+select from pg_stat_activity, pg_terminate_backend(pid) where datname in ('$LS_DATABASE', 'ls_restore_new');
+begin;
+alter database "$LS_DATABASE" rename to ls_restore_old;
+alter database ls_restore_new rename to "$LS_DATABASE";
+comment on database "$LS_DATABASE" is 'longshore $LS_MARK';
+commit;
+SQL
+}
+if ! swap > /dev/null; then
+  ask -c "alter database \\"$LS_DATABASE\\" with allow_connections true"
+  exit 1
+fi
+ask -c 'drop database if exists ls_restore_old with (force)'
+`
+
+function mysqlEnv(database: DatabaseSpec, port: number): Record<string, string> {
+  return {
+    LS_PORT: String(port),
+    LS_USER: database.user,
+    MYSQL_PWD: database.password,
+    LS_DATABASE: database.database,
+  }
+}
+
+/** MariaDB and MySQL call their programs differently. */
+const mysqlPrograms = `set -eu
+dump=mysqldump client=mysql
+if command -v mariadb-dump > /dev/null 2>&1; then dump=mariadb-dump client=mariadb; fi
+server="--no-defaults --protocol=tcp --host=127.0.0.1 --port=$LS_PORT --user=$LS_USER"
+`
+
+/**
+ * What the user defined is its own again under the other user's name. Such definitions begin their lines, which no
+ * row does: line breaks within rows are written as two characters.
+ */
+const mysqlDump = `${mysqlPrograms}
+copy() {
+  $dump $server --single-transaction --quick --no-tablespaces --routines --triggers --events --hex-blob \\
+    --default-character-set=utf8mb4 "$LS_DATABASE"
+}
+own='DEFINER=\`'$LS_USER'\`@\`[^\`]*\`'
+exec 4>&1
+failed=$({ { copy || echo yes >&3; } | sed -E "/^(CREATE|\\/\\*!)/s/$own/DEFINER=CURRENT_USER/" >&4; } 3>&1)
+[ -z "$failed" ]
+`
+
+const mysqlLoad = `${mysqlPrograms}
+$client $server -e "drop database if exists \\\`$LS_DATABASE\\\`; create database \\\`$LS_DATABASE\\\`"
+exec $client $server --batch --default-character-set=utf8mb4 "$LS_DATABASE"
+`
+
+/** What a tool said on standard error, as one short sentence: its own errors, never rows or passwords. */
+export function toolFailure(stderr: string, database: DatabaseSpec): string {
+  const lines = stderr.split('\n').filter((line) => /error|fatal|denied|not found|refused/i.test(line))
+  const line = (lines[0] ?? '').replace(/\s+/g, ' ').trim().slice(0, 300)
+  const told = [database.password, database.adminPassword].reduce(
+    (text, one) => text.replaceAll(one, '***'),
+    line,
+  )
+  return told || 'The program ended without saying why.'
+}

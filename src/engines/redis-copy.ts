@@ -1,0 +1,63 @@
+import type { Readable, Writable } from 'node:stream'
+import { crc64 } from './crc64.ts'
+import { type DatabaseSpec, EngineFailure } from './engine.ts'
+import { readRdb } from './rdb-reader.ts'
+import { RedisConnection } from './redis-connection.ts'
+
+/** How many commands may be on their way unanswered. */
+const window = 500
+
+/** What a replica would get first: the whole data set of one moment, in Redis' own dump format. */
+export async function dumpRedis(database: DatabaseSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+  const redis = await RedisConnection.open(database, signal)
+  try {
+    const size = await redis.ask('SYNC')
+    const length = /^\$(\d+)$/.exec(size)?.[1]
+    if (length === undefined)
+      throw new EngineFailure('database', `Redis answered SYNC with ${size.slice(0, 60)}`)
+    await redis.copy(Number(length), sink)
+  } finally {
+    redis.close()
+  }
+}
+
+/** Replaces everything by what the copy holds. Cut off in the middle it leaves a part; done again it is whole. */
+export async function loadRedis(
+  database: DatabaseSpec,
+  source: Readable,
+  signal: AbortSignal,
+): Promise<void> {
+  const redis = await RedisConnection.open(database, signal)
+  try {
+    let waiting = 0
+    const settle = async (most: number) => {
+      for (; waiting > most; waiting--) await redis.answer()
+    }
+    const tell = async (...words: (string | Buffer)[]) => {
+      await redis.send(words)
+      waiting++
+      if (waiting >= window) await settle(window / 2)
+    }
+    await tell('FLUSHALL')
+    let selected = 0
+    for await (const item of readRdb(source)) {
+      if (item.kind === 'function') {
+        await tell('FUNCTION', 'LOAD', 'REPLACE', item.code)
+        continue
+      }
+      if (item.db !== selected) await tell('SELECT', String(item.db))
+      selected = item.db
+      const expiry = String(item.expiresAtMs ?? 0)
+      await tell('RESTORE', item.key, expiry, payload(item.value, item.version), 'REPLACE', 'ABSTTL')
+    }
+    await settle(0)
+  } finally {
+    redis.close()
+  }
+}
+
+/** What RESTORE takes: type and value as in the file, the format's version, and a checksum of both. */
+function payload(value: Buffer, version: number): Buffer {
+  const body = Buffer.concat([value, Buffer.from([version & 255, version >> 8])])
+  return Buffer.concat([body, crc64(body)])
+}

@@ -1,0 +1,132 @@
+import type { Backup, Restore } from '../domain/backup.ts'
+import type { Tx } from './db.ts'
+
+const activeStatuses = ['PENDING', 'RUNNING']
+
+export async function findBackup(tx: Tx, backupId: string): Promise<Backup | null> {
+  const row = await tx
+    .selectFrom('backups')
+    .select('record')
+    .where('backup_id', '=', backupId)
+    .executeTakeFirst()
+  return row ? JSON.parse(row.record) : null
+}
+
+export async function insertBackup(tx: Tx, backup: Backup): Promise<void> {
+  await tx
+    .insertInto('backups')
+    .values({
+      backup_id: backup.backupId,
+      app_env_id: backup.appEnvId,
+      account_id: backup.accountId,
+      status: backup.status,
+      record: JSON.stringify(backup),
+      created_at: backup.createdAt,
+    })
+    .execute()
+}
+
+export async function saveBackup(tx: Tx, backup: Backup): Promise<void> {
+  await tx
+    .updateTable('backups')
+    .set({ status: backup.status, record: JSON.stringify(backup) })
+    .where('backup_id', '=', backup.backupId)
+    .execute()
+}
+
+export async function deleteBackup(tx: Tx, backupId: string): Promise<void> {
+  await tx.deleteFrom('backups').where('backup_id', '=', backupId).execute()
+  await tx.deleteFrom('restores').where('backup_id', '=', backupId).execute()
+}
+
+/** Newest first. */
+export async function listBackups(
+  tx: Tx,
+  of: { accountId: string; appEnvId?: string | undefined },
+): Promise<Backup[]> {
+  let query = tx.selectFrom('backups').select('record').where('account_id', '=', of.accountId)
+  if (of.appEnvId !== undefined) query = query.where('app_env_id', '=', of.appEnvId)
+  const rows = await query.orderBy('created_at', 'desc').orderBy('backup_id', 'desc').execute()
+  return rows.map((row) => JSON.parse(row.record))
+}
+
+/** Those that still have something to do, oldest first. */
+export async function listActiveBackups(tx: Tx): Promise<Backup[]> {
+  const rows = await tx
+    .selectFrom('backups')
+    .select('record')
+    .where('status', 'in', activeStatuses)
+    .orderBy('created_at')
+    .execute()
+  return rows.map((row) => JSON.parse(row.record))
+}
+
+export async function countBackups(tx: Tx, appEnvId: string): Promise<number> {
+  const row = await tx
+    .selectFrom('backups')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('app_env_id', '=', appEnvId)
+    .where('status', '!=', 'FAILED')
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+/** Every file that may be there: the others are nobody's. */
+export async function listBackupIds(tx: Tx): Promise<string[]> {
+  return (await tx.selectFrom('backups').select('backup_id').execute()).map((row) => row.backup_id)
+}
+
+export async function findRestore(tx: Tx, restoreId: string): Promise<Restore | null> {
+  const row = await tx
+    .selectFrom('restores')
+    .select('record')
+    .where('restore_id', '=', restoreId)
+    .executeTakeFirst()
+  return row ? JSON.parse(row.record) : null
+}
+
+export async function insertRestore(tx: Tx, restore: Restore): Promise<void> {
+  await tx
+    .insertInto('restores')
+    .values({
+      restore_id: restore.restoreId,
+      backup_id: restore.backupId,
+      app_env_id: restore.appEnvId,
+      status: restore.status,
+      record: JSON.stringify(restore),
+      created_at: restore.createdAt,
+    })
+    .execute()
+}
+
+export async function saveRestore(tx: Tx, restore: Restore): Promise<void> {
+  await tx
+    .updateTable('restores')
+    .set({ status: restore.status, record: JSON.stringify(restore) })
+    .where('restore_id', '=', restore.restoreId)
+    .execute()
+}
+
+/** Newest first. */
+export async function listRestoresOf(tx: Tx, backupId: string, limit: number): Promise<Restore[]> {
+  const rows = await tx
+    .selectFrom('restores')
+    .select('record')
+    .where('backup_id', '=', backupId)
+    .orderBy('created_at', 'desc')
+    .orderBy('restore_id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => JSON.parse(row.record))
+}
+
+/** Those that still have something to do, oldest first. */
+export async function listActiveRestores(tx: Tx): Promise<Restore[]> {
+  const rows = await tx
+    .selectFrom('restores')
+    .select('record')
+    .where('status', 'in', activeStatuses)
+    .orderBy('created_at')
+    .execute()
+  return rows.map((row) => JSON.parse(row.record))
+}

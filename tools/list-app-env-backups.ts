@@ -1,0 +1,10 @@
+import { listAppEnvBackups } from '../src/contract/backups.ts'
+import { defineTool } from '../src/mcp/define-tool.ts'
+
+export default defineTool({
+  operation: listAppEnvBackups,
+  group: 'databases',
+  title: 'List backups',
+  description: 'Lists database backups of an account, newest first, also of deleted environments.',
+  hints: { readOnly: true, destructive: false, idempotent: true },
+})
