@@ -6,7 +6,7 @@ export default defineTool({
   group: 'databases',
   title: 'Back up database',
   description:
-    'Copies a PostgreSQL, MySQL or Redis database into a file while it serves. Poll get-app-env-backup until SUCCEEDED or FAILED.',
+    'Copies a PostgreSQL, MySQL or Redis database to a file; list-app-env-backups tells its status.',
   hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['dryRun'],
+  unlistedInputs: ['dryRun', 'idempotencyKey', 'envName'],
 })

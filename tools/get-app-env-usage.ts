@@ -7,7 +7,7 @@ export default defineTool({
   group: 'metrics',
   title: 'Billed usage',
   description:
-    'Tells what an environment is billed for: container and zCloud seconds in total and by hour (functions at 3 times the rate, nothing at zero), and disk above what is included.',
+    'Tells what an environment is billed for: container and zCloud seconds by hour (functions at 3 times the rate), and disk above what is included.',
   hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   point: ({ containerSeconds, billedZCloudSeconds, rateMultiplier, overageDiskMb }) =>

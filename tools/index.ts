@@ -15,7 +15,6 @@ import explainAccess from './explain-access.ts'
 import getAlert from './get-alert.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
-import getAppEnvBackup from './get-app-env-backup.ts'
 import getAppEnvHistory from './get-app-env-history.ts'
 import getAppEnvMetrics from './get-app-env-metrics.ts'
 import getAppEnvMetricsSeries from './get-app-env-metrics-series.ts'
@@ -101,7 +100,6 @@ export const tools: readonly Tool[] = [
   scaleAppEnvContainers,
   createAppEnvBackup,
   listAppEnvBackups,
-  getAppEnvBackup,
   restoreAppEnvBackup,
   listMembers,
   getMemberEnvAccess,

@@ -5,6 +5,6 @@ export default defineTool({
   operation: listAppEnvBackups,
   group: 'databases',
   title: 'List backups',
-  description: 'Lists database backups of an account, newest first, also of deleted environments.',
+  description: 'Lists database backups, also of deleted environments, and restores.',
   hints: { readOnly: true, destructive: false, idempotent: true },
 })

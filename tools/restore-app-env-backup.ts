@@ -7,8 +7,9 @@ export default defineTool({
   group: 'databases',
   title: 'Restore backup',
   description:
-    "Replaces ALL data of a database environment by a backup's; for a copy, create an environment of the same preset first. The person is asked, or confirm must be the environment name. Poll get-app-env-backup.",
+    "Replaces ALL data of a database environment by a backup's. The person is asked, or confirm must be its name.",
   hints: { readOnly: false, destructive: true, idempotent: false },
   checks: [environmentAccessible],
   destroys: lossOfData,
+  unlistedInputs: ['dryRun', 'idempotencyKey', 'envName'],
 })

@@ -40,7 +40,7 @@ export const restore = z.object({
 })
 export type RestoreAnswer = z.output<typeof restore>
 
-const backupId = id.describe('Backup id')
+const backupId = id
 /** A read backup names more of itself; written back it is not asked for. */
 const ignored = ['accountId', 'envName']
 
@@ -58,10 +58,11 @@ export const listAppEnvBackups = operation({
   id: 'list-app-env-backups',
   method: 'GET',
   path: '/app-env/backups',
-  summary: 'Lists backups of an account, also those of deleted databases, newest first.',
+  summary:
+    'Lists backups of an account, also those of deleted databases, and the last 20 restores, newest first.',
   policy: { on: 'account' },
-  input: z.strictObject({ accountId, appEnvId: id.optional().describe('Of this one only') }),
-  output: z.object({ backups: z.array(backup) }),
+  input: z.strictObject({ accountId, appEnvId: id.optional() }),
+  output: z.object({ backups: z.array(backup), restores: z.array(restore) }),
 })
 
 export const getAppEnvBackup = operation({
@@ -73,6 +74,8 @@ export const getAppEnvBackup = operation({
   input: z.strictObject({ backupId }),
   ignored,
   output: z.object({ backup, restores: z.array(restore) }),
+  // An agent sees the same in the list.
+  peopleOnly: true,
 })
 
 export const restoreAppEnvBackup = operation({

@@ -75,7 +75,7 @@ export function checkRestorable(backup: Backup, app: Pick<App, 'dockerPreset'>):
   }
   if (backup.status !== 'SUCCEEDED') {
     throw new AppError('invalid', `The backup is ${backup.status}`, {
-      details: backup.failure ?? 'Wait until get-app-env-backup says SUCCEEDED.',
+      details: backup.failure ?? 'Wait until list-app-env-backups says SUCCEEDED.',
     })
   }
 }

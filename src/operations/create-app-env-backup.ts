@@ -33,7 +33,7 @@ export default handler(createAppEnvBackup, async (context, _input, { environment
   await noteActivity(context, environment.appEnvId, { activity: 'BACKUP', status: 'PENDING', details })
   return {
     answer: {
-      ...acted(environment, `Taking backup ${backup.backupId}; get-app-env-backup says when it is done`),
+      ...acted(environment, `Taking backup ${backup.backupId}; list-app-env-backups says when it is done`),
       backup: backupAnswer(backup),
     },
     change: {

@@ -1,13 +1,13 @@
 import { getAppEnvBackup } from '../contract/backups.ts'
 import { backupAnswer, restoreAnswer } from '../domain/backup.ts'
-import { listRestoresOf } from '../store/backups.ts'
+import { listRestores } from '../store/backups.ts'
 import { mayReach } from './authorise.ts'
 import { handler } from './handler.ts'
 
 const shownRestores = 20
 
 export default handler(getAppEnvBackup, async ({ tx }, _input, { backup, account, membership }) => {
-  const restores = await listRestoresOf(tx, backup.backupId, shownRestores)
+  const restores = await listRestores(tx, { backupIds: [backup.backupId] }, shownRestores)
   const shown = restores.filter(({ appEnvId }) => mayReach(account, membership, appEnvId))
   return { answer: { backup: backupAnswer(backup), restores: shown.map(restoreAnswer) } }
 })

@@ -19,7 +19,7 @@ export default handler(restoreAppEnvBackup, async (context, input, { environment
   checkRestorable(backup, app)
   if ((await listActiveRestores(tx)).some(({ appEnvId }) => appEnvId === environment.appEnvId)) {
     throw new AppError('conflict', 'A restore of this environment is under way', {
-      details: 'Wait until get-app-env-backup shows its end.',
+      details: 'Wait until list-app-env-backups shows its end.',
     })
   }
   const restore: Restore = {
@@ -38,7 +38,7 @@ export default handler(restoreAppEnvBackup, async (context, input, { environment
   await noteActivity(context, environment.appEnvId, { activity: 'RESTORE', status: 'PENDING', details })
   return {
     answer: {
-      ...acted(environment, `Restoring ${backup.backupId}; get-app-env-backup says when it is done`),
+      ...acted(environment, `Restoring ${backup.backupId}; list-app-env-backups says when it is done`),
       restore: restoreAnswer(restore),
     },
     change: {

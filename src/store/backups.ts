@@ -107,12 +107,17 @@ export async function saveRestore(tx: Tx, restore: Restore): Promise<void> {
     .execute()
 }
 
-/** Newest first. */
-export async function listRestoresOf(tx: Tx, backupId: string, limit: number): Promise<Restore[]> {
-  const rows = await tx
-    .selectFrom('restores')
-    .select('record')
-    .where('backup_id', '=', backupId)
+/** Newest first: of some backups, or of one environment. */
+export async function listRestores(
+  tx: Tx,
+  of: { backupIds: readonly string[] } | { appEnvId: string },
+  limit: number,
+): Promise<Restore[]> {
+  const query = tx.selectFrom('restores').select('record')
+  const rows = await ('appEnvId' in of
+    ? query.where('app_env_id', '=', of.appEnvId)
+    : query.where('backup_id', 'in', [...of.backupIds])
+  )
     .orderBy('created_at', 'desc')
     .orderBy('restore_id', 'desc')
     .limit(limit)

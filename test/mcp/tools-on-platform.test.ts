@@ -45,7 +45,6 @@ const workingInput: Record<string, Arguments> = {
   'update-member-env-access': async () => ({ ...(await member()), grantFullAccess: true }),
   'create-app-env-backup': database,
   'list-app-env-backups': account,
-  'get-app-env-backup': async () => ({ backupId: (await backedUp()).backupId }),
   'restore-app-env-backup': async () => ({ ...(await backedUp()), confirm: 'prod' }),
   'list-audit': account,
   'explain-access': async () => ({ appEnvId: (await platform.makeEnvironment()).appEnvId }),

@@ -72,7 +72,7 @@ describe('a backup', () => {
     const { entries } = (await request('GET', '/audit', { accountId: platform.accountId })).json
     expect(entries.map((entry: { objectId: string }) => entry.objectId)).toContain(backupId)
     const list = await request('GET', '/app-env/backups', { accountId: platform.accountId, appEnvId })
-    expect(list.json.backups).toEqual([backup])
+    expect(list.json).toEqual({ backups: [backup], restores: [] })
   })
 
   it('that fails half-way says why and leaves no file', async () => {
@@ -165,6 +165,8 @@ describe('a restore', () => {
     })
     expect((await ended(backupId)).restores[0]).toMatchObject({ status: 'SUCCEEDED', failure: null })
     expect(engine.host.databases.get(into)).toBe('one, two')
+    const list = await request('GET', '/app-env/backups', { accountId: platform.accountId, appEnvId: into })
+    expect(list.json).toMatchObject({ backups: [], restores: [{ backupId, status: 'SUCCEEDED' }] })
     const redis = await database('REDIS')
     const refused = await request('POST', '/app-env/restore', { appEnvId: redis, backupId })
     expect(refused.json.error).toBe('A POSTGRESQL backup needs a POSTGRESQL environment')
