@@ -9,7 +9,7 @@ import { findDockerEndpoint } from '../../src/engines/docker/docker-socket.ts'
 import { stageRepository } from '../../src/engines/docker/docker-spec.ts'
 
 /** Changes when the recipe below does, so that an image made by an older recipe is not used again. */
-const recipe = 3
+const recipe = 4
 
 /** What Dockerfiles of tests call besides the shell's own words. */
 const programs = 'sleep rm touch ls cat mkdir cp mv chmod chown id env head tail wc date ln stat'.split(' ')
@@ -21,16 +21,21 @@ const programs = 'sleep rm touch ls cat mkdir cp mv chmod chown id env head tail
  */
 export async function ensureNodeBaseImage(docker: Docker = testDocker()): Promise<string> {
   const files = imageFiles()
-  const hash = createHash('sha256').update(String(recipe))
+  const repo = 'longshore-test-node'
+  const tag = contentTag(files, String(recipe))
+  const found = await docker.listImages({ filters: { reference: [`${repo}:${tag}`] } })
+  if (found.length === 0) await importImage(docker, repo, tag, files, ['CMD ["node"]'])
+  return `${repo}:${tag}`
+}
+
+/** The same for the same files of this machine and the same recipe. */
+export function contentTag(files: ReadonlyMap<string, string>, recipeText: string): string {
+  const hash = createHash('sha256').update(recipeText)
   for (const [name, source] of files) {
     const { size, mtimeMs } = statSync(source)
     hash.update(`${name} ${size} ${mtimeMs}\n`)
   }
-  const repo = 'longshore-test-node'
-  const tag = hash.digest('hex').slice(0, 12)
-  const found = await docker.listImages({ filters: { reference: [`${repo}:${tag}`] } })
-  if (found.length === 0) await importImage(docker, repo, tag, files)
-  return `${repo}:${tag}`
+  return hash.digest('hex').slice(0, 12)
 }
 
 /** A client of the engine the tests use; the same search as the platform's. */
@@ -65,14 +70,22 @@ export async function removeInstallation(
 /** Path in the image → path on this machine. */
 function imageFiles(): Map<string, string> {
   if (process.platform !== 'linux') throw new Error('the test base image is made of Linux programs')
-  const files = new Map<string, string>([
-    ['usr/local/bin/node', realpathSync(process.execPath)],
-    ['bin/sh', realpathSync('/bin/sh')],
-  ])
-  for (const program of programs) {
-    const source = ['/bin', '/usr/bin'].map((dir) => path.join(dir, program)).find(isFile)
-    if (source) files.set(`bin/${program}`, realpathSync(source))
+  const files = new Map([['usr/local/bin/node', realpathSync(process.execPath)], ...programFiles(programs)])
+  return withLibraries(files)
+}
+
+/** The shell and the programs of those names that this machine has, as they go into `/bin` of an image. */
+export function programFiles(names: readonly string[]): Map<string, string> {
+  const files = new Map([['bin/sh', realpathSync('/bin/sh')]])
+  for (const name of names) {
+    const source = ['/bin', '/usr/bin'].map((dir) => path.join(dir, name)).find(isFile)
+    if (source) files.set(`bin/${name}`, realpathSync(source))
   }
+  return files
+}
+
+/** With the shared libraries that they need. */
+export function withLibraries(files: Map<string, string>): Map<string, string> {
   for (const source of [...files.values()]) {
     for (const library of sharedLibraries(source)) files.set(library.slice(1), realpathSync(library))
   }
@@ -93,7 +106,14 @@ function sharedLibraries(program: string): string[] {
   }
 }
 
-async function importImage(docker: Docker, repo: string, tag: string, files: Map<string, string>) {
+/** Makes an image of one layer; `settings` are lines of a Dockerfile such as CMD. */
+export async function importImage(
+  docker: Docker,
+  repo: string,
+  tag: string,
+  files: ReadonlyMap<string, string>,
+  settings: readonly string[],
+): Promise<void> {
   const tar = pack()
   const filled = fill(tar, files)
   filled.catch((error) => tar.destroy(error))
@@ -103,7 +123,7 @@ async function importImage(docker: Docker, repo: string, tag: string, files: Map
   const changes = [
     'ENV PATH=/usr/local/bin:/usr/bin:/bin',
     `ENV LD_LIBRARY_PATH=${[...libraryDirs].map((dir) => `/${dir}`).join(':')}`,
-    'CMD ["node"]',
+    ...settings,
   ]
   const source = tar as unknown as NodeJS.ReadableStream
   const stream: NodeJS.ReadableStream = await docker.importImage(source, { repo, tag, changes })
@@ -115,12 +135,15 @@ async function importImage(docker: Docker, repo: string, tag: string, files: Map
   if (refused) throw new Error(`the base image could not be imported: ${refused.error}`)
 }
 
-async function fill(tar: Pack, files: Map<string, string>): Promise<void> {
+async function fill(tar: Pack, files: ReadonlyMap<string, string>): Promise<void> {
   for (const dir of ['app', 'etc', 'proc', 'sys', 'dev', 'root'])
     tar.entry({ name: dir, type: 'directory', mode: 0o755 })
   tar.entry({ name: 'tmp', type: 'directory', mode: 0o1777 })
-  tar.entry({ name: 'etc/passwd' }, 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/app:/bin/sh\n')
-  tar.entry({ name: 'etc/group' }, 'root:x:0:\nnode:x:1000:\n')
+  tar.entry(
+    { name: 'etc/passwd' },
+    'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/app:/bin/sh\ndatabase:x:999:999::/tmp:/bin/sh\n',
+  )
+  tar.entry({ name: 'etc/group' }, 'root:x:0:\nnode:x:1000:\ndatabase:x:999:\n')
   for (const [name, source] of files) {
     const entry = tar.entry({ name, mode: 0o755, size: statSync(source).size })
     await pipeline(createReadStream(source), entry)

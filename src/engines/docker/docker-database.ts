@@ -7,6 +7,8 @@ export interface DatabaseContainer {
   cmd?: string[]
   /** Where the image keeps its data. */
   dataPath: string
+  /** Shared memory of the container; the engine's own 64 MB when left out. */
+  sharedMemoryMb?: number
 }
 
 /**
@@ -28,6 +30,8 @@ export function databaseContainer(database: DatabaseSpec, memoryMb: number): Dat
         },
         cmd: ['postgres', ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
         dataPath: '/var/lib/postgresql/data',
+        // Parallel queries exchange their rows there, and fail where it is full.
+        sharedMemoryMb: Math.max(64, Math.floor(memoryMb / 4)),
       }
     }
     case 'MYSQL':

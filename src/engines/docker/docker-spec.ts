@@ -131,7 +131,11 @@ function databaseOptions(
     ...(container.entrypoint && { Entrypoint: container.entrypoint }),
     ...(container.cmd && { Cmd: container.cmd }),
     ExposedPorts: Object.fromEntries(published.map(([port]) => [port, {}])),
-    HostConfig: { ...options.HostConfig, PortBindings: Object.fromEntries(published) },
+    HostConfig: {
+      ...options.HostConfig,
+      PortBindings: Object.fromEntries(published),
+      ...(container.sharedMemoryMb && { ShmSize: container.sharedMemoryMb * mib }),
+    },
   }
 }
 
