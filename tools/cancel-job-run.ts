@@ -1,5 +1,6 @@
 import { cancelJobRun } from '../src/contract/jobs.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
+import { lossOfRun } from '../src/mcp/losses.ts'
 
 export default defineTool({
   operation: cancelJobRun,
@@ -8,5 +9,6 @@ export default defineTool({
   description:
     'Cancels a job run: its container is stopped, nothing is tried again. A run that is over stays as it is.',
   hints: { readOnly: false, destructive: true, idempotent: true },
+  destroys: lossOfRun,
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,
 })

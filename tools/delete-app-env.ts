@@ -1,6 +1,7 @@
 import { deleteAppEnv } from '../src/contract/app-envs.ts'
-import { environmentAccessible, lossOfEnvironment } from '../src/mcp/checks.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
+import { lossOfEnvironment } from '../src/mcp/losses.ts'
 
 export default defineTool({
   operation: deleteAppEnv,

@@ -1,6 +1,7 @@
 import { stopAppEnv } from '../src/contract/app-env-actions.ts'
 import { environmentAccessible } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
+import { lossOfService } from '../src/mcp/losses.ts'
 
 export default defineTool({
   operation: stopAppEnv,
@@ -11,4 +12,6 @@ export default defineTool({
   hints: { readOnly: false, destructive: false, idempotent: true },
   unlistedInputs: ['expectedRevision'],
   checks: [environmentAccessible],
+  destroys: lossOfService,
+  asksOnly: true,
 })

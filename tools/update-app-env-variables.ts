@@ -1,6 +1,7 @@
 import { updateAppEnvVariables } from '../src/contract/app-env-actions.ts'
 import { environmentAccessible } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
+import { lossOfUnsetVariables } from '../src/mcp/losses.ts'
 
 export default defineTool({
   operation: updateAppEnvVariables,
@@ -10,4 +11,6 @@ export default defineTool({
     'Sets or removes some environment variables; the others keep value, type and secret flag. Pending until apply-app-env-changes.',
   hints: { readOnly: false, destructive: true, idempotent: true },
   checks: [environmentAccessible],
+  destroys: lossOfUnsetVariables,
+  asksOnly: true,
 })

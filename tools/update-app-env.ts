@@ -1,6 +1,7 @@
 import { updateAppEnv } from '../src/contract/app-envs.ts'
-import { environmentAccessible, saysRemovedVariables } from '../src/mcp/checks.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
+import { lossOfOmittedVariables, saysRemovedVariables } from '../src/mcp/losses.ts'
 
 export default defineTool({
   operation: updateAppEnv,
@@ -12,6 +13,8 @@ export default defineTool({
   // Each has a tool of its own, or cannot change (D4).
   unlistedInputs: ['functionConfig', 'jobConfig', 'dockerPresetVersion'],
   checks: [environmentAccessible, saysRemovedVariables],
+  destroys: lossOfOmittedVariables,
+  asksOnly: true,
   point: ({ appEnvId }) =>
     `${appEnvId} is updated. What needs a deployment is pending until apply-app-env-changes.`,
 })

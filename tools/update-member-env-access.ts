@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { updateMemberEnvAccess } from '../src/contract/members.ts'
 import { fullAccessMeant } from '../src/mcp/access-checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
+import { lossOfRestriction } from '../src/mcp/losses.ts'
 
 export default defineTool({
   operation: updateMemberEnvAccess,
@@ -12,4 +13,6 @@ export default defineTool({
   hints: { readOnly: false, destructive: true, idempotent: true },
   ownInputs: { grantFullAccess: z.boolean().optional().describe('Full access is meant') },
   checks: [fullAccessMeant],
+  destroys: lossOfRestriction,
+  asksOnly: true,
 })

@@ -1,7 +1,7 @@
 import { getApp } from '../contract/apps.ts'
-import { getMemberEnvAccess } from '../contract/members.ts'
 import { AppError } from '../errors.ts'
 import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
+import { readDryRun } from './dry-run.ts'
 import { visibleInline } from './untrusted-text.ts'
 
 /** An agent that drops a list by mistake must not open every environment: full access is asked for by name. */
@@ -9,12 +9,10 @@ export const fullAccessMeant: Check = async (ctx, input, own) => {
   const wanted = input.allowedAppEnvIds
   const full = !Array.isArray(wanted) || wanted.length === 0
   if (!full || own.grantFullAccess === true) return undefined
-  const { accountId, membershipId } = input
-  const now = await ctx.client.call(getMemberEnvAccess, { accountId, membershipId }, { signal: ctx.signal })
-  const before =
-    now.access === 'full' ? 'every environment already' : `${now.allowedAppEnvIds.length} environment(s)`
+  const { effects } = await readDryRun(ctx, input)
+  const counts = effects.map((effect) => visibleInline(effect, 400)).join(' ')
   throw new AppError('invalid', 'An empty or missing list grants FULL access', {
-    details: `The member is allowed ${before}; this would allow every environment of the account. Nothing was changed. Name the environments in allowedAppEnvIds, or, if the person wants full access, send grantFullAccess true.`,
+    details: `It would do this: ${counts} Nothing was changed. Name the environments in allowedAppEnvIds, or, if the person wants full access, send grantFullAccess true.`,
     rule: 'M5',
   })
 }
@@ -22,5 +20,9 @@ export const fullAccessMeant: Check = async (ctx, input, own) => {
 /** What deleting an app takes with it, for the question and for `confirm`. */
 export async function lossOfApp(ctx: ToolContext, input: ToolInput): Promise<Loss> {
   const app = await ctx.client.call(getApp, { appId: input.appId }, { signal: ctx.signal })
-  return { name: app.name, what: `the ${app.dockerPreset} app ${visibleInline(app.name)} with its settings` }
+  return {
+    name: app.name,
+    verb: 'delete',
+    what: `the ${app.dockerPreset} app ${visibleInline(app.name)} with its settings`,
+  }
 }

@@ -30,6 +30,7 @@ export async function lossOfAlert(ctx: ToolContext, input: ToolInput): Promise<L
   const { name, lastKnownState, stateHistory } = alert
   return {
     name,
+    verb: 'delete',
     what: `alert ${visibleInline(name)} (${lastKnownState}) with its history of ${stateHistory.length} state change(s)`,
   }
 }
@@ -40,6 +41,7 @@ export async function lossOfContactPoint(ctx: ToolContext, input: ToolInput): Pr
   const point = await ctx.client.call(getContactPoint, { contactPointId }, { signal: ctx.signal })
   return {
     name: point.name,
+    verb: 'delete',
     what: `contact point ${visibleInline(point.name)} (${point.type}) with its address and secrets`,
   }
 }

@@ -1,7 +1,6 @@
 import { AppError } from '../errors.ts'
-import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
+import type { Check, ToolContext, ToolInput } from './define-tool.ts'
 import { environmentRefOf } from './read-cache.ts'
-import { visibleInline } from './untrusted-text.ts'
 
 /** M2: the environment exists and the caller may see it; the platform's own 403 or 404 is passed on. */
 export const environmentAccessible: Check = async (ctx, input) => {
@@ -131,27 +130,4 @@ function numberOf(input: ToolInput, field: string): number {
 
 function limitError(message: string, details: string): AppError {
   return new AppError('invalid', message, { details, rule: 'E3' })
-}
-
-/** E1: `envVars` replaces all variables; says which ones the call takes away. */
-export const saysRemovedVariables: Check = async (ctx, input) => {
-  const { envVars } = input
-  if (!Array.isArray(envVars)) return undefined
-  const kept = new Set(envVars.map((variable: { name?: unknown }) => variable.name))
-  const env = await ctx.reads.environment(input, ctx.signal)
-  const removed = env.envVars.filter((variable) => !kept.has(variable.name)).map((variable) => variable.name)
-  if (removed.length === 0) return undefined
-  return `E1: envVars replaces all variables; this removes ${removed.length}: ${visibleInline(removed.join(', '), 500)}. To change some and keep the others, use update-app-env-variables.`
-}
-
-/** What deleting an environment destroys, for the question and for `confirm`. */
-export async function lossOfEnvironment(ctx: ToolContext, input: ToolInput): Promise<Loss> {
-  const env = await ctx.reads.environment(input, ctx.signal)
-  return { name: env.name, what: `environment ${visibleInline(env.cliEnvName)} (${env.status})` }
-}
-
-/** What a restore destroys: the data that the environment has now. */
-export async function lossOfData(ctx: ToolContext, input: ToolInput): Promise<Loss> {
-  const env = await ctx.reads.environment(input, ctx.signal)
-  return { name: env.name, what: `the present data of environment ${visibleInline(env.cliEnvName)}` }
 }

@@ -14,18 +14,26 @@ export async function confirmLoss(
   sent: ToolInput,
   own: ToolInput,
 ): Promise<void> {
-  if (ctx.askPerson === null && own.confirm === loss.name) return
+  const cannotAsk = ctx.askPerson === null
+  if (cannotAsk && (loss.isReversible || own.confirm === loss.name)) return
   const { effects } = await readDryRun(ctx, sent)
   const counted = effects.map((effect) => visibleInline(effect, 400)).join(' ')
   const name = visibleInline(loss.name)
+  const { verb, what } = loss
+  const nothing = verb === 'delete' ? 'Nothing was deleted.' : 'Nothing was done.'
   if (ctx.askPerson === null) {
     throw new AppError('invalid', 'Confirmation needed', {
-      details: `This would delete ${loss.what}, for good. ${counted} Nothing was deleted. Ask the person; if they agree, call again with confirm set to the exact name: ${name}`,
+      details: `This would ${verb} ${what}${isForGood(verb) ? ', for good' : ''}. ${counted} ${nothing} Ask the person; if they agree, call again with confirm set to the exact name: ${name}`,
     })
   }
-  const question = `Delete ${loss.what}? ${counted} This cannot be undone.`
-  if (await ctx.askPerson(question, `Yes, delete ${name}`)) return
+  const forGood = isForGood(verb) || verb === 'cancel' ? ' This cannot be undone.' : ''
+  const question = `${verb[0]!.toUpperCase()}${verb.slice(1)} ${what}? ${counted}${forGood}`
+  if (await ctx.askPerson(question, `Yes, ${verb} ${name}`)) return
   throw new AppError('forbidden', 'The person did not agree', {
-    details: `Nothing was deleted. Ask them what they want before trying ${name} again.`,
+    details: `${nothing} Ask them what they want before trying ${name} again.`,
   })
+}
+
+function isForGood(verb: Loss['verb']): boolean {
+  return verb === 'delete' || verb === 'replace'
 }

@@ -38,12 +38,16 @@ export type Check = (
 ) => undefined | string | Promise<undefined | string>
 
 /**
- * What a destructive tool would destroy: the exact name to type back, and the object in words. What goes with it
+ * What a destructive call would take away: the exact name to type back, and the object in words. What goes with it
  * is counted by the platform, in the effects of a dry run.
  */
 export interface Loss {
   name: string
   what: string
+  /** What happens to it, as in "This would delete …". */
+  verb: 'delete' | 'cancel' | 'undo' | 'remove' | 'stop' | 'grant' | 'replace'
+  /** True where another call brings it back: then only a person is asked, and no `confirm` is needed. */
+  isReversible?: true
 }
 
 export interface ToolHints {
@@ -74,8 +78,10 @@ export interface ToolDefinition<Row extends Operation> {
    * inputs.
    */
   waits?: boolean | 'job-run'
-  /** What the call destroys: the person is asked, or `confirm` must name it. */
-  destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss>
+  /** What the call destroys: the person is asked, or `confirm` must name it. Null: this call destroys nothing. */
+  destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss | null>
+  /** `confirm` is no input: whatever the call takes away is reversible. */
+  asksOnly?: true
   /** Inputs that only the tool has, for its checks; never sent to the platform. */
   ownInputs?: z.ZodRawShape
   /** Inputs that exist only where the server was started with secrets allowed. */

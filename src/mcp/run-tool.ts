@@ -10,7 +10,7 @@ import { type Exposure, refusalOf, type ScopePin } from './exposure.ts'
 import { answerWithinPin, withinPin } from './pinned-scope.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './tool-result.ts'
-import { type CheckedArguments, checkArguments } from './tool-schema.ts'
+import { type CheckedArguments, checkArguments, refuseNested } from './tool-schema.ts'
 import { envelope, newEnvelopeId, visibleInline } from './untrusted-text.ts'
 import {
   type DeploymentEnd,
@@ -45,11 +45,13 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     const tool = toolNamed(call, name)
     const ctx = contextOf(call, tool)
     const { pin, allowSecrets } = call.exposure
+    refuseNested(tool, args)
     const { sent, own, fits } = checkArguments(tool, await withinPin(ctx, pin, args), allowSecrets)
     // What the row does not take goes to the platform unchecked: it refuses it, as on every other surface.
     const notes = fits ? await earlyChecks(tool, ctx, sent, own) : []
     if (own.dryRun === true) return await tried(tool, ctx, sent, notes)
-    if (tool.destroys !== undefined) await confirmLoss(ctx, await tool.destroys(ctx, sent), sent, own)
+    const loss = await tool.destroys?.(ctx, sent)
+    if (loss) await confirmLoss(ctx, loss, sent, own)
     return await act(tool, ctx, { sent, own, fits, notes, pin })
   } catch (error) {
     call.signal.throwIfAborted()

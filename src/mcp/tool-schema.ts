@@ -35,7 +35,7 @@ const waitOutput = {
 function ownShape(tool: Tool): z.ZodRawShape {
   return {
     ...(tool.waits ? waitFields : {}),
-    ...(tool.destroys === undefined ? {} : confirmField),
+    ...(tool.destroys === undefined || tool.asksOnly ? {} : confirmField),
     ...(tool.hints.readOnly ? {} : dryRunField),
     // A repeat of the others does nothing twice by itself.
     ...(tool.hints.idempotent ? {} : idempotencyField),
@@ -67,6 +67,20 @@ export interface CheckedArguments {
   own: ToolInput
   /** Whether the row takes what is sent. If not, the platform is left to say why, in its own words. */
   fits: boolean
+}
+
+/**
+ * Refuses lists and objects where the input goes into a query string: `["env_b"]` would be written there as
+ * `env_b`, and so mean something else to the platform than to what looked at the arguments before (a pin, the
+ * question to a person).
+ */
+export function refuseNested({ operation }: Tool, args: ToolInput): void {
+  if (operation.method !== 'GET' && operation.method !== 'DELETE') return
+  const { shape } = operation.input
+  for (const [key, value] of Object.entries(args)) {
+    if (typeof value !== 'object' || value === null || shape[key]?.safeParse(value).success) continue
+    throw new AppError('invalid', 'Invalid request', { details: `${key.slice(0, 64)}: must be text` })
+  }
 }
 
 /** Takes arguments apart. Throws for what only the tool can refuse: its own inputs, and secrets not allowed. */

@@ -39,9 +39,15 @@ export default handler(undoChange, async (context, _input, target) => {
     },
     change,
     effects: [`Puts back ${undone.join(', ')}.`, effect],
+    foresee: async () => ({ effects: [], facts: { entry: shownEntry(entry) } }),
     ...(wake ? { wake } : {}),
   }
 })
+
+/** Which entry a dry run is about, as list-audit names it. */
+function shownEntry({ entryId, at, operation, objectType, objectId }: StoredJournalEntry) {
+  return { entryId, timestamp: at, operation, objectType, objectId }
+}
 
 function undoerOf(entry: StoredJournalEntry): Undoer {
   if (entry.outcome === 'refused') throw cannot('It was refused: there is nothing to undo.', entry)
