@@ -55,7 +55,7 @@ const workingInput: Record<string, Arguments> = {
       input: { ...account(), name: `Name ${Math.random()}` },
     })
     const { json } = await platform.request('GET', '/audit', { token, input: { ...account(), limit: 1 } })
-    return { entryId: json.entries[0].entryId }
+    return { entryId: json.entries[0].entryId, confirm: 'update-account' }
   },
   'delete-app': async () => {
     const { appId, appEnvId } = await platform.makeEnvironment({ app: { name: 'Gone' } })
@@ -120,7 +120,7 @@ describe('update-member-env-access as a tool', () => {
       const said = await session.call('update-member-env-access', input)
       expect(said.isError).toBe(true)
       expect(said.text).toContain('grantFullAccess')
-      expect(said.text).toContain('1 environment(s)')
+      expect(said.text).toMatch(/from 1 of \d+ environments to all \d+ environments/)
     }
     const kept = await session.call('get-member-env-access', ids)
     expect(kept.structured).toMatchObject({ access: 'restricted', allowedAppEnvIds: [appEnvId] })
