@@ -1,6 +1,7 @@
 import { restoreAppEnvBackup } from '../src/contract/backups.ts'
-import { environmentAccessible, lossOfData } from '../src/mcp/checks.ts'
+import { environmentAccessible } from '../src/mcp/checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
+import { lossOfData } from '../src/mcp/losses.ts'
 
 export default defineTool({
   operation: restoreAppEnvBackup,

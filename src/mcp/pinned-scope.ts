@@ -123,9 +123,30 @@ export async function answerWithinPin<Answer extends Record<string, unknown>>(
 ): Promise<Answer> {
   if (pinLevelOf(pin) === null || !isRead(ctx.operation)) return answer
   const scope = await scopeOf(ctx, pin)
-  const cut = Object.entries(answer).map(([key, value]) => [
-    key,
-    Array.isArray(value) ? value.filter((item) => isInside(scope, Object(item) as Owner)) : value,
-  ])
-  return Object.fromEntries(cut) as Answer
+  const cut: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(answer)) {
+    cut[key] = Array.isArray(value) ? await itemsInside(ctx, scope, value) : value
+  }
+  return cut as Answer
+}
+
+async function itemsInside(ctx: ToolContext, scope: Scope, items: readonly unknown[]): Promise<unknown[]> {
+  const kept: unknown[] = []
+  for (const item of items) {
+    const owner = await wholeOwner(ctx, scope, Object(item) as Owner)
+    if (owner !== null && isInside(scope, owner)) kept.push(item)
+  }
+  return kept
+}
+
+/** An item that names its environment only belongs to the app of that; null when the environment is gone. */
+async function wholeOwner(ctx: ToolContext, scope: Scope, owner: Owner): Promise<Owner | null> {
+  if (scope.appId === undefined || owner.appId !== undefined || owner.appEnvId === undefined) return owner
+  if (scope.appEnvId !== undefined) return owner
+  try {
+    return await ctx.reads.environment({ appEnvId: owner.appEnvId }, ctx.signal)
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
 }

@@ -9,7 +9,7 @@ const waitFields = {
   waitSeconds: z.number().int().min(1).max(1800).optional(),
 }
 const confirmField = {
-  confirm: z.string().max(200).optional().describe('Exact name, where the person cannot be asked'),
+  confirm: z.string().max(200).optional().describe('Exact name'),
 }
 
 const dryRunField = { dryRun: z.boolean().optional() }

@@ -12,6 +12,8 @@ const sessions: ToolSession[] = []
 
 beforeAll(async () => {
   platform = await TestPlatform.start({ reconciles: false })
+  const roomy = { accountId: platform.accountId, zCloudLimit: 10_000 }
+  await platform.request('PATCH', '/account', { token: platform.admin.token, input: roomy })
 })
 afterAll(async () => {
   for (const session of sessions) await session.close()
@@ -97,7 +99,12 @@ const destructions: Record<string, Destruction> = {
   'undo-change': {
     args: ({ entryId }) => ({ entryId }),
     name: () => 'scale-app-env-containers',
-    asks: /^Undo scale-app-env-containers of 20\S+ on app-env env_\w+\? Puts back saved\.containers/,
+    asks: /^Undo scale-app-env-containers of 20\S+ on app-env env_\w+\? Puts back containers/,
+  },
+  'restore-app-env-backup': {
+    args: ({ appEnvId, backupId }) => ({ appEnvId, backupId }),
+    name: () => 'data',
+    asks: /^Replace the data of environment \S+ by those of a backup\? Replaces all data of .*cannot be undone\.$/,
   },
   'update-app-env': {
     args: ({ appEnvId }) => ({ appEnvId, envVars: [] }),
@@ -119,6 +126,11 @@ const destructions: Record<string, Destruction> = {
 /** Brings the world into the state in which the call destroys something. */
 async function prepared(name: string): Promise<World> {
   const made = await newWorld()
+  if (name === 'restore-app-env-backup') {
+    const environment = { name: 'data' }
+    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'REDIS' }, environment })
+    return { ...made, appEnvId }
+  }
   const input: Record<string, [string, string, Record<string, unknown>]> = {
     'delete-app': ['DELETE', '/app-env', { appEnvId: made.appEnvId }],
     'update-member-env-access': [

@@ -22,6 +22,7 @@ const ids = [
   'contactPointId',
   'alertId',
   'jobRunId',
+  'backupId',
   'entryId',
 ] as const
 type Id = (typeof ids)[number]
@@ -151,6 +152,7 @@ describe.each(levels)('pinned to one %s', (level) => {
       const args = Object.fromEntries(own.map((id) => [id, inside[id]]))
       const { text } = await session.call(name, { ...rest[name], ...args })
       expect(text, name).not.toContain(outside[level].marker)
+      expect(text, name).not.toContain(outside[level].appEnvId)
       if (text.includes('INSIDE')) found += 1
     }
     expect(found).toBeGreaterThan(5)

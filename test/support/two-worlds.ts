@@ -1,4 +1,6 @@
+import type { Backup } from '../../src/domain/backup.ts'
 import type { JobRun } from '../../src/domain/job-run.ts'
+import { insertBackup } from '../../src/store/backups.ts'
 import { insertJobRun } from '../../src/store/job-runs.ts'
 import type { RawAnswer, TestPlatform } from './test-platform.ts'
 
@@ -13,6 +15,7 @@ export interface World {
   contactPointId: string
   alertId: string
   jobRunId: string
+  backupId: string
   entryId: string
 }
 
@@ -45,10 +48,32 @@ export async function makeWorld(platform: TestPlatform, marker: string, accountI
   await platform.db.write((tx) =>
     insertJobRun(tx, runningRun(jobRunId, { appEnvId, accountId }, platform.now)),
   )
+  const backupId = `bak_${appEnvId.slice(4)}`
+  const backup = {
+    ...doneBackup,
+    backupId,
+    appEnvId,
+    accountId,
+    envName: cliEnvName,
+    createdAt: platform.now,
+  }
+  await platform.db.write((tx) => insertBackup(tx, backup))
   await send('PATCH', '/app-env/containers', { appEnvId, containers: 2 })
   const { entries } = await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 })
-  const ids = { accountId, appId, appEnvId, membershipId, contactPointId, alertId, jobRunId }
+  const ids = { accountId, appId, appEnvId, membershipId, contactPointId, alertId, jobRunId, backupId }
   return { marker, ...ids, envName: cliEnvName, entryId: entries[0].entryId }
+}
+
+const doneBackup: Omit<Backup, 'backupId' | 'appEnvId' | 'accountId' | 'envName' | 'createdAt'> = {
+  dockerPreset: 'REDIS',
+  dockerPresetVersion: '7',
+  status: 'SUCCEEDED',
+  format: 'rdb',
+  sizeBytes: 1,
+  sha256: 'x',
+  failure: null,
+  createdBy: 'usr_x',
+  finishedAt: null,
 }
 
 function succeeded({ status, json, text }: RawAnswer) {
