@@ -8,6 +8,7 @@ const keptSegments = 16
 const keptDays = 7
 const flushAfterMs = 100
 const longestLine = 8 * 1024
+const cutMark = ' … [line cut at 8 KiB]'
 
 /** A line to keep; `at` is the engine's own timestamp at full precision, so that following can go on exactly there. */
 export interface NewLogLine {
@@ -179,7 +180,7 @@ function segmentFile(dir: string, number: number): string {
 /** A line is cut at 8 KiB and says so (contract.md 5). */
 function cut(message: string): string {
   if (message.length <= longestLine) return message
-  return `${message.slice(0, longestLine)} [cut: ${message.length - longestLine} more characters]`
+  return `${message.slice(0, longestLine - cutMark.length)}${cutMark}`
 }
 
 function* linesBackwards(text: string, end: number): Generator<{ line: string; offset: number }> {

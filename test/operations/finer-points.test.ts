@@ -72,6 +72,20 @@ describe('finer points of the contract', () => {
     expect((await remove(1)).status).toBe(200)
   })
 
+  it('a log line has at most 8 KiB and says that it was cut', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const line = { stream: 'stdout', type: 'RUNTIME', podName: 'p', contentId: 'dep_1' } as const
+    const at = '2026-11-21T10:00:00.000Z'
+    platform.logs.append(
+      appEnvId,
+      [8192, 8193, 100_000].map((length) => ({ ...line, at, message: 'z'.repeat(length) })),
+    )
+    const { logs } = (await send('GET', '/logs', { appEnvId })).json
+    expect(logs.map(({ message }: { message: string }) => message.length)).toEqual([8192, 8192, 8192])
+    expect(logs[2].message).toMatch(/z … \[line cut at 8 KiB\]$/)
+    expect(logs[0].message).toMatch(/^z+$/)
+  })
+
   it('A5 and 7.401 say that the user is not authenticated', async () => {
     const refused = await platform.request('GET', '/accounts', { token: 'lsu_no', input: {} })
     expect([refused.status, refused.json.error]).toEqual([401, 'User not authenticated'])

@@ -1,6 +1,7 @@
 /** Longest line kept, in bytes (contract.md 5); what is longer is cut and says so. */
 export const longestLine = 8192
 export const cutMark = ' … [line cut at 8 KiB]'
+const keptBytes = longestLine - Buffer.byteLength(cutMark)
 
 /** Makes lines of chunks of bytes, in bounded memory: of a long line only the first 8 KiB are held. */
 export class LineSplitter {
@@ -41,7 +42,8 @@ export class LineSplitter {
   }
 
   #emit(): void {
-    let line = Buffer.concat(this.#held).toString('utf8')
+    const held = Buffer.concat(this.#held)
+    let line = (this.#cutting ? held.subarray(0, keptBytes) : held).toString('utf8')
     // A character cut in two reads as U+FFFD.
     if (this.#cutting) line = line.replace(/\ufffd+$/, '') + cutMark
     else if (line.endsWith('\r')) line = line.slice(0, -1)
