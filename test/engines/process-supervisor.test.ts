@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import net from 'node:net'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Engine, type EngineContainer, EngineFailure } from '../../src/engines/engine.ts'
 import { ContainerLogReader, ContainerLogWriter } from '../../src/engines/process/container-log.ts'
 import { engineFiles } from '../../src/engines/process/engine-files.ts'
-import { processIdentity } from '../../src/engines/process/proc-tree.ts'
+import { isPortHeld, processIdentity } from '../../src/engines/process/proc-tree.ts'
 import { SupervisorClient } from '../../src/engines/process/supervisor-client.ts'
 import { createLog } from '../../src/log.ts'
 import { messagesOf, ProcessInstallation } from '../support/process-installation.ts'
@@ -332,6 +333,35 @@ describe('a container of the process engine', () => {
     } finally {
       process.kill(thief(), 'SIGKILL')
     }
+  })
+})
+
+describe('whether a port is held', () => {
+  it('is seen without opening a socket: by who listens and who is connected from it', async () => {
+    const server = net.createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as net.AddressInfo
+    expect(isPortHeld(port)).toBe(true)
+    const client = net.connect(port, '127.0.0.1')
+    await new Promise<void>((resolve) => server.once('connection', () => resolve()))
+    expect(isPortHeld(client.localPort!)).toBe(true)
+    client.destroy()
+    await new Promise((resolve) => server.close(resolve))
+    await until('the port is free', () => !isPortHeld(port) || null)
+  })
+})
+
+describe('a home inside a project of modules', () => {
+  it('does not make modules of the programs that run in it', async () => {
+    await writeFile(path.join(installation.home, 'package.json'), '{"type":"module"}')
+    const { image } = await installation.build(engine, {
+      Dockerfile: 'FROM node\nCOPY server.js .\nCMD ["node", "server.js"]\n',
+      'server.js': 'console.log("is", typeof require)',
+    })
+    const spec = installation.spec(image, { port: null })
+    await engine.apply(spec)
+    expect(await exited(spec.name)).toMatchObject({ exitCode: 0 })
+    expect(await messagesOf(engine, spec.name)).toEqual(['is function'])
   })
 })
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { AppError } from '../../errors.ts'
@@ -53,6 +53,9 @@ export function makeEngineDirs(files: EngineFiles): void {
     mkdirSync(files.images, { recursive: true })
     mkdirSync(files.containers, { recursive: true })
     chmodSync(files.dir, 0o700)
+    // Where a program's own folder has no package.json, Node takes the next one above: never that of a project
+    // the home lies in, such as Longshore's own, which would make a module of every file.
+    writeFileSync(path.join(files.dir, 'package.json'), '{}\n')
     mkdirSync(path.dirname(files.socket), { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new AppError('unavailable', 'The process engine cannot write its folder', {

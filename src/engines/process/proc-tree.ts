@@ -95,13 +95,31 @@ export function listeningPorts(pids: readonly number[]): { host: string; port: n
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
     for (const line of (readText(file) ?? '').split('\n').slice(1)) {
       const fields = line.trim().split(/\s+/)
-      if (fields[3] !== '0A') continue
+      if (fields[3] !== tcpStates.listen) continue
       const [address = '', port = ''] = fields[1]!.split(':')
       sockets.set(fields[9]!, { host: reachableHost(address), port: Number.parseInt(port, 16) })
     }
   }
   return pids.flatMap((pid) => socketInodes(pid).flatMap((inode) => sockets.get(inode) ?? []))
 }
+
+/**
+ * Whether any process of this machine holds the port, listening or as its end of a connection. Reads only: a socket
+ * opened to find out would answer whoever is waiting for the port.
+ */
+export function isPortHeld(port: number): boolean {
+  const held = new Set([tcpStates.established, tcpStates.synSent, tcpStates.listen])
+  return ['/proc/net/tcp', '/proc/net/tcp6'].some((file) =>
+    (readText(file) ?? '')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      .some(([, local, , state]) => held.has(state!) && Number.parseInt(local!.split(':')[1]!, 16) === port),
+  )
+}
+
+/** As the kernel writes them in /proc/net/tcp. */
+const tcpStates = { established: '01', synSent: '02', listen: '0A' }
 
 function reachableHost(hex: string): string {
   return hex === '00000000000000000000000001000000' ? '::1' : '127.0.0.1'

@@ -5,10 +5,11 @@ import path from 'node:path'
 import type { Usage } from '../engine.ts'
 import { ContainerLogWriter } from './container-log.ts'
 import { newRecord, saveRecord } from './container-record.ts'
-import { isFree, type PortPicker } from './free-port.ts'
+import type { PortPicker } from './free-port.ts'
 import { LineSplitter } from './line-splitter.ts'
 import {
   isOfThisBoot,
+  isPortHeld,
   listeningPorts,
   type ProcessRow,
   privateBytes,
@@ -219,7 +220,7 @@ export class SupervisedContainer {
     // As in a container: when the first process ends, so does everything it started.
     this.#killTree()
     await outputDrained(child)
-    if (await this.#lostPortRace(code)) {
+    if (this.#lostPortRace(code)) {
       this.#ports.release(record.port!)
       await this.#spawn().catch(() => this.#finish())
       return
@@ -229,13 +230,13 @@ export class SupervisedContainer {
     this.#finish()
   }
 
-  async #lostPortRace(code: number | null): Promise<boolean> {
+  #lostPortRace(code: number | null): boolean {
     const { record } = this
     if (this.#request?.fixedPort !== undefined) return false
     if (this.#stopping || !code || record.port === null || record.seenAt || ++this.#tries > portTries)
       return false
     if (Date.now() - Date.parse(record.startedAt!) > portRaceMs) return false
-    return !(await isFree(record.port))
+    return isPortHeld(record.port)
   }
 
   #finish(finishedAt: string | null = new Date().toISOString()): void {
