@@ -1,17 +1,43 @@
-import { runJobChaos } from '../test/support/job-chaos.ts'
-
 /**
- * 2,000 job runs under two schedulers with a fifth of the engine's answers lost, 50 crashes of a scheduler and clock
- * steps of an hour: prints what was done and which promises were broken (none).
+ * Job runs under two schedulers that are ended with `kill -9` again and again, while a fifth of the engine's answers
+ * is lost and wall clocks step by an hour: exactly one container an attempt, at most `backoffLimit` + 1 attempts, the
+ * limit of active runs never broken, no run forgotten, every container billed exactly.
  *
- * Run: npx esbuild bench/jobs.ts --bundle --platform=node --format=esm --packages=external \
- *        --outfile=dist/bench/jobs.mjs && node dist/bench/jobs.mjs [runs] [seed]
+ * Run: npm run bench -- jobs [runs] [kills]        real processes on the process engine; 2,000 runs and 50 kills
+ *      npm run bench -- jobs simulated [runs] [seed]   the same in one process on a clock of its own, by a seed
  */
-const [runs = '2000', seed = '1'] = process.argv.slice(2)
-const startMs = performance.now()
-const result = await runJobChaos({ runs: Number(runs), crashes: 50, seed: Number(seed) })
-const seconds = Math.round((performance.now() - startMs) / 1000)
-process.stdout.write(`${JSON.stringify({ ...result, seconds }, null, 2)}\n`)
-const broken =
-  result.doubled.length + result.tooMany.length + result.overLimit.length + result.forgotten.length
+import { runJobChaos } from '../test/support/job-chaos.ts'
+import { JobStorm } from '../test/support/job-storm.ts'
+
+const args = process.argv.slice(2)
+const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+
+async function simulated(runs: number, seed: number): Promise<number> {
+  const startMs = performance.now()
+  const result = await runJobChaos({ runs, crashes: 50, seed })
+  say({ ...result, seconds: Math.round((performance.now() - startMs) / 1000) })
+  return result.doubled.length + result.tooMany.length + result.overLimit.length + result.forgotten.length
+}
+
+async function real(runs: number, kills: number): Promise<number> {
+  const storm = new JobStorm({ runs, kills, environments: 40 })
+  const result = await storm.play((figures) =>
+    process.stderr.write(`${figures.runs} runs, ${figures.schedulerKills + figures.engineKills} kills\n`),
+  )
+  say(result)
+  const { doubled, tooMany, overLimit, forgotten, wrong, misbilled } = result
+  const broken = [doubled, tooMany, overLimit, forgotten, wrong, misbilled].flat().length
+  process.stdout.write(
+    `${result.runs} runs (${result.attempts} attempts, ${result.witnessed} containers) through ` +
+      `${result.schedulerKills} kill -9 of a scheduler and ${result.engineKills} of the engine, ` +
+      `${result.lostReplies} lost replies, ${result.clockSteps} clock steps: ${broken} promises broken\n`,
+  )
+  return broken
+}
+
+const isSimulated = args[0] === 'simulated'
+const [runs = '2000', second] = isSimulated ? args.slice(1) : args
+const broken = isSimulated
+  ? await simulated(Number(runs), Number(second ?? 1))
+  : await real(Number(runs), Number(second ?? 50))
 process.exit(broken === 0 ? 0 : 1)

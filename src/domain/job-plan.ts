@@ -1,7 +1,7 @@
 import { isOver, type JobAttempt, type JobRun } from './job-run.ts'
 import { elapsedMs, type Moment } from './moment.ts'
 
-/** How long an attempt of a run that is over may stay unseen before nobody can be making its container any more. */
+/** How long the container of a run that is over may stay unstarted before nobody can be starting it any more. */
 export const settleMs = 15_000
 
 export interface JobPlanInput {
@@ -12,7 +12,7 @@ export interface JobPlanInput {
   container: 'created' | 'running' | 'exited' | null
   /** This scheduler is making the container right now. */
   applying: boolean
-  /** For how long this scheduler has not seen the container of a run that is over. */
+  /** For how long this scheduler has seen that the run is over and its container not started. */
   unseenMs: number
   /** Other attempts of the environment that have not ended. */
   othersLive: number
@@ -29,7 +29,7 @@ export type JobStep =
   | { do: 'stop' }
   /** Write down how the container ended; `lost` when it vanished. */
   | { do: 'end'; lost: boolean }
-  /** The container was never seen and will not be made: remove whatever there is, count it as never started. */
+  /** The container was never started and will not be: remove whatever there is. */
   | { do: 'give-up' }
   | { do: 'time-out' }
   /** Its times are on the clock of an earlier start of the machine: count from now on. */
@@ -50,7 +50,6 @@ function planAttempt(input: JobPlanInput, attempt: JobAttempt): JobStep {
   if (isOver(run)) {
     if (container === 'running') return { do: 'stop' }
     if (applying) return { do: 'wait', ms: null }
-    if (container === 'created') return { do: 'give-up' }
     return input.unseenMs >= settleMs ? { do: 'give-up' } : { do: 'wait', ms: settleMs - input.unseenMs }
   }
   const left = deadlineLeftMs(run, input.now)

@@ -1,6 +1,6 @@
 import type { Cancel } from '../clock.ts'
 import { type JobStep, planJobRun } from '../domain/job-plan.ts'
-import type { JobAttempt, JobRun } from '../domain/job-run.ts'
+import { isOver, type JobAttempt, type JobRun } from '../domain/job-run.ts'
 import { elapsedMs } from '../domain/moment.ts'
 import type { EngineContainer } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
@@ -25,7 +25,7 @@ export class JobScheduler {
   readonly #parts: JobSchedulerParts
   readonly #transitions: JobTransitions
   readonly #containers: JobContainers
-  /** Since when an attempt of a run that is over is not seen. */
+  /** Since when the run of an attempt is over and its container not started. */
   readonly #unseenSinceMs = new Map<string, number>()
   #running: Promise<void> | null = null
   #dirty = false
@@ -124,7 +124,7 @@ export class JobScheduler {
       attempt,
       container: container?.state ?? null,
       applying: busy === 'apply',
-      unseenMs: attempt && container === null ? this.#unseenMs(attempt) : 0,
+      unseenMs: attempt && isOver(run) && !wasStarted(container) ? this.#unseenMs(attempt) : 0,
       othersLive: (perEnvironment.get(run.appEnvId) ?? 0) - (attempt ? 1 : 0),
       now: this.#parts.moment(),
     })
@@ -225,4 +225,8 @@ export class JobScheduler {
     })
     this.#timer = { atMs, cancel }
   }
+}
+
+function wasStarted(container: EngineContainer | null): boolean {
+  return container !== null && container.state !== 'created'
 }

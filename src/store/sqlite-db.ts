@@ -1,4 +1,4 @@
-import { type DatabaseConnection, type Driver, Kysely, SqliteDialect, SqliteDriver } from 'kysely'
+import { CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteDialect, SqliteDriver } from 'kysely'
 import Database from 'libsql'
 import { AppError } from '../errors.ts'
 import type { Db, Tables, Tx } from './db.ts'
@@ -6,7 +6,7 @@ import { migrate } from './migrate.ts'
 
 class Rollback extends Error {}
 
-/** SQLite ends the transaction itself when the disk is full; rolling back once more would hide that reason. */
+/** Two habits of SQLite that Kysely's own driver does not know. */
 class EmbeddedDialect extends SqliteDialect {
   readonly #database: Database.Database
 
@@ -18,6 +18,16 @@ class EmbeddedDialect extends SqliteDialect {
   override createDriver(): Driver {
     const database = this.#database
     return new (class extends SqliteDriver {
+      /**
+       * Takes the write lock at once. A transaction that began as a reader fails at its first write when another
+       * process (`longshore secrets rotate`) wrote meanwhile, and libsql leaves that statement open, so that no later
+       * transaction can commit until it is collected.
+       */
+      override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+        await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+      }
+
+      /** SQLite ends the transaction itself when the disk is full; rolling back once more would hide that reason. */
       override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
         if (database.inTransaction) await super.rollbackTransaction(connection)
       }

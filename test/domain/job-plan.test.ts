@@ -57,6 +57,14 @@ describe('what to do next for a job run', () => {
     })
     expect(plan(over, { state: 'creating' })).toEqual({ do: 'wait', ms: 15_000 })
     expect(plan(over, { state: 'creating' }, { unseenMs: 15_000 })).toEqual({ do: 'give-up' })
+    // Made but not started: somebody may be just about to.
+    expect(plan(over, { state: 'creating' }, { container: 'created', unseenMs: 5_000 })).toEqual({
+      do: 'wait',
+      ms: 10_000,
+    })
+    expect(plan(over, { state: 'creating' }, { container: 'created', unseenMs: 15_000 })).toEqual({
+      do: 'give-up',
+    })
     expect(plan(over, null)).toEqual({ do: 'wait', ms: null })
   })
 

@@ -5,35 +5,41 @@ import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
-let entry: string[] | null = null
+const entries = new Map<string, string[]>()
+
+/** `supervisorEntry` for `createProcessEngine` without a build of the whole command. */
+export function bundledSupervisorEntry(): string[] {
+  return bundledEntry('src/engines/process/supervisor-entry.ts')
+}
 
 /**
- * `supervisorEntry` for `createProcessEngine` without a build of the whole command: bundles the supervisor
- * (about 50 ms, once a process) into the project's cache folder, named by its content.
+ * Command line that runs a file of this project in a process of its own: bundles it (about 50 ms, once a process)
+ * into the project's cache folder, named by its content.
  */
-export function bundledSupervisorEntry(): string[] {
-  if (entry) return entry
+export function bundledEntry(source: string): string[] {
+  const known = entries.get(source)
+  if (known) return known
   const { outputFiles } = buildSync({
-    entryPoints: [path.join(project, 'src/engines/process/supervisor-entry.ts')],
+    entryPoints: [path.join(project, source)],
     bundle: true,
     write: false,
     format: 'esm',
     platform: 'node',
+    packages: 'external',
     target: 'node20',
     logLevel: 'warning',
   })
   const { contents } = outputFiles[0]!
   const dir = path.join(project, 'node_modules/.cache/longshore')
-  const file = path.join(
-    dir,
-    `supervisor-${createHash('sha256').update(contents).digest('hex').slice(0, 16)}.mjs`,
-  )
+  const digest = createHash('sha256').update(contents).digest('hex').slice(0, 16)
+  const file = path.join(dir, `${path.basename(source, '.ts')}-${digest}.mjs`)
   if (!existsSync(file)) {
     mkdirSync(dir, { recursive: true })
     // Test files run at the same time: nobody may start half a file.
     writeFileSync(`${file}.${process.pid}`, contents)
     renameSync(`${file}.${process.pid}`, file)
   }
-  entry = [process.execPath, file]
+  const entry = [process.execPath, file]
+  entries.set(source, entry)
   return entry
 }
