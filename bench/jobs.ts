@@ -20,7 +20,7 @@ async function simulated(runs: number, seed: number): Promise<number> {
 }
 
 async function real(runs: number, kills: number): Promise<number> {
-  const storm = new JobStorm({ runs, kills, environments: 40 })
+  const storm = new JobStorm({ runs, kills, environments: Math.max(4, Math.ceil(runs / 50)) })
   const result = await storm.play((figures) =>
     process.stderr.write(`${figures.runs} runs, ${figures.schedulerKills + figures.engineKills} kills\n`),
   )

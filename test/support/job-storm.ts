@@ -43,7 +43,7 @@ const unlimited = { perSecond: 1e6, burst: 1e6 }
 const witness =
   'n=$' +
   '{HOME%/home}; n=$' +
-  '{n##*/}; say() { echo "$1 $n $(date +%s%N)" >> "$WITNESS"; }; trap "say end" EXIT; trap "exit 143" TERM; say begin; '
+  '{n##*/}; say() { echo "$1 $n $(date +%s%N)" >> "$WITNESS"; }; trap "say end" EXIT; trap "sleep 0.5; exit 143" TERM; say begin; '
 const works = [':', 'sleep 0.1', 'sleep 0.4', 'exit 1', 'sleep 0.1; exit 7', 'sleep 30'] as const
 
 interface Scheduler {
@@ -191,7 +191,7 @@ export class JobStorm {
       this.#figures.runs += 1
       try {
         const { jobRun } = await client.call(startJobRun, input)
-        if (Math.random() < 0.1) void this.#cancel(jobRun.jobRunId)
+        if (Math.random() < 0.15) void this.#cancel(jobRun.jobRunId)
       } catch (error) {
         this.#figures.runs -= 1
         if (!(error instanceof AppError)) throw error
