@@ -10,7 +10,7 @@ export interface StormVerdict {
   /** Containers that said that they began. */
   witnessed: number
   byStatus: Record<string, number>
-  /** Containers that began more than once: an attempt that was carried out twice. */
+  /** Containers that began more than once, or that belong to no attempt. */
   doubled: string[]
   /** Runs with more attempts than `backoffLimit` + 1, or whose attempts are not numbered 1, 2, 3 … */
   tooMany: string[]
@@ -37,7 +37,7 @@ export async function judgeStorm(
     byStatus: {},
     ...structuredClone(nothingBroken),
   }
-  for (const [name, { begins }] of witness) if (begins.length > 1) verdict.doubled.push(name)
+  const unknown = new Set(witness.keys())
   for (const appEnvId of environments) {
     const { runs, attempts, billed } = await db.read(async (tx) => ({
       runs: (await listJobRuns(tx, appEnvId, { limit: 1e6, offset: 0 })).runs,
@@ -45,6 +45,7 @@ export async function judgeStorm(
       billed: new Map((await listRuns(tx, appEnvId, 0)).map((run) => [run.container, run])),
     }))
     verdict.attempts += attempts.length
+    for (const { containerName } of attempts) unknown.delete(containerName)
     for (const run of runs) {
       const own = attempts.filter(({ jobRunId }) => jobRunId === run.jobRunId)
       judgeRun(run, own, witness, verdict)
@@ -53,6 +54,8 @@ export async function judgeStorm(
     const most = mostAtOnce(attempts, witness)
     if (most > stormLimit) verdict.overLimit.push(`${appEnvId}: ${most} at once`)
   }
+  for (const [name, { begins }] of witness)
+    if (begins.length > 1 || unknown.has(name)) verdict.doubled.push(name)
   return verdict
 }
 
