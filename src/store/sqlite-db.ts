@@ -1,4 +1,11 @@
-import { CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteDialect, SqliteDriver } from 'kysely'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  SqliteDialect,
+  SqliteDriver,
+} from 'kysely'
 import Database from 'libsql'
 import { AppError } from '../errors.ts'
 import type { Db, Tables, Tx } from './db.ts'
