@@ -64,6 +64,15 @@ async function settledEngines(around: EngineSurroundings): Promise<RegionEngine[
     }
     settled.push({ region, engine, plain: before?.plain ?? (index === 0 && !plainKnown) })
   }
+  for (const { region, engine } of known.values()) {
+    if (settled.some((one) => one.region === region)) continue
+    const left = await db.read((tx) => environmentsDeployedIn(tx, region))
+    if (left.length === 0) continue
+    log.warn(
+      { region, environments: left.length },
+      `Nothing serves the region ${region}, which has environments. Add ${region}=${engine} to LONGSHORE_REGIONS.`,
+    )
+  }
   await db.write(async (tx) => {
     for (const one of settled) await saveRegionEngine(tx, one)
   })

@@ -36,7 +36,7 @@ export class EnvironmentLoop {
     this.#backoff = new StartBackoff(parts.clock)
     const wake = () => this.wake()
     const later = (delayMs: number) => this.#later(delayMs)
-    this.#images = new ImageMaking(parts, wake, () => later(retryMs))
+    this.#images = new ImageMaking(parts, wake, later)
     this.#pods = new EnvironmentPods(appEnvId, parts, {
       ready: (pod, view) => this.#onReady(pod, view),
       failed: (pod, reason, message) => this.#onStartFailed(pod, reason, message),

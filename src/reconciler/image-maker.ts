@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, timestamp } from '../clock.ts'
 import type { App } from '../contract/apps.ts'
 import type { DatabasePresetName } from '../contract/databases.ts'
 import type { Content } from '../domain/environment.ts'
@@ -56,13 +56,14 @@ export class ImageMaker {
       if (!signal.aborted) await this.#parts.transitions.imageReady(rolloutId, image, gitCommitId)
     } catch (error) {
       if (signal.aborted) return
-      if (error instanceof AppError && error.kind === 'unavailable') throw error
+      const say = (message: string) =>
+        onLog({ timestamp: timestamp(this.#parts.clock.wallMs()), stream: 'stderr', message })
+      if (error instanceof AppError && error.kind === 'unavailable') {
+        say(`${error.message}. This waits and begins again by itself.`)
+        throw error
+      }
       const failure = this.#failureOf(error)
-      onLog({
-        timestamp: new Date(this.#parts.clock.wallMs()).toISOString(),
-        stream: 'stderr',
-        message: failure.message,
-      })
+      say(failure.message)
       await this.#parts.transitions.fail(appEnvId, rolloutId, failure)
     }
   }

@@ -4,7 +4,7 @@ import { extract } from 'tar-stream'
 import { describe, expect, it } from 'vitest'
 import { BuildOutput, buildFailure } from '../../src/engines/docker/docker-build-output.ts'
 import { openContext } from '../../src/engines/docker/docker-context.ts'
-import { cleanConfig, maskSecrets } from '../../src/engines/docker/docker-secrets.ts'
+import { cleanConfig, maskSecrets, secretsTaken } from '../../src/engines/docker/docker-secrets.ts'
 import { type BuildSpec, EngineFailure } from '../../src/engines/engine.ts'
 import { type SourceFiles, writeSource } from '../support/sample-sources.ts'
 
@@ -193,15 +193,46 @@ describe('secrets', () => {
     expect(maskSecrets('key: line-two-of-it', ['line-one\nline-two-of-it\n}'])).toBe('key: ***')
     expect(maskSecrets('} stays', ['line-one\n}'])).toBe('} stays')
     expect(maskSecrets('nothing', [''])).toBe('nothing')
+    expect(maskSecrets('Step 1/4', ['1', 'p'])).toBe('Step 1/4')
   })
+
+  it('are those that the Dockerfile takes with ARG', () => {
+    const spec = {
+      buildArgs: { TOKEN: 'hunter22', MODE: 'production', LEVEL: '1', OPEN: 'shown' },
+      secretBuildArgs: ['hunter22', 'production', '1'],
+    }
+    const taken = (dockerfile: string) => secretsTaken(spec, dockerfile).map(({ name }) => name)
+    expect(taken('FROM scratch\nRUN echo ARG LEVEL')).toEqual([])
+    expect(taken('FROM scratch\nARG TOKEN\nARG OPEN')).toEqual(['TOKEN'])
+    expect(taken('arg LEVEL=2 \\\n  MODE\nFROM scratch')).toEqual(['MODE', 'LEVEL'])
+    expect(secretsTaken(spec, 'ARG MODE\nCMD ["production"]')).toMatchObject([{ isWritten: true }])
+  })
+
+  const hunter = { name: 'KEY', value: 'hunter22', isWritten: false }
 
   it('drops ENV lines that copied one, saying so, and refuses it elsewhere', () => {
     const said: string[] = []
     const config = { Env: ['A=1', 'TOKEN=hunter22'], Cmd: ['run'], Labels: {} } as never
-    expect(cleanConfig(config, ['hunter22'], (line) => said.push(line)).Env).toEqual(['A=1'])
+    expect(cleanConfig(config, [hunter], (line) => said.push(line)).Env).toEqual(['A=1'])
     expect(said.join()).toContain('ENV TOKEN')
     expect(said.join()).not.toContain('hunter22')
     const leaky = { Env: [], Cmd: ['run', '--token=hunter22'] } as never
-    expect(() => cleanConfig(leaky, ['hunter22'], () => {})).toThrow(EngineFailure)
+    expect(() => cleanConfig(leaky, [hunter], () => {})).toThrow(EngineFailure)
+  })
+
+  it('leaves short and written values alone where they are only words', () => {
+    const config = {
+      Env: ['LEVEL=1', 'WORKERS=1'],
+      Cmd: ['npm', 'run', 'production'],
+      Image: 'sha256:1',
+    } as never
+    const secrets = [
+      { name: 'LEVEL', value: '1', isWritten: true },
+      { name: 'MODE', value: 'production', isWritten: true },
+    ]
+    expect(cleanConfig(config, secrets, () => {})).toMatchObject({
+      Env: ['WORKERS=1'],
+      Cmd: ['npm', 'run', 'production'],
+    })
   })
 })

@@ -136,6 +136,10 @@ describe.skipIf(!present)(title, () => {
     await until('a first hint came', () => hints.includes(spec.name) || null)
     await door.shut()
     await expect(remote.list()).rejects.toMatchObject({ kind: 'unavailable' })
+    // Not the build's fault, so it is no failed build.
+    await expect(bed.build({ Dockerfile: 'FROM scratch\nLABEL a=b\n' }, {}, remote)).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
     hints.length = 0
     await door.open()
     await until('a hint came again', () => hints.includes(spec.name) || null)

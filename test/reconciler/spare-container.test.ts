@@ -60,8 +60,11 @@ describe('a container made ahead', () => {
     const [spare] = await spares(1)
     const { pods } = await platform.admin.client.call(getAppEnvPods, { appEnvId })
     expect(pods.map((pod) => pod.name)).not.toContain(spare?.spec.name)
-    const { containers } = await platform.admin.client.call(getAppEnvStatus, { appEnvId })
-    expect(containers).toMatchObject({ running: 0 })
+    await until(
+      () => platform.admin.client.call(getAppEnvStatus, { appEnvId }),
+      ({ containers }) => containers.running === 0,
+      'nothing that runs',
+    )
     await desire(appEnvId, 1)
     expect(platform.engine.running()[0]?.spec.name).toBe(spare?.spec.name)
     const after = await platform.admin.client.call(getAppEnvPods, { appEnvId })

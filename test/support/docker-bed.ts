@@ -56,6 +56,7 @@ export class DockerBed {
   async build(
     files: SourceFiles,
     change: Partial<BuildSpec> = {},
+    by = this.engine,
   ): Promise<{ image: string; heard: string[] }> {
     const source = await writeSource(files)
     const heard: string[] = []
@@ -71,7 +72,7 @@ export class DockerBed {
       ...change,
     }
     try {
-      const { image } = await this.engine.build(spec, (line) => heard.push(line.message), never)
+      const { image } = await by.build(spec, (line) => heard.push(line.message), never)
       return { image, heard }
     } finally {
       await source.remove()

@@ -13,9 +13,10 @@ import {
   jsonLines,
   orNull,
   statusOf,
+  told,
 } from './docker-client.ts'
-import { openContext } from './docker-context.ts'
-import { maskSecrets, withoutSecrets } from './docker-secrets.ts'
+import { openContext, readDockerfile } from './docker-context.ts'
+import { type BuildSecret, maskSecrets, secretsTaken, withoutSecrets } from './docker-secrets.ts'
 import { buildContainerPrefix, imageNamespace, imageTag, label, stageRepository } from './docker-spec.ts'
 
 /** What RUN steps of one build may take together with their page cache. */
@@ -48,7 +49,9 @@ export async function buildImage(
   }
   let output = new BuildOutput((line) => say(line.message, line.stream))
   let built: string | null = null
+  let taken: BuildSecret[] = []
   try {
+    taken = secretsTaken(spec, await readDockerfile(spec))
     try {
       built = await runBuild(surroundings, spec, output, signal)
     } catch (error) {
@@ -60,7 +63,7 @@ export async function buildImage(
     const kept = await withoutSecrets({
       docker: surroundings.docker,
       imageId: built,
-      secrets,
+      secrets: taken,
       containerPrefix: buildContainerPrefix(surroundings.installationId),
       onLine: say,
       signal,
@@ -68,9 +71,9 @@ export async function buildImage(
     await giveName(surroundings.docker, kept, imageTag(spec.appEnvId, spec.contentId))
     if (kept === built) built = null
   } catch (error) {
-    throw signal.aborted ? interrupted(signal) : masked(error, secrets)
+    throw signal.aborted ? interrupted(signal) : masked(told(error), secrets)
   } finally {
-    await tidy(surroundings, spec, built, output.stages)
+    await tidy(surroundings, spec, { dropped: built, stages: output.stages, leaky: taken.length > 0 })
   }
   return { image: imageTag(spec.appEnvId, spec.contentId) }
 }
@@ -146,15 +149,13 @@ async function giveName(docker: Docker, imageId: string, name: string): Promise<
 
 /**
  * The builder leaves images of stages and of failed steps behind without a name. They are the cache of the next
- * build, so one build's worth of them is kept, under names of their own; a build with secrets keeps none.
+ * build, so one build's worth of them is kept, under names of their own; a build that took secrets keeps none.
  */
 async function tidy(
   { docker, installationId, log }: BuildSurroundings,
   spec: BuildSpec,
-  dropped: string | null,
-  stages: readonly string[],
+  { dropped, stages, leaky }: { dropped: string | null; stages: readonly string[]; leaky: boolean },
 ): Promise<void> {
-  const leaky = spec.secretBuildArgs.length > 0
   try {
     if (dropped) await removeUnnamed(docker, dropped)
     const repo = stageRepository(installationId, spec.appEnvId)

@@ -54,6 +54,13 @@ export async function openContext(spec: BuildSpec): Promise<BuildContext> {
   return { tar, dockerfile }
 }
 
+/** The text the engine will build from. Throws as `openContext` does. */
+export async function readDockerfile(spec: BuildSpec): Promise<string> {
+  if (spec.dockerfileContent !== null) return spec.dockerfileContent
+  const contextDir = await contextFolder(spec)
+  return await readFile(path.join(contextDir, await sentDockerfile(contextDir, spec.dockerfilePath)), 'utf8')
+}
+
 /** Null when there is none. A link is not read: it could lead out of the source and its target into the image. */
 async function readDockerignore(contextDir: string): Promise<string | null> {
   const file = path.join(contextDir, '.dockerignore')

@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import type Docker from 'dockerode'
-import { EngineFailure } from '../engine.ts'
+import { type BuildSpec, EngineFailure } from '../engine.ts'
 import { asked, askedInTime, jsonLines, orNull } from './docker-client.ts'
+
+/** Shorter values are in too many words to be searched for; only where they stand as NAME=value can be told. */
+const shortestMasked = 4
+const shortestSought = 6
 
 /** Replaces every secret value, and every longer line of one that has several, by three stars. */
 export function maskSecrets(text: string, secrets: readonly string[]): string {
@@ -12,18 +16,54 @@ export function maskSecrets(text: string, secrets: readonly string[]): string {
 }
 
 function secretTexts(secrets: readonly string[]): string[] {
-  const texts = secrets.flatMap((value) => [
-    value,
-    ...value.split(/\r?\n/).filter((line) => line.length >= 4),
-  ])
+  const texts = secrets.flatMap((value) => [value, ...value.split(/\r?\n/)])
   // Longest first, so that a value inside another does not leave the rest of it behind.
-  return [...new Set(texts)].filter((text) => text !== '').sort((a, b) => b.length - a.length)
+  return [...new Set(texts)]
+    .filter((text) => text.length >= shortestMasked)
+    .sort((a, b) => b.length - a.length)
 }
 
-/** Whether a value stands anywhere in `value`, as it is or as JSON writes it. */
-function holdsSecret(value: unknown, secrets: readonly string[]): boolean {
+/** A secret build variable that a Dockerfile takes. */
+export interface BuildSecret {
+  name: string
+  value: string
+  /** Whether the Dockerfile has the value in its own words, so that finding it elsewhere says nothing. */
+  isWritten: boolean
+}
+
+/** Docker takes these without an ARG line. */
+const predefined = /^(?:https?|ftp|no|all)_proxy$/i
+
+/** The secret build variables that can get into the image: those the Dockerfile declares with ARG. */
+export function secretsTaken(
+  spec: Pick<BuildSpec, 'buildArgs' | 'secretBuildArgs'>,
+  dockerfile: string,
+): BuildSecret[] {
+  const lines = dockerfile.replace(/[\\`][ \t]*\r?\n/g, ' ')
+  const declared = [...lines.matchAll(/^\s*(?:ONBUILD\s+)?ARG\s+(.*)$/gim)].map((match) => match[1]).join(' ')
+  return Object.entries(spec.buildArgs)
+    .filter(([name, value]) => value !== '' && spec.secretBuildArgs.includes(value) && isTaken(name))
+    .map(([name, value]) => ({ name, value, isWritten: dockerfile.includes(value) }))
+  function isTaken(name: string): boolean {
+    return predefined.test(name) || new RegExp(`(?:^|\\s)${name}(?:=|\\s|$)`).test(declared)
+  }
+}
+
+/** Whether a value stands anywhere in `text`, as it is or as JSON writes it. */
+function holdsSecret(value: unknown, secrets: readonly BuildSecret[]): boolean {
   const json = JSON.stringify(value ?? null)
-  return secretTexts(secrets).some((secret) => json.includes(JSON.stringify(secret).slice(1, -1)))
+  const sought = secrets.filter((secret) => !secret.isWritten && secret.value.length >= shortestSought)
+  return secretTexts(sought.map((secret) => secret.value)).some((text) =>
+    json.includes(JSON.stringify(text).slice(1, -1)),
+  )
+}
+
+/** How the builder writes the arguments of a RUN into the history, and ENV its lines. */
+function holdsPair(value: unknown, secrets: readonly BuildSecret[]): boolean {
+  const json = JSON.stringify(value ?? null)
+  return secrets.some(({ name, value: text }) =>
+    json.includes(JSON.stringify(`${name}=${text}`).slice(1, -1)),
+  )
 }
 
 /**
@@ -34,7 +74,7 @@ function holdsSecret(value: unknown, secrets: readonly string[]): boolean {
 export async function withoutSecrets(options: {
   docker: Docker
   imageId: string
-  secrets: readonly string[]
+  secrets: readonly BuildSecret[]
   containerPrefix: string
   onLine: (message: string) => void
   signal: AbortSignal
@@ -42,7 +82,8 @@ export async function withoutSecrets(options: {
   const { docker, imageId, secrets, signal } = options
   const image = docker.getImage(imageId)
   const [info, history] = await asked(Promise.all([image.inspect(), image.history()]))
-  if (!holdsSecret([info.Config, info.ContainerConfig, history], secrets)) return imageId
+  const told = [info.Config, info.ContainerConfig, history]
+  if (!holdsSecret(told, secrets) && !holdsPair(told, secrets)) return imageId
   const config = cleanConfig(info.Config, secrets, options.onLine)
   options.onLine(
     'The image is written again as one layer, because its history showed a secret build variable.',
@@ -55,16 +96,16 @@ type ImageConfig = Docker.ImageInspectInfo['Config']
 /** ENV lines that copied a secret are left out; a secret anywhere else in the settings ends the build. */
 export function cleanConfig(
   config: ImageConfig,
-  secrets: readonly string[],
+  secrets: readonly BuildSecret[],
   onLine: (message: string) => void,
 ): ImageConfig {
   const kept: string[] = []
   for (const line of config.Env ?? []) {
-    if (!holdsSecret(line, secrets)) kept.push(line)
+    if (!holdsSecret(line, secrets) && !holdsPair(line, secrets)) kept.push(line)
     else
       onLine(
         `ENV ${line.split('=')[0]} is left out of the image: it holds a secret build variable. ` +
-          'Give the variable the type RUNTIME or BOTH to have it when the code runs.',
+          'Give the variable the type DEPLOY or BOTH to have it when the code runs.',
       )
   }
   const clean = { ...config, Env: kept }
@@ -73,7 +114,7 @@ export function cleanConfig(
     throw new EngineFailure(
       'build step',
       `The image's ${leaks[0]} holds a secret build variable, where everyone with the image can read it. ` +
-        'Read it from the environment when the code runs instead (type RUNTIME or BOTH).',
+        'Read it from the environment when the code runs instead (type DEPLOY or BOTH), or set isSecret to false.',
     )
   }
   return clean

@@ -1,5 +1,8 @@
 import type { EngineLogLine } from '../engine.ts'
 
+/** A shorter value is in too many words: the log would be all stars, and still tell it. */
+const shortestMasked = 4
+
 /** The build log of one build: stamps the lines and masks the secret build arguments. */
 export class BuildLog {
   readonly #onLog: (line: EngineLogLine) => void
@@ -11,7 +14,7 @@ export class BuildLog {
     // Longest first: a secret that begins with another one must not be masked in part. Of a secret with
     // several lines, each line is masked, as output comes line by line.
     this.#secrets = [...new Set(secrets.flatMap((secret) => [secret, ...secret.split(/\r?\n/)]))]
-      .filter((secret) => secret.trim() !== '')
+      .filter((secret) => secret.trim().length >= shortestMasked)
       .sort((a, b) => b.length - a.length)
   }
 
