@@ -1,7 +1,7 @@
 // Bundles the command into dist/: one entry, code that is rarely needed in chunks loaded on first use.
 // node build.mjs [outdir] [entry]: another folder and entry, for tests and benches of the same bundling.
 import { randomBytes } from 'node:crypto'
-import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
@@ -100,6 +100,8 @@ await build({
 })
 await writePrebuilt()
 await copyReference()
+// npx runs the file itself, and npm makes it executable only when it installs.
+await chmod(path.join(outdir, 'longshore.js'), 0o755)
 await rm(`${outdir}.old`, { recursive: true, force: true })
 await rename(target, `${outdir}.old`).catch(() => {})
 await rename(outdir, target)

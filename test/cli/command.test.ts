@@ -27,6 +27,10 @@ describe('the command', () => {
     },
   )
 
+  it('is a program by itself after every build, as npx runs it', () => {
+    expect(execFileSync(entry, ['--version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
   it('prints its version', () => {
     const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
     expect(run('--version')).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' })
