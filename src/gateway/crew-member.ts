@@ -63,7 +63,11 @@ export async function crewMember(options: CrewMemberOptions): Promise<void> {
   })
   // A terminal's signals reach every process; the first one decides when the others leave.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
-  const disconnected = new Promise<void>((resolve) => process.once('disconnect', resolve))
+  const disconnected = new Promise<void>((resolve) => {
+    process.once('disconnect', resolve)
+    // The first process may have ended while this one started.
+    if (!process.connected) resolve()
+  })
   const left = new Promise<void>((resolve) => {
     every(options.clock, leaveCheckMs, () => leaving && serving.idle && resolve())
   })

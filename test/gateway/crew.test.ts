@@ -189,10 +189,14 @@ describe('a gateway of several processes', () => {
     await until(() => ![pid, ...members].some(alive), 'end of all processes')
   })
 
-  it('leaves no process behind when the first is killed', async () => {
+  it('leaves no process behind when the first is killed, not even one that just starts', async () => {
     const { pid, members } = await crew([])
+    process.kill(members[0]!, 'SIGKILL')
+    const young = () => membersOf(pid).filter((member) => !members.includes(member) && alive(member))
+    await until(() => young().length > 0, 'another process in its place')
+    const all = [...members, ...young()]
     process.kill(pid, 'SIGKILL')
-    await until(() => !members.some(alive), 'end of the others')
+    await until(() => !all.some(alive), 'end of the others')
   })
 
   it('F1 gives containers up in every process, but only while a control plane hears it', async () => {

@@ -1,0 +1,135 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+
+/** What may come on top over the measured time before it is called growth. */
+const allowed = { mb: 4, descriptors: 8, timers: 8 }
+const answerMs = 5_000
+
+interface Sample {
+  atMs: number
+  /** Heap and buffers after a garbage collection: what is really held. */
+  mb: number
+  residentMb: number
+  descriptors: number
+  timers: number
+}
+export const roles = ['serve', 'gateway', 'supervise'] as const
+export type Role = (typeof roles)[number]
+
+/** Runs in every Node process of the installation: writes what it holds to a file when asked. */
+const probe = `
+const { writeFileSync, renameSync } = require('node:fs')
+require('node:v8').setFlagsFromString('--expose-gc')
+const gc = require('node:vm').runInNewContext('gc')
+process.on('SIGUSR2', () => {
+  gc()
+  const { heapUsed, external } = process.memoryUsage()
+  const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const file = __dirname + '/' + process.pid
+  writeFileSync(file + '.part', JSON.stringify({ heapUsed, external, timers }))
+  renameSync(file + '.part', file)
+})
+`
+
+/** Looks into the processes of one installation from outside. */
+export class WatchedProcesses {
+  readonly #dir = mkdtempSync(path.join(os.tmpdir(), 'soak-'))
+  readonly #samples = new Map<Role, Sample[]>(roles.map((role) => [role, []]))
+  readonly #startMs = performance.now()
+
+  constructor() {
+    writeFileSync(this.#probe, probe)
+  }
+
+  /** Environment the installation must be started with. */
+  get env(): NodeJS.ProcessEnv {
+    return { NODE_OPTIONS: `--require ${this.#probe}` }
+  }
+
+  get #probe(): string {
+    return path.join(this.#dir, 'probe.cjs')
+  }
+
+  async look(home: string): Promise<void> {
+    for (const [role, pid] of processesOf(home)) {
+      const sample = await this.#lookAt(pid).catch(() => null)
+      if (sample) this.#samples.get(role)!.push(sample)
+    }
+  }
+
+  /** Prints one line a process; answers whether all are flat. */
+  judge(): boolean {
+    let flat = true
+    for (const role of roles) {
+      const all = this.#samples.get(role)!
+      const settled = all.slice(Math.floor(all.length / 3))
+      if (settled.length < 3) throw new Error(`no samples of ${role}: is the run too short?`)
+      const hours = (settled.at(-1)!.atMs - settled[0]!.atMs) / 3_600_000
+      const told = (['mb', 'descriptors', 'timers'] as const).map((what) => {
+        const perHour = slope(settled, (sample) => sample[what])
+        const good = perHour * hours <= allowed[what]
+        flat &&= good
+        const at = (sample: Sample) => sample[what].toFixed(what === 'mb' ? 1 : 0)
+        const change = `${at(settled[0]!)} to ${at(settled.at(-1)!)}, ${perHour.toFixed(1)} an hour`
+        return `${what === 'mb' ? 'MB held' : what} ${change}${good ? '' : ' GROWS'}`
+      })
+      const resident = `resident ${all[0]!.residentMb.toFixed(0)} to ${all.at(-1)!.residentMb.toFixed(0)} MB`
+      process.stdout.write(`${role.padEnd(10)} ${told.join('; ')}; ${resident}\n`)
+    }
+    return flat
+  }
+
+  close(): void {
+    rmSync(this.#dir, { recursive: true, force: true })
+  }
+
+  async #lookAt(pid: number): Promise<Sample> {
+    const file = path.join(this.#dir, String(pid))
+    rmSync(file, { force: true })
+    process.kill(pid, 'SIGUSR2')
+    for (const endMs = performance.now() + answerMs; !exists(file); ) {
+      if (performance.now() > endMs) throw new Error(`process ${pid} does not say what it holds`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const { heapUsed, external, timers } = JSON.parse(readFileSync(file, 'utf8'))
+    return {
+      atMs: performance.now() - this.#startMs,
+      mb: (heapUsed + external) / 1_048_576,
+      residentMb: Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      timers,
+    }
+  }
+}
+
+function exists(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false }) !== undefined
+}
+
+/** The processes of the installation, by what they do. */
+function processesOf(home: string): Map<Role, number> {
+  const found = new Map<Role, number>()
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      if (!args.includes(home) && !environment.includes(`LONGSHORE_HOME=${home}`)) continue
+      const role = roles.find((name) => args.some((arg) => arg.endsWith(name)))
+      if (role && !args.includes('--member')) found.set(role, Number(pid))
+    } catch {
+      // Ended meanwhile.
+    }
+  }
+  return found
+}
+
+/** Change per hour by least squares. */
+function slope(samples: readonly Sample[], of: (sample: Sample) => number): number {
+  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const x = samples.map(({ atMs }) => atMs / 3_600_000)
+  const y = samples.map(of)
+  const [mx, my] = [mean(x), mean(y)]
+  const above = x.reduce((sum, value, index) => sum + (value - mx) * (y[index]! - my), 0)
+  return above / x.reduce((sum, value) => sum + (value - mx) ** 2, 0)
+}
