@@ -3,25 +3,29 @@ import os from 'node:os'
 import path from 'node:path'
 
 /** What may come on top over the measured time before it is called growth. */
-const allowed = { mb: 4, descriptors: 8, timers: 8 }
+const allowed = { heldMb: 4, residentMb: 8, descriptors: 8, timers: 8 }
 const answerMs = 5_000
 
 interface Sample {
   atMs: number
-  /** Heap and buffers after a garbage collection: what is really held. */
-  mb: number
+  /** Heap and buffers after a garbage collection: what is really held. Null where nobody can ask. */
+  heldMb: number | null
   residentMb: number
   descriptors: number
-  timers: number
+  timers: number | null
 }
 export const roles = ['serve', 'gateway', 'supervise'] as const
 export type Role = (typeof roles)[number]
 
-/** Runs in every Node process of the installation: writes what it holds to a file when asked. */
+/**
+ * Runs in the Node processes of the installation that take over its environment: writes what it holds to a file
+ * when asked. The supervisor takes over nothing and has a small, steady heap: there the resident memory is judged.
+ */
 const probe = `
 const { writeFileSync, renameSync } = require('node:fs')
 require('node:v8').setFlagsFromString('--expose-gc')
 const gc = require('node:vm').runInNewContext('gc')
+writeFileSync(__dirname + '/' + process.pid + '.here', '')
 process.on('SIGUSR2', () => {
   gc()
   const { heapUsed, external } = process.memoryUsage()
@@ -31,6 +35,8 @@ process.on('SIGUSR2', () => {
   renameSync(file + '.part', file)
 })
 `
+
+const names = { heldMb: 'MB held', residentMb: 'MB resident', descriptors: 'descriptors', timers: 'timers' }
 
 /** Looks into the processes of one installation from outside. */
 export class WatchedProcesses {
@@ -66,17 +72,22 @@ export class WatchedProcesses {
       const settled = all.slice(Math.floor(all.length / 3))
       if (settled.length < 3) throw new Error(`no samples of ${role}: is the run too short?`)
       const hours = (settled.at(-1)!.atMs - settled[0]!.atMs) / 3_600_000
-      const told = (['mb', 'descriptors', 'timers'] as const).map((what) => {
-        const perHour = slope(settled, (sample) => sample[what])
+      const asked = settled[0]!.heldMb !== null
+      const judged = asked
+        ? (['heldMb', 'descriptors', 'timers'] as const)
+        : (['residentMb', 'descriptors'] as const)
+      const told = judged.map((what) => {
+        const perHour = slope(settled, (sample) => sample[what]!)
         const good = perHour * hours <= allowed[what]
         flat &&= good
-        const at = (sample: Sample) => sample[what].toFixed(what === 'mb' ? 1 : 0)
+        const at = (sample: Sample) => sample[what]!.toFixed(what.endsWith('Mb') ? 1 : 0)
         const change = `${at(settled[0]!)} to ${at(settled.at(-1)!)}, ${perHour.toFixed(1)} an hour`
-        return `${what === 'mb' ? 'MB held' : what} ${change}${good ? '' : ' GROWS'}`
+        return `${names[what]} ${change}${good ? '' : ' GROWS'}`
       })
       const resident = `resident ${all[0]!.residentMb.toFixed(0)} to ${all.at(-1)!.residentMb.toFixed(0)} MB`
       process.stdout.write(`${role.padEnd(10)} ${told.join('; ')}; ${resident}\n`)
     }
+    process.stdout.write(`${flat ? 'flat' : 'NOT flat'} over the last two thirds\n`)
     return flat
   }
 
@@ -85,6 +96,18 @@ export class WatchedProcesses {
   }
 
   async #lookAt(pid: number): Promise<Sample> {
+    // A process without the probe would not survive the question.
+    const asked = exists(path.join(this.#dir, `${pid}.here`)) ? await this.#ask(pid) : null
+    return {
+      atMs: performance.now() - this.#startMs,
+      heldMb: asked && (asked.heapUsed + asked.external) / 1_048_576,
+      residentMb: Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      timers: asked?.timers ?? null,
+    }
+  }
+
+  async #ask(pid: number): Promise<{ heapUsed: number; external: number; timers: number }> {
     const file = path.join(this.#dir, String(pid))
     rmSync(file, { force: true })
     process.kill(pid, 'SIGUSR2')
@@ -92,14 +115,7 @@ export class WatchedProcesses {
       if (performance.now() > endMs) throw new Error(`process ${pid} does not say what it holds`)
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    const { heapUsed, external, timers } = JSON.parse(readFileSync(file, 'utf8'))
-    return {
-      atMs: performance.now() - this.#startMs,
-      mb: (heapUsed + external) / 1_048_576,
-      residentMb: Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
-      descriptors: readdirSync(`/proc/${pid}/fd`).length,
-      timers,
-    }
+    return JSON.parse(readFileSync(file, 'utf8'))
   }
 }
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import type { FromGateway } from '../../src/gateway/gateway-link.ts'
 import type { ServedContainer } from '../../src/gateway/served-container.ts'
 import { ServedEnvironment } from '../../src/gateway/served-environment.ts'
+import { TestClock } from '../fakes/test-clock.ts'
 import {
   afterwards,
   functionRoute,
@@ -258,6 +260,49 @@ describe('scaling', () => {
     await until(() => container.now === 1)
     letGo()
     expect((await next).status).toBe(200)
+  })
+
+  it('does not flap under an hour of a square-wave load, and gives up the surplus once it is over', async () => {
+    const clock = new TestClock()
+    const said: number[] = []
+    const report = (message: FromGateway) => {
+      if (message.type === 'desired') said.push(message.containers)
+    }
+    const environment = new ServedEnvironment(functionRoute([]), {
+      clock,
+      clockScale: 1,
+      linked: () => true,
+      report,
+    })
+    afterwards(() => environment.remove())
+    const follow = () => {
+      const names = Array.from({ length: said.at(-1) ?? 0 }, (_, index) => `c${index}`)
+      environment.update(
+        functionRoute(names.map((name) => ({ name, host: '127.0.0.1', port: 1, draining: false }))),
+      )
+    }
+    const held: ServedContainer[] = []
+    const load = async (requests: number) => {
+      while (held.length > requests) environment.release(held.pop()!)
+      for (let more = requests - held.length; more > 0; more--) {
+        environment.admit({ assigned: (container) => held.push(container), refused: () => {} })
+      }
+      await clock.advance(100)
+      follow()
+    }
+    for (let second = 0; second < 3600; second++) {
+      // 20 s of 24 requests at once, 20 s of one.
+      if (second % 20 === 0) await load(second % 40 < 20 ? 24 : 1)
+      else await clock.advance(1_000)
+      if (environment.awake) environment.evaluate()
+    }
+    expect(said).toEqual([0, 3])
+    await load(0)
+    for (let second = 0; second < 1000; second++) {
+      await clock.advance(1_000)
+      if (environment.awake) environment.evaluate()
+    }
+    expect(said).toEqual([0, 3, 1, 0])
   })
 
   it('F11 keeps minScale warm', async () => {

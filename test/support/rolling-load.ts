@@ -1,9 +1,10 @@
 import http from 'node:http'
-import { scaleAppEnvContainers } from '../../src/contract/app-env-actions.ts'
+import { restartAppEnv, scaleAppEnvContainers } from '../../src/contract/app-env-actions.ts'
+import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import type { Installation } from './installation.ts'
-import { deploy, untilDeployed } from './story.ts'
+import { deploy, until, untilDeployed } from './story.ts'
 
 export interface RollingOutcome {
   requests: number
@@ -24,12 +25,21 @@ function source(base: string, version: number): Record<string, string> {
   return { Dockerfile: dockerfile, 'server.js': server(version) }
 }
 
-/** Deploys an app of two containers `deploys` times while `connections` keep-alive connections ask without a pause. */
+export interface RollingPlan {
+  deploys: number
+  /** Restarts after the deployments: every container is replaced by a fresh one. */
+  restarts: number
+  /** Keep-alive connections that ask without a pause. */
+  connections: number
+  /** The load goes on until so many requests were answered. */
+  atLeast: number
+}
+
+/** Deploys and restarts an app of two containers under load. */
 export async function rollUnderLoad(
   installation: Installation,
   base: string,
-  deploys: number,
-  connections: number,
+  { deploys, restarts, connections, atLeast }: RollingPlan,
 ): Promise<RollingOutcome> {
   const client = installation.client()
   const { accountId } = installation.ready
@@ -51,12 +61,32 @@ export async function rollUnderLoad(
   })
   try {
     for (let version = 1; version <= deploys; version++) await release(version)
+    for (let restart = 0; restart < restarts; restart++) await restartOnce(installation, appEnvId)
+    await until(
+      async () => outcome.requests,
+      (requests) => requests >= atLeast,
+      `${atLeast} requests`,
+    )
   } finally {
     over = true
     await Promise.all(asking)
     agent.destroy()
   }
   return outcome
+}
+
+/** Restarts and waits until none of the former containers is left. */
+async function restartOnce(installation: Installation, appEnvId: string): Promise<void> {
+  const client = installation.client()
+  const running = async () => {
+    const { pods } = await client.call(getAppEnvPods, { appEnvId })
+    return pods.filter(({ status }) => status === 'Pending' || status === 'Running').map(({ podId }) => podId)
+  }
+  const former = await running()
+  await client.call(restartAppEnv, { appEnvId })
+  await untilDeployed(installation, appEnvId)
+  const fresh = (podIds: string[]) => podIds.length >= 2 && !podIds.some((podId) => former.includes(podId))
+  await until(running, fresh, 'fresh containers only')
 }
 
 async function askOnce(
