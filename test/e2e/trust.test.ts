@@ -2,11 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { createContactPoint } from '../../src/contract/contact-points.ts'
 import { addMember } from '../../src/contract/members.ts'
+import { createUserToken, listUserTokens, revokeUserToken } from '../../src/contract/users.ts'
 import { Canaries, filesBelow, type Output } from '../support/canaries.ts'
 import { Installation } from '../support/installation.ts'
 import { deploy, makeFunction, sampleSource, untilDeployed } from '../support/story.ts'
@@ -134,6 +137,45 @@ describe('no secret lies about', () => {
         }
       })
   }
+})
+
+describe('/mcp of a real serve', () => {
+  const connect = async (token: string, query = '') => {
+    const client = new Client({ name: 'test', version: '1' })
+    const requestInit = { headers: { authorization: token } }
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(installation.ready.mcp + query), { requestInit }),
+    )
+    return client
+  }
+
+  it('lists for a token what it may call, and refuses the rest by name', async () => {
+    const { accountId } = installation.ready
+    const admin = installation.client()
+    const { token } = await admin.call(createUserToken, { name: 'agent', readOnly: true })
+    const reader = await connect(token)
+    const { tools } = await reader.listTools()
+    expect(tools.length).toBeGreaterThan(20)
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true)
+    const call = { name: 'create-app', arguments: { accountId, name: 'x', port: 8080 } }
+    const refused = await reader.callTool(call)
+    expect(refused).toMatchObject({ isError: true, structuredContent: { error: 'This token is read-only' } })
+    const { token: member } = await admin.call(addMember, {
+      accountId,
+      email: 'bob@example.com',
+      name: 'Bob',
+    })
+    const names = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
+    const ordinary = await connect(member!)
+    expect(await names(ordinary)).not.toContain('create-alert')
+    expect(await names(await connect(installation.token))).toContain('create-alert')
+    expect(await names(await connect(member!, '?read-only=1&tools=apps'))).not.toContain('create-app')
+    await expect(connect(member!, '?readonly_=1')).rejects.toThrow()
+    const gone = await connect(token)
+    const { tokens } = await admin.call(listUserTokens, {})
+    await admin.call(revokeUserToken, { tokenId: tokens.find((one) => one.name === 'agent')!.tokenId })
+    await expect(gone.listTools()).rejects.toThrow(/401|authenticated/i)
+  })
 })
 
 describe('429', () => {
