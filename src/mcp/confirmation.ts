@@ -19,7 +19,8 @@ export async function confirmLoss(
   const { effects } = await readDryRun(ctx, sent)
   const counted = effects.map((effect) => visibleInline(effect, 400)).join(' ')
   const name = visibleInline(loss.name)
-  const { verb, what } = loss
+  const { verb } = loss
+  const what = visibleInline(loss.what, 1_000)
   const nothing = verb === 'delete' ? 'Nothing was deleted.' : 'Nothing was done.'
   if (ctx.askPerson === null) {
     throw new AppError('invalid', 'Confirmation needed', {

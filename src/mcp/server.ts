@@ -28,6 +28,7 @@ import type { ListedTool } from './published-tool.ts'
 import { type CallTool, listedResources, listedTemplates, readResource } from './resources.ts'
 import { instructions, serverName, serverVersion } from './server-info.ts'
 import type { ToolResult } from './tool-result.ts'
+import { visibleInline } from './untrusted-text.ts'
 
 export type { JSONRPCMessage, Transport }
 export const protocolVersions: readonly string[] = SUPPORTED_PROTOCOL_VERSIONS
@@ -146,7 +147,7 @@ async function asProtocolError<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof AppError)) throw error
     const { kind, message, details } = error
     const text = details === undefined ? message : `${message}. ${details}`
-    throw new McpError(codes[kind] ?? ErrorCode.InternalError, text)
+    throw new McpError(codes[kind] ?? ErrorCode.InternalError, visibleInline(text, 4_000))
   }
 }
 
