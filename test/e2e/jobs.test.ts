@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getLogs } from '../../src/contract/app-env-reads.ts'
 import { createAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
-import { cancelJobRun, getJobRun, type JobRunAnswer, startJobRun } from '../../src/contract/jobs.ts'
+import { getJobRun, type JobRunAnswer, startJobRun } from '../../src/contract/jobs.ts'
+import { getAppEnvUsage } from '../../src/contract/measurements.ts'
 import type { RawInputOf } from '../../src/contract/operation.ts'
 import { enginesHere } from '../support/engines-here.ts'
 import { Installation } from '../support/installation.ts'
@@ -64,24 +65,6 @@ for (const { engine, base } of await enginesHere()) {
       expect(await ended(await start())).toMatchObject({ status: 'SUCCEEDED', exitCode: 0 })
     }, 60_000)
 
-    it('tries again after a failure, each time in a container of its own', async () => {
-      const jobRunId = await start({ command: 'echo try; exit 2', backoffLimit: 2 })
-      expect(await ended(jobRunId)).toMatchObject({ status: 'FAILED', attempt: 3, exitCode: 2 })
-      const names = (await pods()).map((pod) => pod.name)
-      const own = names.filter((name) => name.includes(jobRunId.slice('run_'.length)))
-      expect(new Set(own).size).toBe(3)
-    }, 60_000)
-
-    it('is canceled, and ends at its deadline', async () => {
-      const canceled = await start({ command: 'sleep 300' })
-      await running(canceled)
-      const answer = await installation.client().call(cancelJobRun, { jobRunId: canceled })
-      expect(answer.jobRun.status).toBe('CANCELED')
-      const late = await start({ command: 'sleep 300', timeoutSeconds: 1, backoffLimit: 3 })
-      expect(await ended(late)).toMatchObject({ status: 'TIMED_OUT', attempt: 1 })
-      await until(pods, (all) => all.every((pod) => pod.status !== 'Running'), 'no running container')
-    }, 90_000)
-
     it('goes on through a kill -9 of the platform, in the same container', async () => {
       const jobRunId = await start({ command: 'echo before; sleep 4; echo after', backoffLimit: 2 })
       await running(jobRunId)
@@ -90,6 +73,20 @@ for (const { engine, base } of await enginesHere()) {
       expect(await ended(jobRunId)).toMatchObject({ status: 'SUCCEEDED', attempt: 1, exitCode: 0 })
       expect(await said('before')).toHaveLength(1)
       expect(await said('after')).toHaveLength(1)
+    }, 90_000)
+
+    it('is billed to the second for what ended while the platform was dead', async () => {
+      const jobRunId = await start({ command: 'sleep 2' })
+      await running(jobRunId)
+      await installation.end('SIGKILL')
+      // Nobody is there to ask: time in which the container ends.
+      await new Promise((resolve) => setTimeout(resolve, 3_500))
+      await installation.start()
+      expect(await ended(jobRunId)).toMatchObject({ status: 'SUCCEEDED', attempt: 1 })
+      const second = (iso: string | null) => Math.floor(Date.parse(iso!) / 1_000)
+      const lived = (await pods()).map((pod) => second(pod.finishedAt) - second(pod.startedAt))
+      const usage = await installation.client().call(getAppEnvUsage, { appEnvId })
+      expect(usage.containerSeconds).toBe(lived.reduce((sum, seconds) => sum + seconds, 0))
     }, 90_000)
   })
 }

@@ -1,0 +1,31 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { type Said, saidBy } from '../mcp/tool-session.ts'
+
+/** An agent: the MCP library's own client on the platform's /mcp, with one token. */
+export interface Agent {
+  /** Calls a tool and fails when it refuses. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers are read by their parts
+  does(name: string, args?: Record<string, unknown>): Promise<any>
+  /** Calls a tool, whatever it says. */
+  says(name: string, args?: Record<string, unknown>): Promise<Said>
+  close(): Promise<void>
+}
+
+export async function openAgent(url: string, token: string): Promise<Agent> {
+  const client = new Client({ name: 'agent', version: '1' })
+  const headers = { authorization: `Bearer ${token}` }
+  // The library's types do not allow for exactOptionalPropertyTypes.
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as never)
+  const says = async (name: string, args: Record<string, unknown> = {}) =>
+    saidBy(await client.callTool({ name, arguments: args }, undefined, { timeout: 120_000 }))
+  return {
+    says,
+    async does(name, args) {
+      const said = await says(name, args)
+      if (said.isError) throw new Error(`${name}: ${said.text}`)
+      return said.structured
+    },
+    close: () => client.close(),
+  }
+}
