@@ -7,7 +7,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Apply pending changes',
   description:
-    'Applies the pending changes of an environment: builds, deploys or scales as they need, and waits for the end. Nothing pending is a success.',
+    'Applies the pending changes of an environment: builds, deploys or scales as they need, and waits for the end.',
   hints: { readOnly: false, destructive: false, idempotent: true },
   checks: [environmentAccessible],
   waits: true,

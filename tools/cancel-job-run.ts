@@ -6,8 +6,7 @@ export default defineTool({
   operation: cancelJobRun,
   group: 'jobs',
   title: 'Cancel job run',
-  description:
-    'Cancels a job run: its container is stopped, nothing is tried again. A run that is over stays as it is.',
+  description: 'Cancels a job run: its container is stopped, nothing is tried again.',
   hints: { readOnly: false, destructive: true, idempotent: true },
   destroys: lossOfRun,
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,

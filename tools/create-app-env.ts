@@ -11,5 +11,5 @@ export default defineTool({
   // Each has a tool of its own.
   unlistedInputs: ['functionConfig', 'jobConfig'],
   point: ({ appEnvId }, { name }) =>
-    `Environment ${name} is created as ${appEnvId}. Deploy with request-deploy-storage-key (source) or deploy-app-env-image.`,
+    `Environment ${name} is created as ${appEnvId}. A database starts by itself: poll get-app-env-status. Others: deploy with request-deploy-storage-key (source) or deploy-app-env-image.`,
 })

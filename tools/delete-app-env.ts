@@ -8,7 +8,7 @@ export default defineTool({
   group: 'apps',
   title: 'Delete environment',
   description:
-    'Deletes an environment with its containers, volumes, uploads, logs and alerts. Cannot be undone: the person is asked, or confirm must be the exact environment name.',
+    'Deletes an environment with its containers, volumes, uploads, logs and alerts, for good. The person is asked, or confirm must be its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true },
   checks: [environmentAccessible],
   destroys: lossOfEnvironment,

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'apps',
   title: 'Delete app',
   description:
-    'Deletes an app that has no environments left. The person is asked, or confirm must be the exact app name.',
+    'Deletes an app that has no environments left. The person is asked, or confirm must be its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true },
   unlistedInputs: ['expectedRevision'],
   destroys: lossOfApp,

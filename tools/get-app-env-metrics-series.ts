@@ -7,7 +7,7 @@ export default defineTool({
   group: 'metrics',
   title: 'Metric over time',
   description:
-    'Reads one metric over time, up to seven days back; each point has mean, least, most and latest. Steps in which nothing was measured are left out.',
+    'Reads one metric over time, up to seven days back; each point has mean, least, most and latest.',
   hints: { readOnly: true, destructive: false, idempotent: true },
   referredInputs: { metric: 'As create-alert' },
   checks: [environmentNamed],

@@ -10,6 +10,7 @@ export default defineTool({
     'Lists the environments of an account or an app that the caller can see, with status and version.',
   hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [accountOrAppNamed],
+  pages: 'appEnvs',
   point: ({ appEnvs }) =>
     `${appEnvs.length} environment(s), ${appEnvs.filter((env) => env.status === 'RUNNING').length} running.`,
 })

@@ -7,5 +7,6 @@ export default defineTool({
   title: 'List apps',
   description: 'Lists the apps of an account that the caller can see.',
   hints: { readOnly: true, destructive: false, idempotent: true },
+  pages: 'apps',
   point: ({ apps }) => `${apps.length} app(s).`,
 })

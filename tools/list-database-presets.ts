@@ -6,7 +6,7 @@ export default defineTool({
   group: 'databases',
   title: 'List database presets',
   description:
-    'Lists the managed databases with version keys, disk and replica limits, and whether this installation can run each. Read it before create-app with a database preset.',
+    'Lists the managed databases with version keys, disk and replica limits, and whether each can run here. Read it before create-app with one.',
   hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ presets }) => {
     const here = presets.filter((preset) => preset.available).map((preset) => preset.dockerPreset)

@@ -9,5 +9,6 @@ export default defineTool({
   description: 'Lists the runs of a job, newest first, with status and exit code.',
   hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
+  defaults: { limit: 5 },
   point: ({ pagination }) => `${pagination.total} runs.`,
 })

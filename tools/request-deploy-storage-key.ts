@@ -7,7 +7,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Request upload address',
   description:
-    'First step of a deploy from source: send the archive with one HTTP PUT to uploadUrl (no token, 15 minutes), then call notify-code-upload with storageKey.',
+    'First step of a deploy from source: PUT the .tgz to uploadUrl (no token, 15 minutes), then notify-code-upload with storageKey.',
   hints: { readOnly: false, destructive: false, idempotent: false },
   unlistedInputs: ['dryRun', 'idempotencyKey'],
   checks: [environmentAccessible],

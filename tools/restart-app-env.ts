@@ -9,7 +9,7 @@ export default defineTool({
   description:
     'Replaces the running containers of an environment by fresh ones, without downtime, and waits until they serve.',
   hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['expectedRevision', 'idempotencyKey'],
+  unlistedInputs: ['expectedRevision', 'idempotencyKey', 'dryRun'],
   checks: [environmentAccessible],
   waits: true,
 })

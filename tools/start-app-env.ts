@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Start environment',
   description: 'Starts a stopped environment at its last version and waits until it serves.',
   hints: { readOnly: false, destructive: false, idempotent: true },
-  unlistedInputs: ['expectedRevision'],
+  unlistedInputs: ['expectedRevision', 'dryRun'],
   checks: [environmentAccessible],
   waits: true,
 })

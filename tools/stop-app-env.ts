@@ -10,7 +10,7 @@ export default defineTool({
   description:
     'Stops an environment: all its containers end, nothing answers until start-app-env. Settings and data stay.',
   hints: { readOnly: false, destructive: false, idempotent: true },
-  unlistedInputs: ['expectedRevision'],
+  unlistedInputs: ['expectedRevision', 'dryRun'],
   checks: [environmentAccessible],
   destroys: lossOfService,
   asksOnly: true,

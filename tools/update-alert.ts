@@ -5,8 +5,9 @@ export default defineTool({
   operation: updateAlert,
   group: 'alerts',
   title: 'Update alert',
-  description: 'Changes an alert (admin); what is left out stays. enabled false pauses it.',
+  description:
+    'Changes an alert (admin), fields as create-alert; what is left out stays. enabled false pauses it.',
   hints: { readOnly: false, destructive: false, idempotent: true },
-  referredInputs: { metric: 'As create-alert', duration: 'As create-alert', queryRange: 'As create-alert' },
+  referredInputs: { metric: '', operator: '', duration: '', aggregation: '', queryRange: '' },
   point: ({ message }) => message,
 })

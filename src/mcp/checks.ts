@@ -66,27 +66,6 @@ export const isAFunction: Check = async (ctx, input) => {
   })
 }
 
-/** E4: job settings and runs exist on apps with the JOB preset only. */
-export const isAJob: Check = async (ctx, input) => {
-  const env = await ctx.reads.environment(input, ctx.signal)
-  if (env.isJob) return undefined
-  throw new AppError('invalid', 'Only JOB apps have job settings and runs', {
-    details: `This app uses the ${env.dockerPreset} preset. Create an app with dockerPreset JOB for commands that run and end.`,
-    rule: 'E4',
-  })
-}
-
-/** An empty command, args or workingDir takes the override away; models send empty values without meaning to. */
-export const saysClearedJobFields: Check = (_ctx, input) => {
-  const nested = input.jobConfig as Record<string, unknown> | undefined
-  const cleared = ['command', 'args', 'workingDir'].filter((field) => {
-    const value = input[field] ?? nested?.[field]
-    return value === '' || (Array.isArray(value) && value.length === 0)
-  })
-  if (cleared.length === 0) return undefined
-  return `Empty ${cleared.join(', ')}: the override is taken away and the app's value is inherited. To keep it, leave the field out.`
-}
-
 /** E3 and section 8: what is asked for lies within the account's limits, and the least is not above the most. */
 export const functionLimits: Check = async (ctx, input) => {
   const limited = ['idleTimeoutSeconds', 'maxScale', 'minScale'].some((field) => input[field] !== undefined)

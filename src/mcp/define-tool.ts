@@ -73,6 +73,12 @@ export interface ToolDefinition<Row extends Operation> {
   point?: (answer: OutputOf<Row>, input: RawInputOf<Row>) => string
   /** Text shown instead of the JSON of the answer, for answers that are text of tenants. */
   body?: (answer: OutputOf<Row>, frame: Frame) => string
+  /** What a call asks for that leaves these out: less than the platform would give, as a model pays for each line. */
+  defaults?: Partial<RawInputOf<Row>>
+  /** A list of the answer that is shown in pages: `search` and `offset` are inputs. */
+  pages?: keyof OutputOf<Row> & string
+  /** The answer as a model gets it, its long texts cut. */
+  shorten?: (answer: OutputOf<Row>) => OutputOf<Row>
   /**
    * The call starts a deployment (true; `deployment` is in the answer) or a job run: `wait` and `waitSeconds` are
    * inputs.
@@ -88,19 +94,24 @@ export interface ToolDefinition<Row extends Operation> {
   secretInputs?: readonly (keyof RawInputOf<Row> & string)[]
   /** Inputs that are taken but not listed: another input or tool says the same, or hardly anybody needs them here. */
   unlistedInputs?: readonly ((keyof RawInputOf<Row> & string) | 'dryRun' | 'idempotencyKey')[]
-  /** Inputs whose values another tool lists: these words stand in place of the values. */
+  /** Inputs whose values another tool lists: these words stand in place of the values. Empty where the description says it. */
   referredInputs?: Readonly<Record<string, string>>
 }
 
 /** A tool as the rest of the MCP side sees it, its row's types erased. */
 export interface Tool
-  extends Omit<ToolDefinition<Operation>, 'point' | 'body' | 'secretInputs' | 'unlistedInputs' | 'checks'> {
+  extends Omit<
+    ToolDefinition<Operation>,
+    'point' | 'body' | 'shorten' | 'pages' | 'secretInputs' | 'unlistedInputs' | 'checks'
+  > {
   readonly name: string
   readonly checks: readonly Check[]
   readonly secretInputs: readonly string[]
   readonly unlistedInputs: readonly string[]
   readonly point?: (answer: never, input: never) => string
   readonly body?: (answer: never, frame: Frame) => string
+  readonly shorten?: (answer: never) => Record<string, unknown>
+  readonly pages?: string
 }
 
 export function defineTool<Row extends Operation>(definition: ToolDefinition<Row>): Tool {

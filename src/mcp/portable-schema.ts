@@ -43,6 +43,7 @@ const unsaid = new Set([
   'contactPointId',
   'jobRunId',
   'name',
+  'image',
   'expectedRevision',
 ])
 /** Keys that only a read adds: taken, never asked for. */
@@ -64,7 +65,7 @@ function portable(raw: RawNode, side: 'input' | 'output', depth: number): Schema
   const made: SchemaNode = { type: node.type }
   // Inner objects have a tool of their own where each field is described; its names suffice here.
   if (node.description !== undefined && depth < 2) made.description = node.description
-  if (node.default !== undefined && node.default !== false) made.default = node.default
+  if (node.default) made.default = node.default
   copyValues(node, made, depth)
   if (node.properties !== undefined) {
     made.properties = portableProperties(node.properties, side, depth)
@@ -104,7 +105,7 @@ function copyValues(node: RawNode, made: SchemaNode, depth: number): void {
   if (node.enum !== undefined) made.enum = node.enum
   if (depth > 1) return
   if (node.minimum !== undefined && node.minimum > 1) made.minimum = node.minimum
-  if (node.maximum !== undefined && node.maximum <= 3600) made.maximum = node.maximum
+  if (node.maximum !== undefined && node.maximum < 1000) made.maximum = node.maximum
 }
 
 /** "T or null" becomes T with two types; any other union cannot be published and fails the build. */

@@ -22,7 +22,7 @@ function publishTool(tool: Tool): PublishedTool {
       name: tool.name,
       title: tool.title,
       description: tool.description,
-      inputSchema: referring(portableInput(listedInput(tool)), tool.referredInputs ?? {}),
+      inputSchema: inputOf(tool),
       outputSchema: portableOutput(outputSchemaOf(tool)),
       annotations: annotationsOf(tool.hints),
     },
@@ -33,9 +33,23 @@ function publishTool(tool: Tool): PublishedTool {
   }
 }
 
+function inputOf(tool: Tool): SchemaNode {
+  const { properties = {}, ...schema } = referring(
+    portableInput(listedInput(tool)),
+    tool.referredInputs ?? {},
+  )
+  const defaults = Object.entries(tool.defaults ?? {})
+  const changed = defaults.map(([name, value]) => [name, { ...properties[name], default: value }])
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(changed) } }
+}
+
+/** Taken by every tool that has it, listed by none: what is waited for when it is left out suits the caller. */
+const seldomGiven = ['waitSeconds']
+
 function listedInput(tool: Tool): z.ZodObject {
   const shape = Object.entries(inputSchemaOf(tool).shape)
-  return z.strictObject(Object.fromEntries(shape.filter(([name]) => !tool.unlistedInputs.includes(name))))
+  const unlisted = new Set([...tool.unlistedInputs, ...seldomGiven])
+  return z.strictObject(Object.fromEntries(shape.filter(([name]) => !unlisted.has(name))))
 }
 
 /** A list of values that stands in another tool already is not paid for twice; a wrong one is told at the call. */
@@ -43,7 +57,7 @@ function referring(schema: SchemaNode, words: Readonly<Record<string, string>>):
   const properties = { ...schema.properties }
   for (const [name, description] of Object.entries(words)) {
     const { enum: _enum, ...plain } = properties[name]!
-    properties[name] = { ...plain, description }
+    properties[name] = description === '' ? plain : { ...plain, description }
   }
   return { ...schema, properties }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { environmentStatuses } from '../contract/fields.ts'
 import { AppError } from '../errors.ts'
+import { pageFields } from './answer-size.ts'
 import type { Tool, ToolInput } from './define-tool.ts'
 
 /** Inputs that only tools have; they are never sent to the platform. `waitSeconds` left out: see waitSecondsOf. */
@@ -39,6 +40,7 @@ function ownShape(tool: Tool): z.ZodRawShape {
     ...(tool.hints.readOnly ? {} : dryRunField),
     // A repeat of the others does nothing twice by itself.
     ...(tool.hints.idempotent ? {} : idempotencyField),
+    ...(tool.pages === undefined ? {} : pageFields),
     ...tool.ownInputs,
   }
 }
@@ -61,7 +63,7 @@ export function outputSchemaOf(tool: Tool): z.ZodObject {
 
 /** Arguments, told apart. */
 export interface CheckedArguments {
-  /** For the platform, as given: it fills in defaults. Keys that only a read adds are dropped (contract.md 11). */
+  /** For the platform, as given, with the tool's own defaults. Keys that only a read adds are dropped (contract.md 11). */
   sent: ToolInput
   /** For the tool itself, defaults filled in. */
   own: ToolInput
@@ -93,7 +95,8 @@ export function checkArguments(tool: Tool, args: ToolInput, allowSecrets: boolea
     .object(shape)
     .safeParse(Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key))))
   if (!own.success) throw inputError(own.error)
-  const sent = Object.fromEntries(given.filter(([key]) => !Object.hasOwn(shape, key)))
+  const theirs = given.filter(([key, value]) => !Object.hasOwn(shape, key) && value !== undefined)
+  const sent = { ...tool.defaults, ...Object.fromEntries(theirs) }
   return { sent, own: own.data, fits: tool.operation.input.safeParse(sent).success }
 }
 

@@ -2,6 +2,7 @@ import { sleep } from '../clock.ts'
 import { type Deployment, getAppEnvStatus, getLogs } from '../contract/app-env-reads.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
+import { cut } from './answer-size.ts'
 import type { ToolContext } from './define-tool.ts'
 import { envelope, visibleInline } from './untrusted-text.ts'
 
@@ -145,7 +146,7 @@ export function failureError(end: DeploymentEnd & { kind: 'failed' | 'superseded
 export async function failureLog(ctx: ToolContext, end: DeploymentEnd & { kind: 'failed' }): Promise<string> {
   const { failure, type, containerImage } = end.deployment
   const isBuilt = type === 'IMAGE' || containerImage !== null
-  const lines = failure === null ? [] : [failure.message]
+  const lines = failure === null ? [] : [cut(failure.message, 600)]
   for (const logType of isBuilt ? ['RUNTIME', 'BUILD'] : ['BUILD', 'RUNTIME']) {
     const log = await lastLines(ctx, end, logType)
     if (log.length === 0) continue
@@ -164,7 +165,7 @@ async function lastLines(
   const input = { appEnvId: end.status.appEnvId, contentId, type, size: 20 }
   try {
     const { logs } = await ctx.client.call(getLogs, input, { signal: ctx.signal })
-    return logs.map((line) => `${line.timestamp} ${line.stream} ${line.message}`)
+    return logs.map((line) => cut(line.message, 200))
   } catch (error) {
     // The log only explains; without it the failure still stands.
     if (error instanceof AppError) return []

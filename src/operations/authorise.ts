@@ -207,7 +207,10 @@ export type Noun =
 /** Byte-equal for an unknown id and for one of another account. */
 export function notFound(noun: Noun): AppError {
   return new AppError('not-found', `${noun} not found`, {
-    details: 'Check the id; lists show what you can reach.',
+    details:
+      noun === 'App environment'
+        ? 'Check appEnvId or envName (its cliEnvName, not the name of its app); list-app-envs shows those you can reach.'
+        : 'Check the id; lists show what you can reach.',
   })
 }
 

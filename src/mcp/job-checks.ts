@@ -1,0 +1,37 @@
+import { AppError } from '../errors.ts'
+import type { Check } from './define-tool.ts'
+
+/** E4: job settings and runs exist on apps with the JOB preset only. */
+export const isAJob: Check = async (ctx, input) => {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  if (env.isJob) return undefined
+  throw new AppError('invalid', 'Only JOB apps have job settings and runs', {
+    details: `This app uses the ${env.dockerPreset} preset. Create an app with dockerPreset JOB for commands that run and end.`,
+    rule: 'E4',
+  })
+}
+
+/** An empty command, args or workingDir takes the override away; models send empty values without meaning to. */
+export const saysClearedJobFields: Check = (_ctx, input) => {
+  const nested = input.jobConfig as Record<string, unknown> | undefined
+  const cleared = ['command', 'args', 'workingDir'].filter((field) => {
+    const value = input[field] ?? nested?.[field]
+    return value === '' || (Array.isArray(value) && value.length === 0)
+  })
+  if (cleared.length === 0) return undefined
+  return `Empty ${cleared.join(', ')}: the override is taken away and the app's value is inherited. To keep it, leave the field out.`
+}
+
+/**
+ * With `shell` on, as it is by default, args are $1, $2, … of the command. A command that names none of them runs
+ * as if there were none, and a model that meant `node -e …` sees a success that did nothing.
+ */
+export const saysUnusedArgs: Check = async (ctx, input) => {
+  const given = { ...(input.jobConfig as Record<string, unknown> | undefined), ...input }
+  if (!Array.isArray(given.args) || given.args.length === 0) return undefined
+  const { effectiveJobConfig: saved } = await ctx.reads.environment(input, ctx.signal)
+  const shell = given.shell ?? saved?.shell.value ?? true
+  const command = String(given.command ?? saved?.command.value ?? '')
+  if (shell !== true || command === '' || /\$(?:[\d@*#]|\{[\d@*#])/.test(command)) return undefined
+  return 'args are not used: with shell true they are $1, $2, … of the command, which names none of them. Send shell false to run the command with these arguments.'
+}

@@ -1,0 +1,105 @@
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type FakeBackend, startFakeBackend } from '../fakes/fake-backend.ts'
+import { openToolSession, type ToolSession } from './tool-session.ts'
+
+let backend: FakeBackend
+let session: ToolSession
+const prod = { envName: 'shop-prod' }
+
+beforeEach(async () => {
+  backend = await startFakeBackend()
+  backend.state.add({ name: 'prod' })
+  session = await openToolSession(backend.url)
+})
+afterEach(async () => {
+  await session.close()
+  await backend.close()
+})
+
+const tokens = (text: string) => encode(text).length
+const sentOf = (id: string) => backend.state.calls.filter((call) => call.id === id).at(-1)!.input
+
+describe('a long list', () => {
+  const list = (input: Record<string, unknown> = {}) =>
+    session.call('list-app-envs', { accountId: backend.state.account.accountId, ...input })
+  const namesOf = (said: { structured: Record<string, unknown> }) =>
+    (said.structured.appEnvs as { cliEnvName: string }[]).map(({ cliEnvName }) => cliEnvName)
+
+  beforeEach(() => {
+    for (let index = 0; index < 99; index += 1) backend.state.add({ name: `env-${index}` })
+  })
+
+  it('comes in pages that lead through all of it', async () => {
+    const seen: string[] = []
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const said = await list({ offset })
+      expect(tokens(said.text)).toBeLessThan(2_500)
+      expect(said.text.split('\n')[0]).toMatch(/^100 environment/)
+      seen.push(...namesOf(said))
+      const next: string | undefined = said.text.match(/offset (\d+) shows more/)?.[1]
+      offset = next === undefined ? undefined : Number(next)
+    }
+    expect(seen).toHaveLength(100)
+    expect(new Set(seen).size).toBe(100)
+  })
+
+  it('can be searched by name, whatever the case', async () => {
+    const said = await list({ search: 'ENV-4' })
+    expect(namesOf(said)).toEqual(['shop-env-4', ...Array.from({ length: 10 }, (_, n) => `shop-env-4${n}`)])
+    expect(said.text.split('\n')[0]).toMatch(/^11 environment/)
+    expect(said.structured.notes).toBeUndefined()
+    expect(sentOf('list-app-envs')).not.toHaveProperty('search')
+  })
+
+  it('says so when there is nothing at an offset', async () => {
+    const said = await list({ offset: 500 })
+    expect(namesOf(said)).toEqual([])
+    expect(said.structured.notes).toEqual(['Shown are none of 100; search narrows.'])
+  })
+})
+
+describe('logs', () => {
+  const long = `${'x'.repeat(2_000)} the end`
+  const log = async (count: number, input: Record<string, unknown> = {}) => {
+    backend.state.logs = Array.from({ length: count }, () => ({ stream: 'stdout' as const, message: long }))
+    return session.call('get-logs', { ...prod, ...input })
+  }
+
+  it('are asked for in small portions unless told otherwise', async () => {
+    await log(1)
+    expect(sentOf('get-logs')).toMatchObject({ size: 40 })
+    await log(1, { size: 7 })
+    expect(sentOf('get-logs')).toMatchObject({ size: 7 })
+  })
+
+  it('have many lines cut, saying how much is missing, and few lines whole', async () => {
+    const many = await log(40)
+    expect(many.text).toContain('… (1768 more characters)')
+    expect(tokens(many.text)).toBeLessThan(3_000)
+    expect((many.structured.logs as { message: string }[])[0]!.message).toContain('more characters')
+    const few = await log(4)
+    expect(few.text).toContain(`${long}\n`)
+    expect((few.structured.logs as { message: string }[])[0]!.message).toBe(long)
+  })
+})
+
+it('a failed deployment is told within 1,500 tokens, however long its log', async () => {
+  const message = `npm ci failed:\n${'y'.repeat(5_000)}`
+  backend.state.plans = [{ reads: 1, failure: { reason: 'build step', message } }]
+  backend.state.logs = Array.from({ length: 50 }, (_, index) => ({
+    stream: 'stderr' as const,
+    message: `line ${index} ${'word '.repeat(100)}`,
+  }))
+  const said = await session.call('notify-code-upload', { ...prod, storageKey: 'upl_1' })
+  expect(said.isError).toBe(true)
+  expect(said.text).toContain('line 49')
+  expect(tokens(said.text)).toBeLessThan(1_500)
+})
+
+it('an input that does not exist is refused with those that do', async () => {
+  const said = await session.call('update-function-config', { ...prod, concurrency: 5 })
+  expect(said.isError).toBe(true)
+  expect(said.text).toContain('containerConcurrency, timeoutSeconds')
+  expect(said.text).not.toContain('decrypt')
+})
