@@ -225,20 +225,16 @@ async function deploymentResult(
   const deployment = deploymentFacts(end)
   if (end.kind === 'failed' || end.kind === 'superseded') {
     const log = end.kind === 'failed' ? await failureLog(ctx, end) : ''
-    return failedResult(failureError(end), deployment, log)
+    // Reason and message stand in the sentence and in the log: the text tells the handles only.
+    const { contentId, version, servingVersion, environmentStatus } = deployment
+    const told = { contentId, version, servingVersion, environmentStatus }
+    const result = errorResult(failureError(end), { deployment }, log, told)
+    return log === '' ? result : { ...result, structured: { ...result.structured, untrustedLog: log } }
   }
   const point = pointOf(answer, end)
   // The answer was true when the call was accepted; what the caller waited for is how it stands now.
   const appEnv = { ...(answer.appEnv as Answer), status: end.status.status }
   return successResult({ point, answer: { ...answer, message: point, appEnv, deployment }, notes })
-}
-
-/** The text tells the handles only: reason and message stand in the sentence and in the log. */
-function failedResult(error: AppError, deployment: Record<string, unknown>, log: string): ToolResult {
-  const { contentId, version, servingVersion, environmentStatus } = deployment
-  const { text } = errorResult(error, { contentId, version, servingVersion, environmentStatus }, log)
-  const { structured } = errorResult(error, { deployment })
-  return { isError: true, text, structured: log === '' ? structured : { ...structured, untrustedLog: log } }
 }
 
 function pointOf(answer: Answer, end: DeploymentEnd): string {

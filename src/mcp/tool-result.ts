@@ -24,7 +24,13 @@ export function successResult(options: {
 }
 
 /** A refusal or a failure: what is wrong, the rule, what to do, and whether a retry helps. */
-export function errorResult(error: AppError, extra: Record<string, unknown> = {}, tail = ''): ToolResult {
+export function errorResult(
+  error: AppError,
+  extra: Record<string, unknown> = {},
+  tail = '',
+  /** What of `extra` the text tells. */
+  told = extra,
+): ToolResult {
   const retryable = isRetryable(error)
   const structured = visibleDeep({
     error: error.message,
@@ -38,7 +44,7 @@ export function errorResult(error: AppError, extra: Record<string, unknown> = {}
     `Error: ${visibleInline(error.message, 1_000)}${error.rule === undefined ? '' : ` (rule ${error.rule})`}`,
     ...(error.details === undefined ? [] : [visibleInline(error.details, 4_000)]),
     retrySentence(error, retryable),
-    ...(Object.keys(extra).length === 0 ? [] : [JSON.stringify(visibleDeep(extra))]),
+    ...(Object.keys(told).length === 0 ? [] : [JSON.stringify(visibleDeep(told))]),
     ...(tail === '' ? [] : [tail]),
   ]
   return { isError: true, text: lines.join('\n'), structured }
