@@ -47,9 +47,9 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** `U012AB3CD` is a member's id, `here`, `channel` and `everyone` are groups; anything else is a name. */
+/** `U012AB3CD` is a member’s id (names are never in capitals), `here`, `channel` and `everyone` are groups; anything else is a name. */
 function mention(user: string): string {
   const name = user.replace(/^@/, '')
   if (/^(here|channel|everyone)$/.test(name)) return `<!${name}>`
-  return /^[UW][A-Z0-9]{5,20}$/.test(name) ? `<@${name}>` : `@${escaped(name)}`
+  return /^[UW][A-Z0-9]{2,20}$/.test(name) ? `<@${name}>` : `@${escaped(name)}`
 }

@@ -95,7 +95,7 @@ describe('notifiers', () => {
 
   it('chat: a Slack-compatible body; what tenants wrote cannot link or mention', async () => {
     const webhookUrl = receiver.url('/services/T/B/x')
-    const mentionUsers = ['U012AB3CD', 'here', '@dev <ops>']
+    const mentionUsers = ['U012AB3CD', 'U12', 'here', '@dev <ops>']
     await notifier()({ type: 'chat', config: { webhookUrl, channel: '#ops', mentionUsers } }, envelopeOf())
     await notifier()(
       { type: 'chat', config: { webhookUrl, mentionUsers } },
@@ -104,7 +104,7 @@ describe('notifiers', () => {
     const [firing, resolved] = receiver.accepted.map(({ body }) => body)
     expect(firing.channel).toBe('#ops')
     expect(firing.text).toBe(
-      'FIRING: Slow &lt;checkout&gt; &amp; "pay" (shop-prod) <@U012AB3CD> <!here> @dev &lt;ops&gt;',
+      'FIRING: Slow &lt;checkout&gt; &amp; "pay" (shop-prod) <@U012AB3CD> <@U12> <!here> @dev &lt;ops&gt;',
     )
     const words = JSON.stringify(firing.blocks)
     expect(words).toContain('Look at &lt;!channel&gt; &amp; &lt;https://evil.example|here&gt;')
