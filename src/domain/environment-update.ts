@@ -10,6 +10,7 @@ import { checkDatabase } from './database-settings.ts'
 import type { Environment } from './environment.ts'
 import { checkFunctionConfig } from './function-config.ts'
 import { checkRegion, type RegionFacts } from './new-environment.ts'
+import { checkScalable } from './scalable.ts'
 import { checkMovable, checkVolume } from './volume.ts'
 
 type Input = InputOf<typeof updateAppEnv>
@@ -47,17 +48,8 @@ export function checkEnvironmentUpdate(
       app.isDatabase ? 'D4' : undefined,
     )
   }
-  if (input.containers !== undefined && input.containers !== saved.containers && !app.isDatabase) {
-    throw invalid(
-      app.isFunction
-        ? 'Manual container scaling does not apply to functions'
-        : 'containers is for managed databases here',
-      app.isFunction
-        ? 'Functions scale by concurrency: set minScale and maxScale with update-function-config.'
-        : 'Use scale-app-env-containers for an app.',
-      app.isFunction ? 'F8' : undefined,
-    )
-  }
+  if (input.containers !== undefined && input.containers !== saved.containers)
+    checkScalable(app, 'manual container scaling')
   if (app.isDatabase) {
     const preset = databasePresetOf(app.dockerPreset)
     const { containers, disk, databaseSettings } = input

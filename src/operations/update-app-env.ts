@@ -12,10 +12,11 @@ import { beginRollout } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { type Context, handler } from './handler.ts'
 import { sealVariables } from './seal-variables.ts'
+import { setContainers } from './set-containers.ts'
 
 type Input = InputOf<typeof updateAppEnv>
 
-/** 3.3: what is changed here is saved as pending; a name is only a name and counts at once. */
+/** 3.3: what is changed here is saved as pending; a name counts at once, and so do the containers of an app. */
 export default handler(updateAppEnv, async (context, input, target) => {
   const { app, account, environment } = target
   const { installation } = context
@@ -33,6 +34,9 @@ export default handler(updateAppEnv, async (context, input, target) => {
   const effects = [
     'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
   ]
+  const { containers } = input
+  if (!app.isDatabase && containers !== undefined && containers !== environment.saved.containers)
+    effects.push(`${await setContainers(context, draft, app, containers)}, at once.`)
   if (input.region !== undefined && input.region !== environment.region)
     effects.push(await changeRegion(context, draft, input.region))
   const change = await saveChange(context, target, draft)

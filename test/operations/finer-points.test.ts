@@ -86,6 +86,21 @@ describe('finer points of the contract', () => {
     expect(logs[0].message).toMatch(/^z+$/)
   })
 
+  it('4.1 PUT takes containers of an app as scale-app-env-containers does, and F8 refuses them for a function', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    expect((await send('PUT', '/app-env', { appEnvId, containers: 2, zClouds: 2 })).status).toBe(200)
+    expect((await send('GET', '/app-env', { appEnvId })).json).toMatchObject({
+      containers: 2,
+      pendingChanges: { deployPendingChanges: [{ group: 'Resources', field: 'zClouds' }] },
+    })
+    const fn = await platform.makeEnvironment({ app: { dockerPreset: 'FUNCTION' } })
+    const refused = await send('PUT', '/app-env', { appEnvId: fn.appEnvId, containers: 2 })
+    expect([refused.status, refused.json.error]).toEqual([
+      400,
+      'Functions do not use manual container scaling',
+    ])
+  })
+
   it('A5 and 7.401 say that the user is not authenticated', async () => {
     const refused = await platform.request('GET', '/accounts', { token: 'lsu_no', input: {} })
     expect([refused.status, refused.json.error]).toEqual([401, 'User not authenticated'])
