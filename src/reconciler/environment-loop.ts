@@ -240,7 +240,8 @@ export class EnvironmentLoop {
     pod.state = 'exited'
     pod.ended ??= lost(pod.record)
     this.#countFailure(pod, message)
-    pod.startNotBeforeMs = this.#parts.clock.monotonicMs() + restartDelayMs(pod.record.restartCount + 1)
+    pod.shortLives += 1
+    pod.startNotBeforeMs = this.#parts.clock.monotonicMs() + restartDelayMs(pod.shortLives)
     this.#settleSoon(pod, reason, message)
   }
 
@@ -257,8 +258,10 @@ export class EnvironmentLoop {
     const lived = wasReady ? nowMs - pod.readyAtMs : 0
     const message = exitMessage(container, wasReady, this.#view?.app.port ?? null)
     if (lived < shortLifeMs) this.#countFailure(pod, message)
-    pod.startNotBeforeMs = nowMs + restartDelayMs(pod.record.restartCount + 1)
-    this.#later(restartDelayMs(pod.record.restartCount + 1))
+    else this.#backoff.reset()
+    pod.shortLives = lived < shortLifeMs ? pod.shortLives + 1 : 0
+    pod.startNotBeforeMs = nowMs + restartDelayMs(pod.shortLives)
+    this.#later(restartDelayMs(pod.shortLives))
     this.#settleSoon(pod, container.outOfMemory ? 'out of memory' : 'exited', message)
   }
 

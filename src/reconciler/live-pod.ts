@@ -15,6 +15,8 @@ export interface LivePod {
   /** Set while a start is under way. */
   starting: AbortController | null
   removing: boolean
+  /** How many of its containers in a row ended early; one that lived starts the count anew. */
+  shortLives: number
   /** No restart before this moment of the monotonic clock. */
   startNotBeforeMs: number
 }
@@ -29,6 +31,7 @@ export function newLivePod(record: PodRecord): LivePod {
     ended: null,
     starting: null,
     removing: false,
+    shortLives: 0,
     startNotBeforeMs: 0,
   }
 }
@@ -59,9 +62,9 @@ export function terminationOf(
   return { exitCode, reason, finishedAt: container.finishedAt ?? now }
 }
 
-/** 1 s, 2 s, 4 s … up to a minute. */
+/** At once after a long life, else 1 s, 2 s, 4 s … up to a minute. */
 export function restartDelayMs(failures: number): number {
-  return Math.min(60_000, 1_000 * 2 ** Math.max(0, failures - 1))
+  return failures <= 0 ? 0 : Math.min(60_000, 1_000 * 2 ** (failures - 1))
 }
 
 /** What the usage meter needs to know of its container, which is over or about to be removed. */

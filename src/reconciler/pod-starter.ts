@@ -54,12 +54,20 @@ export class PodStarter {
       // It answered before: the gateway may be using it right now, so it stays in the route.
       pod.state = 'ready'
       pod.address = container.address
+      pod.readyAtMs = this.#startedAtMs(pod.record.startedAt)
       this.#parts.followers.follow(engine, followed(pod))
       if (pod.record.wish === 'end') this.#parts.clock.after(adoptedDrainMs, () => this.#events.drained(pod))
       return
     }
     const { database } = containerSpec(view, rollout, pod, this.#parts.secrets)
     this.#begin(pod, (signal) => this.#watch(pod, container, view, database, engine, signal))
+  }
+
+  /** On the monotonic clock: what ran for long before this control plane did not end early when it ends now. */
+  #startedAtMs(startedAt: string | null): number {
+    const { clock } = this.#parts
+    const ranMs = startedAt === null ? 0 : clock.wallMs() - Date.parse(startedAt)
+    return clock.monotonicMs() - Math.max(0, ranMs)
   }
 
   async #watch(

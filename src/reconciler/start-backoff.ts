@@ -30,7 +30,7 @@ export class StartBackoff {
     return delayMs
   }
 
-  /** Another version serves now: it has not failed yet. */
+  /** Another version serves now and has not failed yet, or this one has proved that it runs. */
   reset(): void {
     this.#failures = 0
   }

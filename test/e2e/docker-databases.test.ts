@@ -8,7 +8,7 @@ import { dockerSocketAnswers } from '../../src/engines/docker/docker-socket.ts'
 import { containerName } from '../../src/engines/docker/docker-spec.ts'
 import { DatabaseBed, present } from '../support/database-bed.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../support/database-images.ts'
-import { testDocker } from '../support/docker-images.ts'
+import { leftOnDocker, testDocker } from '../support/docker-images.ts'
 import { Installation } from '../support/installation.ts'
 import { until } from '../support/story.ts'
 
@@ -33,7 +33,7 @@ describe.skipIf(!here.postgres && !here.redis)(
       const client = installation.client()
       for (const appEnvId of made) await client.call(deleteAppEnv, { appEnvId })
       await until(
-        async () => (await Promise.all(made.map((appEnvId) => leftOf(appEnvId)))).flat(),
+        async () => (await Promise.all(made.map((appEnvId) => leftOnDocker(appEnvId)))).flat(),
         (left) => left.length === 0,
         'no container and no volume of them',
         60_000,
@@ -46,13 +46,6 @@ describe.skipIf(!here.postgres && !here.redis)(
       if (appEnvId === null) throw new Error(`${wanted[0]} is not available, although its image was made`)
       made.push(appEnvId)
       return appEnvId
-    }
-
-    async function leftOf(appEnvId: string): Promise<string[]> {
-      const filters = { label: [`longshore.env=${appEnvId}`] }
-      const containers = await docker.listContainers({ all: true, filters })
-      const { Volumes } = await docker.listVolumes({ filters })
-      return [...containers.map(({ Id }) => Id), ...(Volumes ?? []).map(({ Name }) => Name)]
     }
 
     async function containerOf(appEnvId: string) {

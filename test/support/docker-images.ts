@@ -67,6 +67,14 @@ export async function removeInstallation(
   for (const one of images) await docker.getImage(one.Id).remove({ force: true })
 }
 
+/** Ids of the containers and names of the volumes of an environment. */
+export async function leftOnDocker(appEnvId: string, docker: Docker = testDocker()): Promise<string[]> {
+  const filters = { label: [`longshore.env=${appEnvId}`] }
+  const containers = await docker.listContainers({ all: true, filters })
+  const { Volumes } = await docker.listVolumes({ filters })
+  return [...containers.map(({ Id }) => Id), ...(Volumes ?? []).map(({ Name }) => Name)]
+}
+
 /** Path in the image → path on this machine. */
 function imageFiles(): Map<string, string> {
   if (process.platform !== 'linux') throw new Error('the test base image is made of Linux programs')
