@@ -21,7 +21,7 @@ import {
 /** How far back usage is exact to the second; older runs are folded into hours. */
 const exactMs = 35 * 86_400_000
 /** How often it is written down that the open runs still run. */
-const seenEveryMs = 10_000
+const seenEveryMs = 1_000
 
 /** What the meter needs to know of a container. */
 export type MeteredContainer = Pick<

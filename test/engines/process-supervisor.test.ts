@@ -150,6 +150,19 @@ describe('the supervisor', () => {
     expect(processIdentity(bystander)).not.toBeNull()
   })
 
+  it('makes up no end for what died while no supervisor saw it', async () => {
+    const { image } = await shell('echo main $$', 'exec sleep 500')
+    const spec = installation.spec(image, { port: null })
+    await engine.apply(spec)
+    const pid = await printedPid(spec.name, 'main ')
+    const [supervisor] = supervisorPids()
+    // Stopped first, so that it does not see its container end.
+    process.kill(supervisor!, 'SIGSTOP')
+    process.kill(pid, 'SIGKILL')
+    process.kill(supervisor!, 'SIGKILL')
+    expect(await exited(spec.name)).toMatchObject({ exitCode: 137, finishedAt: null })
+  })
+
   it('ends everything and leaves when the home is deleted', async () => {
     const { image } = await sample()
     const spec = installation.spec(image)

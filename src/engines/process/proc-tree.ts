@@ -25,11 +25,6 @@ export function processIdentity(pid: number): string | null {
   return `${thisBoot()}:${row.startTicks}`
 }
 
-/** Whether an identity was given since the machine was started. */
-export function isOfThisBoot(identity: string): boolean {
-  return identity.startsWith(`${thisBoot()}:`)
-}
-
 function thisBoot(): string {
   bootId ??= readText('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'
   return bootId

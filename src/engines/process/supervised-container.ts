@@ -8,7 +8,6 @@ import { newRecord, saveRecord } from './container-record.ts'
 import type { PortPicker } from './free-port.ts'
 import { LineSplitter } from './line-splitter.ts'
 import {
-  isOfThisBoot,
   isPortHeld,
   listeningPorts,
   type ProcessRow,
@@ -147,17 +146,17 @@ export class SupervisedContainer {
     return true
   }
 
-  /** The supervisor that started it is gone: ends what is left of it and records the end. */
-  endOrphan(): void {
+  /**
+   * The supervisor that started it is gone: ends what is left of it and records the end. What had ended before
+   * (`wasAlive` false), by itself or with the machine, ended at a time nobody knows: none is made up, which would
+   * be billed.
+   */
+  endOrphan(wasAlive: boolean): void {
     const { record } = this
-    const alive = record.pid !== null && processIdentity(record.pid) === record.pidIdentity
-    // The supervisor has ended everything with a HOME of ours already.
-    if (alive) this.#killTree()
+    if (wasAlive) this.#killTree()
     record.exitCode ??= 137
     record.signal ??= 'SIGKILL'
-    // It did not live through a restart of the machine; nobody knows when it ended, and it must not be billed.
-    const endedUnseen = record.pidIdentity !== null && !isOfThisBoot(record.pidIdentity)
-    this.#finish(endedUnseen ? null : new Date().toISOString())
+    this.#finish(wasAlive ? new Date().toISOString() : null)
   }
 
   async #spawn(): Promise<void> {

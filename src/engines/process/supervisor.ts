@@ -6,7 +6,13 @@ import { loadRecords } from './container-record.ts'
 import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
 import { PortPicker } from './free-port.ts'
 import { onJsonLine, sendJsonLine } from './json-lines.ts'
-import { type ProcessRow, processesWithHome, processIds, readProcesses } from './proc-tree.ts'
+import {
+  type ProcessRow,
+  processesWithHome,
+  processIdentity,
+  processIds,
+  readProcesses,
+} from './proc-tree.ts'
 import {
   type ContainerRecord,
   type Hello,
@@ -45,6 +51,11 @@ export async function runSupervisor(options: { home: string }): Promise<boolean>
   return true
 }
 
+/** Its first process runs: the same one, not a later one with its number. */
+function isAlive({ pid, pidIdentity }: ContainerRecord): boolean {
+  return pid !== null && pidIdentity !== null && processIdentity(pid) === pidIdentity
+}
+
 /** Held until this process ends, however it ends: the abstract namespace leaves nothing behind. */
 function holdLock(name: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -72,6 +83,9 @@ class Supervisor {
 
   /** After a supervisor was killed: its containers cannot be adopted (their output is lost), so they end. */
   endOrphans(): void {
+    const { records, broken } = loadRecords(this.#files.containers)
+    // Asked before anything is ended here: what had ended before ended at a time nobody knows.
+    const alive = new Set(records.filter(isAlive))
     for (const pid of processesWithHome(processIds(), (home) =>
       home.startsWith(this.#files.dir + path.sep),
     )) {
@@ -81,10 +95,9 @@ class Supervisor {
         // Already gone.
       }
     }
-    const { records, broken } = loadRecords(this.#files.containers)
     for (const record of records) {
       const container = this.#add(record)
-      if (record.state !== 'exited') container.endOrphan()
+      if (record.state !== 'exited') container.endOrphan(alive.has(record))
     }
     for (const name of broken) {
       // Cut short before its first state file: nothing was spawned yet.
