@@ -13,7 +13,7 @@ import { deploy, makeFunction, sampleSource, untilDeployed } from '../test/suppo
 import { WatchedProcesses } from './soak/watched-processes.ts'
 
 const minutes = Number(process.argv[2] ?? 30)
-const sampleMs = Math.min(10_000, minutes * 2_000)
+const sampleMs = Math.min(10_000, minutes * 1_500)
 const deployEveryMs = 30_000
 const visitEveryMs = 15_000
 const loops = 8

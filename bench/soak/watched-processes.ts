@@ -5,6 +5,7 @@ import path from 'node:path'
 /** What may come on top over the measured time before it is called growth. */
 const allowed = { heldMb: 4, residentMb: 8, descriptors: 8, timers: 8 }
 const answerMs = 5_000
+const windowSamples = 5
 
 interface Sample {
   atMs: number
@@ -26,8 +27,12 @@ const { writeFileSync, renameSync } = require('node:fs')
 require('node:v8').setFlagsFromString('--expose-gc')
 const gc = require('node:vm').runInNewContext('gc')
 writeFileSync(__dirname + '/' + process.pid + '.here', '')
-process.on('SIGUSR2', () => {
-  gc()
+process.on('SIGUSR2', async () => {
+  // Buffers that nobody holds are given back a moment after the collection that found them.
+  for (let turn = 0; turn < 3; turn++) {
+    gc()
+    await new Promise((resolve) => setTimeout(resolve, 30))
+  }
   const { heapUsed, external } = process.memoryUsage()
   const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const file = __dirname + '/' + process.pid
@@ -70,18 +75,19 @@ export class WatchedProcesses {
     for (const role of roles) {
       const all = this.#samples.get(role)!
       const settled = all.slice(Math.floor(all.length / 3))
-      if (settled.length < 3) throw new Error(`no samples of ${role}: is the run too short?`)
+      if (settled.length < 2 * windowSamples) throw new Error(`no samples of ${role}: is the run too short?`)
       const hours = (settled.at(-1)!.atMs - settled[0]!.atMs) / 3_600_000
       const asked = settled[0]!.heldMb !== null
       const judged = asked
         ? (['heldMb', 'descriptors', 'timers'] as const)
         : (['residentMb', 'descriptors'] as const)
       const told = judged.map((what) => {
-        const perHour = slope(settled, (sample) => sample[what]!)
+        const lows = leastOfEach(settled, what)
+        const perHour = slope(lows)
         const good = perHour * hours <= allowed[what]
         flat &&= good
-        const at = (sample: Sample) => sample[what]!.toFixed(what.endsWith('Mb') ? 1 : 0)
-        const change = `${at(settled[0]!)} to ${at(settled.at(-1)!)}, ${perHour.toFixed(1)} an hour`
+        const at = (value: number) => value.toFixed(what.endsWith('Mb') ? 1 : 0)
+        const change = `${at(lows[0]!.value)} to ${at(lows.at(-1)!.value)}, ${perHour.toFixed(1)} an hour`
         return `${names[what]} ${change}${good ? '' : ' GROWS'}`
       })
       const resident = `resident ${all[0]!.residentMb.toFixed(0)} to ${all.at(-1)!.residentMb.toFixed(0)} MB`
@@ -140,11 +146,28 @@ function processesOf(home: string): Map<Role, number> {
   return found
 }
 
+interface Point {
+  atMs: number
+  value: number
+}
+type Measured = 'heldMb' | 'residentMb' | 'descriptors' | 'timers'
+
+/** The least of each few samples: what requests under way hold for a moment is no growth. */
+function leastOfEach(samples: readonly Sample[], what: Measured): Point[] {
+  const points: Point[] = []
+  for (let from = 0; from < samples.length; from += windowSamples) {
+    const window = samples.slice(from, from + windowSamples)
+    const values = window.map((sample) => sample[what] ?? Number.POSITIVE_INFINITY)
+    points.push({ atMs: window[0]!.atMs, value: Math.min(...values) })
+  }
+  return points
+}
+
 /** Change per hour by least squares. */
-function slope(samples: readonly Sample[], of: (sample: Sample) => number): number {
+function slope(points: readonly Point[]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const x = samples.map(({ atMs }) => atMs / 3_600_000)
-  const y = samples.map(of)
+  const x = points.map(({ atMs }) => atMs / 3_600_000)
+  const y = points.map(({ value }) => value)
   const [mx, my] = [mean(x), mean(y)]
   const above = x.reduce((sum, value, index) => sum + (value - mx) * (y[index]! - my), 0)
   return above / x.reduce((sum, value) => sum + (value - mx) ** 2, 0)

@@ -98,7 +98,7 @@ export function report(probe: Probe): string[] {
   return [
     cold,
     '',
-    'at a time  requests/s       p50       p95  refused  failed  containers',
+    'at a time  requests/s       p50       p95  refused  4xx  failed  containers',
     ...probe.levels.map((level) => `${row(level)}  ${bar(level.p95Seconds / slowest)}`.trimEnd()),
     ...(probe.cutShort ? ['The time limit of 20 s ended the load early.'] : []),
     '',
@@ -117,6 +117,7 @@ function row(level: ProbeLevel): string {
     [milliseconds(level.p50Seconds), 10],
     [milliseconds(level.p95Seconds), 10],
     [level.refused, 9],
+    [level.answered4xx, 5],
     [failed, 8],
     [level.containers, 12],
   ]

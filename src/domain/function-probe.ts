@@ -121,29 +121,51 @@ export function probeProposal(measured: ProbeMeasured, settings: FunctionConfig)
 function proposedConcurrency(levels: readonly ProbeLevel[], settings: FunctionConfig) {
   const present = settings.containerConcurrency
   const name = `containerConcurrency ${present}`
-  // Only while one container takes everything do latencies tell what one container can take.
-  const alone = levels.filter((level) => level.containers <= 1)
-  const calm = alone[0]
+  const bad = unwell(levels)
+  if (bad) return { value: present, because: `${name} stays: ${bad}` }
+  const steady = levels.filter((level, index) => level.containers <= 1 || grewNot(levels, index))
+  const calm = steady[0]
   if (calm?.concurrency !== 1 || calm.ok === 0) {
-    return { value: present, because: `${name} stays: one container alone was not measured.` }
+    return { value: present, because: `${name} stays: containers came and went; probe again.` }
   }
   const limit = Math.max(calm.p95Seconds * latencyFactor, calm.p95Seconds + latencyLeewaySeconds)
-  const strained = alone.find(
+  const strained = steady.find(
     (level) => level.p95Seconds > limit || level.ok + level.answered4xx < level.requests,
   )
   if (!strained) {
-    const last = alone.at(-1) as ProbeLevel
+    const last = steady.at(-1) as ProbeLevel
     return {
       value: present,
-      because: `${name} stays: one container took ${last.concurrency} at a time with p95 ${last.p95Seconds} s, ${calm.p95Seconds} s alone.`,
+      because: `${name} stays: one container took ${inOne(last)} at a time with p95 ${last.p95Seconds} s, ${calm.p95Seconds} s alone.`,
     }
   }
-  const good = alone[alone.indexOf(strained) - 1] ?? calm
-  const how = `p95 goes from ${calm.p95Seconds} s alone to ${strained.p95Seconds} s at ${strained.concurrency} at a time in one container`
-  if (present !== 0 && good.concurrency >= present) {
-    return { value: present, because: `${name} stays, though ${how}.` }
-  }
-  return { value: good.concurrency, because: `containerConcurrency ${good.concurrency}: ${how}.` }
+  const good = inOne(steady[steady.indexOf(strained) - 1] ?? calm)
+  const how = `p95 goes from ${calm.p95Seconds} s alone to ${strained.p95Seconds} s at ${inOne(strained)} at a time in one container`
+  if (present !== 0 && good >= present) return { value: present, because: `${name} stays, though ${how}.` }
+  return { value: good, because: `containerConcurrency ${good}: ${how}.` }
+}
+
+/** How many requests one of the containers has at a time: they are spread evenly. */
+function inOne({ concurrency, containers }: ProbeLevel): number {
+  return Math.ceil(concurrency / Math.max(1, containers))
+}
+
+/** As many containers as in the step before: only then is it known how many shared the load. */
+function grewNot(levels: readonly ProbeLevel[], index: number): boolean {
+  const before = levels[index - 1]
+  return !before || before.containers === levels[index]!.containers
+}
+
+/** Most answers are errors: their latency says nothing about the function. */
+function unwell(levels: readonly ProbeLevel[]): string | null {
+  const sum = (of: (level: ProbeLevel) => number) => levels.reduce((total, level) => total + of(level), 0)
+  const requests = sum((level) => level.requests)
+  const answered4xx = sum((level) => level.answered4xx)
+  const broken = sum((level) => level.answered5xx + level.failed)
+  if (answered4xx * 2 > requests)
+    return `${answered4xx} of ${requests} were answered 4xx; give a path that serves.`
+  if (broken * 2 > requests) return `${broken} of ${requests} failed; get-logs says why.`
+  return null
 }
 
 function proposedMinScale(measured: ProbeMeasured, settings: FunctionConfig) {

@@ -75,14 +75,35 @@ describe('what a probe says', () => {
   })
 
   it('leaves what was not measured as it is', () => {
-    const several = [level(1, 0.1, { containers: 2 }), level(8, 0.9, { containers: 2 })]
-    expect(probeProposal(measured({ levels: several }), settings).containerConcurrency).toBe(20)
+    const growing = [level(1, 0.1, { containers: 1 }), level(8, 0.9, { containers: 2 })]
+    expect(probeProposal(measured({ levels: growing }), settings).containerConcurrency).toBe(20)
     expect(probeProposal(measured({ levels: [] }), settings).containerConcurrency).toBe(20)
     const calm = [level(1, 0.002), level(16, 0.02)]
     expect(probeProposal(measured({ levels: calm }), settings).containerConcurrency).toBe(20)
     const alone = [level(1, 0.1), level(2, 0.9)]
     const one = { ...settings, containerConcurrency: 1 }
     expect(probeProposal(measured({ levels: alone }), one).containerConcurrency).toBe(1)
+  })
+
+  it('tells what one of several containers takes by its share of the load', () => {
+    const two = { containers: 2 }
+    const levels = [level(1, 0.1, two), level(4, 0.11, two), level(8, 0.15, two), level(16, 0.4, two)]
+    expect(probeProposal(measured({ levels }), settings)).toMatchObject({
+      containerConcurrency: 4,
+      because: [expect.stringContaining('0.1 s alone to 0.4 s at 8'), expect.any(String)],
+    })
+  })
+
+  it('judges nothing by the latency of errors, and says so', () => {
+    const nowhere = [level(1, 0.001, { ok: 0, answered4xx: 50 }), level(8, 0.1, { ok: 0, answered4xx: 50 })]
+    expect(probeProposal(measured({ levels: nowhere }), settings)).toMatchObject({
+      containerConcurrency: 20,
+      because: [expect.stringContaining('100 of 100 were answered 4xx'), expect.any(String)],
+    })
+    const broken = [level(1, 0.001, { ok: 0, answered5xx: 50 })]
+    expect(probeProposal(measured({ levels: broken }), settings).because[0]).toContain(
+      '50 of 50 failed; get-logs',
+    )
   })
 
   it('proposes a warm container only for a cold start that people feel', () => {
