@@ -9,6 +9,7 @@ const usage = `longshore <command>
   probe      load a function a little, and see what it needs
   backup     copy a PostgreSQL, MySQL or Redis database into a file; list and delete such copies
   restore    bring a backup into a new or a given environment
+  jobs       run a job and see its output; list, follow and cancel runs
   alerts     where alerts stand, the firing ones first; make, preview, pause them, test contact points
   token      make, list, revoke and rotate tokens, read-only ones too
   secrets    rotate the keys that secrets are sealed with
@@ -28,6 +29,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   probe: async (args) => (await import('../cli/probe.ts')).runProbe(args, process.env),
   backup: async (args) => (await import('../cli/backup.ts')).runBackup('backup', args, process.env),
   restore: async (args) => (await import('../cli/backup.ts')).runBackup('restore', args, process.env),
+  jobs: async (args) => (await import('../cli/jobs.ts')).runJobs(args, process.env),
   alerts: async (args) => (await import('../cli/alerts.ts')).runAlerts(args, process.env),
   token: async (args) => (await import('../cli/token.ts')).runToken(args, process.env),
   secrets: async (args) => (await import('./secrets.ts')).runSecrets(args, process.env),

@@ -1,8 +1,9 @@
 import type { Client } from '../client/client.ts'
 import { type Clock, sleep } from '../clock.ts'
-import { type Deployment, getAppEnvStatus, getLogs, type LogLine } from '../contract/app-env-reads.ts'
+import { type Deployment, getAppEnvStatus, type LogLine } from '../contract/app-env-reads.ts'
 import type { OutputOf } from '../contract/operation.ts'
-import { AppError } from '../errors.ts'
+import { createLogFollower, type LogFollower } from './log-follower.ts'
+import { createPatientReader } from './patient-reader.ts'
 import { type Progress, readableDuration } from './progress.ts'
 
 export type DeployStatus = OutputOf<typeof getAppEnvStatus>
@@ -27,16 +28,15 @@ export interface Watched {
 }
 
 const pollMs = 300
-/** The platform may restart meanwhile; the deployment goes on, so keep asking this long. */
-const patienceMs = 60_000
 
 /** Shows build log and stages until the version serves, has failed or was replaced. Throws the abort's reason. */
 export async function watchDeployment(watched: Watched): Promise<WatchEnd> {
   const { clock, signal, progress, version } = watched
-  const log = createLogFollower(watched, 'BUILD')
+  const log = deploymentLog(watched, 'BUILD')
   const stages = createStages(watched)
   stages.now(watched.begins)
-  const ask = createPatientReader(watched)
+  const { client, appEnvId } = watched
+  const ask = createPatientReader(watched, () => client.call(getAppEnvStatus, { appEnvId }, { signal }))
   for (;;) {
     const status = await ask()
     await log.show()
@@ -94,67 +94,9 @@ function endOf(status: DeployStatus | null, contentId: string): WatchEnd | null 
   return deployment.status === 'DEPLOYED' && settled ? { kind: 'serves', status, deployment } : null
 }
 
-/** Reads the status; null while the platform is away for a moment, its error when it stays away. */
-function createPatientReader({
-  client,
-  appEnvId,
-  clock,
-  signal,
-}: Watched): () => Promise<DeployStatus | null> {
-  let awaySinceMs: number | null = null
-  return async () => {
-    try {
-      const status = await client.call(getAppEnvStatus, { appEnvId }, { signal })
-      awaySinceMs = null
-      return status
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!isPassing(error)) throw error
-      awaySinceMs ??= clock.monotonicMs()
-      if (clock.monotonicMs() - awaySinceMs > patienceMs) throw error
-      return null
-    }
-  }
-}
-
-function isPassing(error: unknown): boolean {
-  return error instanceof AppError && (error.kind === 'unavailable' || error.kind === 'rate-limited')
-}
-
-/** Lines may be stored a little out of order, so each reading goes back this far and drops what was shown. */
-const overlapMs = 2_000
-
-export interface LogFollower {
-  /** Shows the lines that came since. */
-  show(): Promise<void>
-}
-
-export function createLogFollower(watched: Watched, type: 'BUILD' | 'RUNTIME', size = 1000): LogFollower {
+/** What is written while it is deployed, shown as lines of the progress. */
+export function deploymentLog(watched: Watched, type: 'BUILD' | 'RUNTIME', size = 1000): LogFollower {
   const { client, appEnvId, contentId, signal, progress } = watched
-  const shown = new Map<string, number>()
-  let newestMs = 0
-  return {
-    async show() {
-      const from = newestMs === 0 ? {} : { from: new Date(newestMs - overlapMs).toISOString() }
-      let lines: LogLine[]
-      try {
-        lines = (await client.call(getLogs, { appEnvId, contentId, type, size, ...from }, { signal })).logs
-      } catch (error) {
-        signal.throwIfAborted()
-        // The log only explains; the status decides, and says when the platform is really gone.
-        if (error instanceof AppError) return
-        throw error
-      }
-      const seen = new Map<string, number>()
-      for (const line of lines) {
-        const key = `${line.timestamp} ${line.stream} ${line.message}`
-        const count = (seen.get(key) ?? 0) + 1
-        seen.set(key, count)
-        newestMs = Math.max(newestMs, Date.parse(line.timestamp))
-        if (count <= (shown.get(key) ?? 0)) continue
-        shown.set(key, count)
-        progress.line(line.message)
-      }
-    },
-  }
+  const onLine = ({ message }: LogLine) => progress.line(message)
+  return createLogFollower({ client, signal, query: { appEnvId, contentId, type, size }, onLine })
 }

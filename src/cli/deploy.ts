@@ -11,7 +11,7 @@ import { deployAppEnvImage, notifyCodeUpload, requestDeployStorageKey } from '..
 import { AppError } from '../errors.ts'
 import { type CommandIo, errorJson, errorText, exitCodes, processIo, UsageError } from './command-io.ts'
 import { type DeployOptions, parseDeployOptions } from './deploy-options.ts'
-import { createLogFollower, type WatchEnd, type Watched, watchDeployment } from './deploy-watch.ts'
+import { deploymentLog, type WatchEnd, type Watched, watchDeployment } from './deploy-watch.ts'
 import { type Connection, resolveConnection } from './local-installation.ts'
 import { listSource, packSource, requireDockerfile, type SourceListing } from './pack-source.ts'
 import { createProgress, type Progress, printable, readableBytes, readableDuration } from './progress.ts'
@@ -206,7 +206,7 @@ async function dockerfileOf({ client, signal }: Run, appEnv: AppEnv): Promise<st
 /** A build's log was shown as it came; what a container said before it died was not. */
 async function showRuntimeLog(watched: Watched, end: WatchEnd): Promise<void> {
   if (['build step', 'no Dockerfile', 'bad archive'].includes(end.deployment.failure?.reason ?? '')) return
-  await createLogFollower(watched, 'RUNTIME', 20).show()
+  await deploymentLog(watched, 'RUNTIME', 20).show()
 }
 
 function report(

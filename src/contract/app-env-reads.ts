@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { host, pendingChanges } from './app-envs.ts'
-import { environmentRef, environmentStatuses, isoTime } from './fields.ts'
+import { environmentRef, environmentStatuses, id, isoTime } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const deploymentStatuses = ['BUILDING', 'DEPLOYING', 'DEPLOYED', 'FAILED'] as const
@@ -127,6 +127,7 @@ export const getLogs = operation({
     stream: z.enum(['stdout', 'stderr']).optional(),
     podName: z.string().max(128).optional(),
     contentId: z.string().max(64).optional(),
+    jobRunId: id.optional(),
     search: z.string().max(200).optional().describe('Text to find, case ignored'),
     size: z.number().int().min(1).max(1000).default(300),
     from: instant.optional(),

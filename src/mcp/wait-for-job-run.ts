@@ -81,13 +81,13 @@ async function resultOf(
     return successResult({ point, answer: { jobRun }, notes })
   }
   if (status === 'SUCCEEDED') {
-    const point = `Run ${jobRunId} SUCCEEDED with exit code ${exitCode}${attempt > 1 ? ` at attempt ${attempt}` : ''}. get-logs with type JOB shows its output.`
+    const point = `Run ${jobRunId} SUCCEEDED with exit code ${exitCode}${attempt > 1 ? ` at attempt ${attempt}` : ''}. get-logs with jobRunId shows its output.`
     return successResult({ point, answer: { jobRun }, notes })
   }
   const how = exitCode === null ? (reason ?? 'unknown') : `exit code ${exitCode}`
   const error = new AppError('invalid', `Run ${jobRunId} is ${status} after ${attempt} attempt(s): ${how}`, {
     details:
-      'Mend the cause (the end of its log stands below; get-logs with type JOB shows all), then start another run.',
+      'Mend the cause (the end of its log stands below; get-logs with jobRunId shows all), then start another run.',
   })
   const log = await lastLines(ctx, jobRun)
   const result = errorResult(error, { jobRun }, log)
@@ -96,10 +96,9 @@ async function resultOf(
 
 async function lastLines(ctx: ToolContext, { appEnvId, jobRunId }: JobRunAnswer): Promise<string> {
   try {
-    const input = { appEnvId, type: 'JOB', size: 200 } as const
+    const input = { appEnvId, jobRunId, size: linesShown }
     const { logs } = await ctx.client.call(getLogs, input, { signal: ctx.signal })
-    const ofRun = logs.filter((line) => line.podName?.includes(jobRunId.replace(/^run_/, '')))
-    const lines = ofRun.slice(-linesShown).map((line) => `${line.timestamp} ${line.stream} ${line.message}`)
+    const lines = logs.map((line) => `${line.timestamp} ${line.stream} ${line.message}`)
     return lines.length === 0 ? '' : envelope('end of the log of the run', lines).text
   } catch (error) {
     // The log only explains; without it the result still stands.

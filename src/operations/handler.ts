@@ -37,6 +37,7 @@ export interface LogQuery {
   stream?: 'stdout' | 'stderr' | undefined
   podName?: string | undefined
   contentId?: string | undefined
+  podNames?: readonly string[] | undefined
   search?: string | undefined
   size: number
   from?: string | undefined

@@ -88,6 +88,22 @@ export async function findJobAttempt(tx: Tx, attemptId: string): Promise<JobAtte
   return row ? JSON.parse(row.record) : null
 }
 
+/** Every attempt of a run, the first one first; null when the environment has no such run. */
+export async function listAttemptsOfRun(
+  tx: Tx,
+  appEnvId: string,
+  jobRunId: string,
+): Promise<JobAttempt[] | null> {
+  if ((await findJobRun(tx, jobRunId))?.appEnvId !== appEnvId) return null
+  const rows = await tx
+    .selectFrom('job_attempts')
+    .select('record')
+    .where('job_run_id', '=', jobRunId)
+    .orderBy('number')
+    .execute()
+  return rows.map((row) => JSON.parse(row.record))
+}
+
 /** One attempt of a number and run can be stored, so two schedulers never begin the same one. */
 export async function insertJobAttempt(tx: Tx, attempt: JobAttempt): Promise<void> {
   await tx

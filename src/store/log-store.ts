@@ -24,6 +24,8 @@ export interface LogFilter {
   type: LogType
   stream?: 'stdout' | 'stderr' | undefined
   podName?: string | undefined
+  /** Only lines of these; none when empty. */
+  podNames?: readonly string[] | undefined
   contentId?: string | undefined
   search?: string | undefined
   size: number
@@ -207,12 +209,14 @@ function parseCursor(cursor: string | undefined): { segment: number; offset: num
 
 function matcher(filter: LogFilter): (line: NewLogLine) => boolean {
   const search = filter.search?.toLowerCase()
+  const podNames = filter.podNames && new Set(filter.podNames)
   const fromMs = filter.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(filter.from)
   const toMs = filter.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filter.to)
   return (line) => {
     if (line.type !== filter.type) return false
     if (filter.stream !== undefined && line.stream !== filter.stream) return false
     if (filter.podName !== undefined && line.podName !== filter.podName) return false
+    if (podNames && !podNames.has(line.podName ?? '')) return false
     if (filter.contentId !== undefined && line.contentId !== filter.contentId) return false
     if (search && !line.message.toLowerCase().includes(search)) return false
     const atMs = Date.parse(line.at)

@@ -69,6 +69,23 @@ describe('job runs', () => {
     expect(logs).toMatchObject([{ type: 'JOB', podName: pods[0].name, message: 'got one blue' }])
   })
 
+  it('reads the lines of one run, all its attempts, and of no other', async () => {
+    const appEnvId = await makeJob({ command: 'echo mine', allowConcurrentRuns: true })
+    const first = (await post('/app-env/job-run', { appEnvId })).json.jobRun
+    const second = (await post('/app-env/job-run', { appEnvId, command: 'echo other' })).json.jobRun
+    await ended(first.jobRunId)
+    await ended(second.jobRunId)
+    const lines = async (input: Record<string, unknown>) =>
+      (await get('/logs', { appEnvId, ...input })).json.logs.map(({ message }: { message: string }) => message)
+    expect(await lines({ jobRunId: first.jobRunId })).toEqual(['mine'])
+    expect(await lines({ jobRunId: second.jobRunId, type: 'RUNTIME' })).toEqual(['other'])
+    expect(await lines({ jobRunId: second.jobRunId, search: 'mine' })).toEqual([])
+    const elsewhere = await makeJob({ command: 'echo' })
+    const foreign = await get('/logs', { appEnvId: elsewhere, jobRunId: first.jobRunId })
+    const unknown = await get('/logs', { appEnvId: elsewhere, jobRunId: 'run_unknown' })
+    expect([foreign.status, foreign.text]).toEqual([404, unknown.text])
+  })
+
   it('keeps the snapshot of a run whatever is configured later; a run may override fields', async () => {
     const appEnvId = await makeJob({ command: 'exit 4', timeoutSeconds: 9 })
     const own = await platform.makeEnvironmentToken(appEnvId)

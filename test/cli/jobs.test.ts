@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runJobs } from '../../src/cli/jobs.ts'
+import { until } from '../support/story.ts'
+import { TestPlatform } from '../support/test-platform.ts'
+
+describe('longshore jobs', () => {
+  let platform: TestPlatform
+  let appEnvId = ''
+  let envName = ''
+  /** Presses Ctrl-C on the command that runs. */
+  let interrupt = () => {}
+
+  beforeAll(async () => {
+    platform = await TestPlatform.start({ clockScale: 100 })
+  })
+  afterAll(() => platform.close())
+  beforeEach(async () => {
+    ;({ appEnvId } = await platform.makeEnvironment({
+      app: { dockerPreset: 'JOB', useImage: true, jobConfig: { command: 'echo from the app' } },
+      environment: { jobConfig: { timeoutSeconds: 77 } },
+    }))
+    await ask('POST', '/app-env/deploy-image', { appEnvId, image: 'team/job:1' })
+    const read = () => ask('GET', '/app-env/status', { appEnvId })
+    await until(read, ({ status }) => status === 'RUNNING', 'a deployed job')
+    envName = (await ask('GET', '/app-env', { appEnvId })).cliEnvName
+  })
+
+  async function ask(method: string, path: string, input: Record<string, unknown>) {
+    const answer = await platform.request(method, path, { token: platform.admin.token, input })
+    expect(answer.status, answer.text).toBe(200)
+    return answer.json
+  }
+
+  function begin(...argv: string[]) {
+    const said = { out: '', err: '' }
+    const io = {
+      stdout: { write: (text: string) => (said.out += text) },
+      stderr: { write: (text: string) => (said.err += text) },
+      onInterrupt: (callback: () => void) => {
+        interrupt = callback
+        return () => {}
+      },
+    }
+    const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token }
+    return { said, code: runJobs(argv, env, io as never) }
+  }
+  async function run(...argv: string[]) {
+    const { said, code } = begin(...argv)
+    return { code: await code, ...said }
+  }
+  const json = async (...argv: string[]) => JSON.parse((await run('--json', ...argv)).out)
+  const idIn = (text: string) => /run_\w+/.exec(text)![0]
+
+  it('runs what the settings say: output on standard output, progress on standard error, exit code 0', async () => {
+    const { code, out, err } = await run('run', envName)
+    expect([code, out]).toEqual([0, 'from the app\n'])
+    expect(err).toContain('Started run run_')
+    expect(err).toMatch(/✓ Run run_\w+ succeeded/)
+  })
+
+  it('runs a program as it is after --, and a command with overrides, for this run only', async () => {
+    const program = await json('run', appEnvId, '--timeout', '9', '--', 'node', '-e', 'x', 'a b', '--json')
+    expect(program).toMatchObject({
+      ok: true,
+      jobRun: {
+        snapshot: { command: 'node', args: ['-e', 'x', 'a b', '--json'], shell: false, timeoutSeconds: 9 },
+      },
+    })
+    const words = ['--command', 'echo $1 >&2', '--arg', 'one', '--arg=--two', '--workdir', '/srv']
+    const { jobRun } = await json('run', appEnvId, ...words)
+    expect(jobRun.snapshot).toMatchObject({
+      args: ['one', '--two'],
+      shell: true,
+      workingDir: '/srv',
+      timeoutSeconds: 77,
+    })
+    expect((await ask('GET', '/app-env', { appEnvId })).jobConfig).toEqual({ timeoutSeconds: 77 })
+  })
+
+  it('tells each attempt of a failing run, ends with 1, and says how it ended', async () => {
+    const { code, out, err } = await run(
+      'run',
+      envName,
+      '--command',
+      'echo try; sleep 0.5; exit 3',
+      '--retries',
+      '1',
+    )
+    expect([code, out]).toEqual([1, 'try\ntry\n'])
+    expect(err).toContain('Attempt 1 of at most 2 runs')
+    expect(err).toContain('Attempt 2 of at most 2 runs')
+    expect(err).toMatch(/✗ Run run_\w+ FAILED in .*, attempt 2: exit code 3/)
+  })
+
+  it('Ctrl-C ends only the watching: the run goes on, is followed again, listed and canceled', async () => {
+    const watching = begin('run', envName, '--command', 'echo begun; sleep 600')
+    await until(
+      async () => watching.said.out,
+      (out) => out === 'begun\n',
+      'the first line',
+    )
+    interrupt()
+    expect(await watching.code).toBe(130)
+    const jobRunId = idIn(watching.said.err)
+    expect(watching.said.err).toContain(`longshore jobs cancel ${jobRunId} ends it`)
+    const following = begin('logs', jobRunId, '--follow')
+    await until(
+      async () => following.said.out,
+      (out) => out === 'begun\n',
+      'the line again',
+    )
+    const { out: list } = await run('list', envName)
+    expect(list).toMatch(new RegExp(`▶ ${jobRunId} +RUNNING +attempt 1 of 1 .* ago +echo begun; sleep 600`))
+    expect((await run('cancel', jobRunId)).out).toContain('is canceled')
+    expect(await following.code).toBe(1)
+    expect(following.said.err).toContain('CANCELED')
+    expect((await run('cancel', jobRunId)).out).toContain('is canceled')
+  })
+
+  it('shows a run in full, its output later, and where each setting comes from', async () => {
+    const { out: id } = await run('run', envName, '--detach', '--retries', '2')
+    const jobRunId = id.trim()
+    await until(
+      () => json('get', jobRunId),
+      ({ jobRun }) => jobRun.finishedAt !== null,
+      'an ended run',
+    )
+    const { out } = await run('get', jobRunId)
+    expect(out).toContain(`✓ ${jobRunId}  SUCCEEDED: exit code 0`)
+    expect(out).toMatch(/Command +echo from the app {2}\(app\)/)
+    expect(out).toMatch(/Deadline +77 s {2}\(environment\)/)
+    expect(out).toMatch(/Attempt +1 of at most 3 {2}\(run\)/)
+    expect((await run('logs', jobRunId)).out).toBe('from the app\n')
+    expect(await json('logs', jobRunId)).toMatchObject({ jobRunId, logs: [{ message: 'from the app' }] })
+    await ask('PATCH', '/app-env/job-config', { appEnvId, command: 'echo later' })
+    const { out: settings } = await run('settings', envName)
+    expect(settings).toMatch(/^command +echo from the app +app +→ echo later \(environment\) when applied$/m)
+    expect(settings).toMatch(/^maxConcurrency +not set +platform$/m)
+  })
+
+  it('shows nothing that a terminal would obey', async () => {
+    const { out } = await run('run', envName, '--', 'node', '-e', 'x', '\u001b[31mred\u001b[0m \u202eback')
+    expect(out).toBe('red back\n')
+  })
+
+  it.each([
+    [[], 0, 'longshore jobs <what>'],
+    [['fly'], 2, 'there is no jobs command "fly"'],
+    [['run'], 2, 'name one environment'],
+    [['run', 'e', '--command', 'x', '--', 'y'], 2, 'not both'],
+    [['run', 'e', '--shell', '--no-shell'], 2, 'exclude each other'],
+    [['run', 'e', '--timeout', 'soon'], 2, '--timeout takes a whole number'],
+    [['run', 'e', '--tiemout', '9'], 2, '--tiemout'],
+    [['get'], 2, 'name one jobRunId'],
+    [['cancel', 'r', '--', 'x'], 2, '-- is for run only'],
+  ])('%j ends with %i before anything is asked', async (argv, code, text) => {
+    const said = await run(...argv)
+    expect(said.code).toBe(code)
+    expect(said.err).toContain(text)
+  })
+
+  it('passes on what the platform refuses, with what to do', async () => {
+    const { code, err } = await run('run', 'no-such-env')
+    expect([code, err]).toEqual([1, expect.stringContaining('App environment not found')])
+    expect(await json('get', 'run_unknown')).toMatchObject({ error: 'Job run not found' })
+  })
+})
