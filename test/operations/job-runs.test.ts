@@ -76,7 +76,9 @@ describe('job runs', () => {
     await ended(first.jobRunId)
     await ended(second.jobRunId)
     const lines = async (input: Record<string, unknown>) =>
-      (await get('/logs', { appEnvId, ...input })).json.logs.map(({ message }: { message: string }) => message)
+      (await get('/logs', { appEnvId, ...input })).json.logs.map(
+        ({ message }: { message: string }) => message,
+      )
     expect(await lines({ jobRunId: first.jobRunId })).toEqual(['mine'])
     expect(await lines({ jobRunId: second.jobRunId, type: 'RUNTIME' })).toEqual(['other'])
     expect(await lines({ jobRunId: second.jobRunId, search: 'mine' })).toEqual([])
