@@ -24,7 +24,10 @@ export async function waitUntilListening(options: {
     const elapsedMs = clock.monotonicMs() - startedMs
     if (elapsedMs > options.timeoutMs) return 'timeout'
     const address = options.address()
-    if (address && (await connects(address, 50 + heldOpenMs(address)))) return 'listening'
+    // Who answered when the container is over by now was not the container, or is gone with it.
+    if (address && (await connects(address, 50 + heldOpenMs(address)))) {
+      return options.stillRunning() ? 'listening' : 'gone'
+    }
     // Quick while a start is likely to be short, then gentler: 2 ms for the first two seconds, 25 ms after.
     await new Promise((resolve) => setTimeout(resolve, elapsedMs < 2_000 ? 2 : 25))
   }
