@@ -1,5 +1,5 @@
 import { FrontDesk } from './front-desk.ts'
-import { isRpcMessage, type RpcMessage } from './json-rpc.ts'
+import { MessageLines } from './message-lines.ts'
 import type { Prebuilt } from './prebuilt.ts'
 import type { ListedTool } from './published-tool.ts'
 import type { McpServer } from './server.ts'
@@ -17,12 +17,11 @@ export interface StdioOptions {
 
 /** Quiet time after an answer before loading begins: a client sends tools/list right after initialize. */
 const quietMs = 150
-/** A line beyond this is no message of a host. */
-const longestLineBytes = 16 * 1024 * 1024
+const longestBytes = 16 * 1024 * 1024
 
 /**
  * Serves MCP on this process's standard input and output. Resolves when input has ended and the calls under
- * way are answered, or the grace is over.
+ * way are answered or the grace is over, and at once when told to leave.
  */
 export async function serveStdio(options: StdioOptions): Promise<void> {
   keepStandardOutputClean()
@@ -39,59 +38,38 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
     },
   })
   const openWhenQuiet = onceQuiet(() => desk.open().catch(() => {}))
-  const ended = inputEnd()
-  readMessages((message) => desk.accept(message))
-  await ended
-  await atMost(options.graceMs ?? 10_000, desk.idle())
+  const { inputEnded, told } = signsToLeave()
+  const lines = new MessageLines({
+    accept: (message) => desk.accept(message),
+    refuse(refusal) {
+      process.stderr.write(`longshore mcp: ${refusal.error.message}\n`)
+      process.stdout.write(`${JSON.stringify(refusal)}\n`)
+    },
+    longestBytes,
+  })
+  process.stdin.on('data', (chunk: Buffer) => lines.push(chunk))
+  await Promise.race([inputEnded, told])
+  await Promise.race([told, atMost(options.graceMs ?? 10_000, desk.idle())])
   openWhenQuiet.cancel()
   await desk.close()
   await new Promise((resolve) => process.stdout.write('', resolve))
 }
 
-/** Reads messages line by line; a line that is none is reported and passed over. */
-function readMessages(accept: (message: RpcMessage) => void): void {
-  let chunks: Buffer[] = []
-  let size = 0
-  process.stdin.on('data', (chunk: Buffer) => {
-    let start = 0
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      const line = Buffer.concat([...chunks, chunk.subarray(start, end)]).toString('utf8')
-      chunks = []
-      size = 0
-      start = end + 1
-      const message = messageOf(line)
-      if (message !== null) accept(message)
-    }
-    if (start === chunk.length) return
-    chunks.push(chunk.subarray(start))
-    size += chunk.length - start
-    if (size > longestLineBytes) {
-      process.stderr.write(`longshore mcp: a line of more than ${longestLineBytes} bytes ends the session\n`)
-      process.stdin.destroy()
-    }
-  })
-}
-
-function messageOf(line: string): RpcMessage | null {
-  if (line.trim() === '') return null
-  try {
-    const value: unknown = JSON.parse(line)
-    if (isRpcMessage(value)) return value
-  } catch {
-    // Told below.
-  }
-  process.stderr.write('longshore mcp: a line on standard input is not a JSON-RPC 2.0 message\n')
-  return null
-}
-
-/** Resolves when nobody can ask any more: input ended, output broke, or the process was told to leave. */
-function inputEnd(): Promise<void> {
-  return new Promise((resolve) => {
+/**
+ * `inputEnded`: nobody can ask any more. `told`: nobody can hear an answer any more, or the process was told to
+ * leave, so that not even calls under way are waited for.
+ */
+function signsToLeave(): { inputEnded: Promise<void>; told: Promise<void> } {
+  const inputEnded = new Promise<void>((resolve) => {
     const leave = () => resolve()
     process.stdin.once('end', leave).once('close', leave).once('error', leave)
-    process.stdout.once('error', leave)
-    process.once('SIGTERM', leave).once('SIGINT', leave)
   })
+  const told = new Promise<void>((resolve) => {
+    const leave = () => resolve()
+    process.stdout.on('error', leave)
+    process.on('SIGTERM', leave).on('SIGINT', leave)
+  })
+  return { inputEnded, told }
 }
 
 /** Anything a dependency prints would break the protocol: it goes to standard error. */

@@ -151,16 +151,136 @@ describe('longshore mcp with a platform elsewhere', () => {
     ).toEqual([1, 2])
   })
 
-  it('passes over a line that is no message, and says so', async () => {
+  it('answers a line that is no message as JSON-RPC has it, and goes on', async () => {
     const { child, send, out, err, exit } = run(remote())
-    child.stdin!.write('hello\n[]\n\n')
+    child.stdin!.write('hello\n[]\n\n{"id":7,"method":"ping"}\n{"jsonrpc":"2.0","id":"x","method":5}\n')
     send(initialize)
-    await until(() => out().includes('\n'))
+    await until(() => out().split('\n').length > 5)
     child.stdin!.end()
     expect(await exit).toBe(0)
-    expect(JSON.parse(out()).id).toBe(1)
-    expect(err().match(/is not a JSON-RPC 2.0 message/g)).toHaveLength(2)
+    const said = out()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(said.map(({ id, error }) => [id, error?.code])).toEqual([
+      [null, -32700],
+      [null, -32600],
+      [7, -32600],
+      ['x', -32600],
+      [1, undefined],
+    ])
+    expect(err().match(/Not understood/g)).toHaveLength(4)
   })
+
+  it('passes over a line of more than 16 MiB without keeping it, and goes on', async () => {
+    const { child, send, out, exit } = run(remote())
+    send(initialize)
+    const part = Buffer.alloc(1024 * 1024, 'x')
+    for (let mib = 0; mib < 17; mib += 1) {
+      if (!child.stdin!.write(part)) await new Promise((resolve) => child.stdin!.once('drain', resolve))
+    }
+    child.stdin!.write('\n')
+    send({ jsonrpc: '2.0', id: 2, method: 'ping' })
+    await until(() => out().includes('"id":2'))
+    child.stdin!.end()
+    expect(await exit).toBe(0)
+    const said = out()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(said.map(({ id }) => id)).toEqual([1, null, 2])
+    expect(said[1].error.message).toContain('16777216 bytes')
+  })
+
+  it('takes a call of some megabytes, cut anywhere on the way', async () => {
+    const { child, send, out, exit } = run(remote())
+    send(initialize)
+    const name = 'ä€😀'.repeat(150_000)
+    const bytes = Buffer.from(`${JSON.stringify(call(2, 'get-app-env', { envName: name }))}\n`)
+    // Pieces that end in the middle of characters.
+    for (let at = 0; at < bytes.length; at += 65_537) child.stdin!.write(bytes.subarray(at, at + 65_537))
+    await until(() => out().includes('"id":2'))
+    child.stdin!.end()
+    expect(await exit).toBe(0)
+    const said = JSON.parse(out().trimEnd().split('\n').at(-1)!)
+    expect(said.result.isError).toBe(true)
+    expect(backend.state.calls.length === 0 || backend.state.calls[0]!.input.envName === name).toBe(true)
+    expect(out()).not.toContain('\ufffd')
+  })
+
+  it('takes the batches of older clients apart', async () => {
+    const { child, send, out, exit } = run(remote())
+    send(initialize)
+    send([
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 2, method: 'ping' },
+      call(3, 'list-accounts', {}),
+    ])
+    await until(() => out().includes('"id":3'))
+    child.stdin!.end()
+    expect(await exit).toBe(0)
+    expect(
+      out()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).id),
+    ).toEqual([1, 2, 3])
+  })
+
+  it('stops a wait when it is cancelled: nothing is read any more, and nothing answered', async () => {
+    backend.state.plans = [{ reads: 1_000_000 }]
+    const { child, send, out, exit } = run(remote())
+    send(initialize)
+    const { params } = call(2, 'deploy-app-env-image', { envName: 'shop-prod', image: 'shop:2' })
+    send({
+      jsonrpc: '2.0',
+      id: 2,
+      method: 'tools/call',
+      params: { ...params, _meta: { progressToken: 'p' } },
+    })
+    await until(() => out().split('"progressToken":"p"').length > 2)
+    send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })
+    send(call(3, 'list-accounts', {}))
+    await until(() => out().includes('"id":3'))
+    const reads = () => backend.state.countOf('get-app-env-status')
+    let seen = -1
+    while (seen !== reads()) {
+      seen = reads()
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+    }
+    child.stdin!.end()
+    expect(await exit).toBe(0)
+    const said = out()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(said.some(({ id }) => id === 2)).toBe(false)
+    const progress = said.flatMap(({ params }) => (params?.progressToken === 'p' ? [params.progress] : []))
+    expect(progress).toEqual([...new Set(progress)].sort((one, other) => one - other))
+  }, 60_000)
+
+  it('leaves on SIGTERM during a wait, with nothing but protocol on standard output', async () => {
+    backend.state.plans = [{ reads: 1_000_000 }]
+    const { child, send, out, exit } = run(remote())
+    send(initialize)
+    send(call(2, 'deploy-app-env-image', { envName: 'shop-prod', image: 'shop:2' }))
+    await until(() => backend.state.countOf('get-app-env-status') > 2)
+    child.kill('SIGTERM')
+    expect(await exit).toBe(0)
+    for (const line of out().trimEnd().split('\n')) expect(JSON.parse(line).jsonrpc).toBe('2.0')
+  }, 60_000)
+
+  it('leaves when its host dies and nobody reads any more', async () => {
+    backend.state.plans = [{ reads: 1_000_000 }]
+    const { child, send, exit } = run(remote())
+    send(initialize)
+    const { params } = call(2, 'deploy-app-env-image', { envName: 'shop-prod', image: 'shop:2' })
+    send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { ...params, _meta: { progressToken: 1 } } })
+    await until(() => backend.state.countOf('get-app-env-status') > 2)
+    child.stdin!.destroy()
+    child.stdout!.destroy()
+    expect(await exit).toBe(0)
+  }, 60_000)
 
   it('asks the person of a client that can be asked', async () => {
     const client = await connect(remote(), [], { elicitation: {} })
