@@ -45,6 +45,12 @@ function hostNameOf(address: string): string | null {
   return hostname === '' || username !== '' ? null : hostname.toLowerCase()
 }
 
+/** GET only takes up a stream again. */
+export function isOurMethod({ method, headers }: IncomingMessage): boolean {
+  if (method === 'GET') return headers['last-event-id'] !== undefined
+  return method === 'POST' || method === 'DELETE'
+}
+
 /** The token of the Authorization header, with or without `Bearer`; null when there is none (A5). */
 export function tokenOf(req: IncomingMessage): string | null {
   const value = req.headers.authorization?.trim() ?? ''

@@ -12,6 +12,10 @@ export class HttpTransport implements Transport {
 
   async start(): Promise<void> {}
 
+  get isIdle(): boolean {
+    return this.#exchanges.size === 0
+  }
+
   /** A name for the stream of another exchange. */
   newStreamName(): string {
     return `s${this.#nextStream++}`
@@ -58,7 +62,7 @@ export class HttpTransport implements Transport {
 
   /** Nobody answers any more: what waits is told so. */
   async close(): Promise<void> {
-    for (const exchange of [...this.#exchanges]) exchange.end(sessionEnded)
+    for (const exchange of [...this.#exchanges]) exchange.end(calledOff)
     this.onclose?.()
   }
 
@@ -74,7 +78,8 @@ export class HttpTransport implements Transport {
   }
 }
 
-const sessionEnded = {
+const calledOff = {
   code: -32000,
-  message: 'The session ended. Send initialize again; look at the state before repeating a write.',
+  message:
+    'Called off: the session ended, or the platform stops. What was accepted goes on; look at the state before repeating a write.',
 }

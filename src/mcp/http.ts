@@ -1,13 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createClient } from '../client/client.ts'
-import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import type { Log } from '../log.ts'
 import type { Tool } from './define-tool.ts'
 import { defaultExposure, type Exposure } from './exposure.ts'
 import { HttpExchange, type Resumption } from './http-exchange.ts'
 import { exposureOfRequest } from './http-exposure.ts'
-import { type Refusal, readBody, refuse, refuseForeign, tokenOf, unauthenticated } from './http-guards.ts'
+import {
+  isOurMethod,
+  type Refusal,
+  readBody,
+  refuse,
+  refuseForeign,
+  tokenOf,
+  unauthenticated,
+} from './http-guards.ts'
 import {
   answerProtocolError,
   canBeAsked,
@@ -16,6 +22,7 @@ import {
   requestIdsOf,
   streamingOf,
 } from './http-messages.ts'
+import { type McpHttpLimits, type McpHttpOptions, mcpHttpLimits } from './http-options.ts'
 import {
   notAcceptable,
   notJson,
@@ -29,7 +36,7 @@ import {
 import { HttpSessions, type Session } from './http-sessions.ts'
 import { HttpTransport } from './http-transport.ts'
 import { publishTools } from './publish-tools.ts'
-import { type ListedTool, listedTools, type PublishedTool, type Standing } from './published-tool.ts'
+import { type ListedTool, listedTools, type PublishedTool } from './published-tool.ts'
 import { createReadCache } from './read-cache.ts'
 import { runTool } from './run-tool.ts'
 import {
@@ -41,44 +48,12 @@ import {
 } from './server.ts'
 import type { ToolResult } from './tool-result.ts'
 
-export interface McpHttpLimits {
-  /** Largest request body, in bytes. */
-  bodyBytes: number
-  /** Most sessions kept; the one longest unused goes first. */
-  sessions: number
-  sessionIdleMs: number
-  /** How long a session keeps the stream of a call whose connection broke. */
-  brokenStreamMs: number
-}
-
-export const mcpHttpLimits: McpHttpLimits = {
-  bodyBytes: 1024 * 1024,
-  sessions: 1_000,
-  sessionIdleMs: 10 * 60_000,
-  brokenStreamMs: 60_000,
-}
-
-export interface McpHttpOptions {
-  registry: readonly Tool[]
-  /** Where the REST API answers, asked at every call. */
-  apiUrl(): string
-  log: Log
-  clock: Clock
-  limits?: Partial<McpHttpLimits>
-  /** Host names besides the loopback ones under which this server may be addressed; `any` when not on loopback. */
-  allowedHosts?: readonly string[] | 'any'
-  exposure?: Partial<Exposure>
-  /** Throws `unauthenticated` for a token nobody has, so that it is answered 401 and not inside a result. */
-  authenticate?(token: string): Promise<void>
-  /** What a token may do at best: its list leaves out what it may never call. Absent = the whole list. */
-  standing?(token: string): Promise<Standing>
-  /** The adapter; a test of the transport gives one that speaks more of the protocol. */
-  createServer?: typeof createMcpServer
-}
+/** How long calls under way may go on when the platform stops. */
+const closeGraceMs = 1_000
 
 export interface McpHttpHandler {
   (req: IncomingMessage, res: ServerResponse): void
-  /** Ends every session. */
+  /** Ends every session and, a moment later, every wait: short calls are still answered. */
   close(): void
   readonly sessionCount: number
 }
@@ -97,7 +72,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     })
   }
   return Object.defineProperties(handler, {
-    close: { value: () => endpoint.sessions.close() },
+    close: { value: () => endpoint.close() },
     sessionCount: { get: () => endpoint.sessions.size },
   }) as McpHttpHandler
 }
@@ -108,6 +83,8 @@ class McpEndpoint {
   readonly #limits: McpHttpLimits
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #exposure: Exposure
+  /** What serves a call right now. */
+  readonly #busy = new Set<Session>()
   #published: PublishedTool[] | undefined
 
   constructor(options: McpHttpOptions) {
@@ -119,6 +96,17 @@ class McpEndpoint {
       { most: this.#limits.sessions, idleMs: this.#limits.sessionIdleMs },
       options.clock,
     )
+  }
+
+  close(): void {
+    if (this.#busy.size === 0) {
+      this.sessions.close()
+      return
+    }
+    this.#options.clock.after(closeGraceMs, () => {
+      for (const { server } of [...this.#busy]) void server.close()
+      this.sessions.close()
+    })
   }
 
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -201,11 +189,13 @@ class McpEndpoint {
       streaming,
       headers,
       resumption,
-      onOver(unanswered) {
+      onOver: (unanswered) => {
         serving.transport.forget(exchange, unanswered)
+        if (serving.transport.isIdle) this.#busy.delete(serving)
         done()
       },
     })
+    this.#busy.add(serving)
     serving.transport.accept(parsed.messages, exchange, token)
   }
 
@@ -263,12 +253,6 @@ class McpEndpoint {
       call.args,
     )
   }
-}
-
-/** GET only takes up a stream again. */
-function isOurMethod({ method, headers }: IncomingMessage): boolean {
-  if (method === 'GET') return headers['last-event-id'] !== undefined
-  return method === 'POST' || method === 'DELETE'
 }
 
 /** Goes on with the stream that broke after the event the client names. */

@@ -4,7 +4,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/log.ts'
-import { createMcpHttpHandler, type McpHttpHandler, type McpHttpLimits } from '../../src/mcp/http.ts'
+import { createMcpHttpHandler, type McpHttpHandler } from '../../src/mcp/http.ts'
+import type { McpHttpLimits } from '../../src/mcp/http-options.ts'
 import { tools } from '../../tools/index.ts'
 import { type FakeBackend, startFakeBackend } from '../fakes/fake-backend.ts'
 import { hurriedClock, saidBy } from './tool-session.ts'
@@ -67,13 +68,13 @@ function takeUp(headers: Record<string, string>, lastEventId: string): Promise<R
   return fetch(url, { headers: { ...common, ...headers, 'last-event-id': lastEventId } })
 }
 
-const deploy = (id: number) => ({
+const deploy = (id: number, envName = 'shop-prod') => ({
   jsonrpc: '2.0',
   id,
   method: 'tools/call',
   params: {
     name: 'deploy-app-env-image',
-    arguments: { envName: 'shop-prod', image: 'shop:2' },
+    arguments: { envName, image: 'shop:2' },
     _meta: { progressToken: id },
   },
 })
@@ -229,7 +230,7 @@ describe('a session', () => {
     expect((await fetch(url, { method: 'DELETE', headers: { ...common, ...session } })).status).toBe(204)
     expect((await calling).at(-1)!.message).toMatchObject({
       id: 11,
-      error: { message: expect.stringContaining('The session ended') },
+      error: { message: expect.stringContaining('Called off') },
     })
     await isQuiet()
   })
@@ -246,3 +247,34 @@ describe('a session', () => {
     await isQuiet()
   })
 })
+
+describe('a platform that stops', () => {
+  it('ends the waits of its callers with an answer, with a session or without, and lets short calls end', async () => {
+    await serve()
+    const session = await openSession()
+    backend.state.add({ name: 'other' })
+    let release = () => {}
+    backend.state.held.set('list-accounts', new Promise((resolve) => (release = resolve)))
+    backend.state.plans = [{ reads: 1_000_000 }, { reads: 1_000_000 }]
+    const short = post({}, { ...deploy(1), params: { name: 'list-accounts', arguments: {} } })
+    const waits = [post(session, deploy(13)), post({}, deploy(14, 'shop-other'))].map(async (calling) =>
+      eventsOrAnswer(await calling),
+    )
+    await until(
+      () => backend.state.countOf('get-app-env-status') > 6 && backend.state.countOf('list-accounts') > 0,
+    )
+    handler.close()
+    release()
+    expect(await (await short).json()).toMatchObject({ id: 1, result: { structuredContent: {} } })
+    for (const wait of await Promise.all(waits)) {
+      expect(wait).toMatchObject({ error: { message: expect.stringContaining('Called off') } })
+    }
+    await isQuiet()
+  })
+})
+
+/** The last thing a POST was answered with, whichever way. */
+async function eventsOrAnswer(answer: Response): Promise<unknown> {
+  const text = await answer.text()
+  return JSON.parse(text.startsWith('{') ? text : text.trim().split('\ndata: ').at(-1)!)
+}
