@@ -14,6 +14,12 @@ import { type Bed, firstByte } from './bed.ts'
 /** Starts the bed's container without the platform until it answers; one way a line of the report. */
 export type ByHand = Record<string, () => Promise<number>>
 
+/**
+ * A container kept paused would answer sooner than one that starts, and is no answer at zero (F1): it holds its
+ * memory and exists. Measured to know the price of that rule.
+ */
+export const pausedWay = 'continue a paused one by hand'
+
 export async function waysByHand(bed: Bed): Promise<ByHand> {
   return bed.engine === 'docker' ? dockerWays(bed) : processWays(bed)
 }
@@ -53,6 +59,21 @@ function processWays(bed: Bed): ByHand {
       })
       const ended = new Promise((resolve) => child!.once('exit', resolve))
       child!.kill('SIGKILL')
+      await ended
+      return tookMs
+    },
+    async [pausedWay]() {
+      const port = nextPort++
+      const env = { PATH: process.env.PATH, PORT: String(port) }
+      const child = spawn(process.execPath, ['server.js'], { cwd, env, stdio: 'ignore', detached: true })
+      await answers({ host: '127.0.0.1', port })
+      child.kill('SIGSTOP')
+      const tookMs = await timed(async () => {
+        child.kill('SIGCONT')
+        await answers({ host: '127.0.0.1', port })
+      })
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGKILL')
       await ended
       return tookMs
     },
@@ -99,10 +120,13 @@ async function dockerWays(bed: Bed): Promise<ByHand> {
     // Without the label of a pod it is none of the platform's containers.
     return { ...options, Labels: { 'longshore.installation': installationId } }
   }
-  const start = async (name: string) => {
-    await call('POST', `/containers/${name}/start`)
+  const answering = async (name: string) => {
     const found = (await call('GET', `/containers/${name}/json`)) as Docker.ContainerInspectInfo
     await answers({ host: Object.values(found.NetworkSettings.Networks)[0]!.IPAddress, port: 8080 })
+  }
+  const start = async (name: string) => {
+    await call('POST', `/containers/${name}/start`)
+    await answering(name)
   }
   let made = 0
   const name = () => `longshore-hand-${process.pid}-${made++}`
@@ -123,6 +147,16 @@ async function dockerWays(bed: Bed): Promise<ByHand> {
       without(async (container) => {
         await create(container)
         return timed(() => start(container))
+      }),
+    [pausedWay]: () =>
+      without(async (container) => {
+        await create(container)
+        await start(container)
+        await call('POST', `/containers/${container}/pause`)
+        return timed(async () => {
+          await call('POST', `/containers/${container}/unpause`)
+          await answering(container)
+        })
       }),
   }
 }
