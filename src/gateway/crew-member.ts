@@ -1,4 +1,4 @@
-import { type Clock, every } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { received, sendable } from './connection-handle.ts'
 import type { FromMember, ToMember } from './crew-link.ts'
@@ -11,8 +11,6 @@ export interface CrewMemberOptions {
   drainSeconds?: number
 }
 
-const leaveCheckMs = 20
-
 /**
  * A further process of a gateway (`crew.ts`): serves the environments it is told of, on connections that the
  * first process passes to it. Resolves when it has left. Without the first process it ends at once: a successor
@@ -20,7 +18,10 @@ const leaveCheckMs = 20
  */
 export async function crewMember(options: CrewMemberOptions): Promise<void> {
   let linked = false
-  let leaving = false
+  let leave: () => void = () => {}
+  const told = new Promise<void>((resolve) => {
+    leave = resolve
+  })
   const tell = (message: FromMember) => {
     if (process.connected) process.send?.(message, undefined, {}, () => {})
   }
@@ -55,7 +56,7 @@ export async function crewMember(options: CrewMemberOptions): Promise<void> {
         return
       case 'leave':
         drain()
-        leaving = true
+        leave()
         return
       default:
         serving.take(message)
@@ -68,12 +69,9 @@ export async function crewMember(options: CrewMemberOptions): Promise<void> {
     // The first process may have ended while this one started.
     if (!process.connected) resolve()
   })
-  const left = new Promise<void>((resolve) => {
-    every(options.clock, leaveCheckMs, () => leaving && serving.idle && resolve())
-  })
   serving.startTimers()
   tell({ type: 'ready' })
-  await Promise.race([disconnected, left])
+  await Promise.race([disconnected, told.then(() => serving.emptied())])
   serving.stop()
 }
 

@@ -137,13 +137,15 @@ export class Crew {
           this.#comesBack(message.read, handle)
         } else this.#options.report(message)
       })
-      child.on('error', (error) =>
-        this.#options.log.error({ err: error }, 'gateway process cannot be reached'),
-      )
-      child.once('exit', () => {
+      const lost = () => {
         resolve()
-        this.#lost(member)
+        if (member.child === child) this.#lost(member)
+      }
+      child.on('error', (error) => {
+        this.#options.log.error({ err: error }, 'a gateway process cannot be started or told')
+        if (child.pid === undefined) lost()
       })
+      child.once('exit', lost)
     })
   }
 

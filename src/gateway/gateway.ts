@@ -134,7 +134,10 @@ class RunningGateway implements Gateway {
 
   async #end(accepted: Promise<void>, drainMs: number): Promise<void> {
     await accepted
+    await this.#serving.emptied()
     await this.#crew.leave(drainMs)
+    // A member may have passed its last connections back.
+    await this.#serving.emptied()
     for (const cancel of this.#timers) cancel()
     this.#control.close()
     this.#serving.stop()

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type Clock, every } from '../clock.ts'
+import { type Clock, every, sleep } from '../clock.ts'
 import { ClientConnection } from './client-connection.ts'
 import type { FromGateway, Route, ToGateway, TrafficSample } from './gateway-link.ts'
 import type { PassOn, ProxyContext } from './proxy-context.ts'
@@ -21,6 +21,7 @@ export type EnvironmentNews = Extract<ToGateway, { type: 'routes' | 'route' | 'r
 
 const sweepMs = 100
 const trafficMs = 1_000
+const emptyCheckMs = 20
 
 /** Serves the connections and environments of one gateway process. */
 export class Serving {
@@ -54,9 +55,9 @@ export class Serving {
     return this.#context.draining
   }
 
-  /** No connection is left. */
-  get idle(): boolean {
-    return this.#context.connections.size === 0
+  /** Resolves when no connection is left. */
+  async emptied(): Promise<void> {
+    while (this.#context.connections.size > 0) await sleep(this.#options.clock, emptyCheckMs)
   }
 
   /** Takes a connection; `read` is what another process has read of it already. */

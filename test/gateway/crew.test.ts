@@ -114,6 +114,7 @@ describe('a gateway of several processes', () => {
     const name = nameOwnedBy(1)
     const container = await upstream((request, response) => {
       const hash = createHash('sha1')
+      response.setHeader('seen-from', String(request.headers['x-forwarded-for']))
       request.on('data', (piece) => hash.update(piece)).on('end', () => response.end(hash.digest('hex')))
     })
     container.server.on('upgrade', (_request, socket) => {
@@ -123,7 +124,8 @@ describe('a gateway of several processes', () => {
     const { port } = await crew([routeOf(name, [container])])
     const body = Array.from({ length: 300_000 }, (_, index) => String(index)).join(' ')
     const digest = createHash('sha1').update(body).digest('hex')
-    expect((await get(port, hostOf(name), { method: 'POST', body })).body).toBe(digest)
+    const answer = await get(port, hostOf(name), { method: 'POST', body })
+    expect([answer.body, answer.headers['seen-from']]).toEqual([digest, '127.0.0.1'])
     const raw = rawConnection(port)
     const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
     raw.socket.write(`GET / HTTP/1.1\r\nHost: ${hostOf(name)}\r\n${upgrade}`)
@@ -139,10 +141,14 @@ describe('a gateway of several processes', () => {
     const { port, heard } = await crew(names.map((name, index) => routeOf(name, pairs[index]!, settings)))
     const failed: number[] = []
     const client = async (_: unknown, index: number) => {
+      // Every other client keeps its connection, whose owner is another with each request.
+      const agent = index % 2 ? new http.Agent({ keepAlive: true, maxSockets: 1 }) : undefined
       for (let turn = 0; turn < 5; turn++) {
-        const { status } = await get(port, hostOf(names[index % names.length]!))
+        const host = hostOf(names[(index + turn) % names.length]!)
+        const { status } = await get(port, host, agent ? { agent } : {})
         if (status !== 200) failed.push(status)
       }
+      agent?.destroy()
     }
     await Promise.all(Array.from({ length: 180 }, client))
     expect(failed).toEqual([])
