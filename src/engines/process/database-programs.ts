@@ -43,9 +43,24 @@ export async function findDatabaseProgram(preset: DatabasePresetName): Promise<D
     case 'MYSQL':
       if (findProgram('mariadb-install-db', serverPath()) === null) return null
       return await program('mariadbd', 'MariaDB', /Ver (\d+\.\d+)/)
+    case 'RABBITMQ':
+      return findRabbit()
     default:
       return null
   }
+}
+
+/** Asked for its version it would start: the name of its folder tells. Packages put a wrapper for root on PATH. */
+function findRabbit(): DatabaseProgram | null {
+  if (['erl', 'epmd'].some((name) => findProgram(name, serverPath()) === null)) return null
+  const homes = ['/usr/lib/rabbitmq/lib', '/opt/rabbitmq', '/usr/local/lib/rabbitmq']
+  const dirs = homes.flatMap((home) => [...subfolders(home).map((name) => `${home}/${name}`), home]).reverse()
+  for (const dir of dirs) {
+    const server = findProgram('rabbitmq-server', `${dir}/sbin`)
+    const version = /rabbitmq_server-(\d+\.\d+)/.exec(dir)?.[1] ?? ''
+    if (server !== null) return { title: `RabbitMQ ${version}`.trim(), server }
+  }
+  return null
 }
 
 /** What would have to be installed, in the words of the reason. */
@@ -54,6 +69,7 @@ export function missingProgram(preset: DatabasePresetName): string {
     POSTGRESQL: 'PostgreSQL (postgres and initdb)',
     REDIS: 'Redis (redis-server)',
     MYSQL: 'MariaDB (mariadbd and mariadb-install-db)',
+    RABBITMQ: 'RabbitMQ (rabbitmq-server with Erlang)',
   }
   const wanted = programs[preset]
   return wanted === undefined

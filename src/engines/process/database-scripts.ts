@@ -28,6 +28,8 @@ export function databaseStart(database: DatabaseSpec, place: Place): DatabaseSta
       return redis(database, place)
     case 'MYSQL':
       return mariadb(database, place)
+    case 'RABBITMQ':
+      return rabbit(database, place)
     default:
       throw new Error(`no start script for ${database.dockerPreset}`)
   }
@@ -138,6 +140,56 @@ function mariadb(database: DatabaseSpec, { server, memoryMb, port }: Place): Dat
       LS_PASSWORD: database.password,
       LS_ADMIN_PASSWORD: database.adminPassword,
       LS_DATABASE: database.database,
+    },
+  }
+}
+
+/**
+ * The name server of Erlang belongs to this node alone and ends with it, so that nodes of others never meet it; both
+ * listen on loopback only. The settings hold the password, so they go into a file of the container's own folder.
+ */
+const rabbitScript = `${intoDataFolder}
+mkdir -p data
+{
+  printf 'listeners.tcp.default = 127.0.0.1:%s\\n' "$LS_AMQP"
+  printf 'mqtt.listeners.tcp.default = 127.0.0.1:%s\\n' "$LS_MQTT"
+  printf 'management.tcp.ip = 127.0.0.1\\nmanagement.tcp.port = %s\\n' "$LS_MANAGEMENT"
+  printf 'default_user = %s\\ndefault_pass = %s\\n' "$LS_USER" "$LS_PASSWORD"
+  printf 'mqtt.allow_anonymous = false\\n'
+  printf 'vm_memory_high_watermark.absolute = %sMB\\ndisk_free_limit.absolute = 50MB\\n' "$LS_MEMORY_MB"
+  printf 'log.console = true\\nlog.console.level = info\\nlog.file = false\\n'
+} > "$HOME/rabbitmq.conf"
+printf '[rabbitmq_mqtt,rabbitmq_management].\\n' > "$HOME/enabled_plugins"
+unset LS_PASSWORD
+export RABBITMQ_CONFIG_FILE="$HOME/rabbitmq.conf" RABBITMQ_ENABLED_PLUGINS_FILE="$HOME/enabled_plugins"
+export RABBITMQ_MNESIA_BASE="$PWD/data" RABBITMQ_LOG_BASE="$HOME" RABBITMQ_PID_FILE="$HOME/rabbitmq.pid"
+export ERL_EPMD_ADDRESS=127.0.0.1
+epmd -address 127.0.0.1 -port "$ERL_EPMD_PORT" < /dev/null > /dev/null 2>&1 &
+exec "$LS_SERVER"
+`
+
+/** Where the node's own two ports lie below the one it speaks AMQP on: under those that outgoing connections get. */
+const rabbitPorts = { names: 45_000, node: 40_000 }
+
+function rabbit(database: DatabaseSpec, { server, memoryMb, port }: Place): DatabaseStart {
+  const portOf = (name: string) => String(database.ports.find((one) => one.name === name)?.hostPort ?? 0)
+  return {
+    script: rabbitScript,
+    args: [],
+    env: {
+      LS_SERVER: server,
+      LS_AMQP: portOf('amqp'),
+      LS_MQTT: portOf('mqtt'),
+      LS_MANAGEMENT: portOf('management'),
+      LS_USER: database.user,
+      LS_PASSWORD: database.password,
+      LS_MEMORY_MB: String(Math.floor(memoryMb * 0.6)),
+      // The data is kept under the node's name, so that stays the same.
+      RABBITMQ_NODENAME: `ls${port}@localhost`,
+      RABBITMQ_DIST_PORT: String(port - rabbitPorts.node),
+      ERL_EPMD_PORT: String(port - rabbitPorts.names),
+      RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
+      RABBITMQ_CONF_ENV_FILE: '/dev/null',
     },
   }
 }

@@ -133,6 +133,8 @@ export class SupervisedContainer {
   findPort(rows: readonly ProcessRow[]): boolean {
     const { record } = this
     if (!this.isRunning || record.declaredPort === null) return true
+    // A database answers where it was told to; its other ports are its own business.
+    if (this.#request?.fixedPort !== undefined) return true
     const seen = listeningPorts(treeOf(record.pid!, rows).map((row) => row.pid))
     if (seen.some(({ port, host }) => port === record.port && host === '127.0.0.1')) return true
     const found =
