@@ -41,7 +41,7 @@ export interface ContainerSpec {
    * shell is between. Null or absent: what the image says.
    */
   command?: readonly string[] | null
-  /** Absolute path in the container, made when it is not there. Null or absent: what the image says. */
+  /** Path in the container, relative ones from what the image says; made when it is not there. Null or absent: what the image says. */
   workingDir?: string | null
 }
 

@@ -217,5 +217,7 @@ export class JobContainers {
 function reasonOf(container: EngineContainer | null): string {
   if (container === null) return 'ContainerLost'
   if (container.outOfMemory) return 'OOMKilled'
+  // It died while its engine was dead, so nobody knows when or of what.
+  if (container.finishedAt === null) return 'Interrupted'
   return container.exitCode === 0 ? 'Completed' : 'Error'
 }

@@ -73,7 +73,8 @@ export class UsageMeter {
   /** Must be called before a container is removed: afterwards nobody can tell when it ended. */
   ended(container: MeteredContainer): Promise<void> {
     return this.#inTurn(async () => {
-      const endMs = timeOf(container.finishedAt) ?? this.#clock.wallMs()
+      const nowMs = this.#clock.wallMs()
+      const endMs = container.state === 'exited' ? this.#endOf(container, nowMs) : nowMs
       await this.#db.write((tx) => this.#finish(tx, container, endMs))
       this.#open.delete(container.name)
       this.#over.add(container.name)
@@ -138,8 +139,9 @@ export class UsageMeter {
     await insertRun(tx, { container: name, appEnvId, ...rate, startedMs, finishedMs: endMs })
   }
 
-  #endOf(container: MeteredContainer, listedAtMs: number): number {
-    return timeOf(container.finishedAt) ?? this.#open.get(container.name) ?? listedAtMs
+  /** Where the engine does not know: when it was last seen to run; one that was never seen is not billed. */
+  #endOf({ name, startedAt, finishedAt }: MeteredContainer, listedAtMs: number): number {
+    return timeOf(finishedAt) ?? this.#open.get(name) ?? timeOf(startedAt) ?? listedAtMs
   }
 
   #setOver(name: string): void {

@@ -42,6 +42,19 @@ export function commandPromises(suite: SuiteInstallation): void {
     expect(said.at(-1)).toMatch(/\/jobs\/inner$/)
   })
 
+  it('takes a relative working directory from that of the image, and never leaves the container by it', async () => {
+    const inner = await run(['/bin/sh', '-lc', 'pwd'], { workingDir: 'inner' })
+    expect(inner.said.at(-1)).toMatch(/\/app\/inner$/)
+    const outer = await run(['/bin/sh', '-lc', 'pwd'], { workingDir: '../../../../../../../../../app' })
+    expect(outer.said.at(-1)).toMatch(/^\/app$|\/engine\/images\/[^/]+\/root\/app$/)
+  })
+
+  it('fails at once, and says so, where the working directory is a file', async () => {
+    const command = ['/bin/sh', '-lc', 'pwd']
+    const apply = suite.engine.apply(suite.spec({}, { port: null, command, workingDir: '/app/server.js' }))
+    await expect(apply).rejects.toMatchObject({ name: 'EngineFailure' })
+  })
+
   it('never runs an ended command again', async () => {
     const { spec } = await run(['/bin/sh', '-lc', 'echo once'])
     expect(await suite.engine.apply(spec)).toMatchObject({ state: 'exited', exitCode: 0 })

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { type Clock, sleep } from '../../src/clock.ts'
 import type { FakeContainer } from './fake-container.ts'
 
@@ -41,7 +42,7 @@ async function runWord(
       )
       return null
     case 'pwd':
-      container.log('stdout', container.spec.workingDir ?? '/')
+      container.log('stdout', path.posix.resolve('/app', container.spec.workingDir ?? '/'))
       return null
     case 'sleep':
       await sleep(clock, Number(words[0]) * 1000)

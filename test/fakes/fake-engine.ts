@@ -281,6 +281,8 @@ export class FakeEngine implements Engine {
       throw new EngineFailure('interrupted', `There is no image ${spec.image} on this engine.`)
     if (!spec.command && !command.includes('node'))
       throw new EngineFailure('exited', `Cannot start ${command}: there is no such program.`)
+    if (spec.workingDir?.endsWith('server.js'))
+      throw new EngineFailure('exited', `The working directory ${spec.workingDir} is no folder.`)
     if (failStarts.times > 0) {
       failStarts.times--
       throw new EngineFailure(failStarts.reason, failStarts.message)

@@ -165,7 +165,7 @@ describe('the usage meter', () => {
   it('never bills twice: repeated, late and early lists, ends and crashes', async () => {
     await look(container('a', 0))
     await clock.advance(50_000)
-    await meter.ended({ ...container('a', 0, 50), finishedAt: null })
+    await meter.ended(container('a', 0))
     // A list that was asked for before the removal comes in late.
     await look(container('a', 0))
     await clock.advance(50_000)
@@ -177,6 +177,18 @@ describe('the usage meter', () => {
     await look()
     await clock.advance(50_000)
     expect(await billed()).toBe(300)
+  })
+
+  it('ends a container whose end its engine does not know when it was last seen to run', async () => {
+    await look(container('a', 0))
+    await clock.advance(20_000)
+    await look(container('a', 0))
+    await clock.advance(600_000)
+    const unknown = (name: string) => ({ ...container(name, 0, 1), finishedAt: null })
+    await meter.ended(unknown('a'))
+    await meter.ended(unknown('never seen'))
+    await look(unknown('a'), unknown('never seen'), unknown('nor this one'))
+    expect(await billed()).toBe(20 * 6)
   })
 
   it('bills a container that began and ended between two looks', async () => {

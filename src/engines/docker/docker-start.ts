@@ -1,3 +1,4 @@
+import path from 'node:path'
 import type Docker from 'dockerode'
 import { AppError } from '../../errors.ts'
 import { type ContainerSpec, type EngineContainer, EngineFailure } from '../engine.ts'
@@ -69,7 +70,7 @@ export class ContainerStarter {
   }
 
   async #create(spec: ContainerSpec, network: string): Promise<'made' | 'exists'> {
-    const body = createOptions(spec, { ...this.#place, network })
+    const body = createOptions(await this.#withAbsoluteDir(spec), { ...this.#place, network })
     try {
       // Name and body apart: dockerode would put the whole body, secrets included, into the address as well.
       await askedInTime((abortSignal) =>
@@ -84,6 +85,14 @@ export class ContainerStarter {
       if (statusOf(error) === 409) return 'exists'
       throw createRefusal(spec, error)
     }
+  }
+
+  /** A relative working directory counts from that of the image; the engine itself takes absolute ones only. */
+  async #withAbsoluteDir(spec: ContainerSpec): Promise<ContainerSpec> {
+    if (!spec.workingDir || spec.workingDir.startsWith('/')) return spec
+    const image = await orNull(askedInTime(() => this.#docker.getImage(spec.image).inspect()))
+    const workingDir = path.posix.resolve('/', image?.Config?.WorkingDir ?? '', spec.workingDir)
+    return { ...spec, workingDir }
   }
 
   /** The half-made container goes; a network that somebody removed is made again once, anything else is told. */
@@ -141,19 +150,18 @@ function createRefusal(spec: ContainerSpec, error: unknown): unknown {
       },
     )
   }
-  if (statusOf(error) !== 400) return error
+  if (statusOf(error) !== 400 && !namesTheCode(sentence)) return error
   const told = /no command specified/i.test(sentence) ? 'the image has no CMD and no ENTRYPOINT.' : sentence
   return new EngineFailure('exited', `The container could not be made: ${told}`, { cause: error })
 }
 
 /** Whether what the engine says of a start is about the image, not about the engine's own machine. */
 function isCodesFault(status: number | null, sentence: string): boolean {
-  return (
-    status === 400 ||
-    status === 404 ||
-    status === 409 ||
-    /exec:|exec format|executable file not found|no such file or directory|permission denied|not a directory|is a directory|unable to find user|no matching entries|chdir|cwd/i.test(
-      sentence,
-    )
+  return status === 400 || status === 404 || status === 409 || namesTheCode(sentence)
+}
+
+function namesTheCode(sentence: string): boolean {
+  return /exec:|exec format|executable file not found|no such file or directory|permission denied|not a directory|is a directory|unable to find user|no matching entries|chdir|cwd/i.test(
+    sentence,
   )
 }

@@ -24,7 +24,7 @@ import { HostDatabases } from './host-databases.ts'
 import { hostPath } from './host-runtimes.ts'
 import { ImagePaths } from './image-paths.ts'
 import { ImageStore, type ProcessImage } from './image-store.ts'
-import { startRequest } from './process-spec.ts'
+import { startRequest, workingDirOf } from './process-spec.ts'
 import type { ContainerRecord } from './protocol.ts'
 import { writeShims } from './run-shims.ts'
 import { SupervisorClient } from './supervisor-client.ts'
@@ -177,7 +177,7 @@ class ProcessEngine implements Engine {
     // No question first: the supervisor starts each name once and answers with what there is.
     const root = this.#images.rootOf(image.contentId)
     mountVolumes(spec, root, this.#files.volumes)
-    if (spec.workingDir) mkdirSync(new ImagePaths(root).forWriting(spec.workingDir), { recursive: true })
+    if (spec.workingDir) makeWorkingDir(new ImagePaths(root), workingDirOf(spec, image))
     const start = startRequest(spec, image, root, hostPath())
     return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
   }
@@ -238,6 +238,22 @@ class ProcessEngine implements Engine {
 
   #find(name: string): Promise<ContainerRecord | null> {
     return this.#supervisor.ask<ContainerRecord | null>({ verb: 'find', name })
+  }
+}
+
+function makeWorkingDir(paths: ImagePaths, workingDir: string): void {
+  try {
+    mkdirSync(paths.forWriting(workingDir), { recursive: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EEXIST' && code !== 'ENOTDIR' && code !== 'ENAMETOOLONG') throw error
+    throw new EngineFailure(
+      'exited',
+      `The working directory ${workingDir} cannot be made: it is no folder.`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

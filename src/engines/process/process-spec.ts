@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { type ContainerSpec, EngineFailure } from '../engine.ts'
 import { ImagePaths } from './image-paths.ts'
 import type { ProcessImage } from './image-store.ts'
@@ -30,11 +31,16 @@ export function startRequest(
     contentId: spec.contentId,
     template: spec.template,
     argv: paths.mapWords(argv),
-    cwd: paths.toHost(spec.workingDir ?? image.workdir),
+    cwd: paths.toHost(workingDirOf(spec, image)),
     env: { ...env, ...withMountPaths(spec, paths) },
     declaredPort: spec.port,
     memoryMb: spec.memoryMb,
   }
+}
+
+/** A relative working directory counts from that of the image. */
+export function workingDirOf({ workingDir }: ContainerSpec, { workdir }: ProcessImage): string {
+  return path.posix.resolve('/', workdir, workingDir ?? '')
 }
 
 /** A value that is a mount's path, or a path below one, means the volume: code finds its data by a variable. */
