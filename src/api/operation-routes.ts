@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
@@ -29,11 +30,27 @@ export function addOperationRoutes(
         const { surface, idempotencyKey, dryRun } = callHeaders(row, request.headers)
         const input = checkInput(row, await readInput(request))
         const token = tokenOf(request.headers)
-        const answer = await runner.run({ operation: row, input, token, surface, idempotencyKey, dryRun })
+        const answer = await runner.run({
+          operation: row,
+          input,
+          token,
+          surface,
+          idempotencyKey,
+          dryRun,
+          reachedAt: reachedAt(request.headers),
+        })
         return reply.code(answer.status).send(answer.body)
       },
     })
   }
+}
+
+/** Where the caller found this server; `/mcp` passes on where its caller did. */
+function reachedAt(headers: IncomingHttpHeaders): string | undefined {
+  const name = headers['x-forwarded-host'] ?? headers.host
+  return typeof name === 'string' && /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/i.test(name)
+    ? `http://${name.toLowerCase()}`
+    : undefined
 }
 
 /** A row without a policy, with a loose input or a taken address must stop the start, not wait for a caller. */

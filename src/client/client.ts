@@ -44,6 +44,8 @@ export interface ClientOptions {
   url: string
   token: string | null
   surface: 'mcp' | 'cli'
+  /** Host and port that somebody this client calls for reached the platform at. */
+  forwardedHost?: string | undefined
   /** How requests are sent; undici unless given. */
   fetchImpl?: HttpSend
 }
@@ -80,6 +82,7 @@ export function apiBase(url: string): string {
 
 function commonHeaders(options: ClientOptions): Record<string, string> {
   const headers: Record<string, string> = { accept: 'application/json', 'longshore-surface': options.surface }
+  if (options.forwardedHost !== undefined) headers['x-forwarded-host'] = options.forwardedHost
   if (options.token === null) return headers
   // A token with a line break or a blank is a pasting mistake; it must not reach the header, nor the message.
   if (!/^[\x21-\x7e]{1,4096}$/.test(options.token)) {

@@ -77,6 +77,13 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   }) as McpHttpHandler
 }
 
+/** Who calls, with which tools, and how it reached us. */
+interface Visitor {
+  token: string
+  exposure: Exposure
+  host: string | undefined
+}
+
 class McpEndpoint {
   readonly sessions: HttpSessions
   readonly #options: McpHttpOptions
@@ -179,7 +186,7 @@ class McpEndpoint {
       res.writeHead(202).end()
       return
     }
-    const serving = known ?? this.#serve(token, exposure, parsed.messages)
+    const serving = known ?? this.#serve({ token, exposure, host: req.headers.host }, parsed.messages)
     const headers: Record<string, string> = serving.id === '' ? {} : { 'mcp-session-id': serving.id }
     const resumption = serving.id === '' ? null : this.#resumptionOf(serving)
     const done = serving.id === '' ? () => void serving.server.close() : this.sessions.use(serving)
@@ -209,9 +216,10 @@ class McpEndpoint {
   }
 
   /** A fresh server object over shared lists; kept as a session when the client can be asked questions. */
-  #serve(token: string, exposure: Exposure, messages: readonly JSONRPCMessage[]): Session {
+  #serve(caller: Visitor, messages: readonly JSONRPCMessage[]): Session {
+    const { token, exposure } = caller
     const transport = new HttpTransport()
-    const server = this.#newServer(token, exposure)
+    const server = this.#newServer(caller)
     const asked = JSON.stringify(exposure)
     // Connecting only sets callbacks; it is done when this returns.
     void server.connect(transport)
@@ -221,11 +229,12 @@ class McpEndpoint {
     return opened ?? { id: '', ...session }
   }
 
-  #newServer(token: string, exposure: Exposure): McpServer {
+  #newServer(caller: Visitor): McpServer {
     const { createServer = createMcpServer } = this.#options
+    const { token, exposure } = caller
     return createServer({
       tools: () => this.#list(token, exposure),
-      callTool: (call) => this.#callTool(call, call.token ?? token, exposure),
+      callTool: (call) => this.#callTool(call, { ...caller, token: call.token ?? token }),
     })
   }
 
@@ -234,9 +243,10 @@ class McpEndpoint {
     return listedTools(this.#published, exposure, (await this.#options.standing?.(token)) ?? null)
   }
 
-  async #callTool(call: IncomingCall, token: string, exposure: Exposure): Promise<ToolResult> {
+  async #callTool(call: IncomingCall, { token, exposure, host }: Visitor): Promise<ToolResult> {
     const { clock, log } = this.#options
-    const client = createClient({ url: this.#options.apiUrl(), token, surface: 'mcp' })
+    const url = this.#options.apiUrl()
+    const client = createClient({ url, token, surface: 'mcp', forwardedHost: host })
     return runTool(
       {
         tools: this.#tools,

@@ -12,6 +12,8 @@ export interface Call {
   surface: Surface
   idempotencyKey: string | null
   dryRun: boolean
+  /** Address the caller reached this server at, such as `http://box:4400`; for addresses shown to that caller only. */
+  reachedAt?: string | undefined
 }
 
 /** `body` is the JSON text, kept as text so that a replay is byte for byte the first answer. */

@@ -77,6 +77,8 @@ export interface Context {
   tx: Tx
   caller: Caller
   surface: Surface
+  /** Address of the API for this caller, without a trailing slash. */
+  apiUrl: string
   /** ISO time of this call. */
   now: string
   secrets: SecretBox

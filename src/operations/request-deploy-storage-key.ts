@@ -26,7 +26,7 @@ export default handler(requestDeployStorageKey, async (context, input, { environ
   )
   return {
     answer: {
-      uploadUrl: `${installation.apiUrl()}/uploads/${secret}`,
+      uploadUrl: `${context.apiUrl}/uploads/${secret}`,
       storageKey: uploadId,
       envUrl: installation.hosts(environment, app)[0]?.url ?? '',
       expiresAt,

@@ -164,6 +164,7 @@ async function admit(
     tx,
     caller,
     surface: call.surface,
+    apiUrl: addressFor(installation.apiUrl(), call.reachedAt),
     now,
     secrets,
     logs,
@@ -173,6 +174,11 @@ async function admit(
     installation,
   }
   return { context, target }
+}
+
+/** Bound to every address of the machine, the server has no address of its own: the one the caller used is known to work. */
+function addressFor(own: string, reachedAt: string | undefined): string {
+  return /^http:\/\/(?:0\.0\.0\.0|\[::\])(?::|$)/.test(own) ? (reachedAt ?? own) : own
 }
 
 function checkRevision(expected: unknown, target: Target): void {
