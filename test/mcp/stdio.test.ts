@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -344,6 +344,18 @@ describe('longshore mcp with a platform elsewhere', () => {
 
 describe('longshore mcp with the local installation', () => {
   const serving = () => JSON.parse(readFileSync(path.join(home, 'run', 'serve.json'), 'utf8')).pid as number
+
+  it('answers initialize and every list before anything of the platform is there', async () => {
+    const { child, send, out, exit } = run(local())
+    send(initialize)
+    const lists = ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list']
+    lists.forEach((method, index) => send({ jsonrpc: '2.0', id: index + 2, method }))
+    await until(() => out().split('\n').length > 1 + lists.length)
+    expect(existsSync(path.join(home, 'run', 'serve.json'))).toBe(false)
+    for (const line of out().trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('result')
+    child.stdin!.end()
+    expect(await exit).toBe(0)
+  })
 
   it('starts it, uses its admin token, and takes it along when it leaves', async () => {
     const client = await connect(local())
