@@ -8,6 +8,7 @@ export default defineTool({
   title: 'Cancel job run',
   description: 'Cancels a job run: its container is stopped, nothing is tried again.',
   hints: { readOnly: false, destructive: true, idempotent: true },
+  unlistedInputs: ['dryRun'],
   destroys: lossOfRun,
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,
 })

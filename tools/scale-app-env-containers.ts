@@ -7,7 +7,7 @@ export default defineTool({
   group: 'apps',
   title: 'Scale containers',
   description:
-    'Sets how many containers an app or database environment runs. Not for functions (F8: they scale by concurrency, see update-function-config) or jobs.',
+    'Sets how many containers an app or database environment runs. Not for functions (F8: use update-function-config) or jobs.',
   hints: { readOnly: false, destructive: false, idempotent: true },
   checks: [notAFunction, notAJob],
 })

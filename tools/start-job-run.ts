@@ -9,6 +9,7 @@ export default defineTool({
   description:
     "Runs a job's command once and waits until it has ended; fields given here hold for this run only. With wait false poll get-job-run.",
   hints: { readOnly: false, destructive: false, idempotent: false },
+  unlistedInputs: ['dryRun'],
   checks: [isAJob, saysUnusedArgs],
   waits: 'job-run',
 })

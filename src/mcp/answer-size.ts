@@ -3,12 +3,12 @@ import type { ToolInput } from './define-tool.ts'
 
 /** Inputs of a tool whose answer is a list that is shown in pages. */
 export const pageFields = {
-  search: z.string().max(100).optional().describe('In the name'),
+  search: z.string().max(100).optional(),
   offset: z.number().int().min(0).default(0),
 }
 
-/** Characters of a page, about 1,600 tokens: an installation of usual size fits in one. */
-const pageLength = 6_000
+/** Characters of a page, about 1,600 tokens of ids and names: an installation of usual size fits in one. */
+const pageLength = 4_500
 
 /** The items of a list whose names hold what is searched for. */
 export function found<Item>(items: readonly Item[], { search }: ToolInput): Item[] {

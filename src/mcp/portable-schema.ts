@@ -105,7 +105,7 @@ function copyValues(node: RawNode, made: SchemaNode, depth: number): void {
   if (node.enum !== undefined) made.enum = node.enum
   if (depth > 1) return
   if (node.minimum !== undefined && node.minimum > 1) made.minimum = node.minimum
-  if (node.maximum !== undefined && node.maximum < 1000) made.maximum = node.maximum
+  if (node.maximum !== undefined && node.maximum < 100) made.maximum = node.maximum
 }
 
 /** "T or null" becomes T with two types; any other union cannot be published and fails the build. */
