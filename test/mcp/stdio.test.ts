@@ -349,7 +349,7 @@ describe('longshore mcp with the local installation', () => {
     const { child, send, out, exit } = run(local())
     send(initialize)
     const lists = ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list']
-    lists.forEach((method, index) => send({ jsonrpc: '2.0', id: index + 2, method }))
+    for (const [index, method] of lists.entries()) send({ jsonrpc: '2.0', id: index + 2, method })
     await until(() => out().split('\n').length > 1 + lists.length)
     expect(existsSync(path.join(home, 'run', 'serve.json'))).toBe(false)
     for (const line of out().trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('result')
