@@ -59,8 +59,8 @@ function createTeller({ clock, progress }: WatchedRun): (jobRun: JobRunAnswer) =
     const text =
       status === 'RUNNING'
         ? `Attempt ${attempt}${of} runs`
-        : attempt === 0
-          ? 'Waiting to start'
+        : jobRun.exitCode === null && (attempt === 0 || jobRun.reason?.startsWith('Waiting'))
+          ? (jobRun.reason ?? 'Waiting to start')
           : `Attempt ${attempt}${of} failed (${endText(jobRun)}); the next one follows`
     if (text !== said) {
       said = text

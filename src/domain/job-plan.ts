@@ -4,6 +4,12 @@ import { elapsedMs, type Moment } from './moment.ts'
 /** How long the container of a run that is over may stay unstarted before nobody can be starting it any more. */
 export const settleMs = 15_000
 
+/**
+ * How long a container that this scheduler is not making is left to whoever may be making it. A start that was asked
+ * for by a scheduler that died may still be under way: asked for again just then, a short run could be started twice.
+ */
+export const helpAfterMs = 3_000
+
 export interface JobPlanInput {
   run: JobRun
   /** The attempt that has not ended; a run has at most one. */
@@ -12,8 +18,8 @@ export interface JobPlanInput {
   container: 'created' | 'running' | 'exited' | null
   /** This scheduler is making the container right now. */
   applying: boolean
-  /** For how long this scheduler has seen that the run is over and its container not started. */
-  unseenMs: number
+  /** For how long this scheduler has seen that the container is not started and not made by itself. */
+  unstartedMs: number
   /** Other attempts of the environment that have not ended. */
   othersLive: number
   now: Moment
@@ -50,12 +56,18 @@ function planAttempt(input: JobPlanInput, attempt: JobAttempt): JobStep {
   if (isOver(run)) {
     if (container === 'running') return { do: 'stop' }
     if (applying) return { do: 'wait', ms: null }
-    return input.unseenMs >= settleMs ? { do: 'give-up' } : { do: 'wait', ms: settleMs - input.unseenMs }
+    return input.unstartedMs >= settleMs
+      ? { do: 'give-up' }
+      : { do: 'wait', ms: settleMs - input.unstartedMs }
   }
   const left = deadlineLeftMs(run, input.now)
   if (left === 'unknown') return { do: 'rebase' }
   if (left !== null && left <= 0) return { do: 'time-out' }
-  if (container !== 'running') return applying ? { do: 'wait', ms: left } : { do: 'apply' }
+  if (container !== 'running') {
+    const waitMs = helpAfterMs - input.unstartedMs
+    if (applying) return { do: 'wait', ms: left }
+    return waitMs > 0 ? { do: 'wait', ms: Math.min(waitMs, left ?? waitMs) } : { do: 'apply' }
+  }
   if (attempt.state === 'creating') return { do: 'acknowledge' }
   return { do: 'wait', ms: left }
 }

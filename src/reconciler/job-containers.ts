@@ -96,7 +96,11 @@ export class JobContainers {
         const container = await this.#parts.engineOf(run.region).apply(this.#spec(run, attempt))
         if (container.state !== 'created') await this.acknowledge(run, attempt, container, isNew)
       } catch (error) {
-        if (!(error instanceof EngineFailure)) throw error
+        if (!(error instanceof EngineFailure)) {
+          const why = error instanceof AppError ? error.message : 'The engine failed; its log says more'
+          await this.#transitions.delayed(attempt.attemptId, `Waiting: ${why}`)
+          throw error
+        }
         const end = this.#endOf(null, `StartFailed: ${error.message}`)
         await this.#transitions.ended(attempt.attemptId, end, null)
       }

@@ -25,8 +25,8 @@ export class JobScheduler {
   readonly #parts: JobSchedulerParts
   readonly #transitions: JobTransitions
   readonly #containers: JobContainers
-  /** Since when the run of an attempt is over and its container not started. */
-  readonly #unseenSinceMs = new Map<string, number>()
+  /** Since when the container of an attempt is not started, nor being made by this scheduler; by attempt and wish. */
+  readonly #unstartedSinceMs = new Map<string, { wished: boolean; sinceMs: number }>()
   #running: Promise<void> | null = null
   #dirty = false
   #closed = false
@@ -124,7 +124,7 @@ export class JobScheduler {
       attempt,
       container: container?.state ?? null,
       applying: busy === 'apply',
-      unseenMs: attempt && isOver(run) && !wasStarted(container) ? this.#unseenMs(attempt) : 0,
+      unstartedMs: attempt ? this.#unstartedMs(attempt, run, busy === 'apply' || wasStarted(container)) : 0,
       othersLive: (perEnvironment.get(run.appEnvId) ?? 0) - (attempt ? 1 : 0),
       now: this.#parts.moment(),
     })
@@ -198,18 +198,21 @@ export class JobScheduler {
     if (run) this.#containers.remove(run, attempt)
   }
 
-  #unseenMs({ attemptId }: JobAttempt): number {
+  #unstartedMs({ attemptId }: JobAttempt, run: JobRun, isStarted: boolean): number {
     const nowMs = this.#parts.clock.monotonicMs()
-    const sinceMs = this.#unseenSinceMs.get(attemptId) ?? nowMs
-    this.#unseenSinceMs.set(attemptId, sinceMs)
-    return nowMs - sinceMs
+    const wished = !isOver(run)
+    const known = this.#unstartedSinceMs.get(attemptId)
+    if (isStarted) this.#unstartedSinceMs.delete(attemptId)
+    else if (known?.wished === wished) return nowMs - known.sinceMs
+    else this.#unstartedSinceMs.set(attemptId, { wished, sinceMs: nowMs })
+    return 0
   }
 
   /** What is remembered of attempts that are over. */
   #forget(live: Live[]): void {
     const known = new Set(live.flatMap(({ attempt }) => (attempt ? [attempt.attemptId] : [])))
-    for (const attemptId of this.#unseenSinceMs.keys())
-      if (!known.has(attemptId)) this.#unseenSinceMs.delete(attemptId)
+    for (const attemptId of this.#unstartedSinceMs.keys())
+      if (!known.has(attemptId)) this.#unstartedSinceMs.delete(attemptId)
     this.#containers.forgetAllBut(known)
   }
 

@@ -88,6 +88,14 @@ export class JobTransitions {
     })
   }
 
+  /** Its container cannot be made for now: whoever reads the run sees why it waits. */
+  delayed(attemptId: string, reason: string): Promise<boolean> {
+    return this.#withAttempt(attemptId, async (tx, attempt, run) => {
+      const waits = attempt.state === 'creating' && !isOver(run) && run.reason !== reason
+      if (waits) await saveJobRun(tx, { ...run, reason })
+    })
+  }
+
   /** The attempt is over; the run too, unless another attempt is due. `keepSeconds` from now its container goes. */
   ended(attemptId: string, end: AttemptEnd, container: EngineContainer | null): Promise<boolean> {
     return this.#withAttempt(attemptId, async (tx, attempt, run) => {
@@ -155,6 +163,9 @@ export class JobTransitions {
             ...run,
             status: 'RUNNING' as const,
             startedAt: run.startedAt ?? startedAt,
+            // What an earlier attempt ended with says nothing of this one.
+            exitCode: null,
+            reason: null,
             began: run.began ?? this.#times.moment(),
           },
     }

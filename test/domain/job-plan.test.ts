@@ -17,7 +17,7 @@ function plan(run: Partial<JobRun>, attempt: Partial<JobAttempt> | null, rest: P
     attempt: attempt && ({ state: 'started', ...attempt } as JobAttempt),
     container: null,
     applying: false,
-    unseenMs: 0,
+    unstartedMs: 0,
     othersLive: 0,
     now,
     ...rest,
@@ -44,25 +44,36 @@ describe('what to do next for a job run', () => {
 
   it('never makes a container again that was there: an acknowledged one that vanished is lost', () => {
     expect(plan({}, {})).toEqual({ do: 'end', lost: true })
-    expect(plan({}, { state: 'creating' })).toEqual({ do: 'apply' })
+    expect(plan({}, { state: 'creating' }, { unstartedMs: 3_000 })).toEqual({ do: 'apply' })
     expect(plan({}, { state: 'creating' }, { applying: true })).toEqual({ do: 'wait', ms: null })
+  })
+
+  it('leaves a container alone that somebody else may be starting: two starts could run a short job twice', () => {
+    for (const container of [null, 'created'] as const) {
+      expect(plan({}, { state: 'creating' }, { container })).toEqual({ do: 'wait', ms: 3_000 })
+      expect(plan({}, { state: 'creating' }, { container, unstartedMs: 2_999 })).toEqual({
+        do: 'wait',
+        ms: 1,
+      })
+      expect(plan({}, { state: 'creating' }, { container, unstartedMs: 3_000 })).toEqual({ do: 'apply' })
+    }
   })
 
   it('stops what runs of a run that is over, and gives up only when nobody can be starting it', () => {
     const over = { status: 'CANCELED' } as const
     expect(plan(over, {}, { container: 'running' })).toEqual({ do: 'stop' })
-    expect(plan(over, { state: 'creating' }, { applying: true, unseenMs: 60_000 })).toEqual({
+    expect(plan(over, { state: 'creating' }, { applying: true, unstartedMs: 60_000 })).toEqual({
       do: 'wait',
       ms: null,
     })
     expect(plan(over, { state: 'creating' })).toEqual({ do: 'wait', ms: 15_000 })
-    expect(plan(over, { state: 'creating' }, { unseenMs: 15_000 })).toEqual({ do: 'give-up' })
+    expect(plan(over, { state: 'creating' }, { unstartedMs: 15_000 })).toEqual({ do: 'give-up' })
     // Made but not started: somebody may be just about to.
-    expect(plan(over, { state: 'creating' }, { container: 'created', unseenMs: 5_000 })).toEqual({
+    expect(plan(over, { state: 'creating' }, { container: 'created', unstartedMs: 5_000 })).toEqual({
       do: 'wait',
       ms: 10_000,
     })
-    expect(plan(over, { state: 'creating' }, { container: 'created', unseenMs: 15_000 })).toEqual({
+    expect(plan(over, { state: 'creating' }, { container: 'created', unstartedMs: 15_000 })).toEqual({
       do: 'give-up',
     })
     expect(plan(over, null)).toEqual({ do: 'wait', ms: null })

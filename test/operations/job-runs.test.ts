@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AppError } from '../../src/errors.ts'
 import { until } from '../support/story.ts'
 import { TestPlatform } from '../support/test-platform.ts'
 
@@ -131,6 +132,20 @@ describe('job runs', () => {
     for (let count = 0; count < 3; count += 1)
       expect((await post('/app-env/job-run', { appEnvId: many })).status).toBe(200)
   })
+
+  it('says why a run waits for its container, and goes on by itself', async () => {
+    const appEnvId = await makeJob({ command: 'echo at last' })
+    const { apply } = platform.engine
+    platform.engine.apply = async () => {
+      throw new AppError('unavailable', 'The engine is busy')
+    }
+    const { jobRunId } = (await post('/app-env/job-run', { appEnvId })).json.jobRun
+    const read = async () => (await get('/job-run', { jobRunId })).json.jobRun
+    const waiting = await until(read, ({ reason }) => reason !== null, 'a reason')
+    expect(waiting).toMatchObject({ status: 'PENDING', reason: 'Waiting: The engine is busy', attempt: 1 })
+    platform.engine.apply = apply
+    expect(await ended(jobRunId)).toMatchObject({ status: 'SUCCEEDED', attempt: 1, reason: 'Completed' })
+  }, 30_000)
 
   it('cancels a run: over at once, its container stopped, and the next one may start', async () => {
     const appEnvId = await makeJob({ command: 'sleep 600', backoffLimit: 3 })

@@ -85,6 +85,68 @@ describe('update-job-config', () => {
     expect(refused.json.error).toBe('command cannot be set and cleared at once')
   })
 
+  it('2.5 lets an empty top-level field clear what the nested one sets, and clear gives defaults back', async () => {
+    await save({ command: 'own', args: ['b'], shell: false, maxConcurrency: 4, allowConcurrentRuns: true })
+    const first = await save({ jobConfig: { command: 'nested', args: ['n'] }, command: '', args: [] })
+    expect(first.json.jobConfig).toEqual({ shell: false, maxConcurrency: 4, allowConcurrentRuns: true })
+    const second = await save({
+      clear: ['shell', 'maxConcurrency', 'allowConcurrentRuns'],
+      applyImmediately: true,
+    })
+    expect(second.json.jobConfig).toEqual({})
+    const { effectiveJobConfig } = await read()
+    expect(effectiveJobConfig).toEqual({
+      command: { value: 'from-app', from: 'app' },
+      args: { value: ['a'], from: 'app' },
+      shell: { value: true, from: 'platform' },
+      workingDir: { value: null, from: 'platform' },
+      timeoutSeconds: { value: 60, from: 'app' },
+      ttlSecondsAfterFinished: { value: 21_600, from: 'platform' },
+      backoffLimit: { value: 0, from: 'platform' },
+      maxConcurrency: { value: null, from: 'platform' },
+      allowConcurrentRuns: { value: false, from: 'platform' },
+    })
+  })
+
+  it('3.3 saves jobConfig of PUT /app-env as pending too: left out is kept, empty clears', async () => {
+    await save({ command: 'own', backoffLimit: 3, applyImmediately: true })
+    const put = (jobConfig: Record<string, unknown>) =>
+      platform.request('PUT', '/app-env', { token, input: { appEnvId, jobConfig } })
+    expect((await put({ timeoutSeconds: 5 })).json).toEqual({ appEnvId })
+    const pending = await read()
+    expect(pending.jobConfig).toEqual({ command: 'own', backoffLimit: 3, timeoutSeconds: 5 })
+    expect(pending.pendingChanges.deployPendingChanges).toEqual([
+      { group: 'Job Settings', field: 'jobConfig' },
+    ])
+    expect(pending.effectiveJobConfig.timeoutSeconds).toMatchObject({ value: 60, from: 'app' })
+    await put({ command: '' })
+    expect((await read()).jobConfig).toEqual({ backoffLimit: 3, timeoutSeconds: 5 })
+    expect((await put({ comand: 'x' })).status).toBe(400)
+    const own = await platform.makeEnvironmentToken(appEnvId)
+    const byToken = { token: own, input: { appEnvId, jobConfig: { command: 'x' } } }
+    expect((await platform.request('PUT', '/app-env', byToken)).status).toBe(403)
+  })
+
+  it('2.5 takes empty values at creation for nothing said, and names the environment by either key', async () => {
+    const made = await platform.makeEnvironment({
+      app: { dockerPreset: 'JOB', jobConfig: { command: 'of the app' } },
+      environment: { jobConfig: { command: '', args: [], workingDir: '', backoffLimit: 1 } },
+    })
+    const find = async () =>
+      (await platform.request('GET', '/app-env', { token, input: { appEnvId: made.appEnvId } })).json
+    const { cliEnvName, jobConfig, appJobConfig, pendingChanges } = await find()
+    expect(jobConfig).toEqual({ backoffLimit: 1 })
+    expect(appJobConfig.command).toBe('of the app')
+    expect(pendingChanges.hasDeployChanges).toBe(false)
+    const byName = { token, input: { envName: cliEnvName, command: 'named' } }
+    expect((await platform.request('PATCH', path, byName)).json.appEnv.appEnvId).toBe(made.appEnvId)
+    // contract.md 1: with both, appEnvId wins.
+    const both = { token, input: { appEnvId, envName: cliEnvName, command: 'both' } }
+    expect((await platform.request('PATCH', path, both)).json.appEnv.appEnvId).toBe(appEnvId)
+    expect((await find()).jobConfig.command).toBe('named')
+    expect((await platform.request('PATCH', path, { token, input: { command: 'x' } })).status).toBe(400)
+  })
+
   it('X4 refuses applyImmediately to an environment token before anything is written', async () => {
     const own = await platform.makeEnvironmentToken(appEnvId)
     const before = (await read()).revision
@@ -102,6 +164,8 @@ describe('update-job-config', () => {
 
   it('section 8 bounds ttlSecondsAfterFinished at 300 and refuses unknown keys', async () => {
     expect((await save({ ttlSecondsAfterFinished: 299 })).status).toBe(400)
+    const nested = await save({ jobConfig: { ttlSecondsAfterFinished: 299 } })
+    expect([nested.status, nested.json.details]).toEqual([400, expect.stringContaining('300')])
     expect((await save({ ttlSecondsAfterFinished: 300 })).status).toBe(200)
     expect((await save({ comand: 'x' })).json.details).toContain('comand')
     expect((await save({ clear: ['nothing'] })).status).toBe(400)
