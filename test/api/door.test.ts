@@ -81,7 +81,7 @@ describe('bytes that are not a proper request', () => {
     ['garbage', 'hello there\r\n\r\n', 400],
     ['HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
     ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: localhost\r\n\r\n', 400],
-    ['a bad header', `${line}Bad Header: x\r\n\r\n`, 400],
+    ['a bad header', `${line}Bad@Header: x\r\n\r\n`, 400],
     [
       'both lengths',
       `POST ${base}/app HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -20,6 +20,7 @@ beforeAll(() => {
   dist = mkdtempSync(path.join(os.tmpdir(), 'longshore-mcp-dist-'))
   // Packages that the bundle leaves out are found beside it.
   symlinkSync(path.resolve('node_modules'), path.join(dist, 'node_modules'))
+  writeFileSync(path.join(dist, 'package.json'), '{"type":"module"}')
   execFileSync(process.execPath, ['build.mjs', path.join(dist, 'dist'), 'test/support/mcp-entry.ts'])
   command = path.join(dist, 'dist', 'longshore.js')
 }, 120_000)
