@@ -111,7 +111,7 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
     log,
     clock: platform.clock,
     exposure,
-    authenticate: (token) => runner.authenticate(token),
+    authenticate: (token, address) => runner.authenticate(token, { address, reads: true }),
     standing: (token) => platform.db.read((tx) => standingOf(tx, token)),
     ...(isLoopback(config.host) ? {} : { allowedHosts: 'any' as const }),
   })

@@ -78,15 +78,27 @@ export function refuse(req: IncomingMessage, res: ServerResponse, refusal: Refus
   res.end(body)
 }
 
-/** Reads a body of at most `limit` bytes; null when it is larger. */
-export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer | null> {
-  if (Number(req.headers['content-length'] ?? 0) > limit) return null
+/** Reads a body of at most `bytes`; `too large` when it is larger, `too slow` when it takes longer to arrive. */
+export async function readBody(
+  req: IncomingMessage,
+  { bytes, ms }: { bytes: number; ms: number },
+): Promise<Buffer | 'too large' | 'too slow'> {
+  if (Number(req.headers['content-length'] ?? 0) > bytes) return 'too large'
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > limit) return null
-    chunks.push(chunk)
+  const late = new Error('late')
+  const timer = setTimeout(() => req.destroy(late), ms)
+  try {
+    for await (const chunk of req as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > bytes) return 'too large'
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error === late) return 'too slow'
+    throw error
+  } finally {
+    clearTimeout(timer)
   }
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }

@@ -1,3 +1,4 @@
+import type { AppError } from '../errors.ts'
 import type { Refusal } from './http-guards.ts'
 import { protocolVersions } from './server.ts'
 
@@ -40,4 +41,9 @@ export const notJson: Refusal = {
 }
 export function tooLarge(limit: number): Refusal {
   return { status: 413, error: 'Request too large', details: `A request may have at most ${limit} bytes.` }
+}
+
+export function tooMany({ message, details = '', retryAfterSeconds = 1 }: AppError): Refusal {
+  const after = String(Math.max(1, Math.ceil(retryAfterSeconds)))
+  return { status: 429, error: message, details, headers: { 'retry-after': after } }
 }

@@ -20,17 +20,24 @@ interface KeptSession extends Session {
   busy: number
 }
 
+export interface SessionLimits {
+  most: number
+  /** Of one token. */
+  mostOfOne: number
+  idleMs: number
+}
+
 /**
  * Sessions of clients that can be asked questions: the answer to a question comes with another request, so
  * something must remember it. Capped and expired; a session works only with the token that opened it.
  */
 export class HttpSessions {
   readonly #sessions = new Map<string, KeptSession>()
-  readonly #limits: { most: number; idleMs: number }
+  readonly #limits: SessionLimits
   readonly #clock: Clock
   #cancelSweep: Cancel | undefined
 
-  constructor(limits: { most: number; idleMs: number }, clock: Clock) {
+  constructor(limits: SessionLimits, clock: Clock) {
     this.#limits = limits
     this.#clock = clock
   }
@@ -39,13 +46,19 @@ export class HttpSessions {
     return this.#sessions.size
   }
 
-  /** Opens a session, closing the one longest unused when there are too many; null when all are at work. */
+  /**
+   * Opens a session, closing the one longest unused when there are too many, of this token or of all; null when
+   * these are at work.
+   */
   open(token: string, parts: Omit<Session, 'id'>): Session | null {
-    if (this.#sessions.size >= this.#limits.most && !this.#closeOldest()) return null
+    const tokenHash = hashOf(token)
+    const own = [...this.#sessions.values()].filter((one) => one.tokenHash.equals(tokenHash))
+    if (own.length >= this.#limits.mostOfOne && !this.#closeOldest(own)) return null
+    if (this.#sessions.size >= this.#limits.most && !this.#closeOldest(this.#sessions.values())) return null
     const session: KeptSession = {
       id: randomBytes(18).toString('base64url'),
       ...parts,
-      tokenHash: hashOf(token),
+      tokenHash,
       usedMs: this.#clock.monotonicMs(),
       busy: 0,
     }
@@ -96,9 +109,9 @@ export class HttpSessions {
     }
   }
 
-  #closeOldest(): boolean {
+  #closeOldest(among: Iterable<KeptSession>): boolean {
     let oldest: KeptSession | undefined
-    for (const session of this.#sessions.values()) {
+    for (const session of among) {
       if (session.busy === 0 && (oldest === undefined || session.usedMs < oldest.usedMs)) oldest = session
     }
     if (oldest === undefined) return false

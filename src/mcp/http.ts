@@ -28,6 +28,7 @@ import {
   notJson,
   otherOptions,
   tooLarge,
+  tooMany,
   unknownSession,
   unknownStream,
   unknownVersion,
@@ -100,7 +101,11 @@ class McpEndpoint {
     this.#tools = new Map(options.registry.map((tool) => [tool.name, tool]))
     this.#exposure = { ...defaultExposure, ...options.exposure }
     this.sessions = new HttpSessions(
-      { most: this.#limits.sessions, idleMs: this.#limits.sessionIdleMs },
+      {
+        most: this.#limits.sessions,
+        mostOfOne: this.#limits.sessionsOfOne,
+        idleMs: this.#limits.sessionIdleMs,
+      },
       options.clock,
     )
   }
@@ -121,7 +126,9 @@ class McpEndpoint {
     if (foreign !== null) return refuse(req, res, foreign)
     if (!isOurMethod(req)) return refuse(req, res, wrongMethod)
     const token = tokenOf(req)
-    if (token === null || !(await this.#isKnown(token))) return refuse(req, res, unauthenticated)
+    if (token === null) return refuse(req, res, unauthenticated)
+    const stranger = await this.#refuseStranger(token, req.socket.remoteAddress ?? '')
+    if (stranger !== null) return refuse(req, res, stranger)
     const version = req.headers['mcp-protocol-version']
     if (version !== undefined && !protocolVersions.includes(String(version))) {
       return refuse(req, res, unknownVersion)
@@ -147,15 +154,16 @@ class McpEndpoint {
     }
   }
 
-  async #isKnown(token: string): Promise<boolean> {
+  async #refuseStranger(token: string, address: string): Promise<Refusal | null> {
     try {
-      await this.#options.authenticate?.(token)
-      return true
+      await this.#options.authenticate?.(token, address)
+      return null
     } catch (error) {
-      if (error instanceof AppError && error.kind === 'unauthenticated') return false
+      if (!(error instanceof AppError)) throw error
+      if (error.kind === 'unauthenticated') return unauthenticated
+      if (error.kind === 'rate-limited') return tooMany(error)
       // The store is away: the call itself will say so, in a result the client understands.
-      if (error instanceof AppError) return true
-      throw error
+      return null
     }
   }
 
@@ -175,8 +183,11 @@ class McpEndpoint {
     if (!/^application\/json\s*(?:;|$)/i.test(req.headers['content-type'] ?? '')) {
       return refuse(req, res, notJson)
     }
-    const body = await readBody(req, this.#limits.bodyBytes)
-    if (body === null) return refuse(req, res, tooLarge(this.#limits.bodyBytes))
+    const { bodyBytes, bodyMs } = this.#limits
+    const body = await readBody(req, { bytes: bodyBytes, ms: bodyMs })
+    if (body === 'too large') return refuse(req, res, tooLarge(bodyBytes))
+    // The connection is gone with it: nobody is left to tell.
+    if (body === 'too slow') return
     const parsed = messagesOf(body)
     if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
     const ids = requestIdsOf(parsed.messages)

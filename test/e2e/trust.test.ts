@@ -179,26 +179,33 @@ describe('/mcp of a real serve', () => {
 })
 
 describe('429', () => {
+  const initialize = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  })
   const agent = new Agent({ connections: 40, pipelining: 1 })
   afterAll(() => agent.close())
 
-  const send = async (token: string) => {
-    const { statusCode, headers, body } = await request(`${installation.ready.api}/app`, {
+  const send = async (token: string, url = `${installation.ready.api}/app`) => {
+    const { statusCode, headers, body } = await request(url, {
       method: 'POST',
       headers: { authorization: token, 'content-type': 'application/json' },
-      body: '{}',
+      body: url === installation.ready.mcp ? initialize : '{}',
       dispatcher: agent,
     })
     return { status: statusCode, after: headers['retry-after'], text: await body.text() }
   }
   /** Forty callers at once, until one is told to wait or all is sent. */
-  const flood = async (token: string, most: number) => {
+  const flood = async (token: string, most: number, url?: string) => {
     let sent = 0
     let limited: Awaited<ReturnType<typeof send>> | null = null
     const caller = async () => {
       while (sent < most && limited === null) {
         sent += 1
-        const answer = await send(token)
+        const answer = await send(token, url)
+        if (answer.status < 400) throw new Error(`let in: ${answer.text}`)
         if (answer.status === 429) limited ??= answer
       }
     }
@@ -223,5 +230,15 @@ describe('429', () => {
     expect(limited).toMatchObject({ status: 429, after: expect.stringMatching(/^[1-9]\d*$/) })
     expect(sent).toBeGreaterThan(2_000)
     expect((await send(installation.token)).status).toBe(400)
+    // At /mcp the same count goes on, and nobody is let in for asking often.
+    const { mcp } = installation.ready
+    expect((await flood(`lsu_${'y'.repeat(49)}`, 20_000, mcp)).limited).toMatchObject({
+      status: 429,
+      after: expect.any(String),
+    })
+    for (let count = 0; count < 50; count += 1) {
+      expect([401, 429]).toContain((await send(`lsu_${'z'.repeat(49)}`, mcp)).status)
+    }
+    expect((await send(installation.token, mcp)).status).toBe(200)
   }, 120_000)
 })

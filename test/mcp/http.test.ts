@@ -219,6 +219,17 @@ describe('sessions', () => {
     expect(statuses).toEqual([404, 404, 200, 200, 200])
   })
 
+  it('of one token are capped too: who opens many closes none of anybody else', async () => {
+    await stop()
+    await serve({ limits: { sessions: 5, sessionsOfOne: 2 } })
+    const open = async (authorization: string) =>
+      (await raw({ body: initialize, headers: { authorization } })).headers['mcp-session-id'] as string
+    const mine = await open('lsu_a')
+    for (let count = 0; count < 10; count += 1) await open('lsu_greedy')
+    expect(handler.sessionCount).toBe(3)
+    expect((await raw({ headers: { 'mcp-session-id': mine, authorization: 'lsu_a' } })).status).toBe(200)
+  })
+
   it('expire when nobody uses them', async () => {
     await stop()
     let nowMs = 0
