@@ -133,9 +133,13 @@ export interface ArrivedHead {
   offset: number
 }
 
+/** Nobody needs more: each goes to the client whether it reads or not. */
+const mostInterim = 20
+
 /** Gathers the head of one answer from pieces. */
 export class ResponseHeadReader {
   #partial: Buffer | null = null
+  #interim = 0
 
   /** Part of a head has come. */
   get begun(): boolean {
@@ -157,6 +161,9 @@ export class ResponseHeadReader {
       }
       const head = parseResponseHead(text.slice(0, end))
       if (head.status >= 200 || head.status === 101) return { head, data, text, offset: end + 4 }
+      this.#interim += 1
+      if (this.#interim > mostInterim) throw new BadResponse('too many interim heads')
+      if (head.chunked || head.bodyLength >= 0) throw new BadResponse('an interim head with a body')
       onInterim(head)
       data = data.subarray(end + 4)
     }

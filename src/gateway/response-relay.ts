@@ -90,10 +90,12 @@ export class ResponseRelay {
     const head = this.#head
     const chunked =
       head.chunked && this.#minor === 1 && head.status !== 204 ? 'transfer-encoding: chunked\r\n' : ''
+    // A length that is not followed by a body: another proxy might wait for it.
+    const headers = head.status === 204 ? head.headers.replace(/^content-length:.*\r\n/gim, '') : head.headers
     let connection = ''
     if (!this.keepsClient) connection = 'connection: close\r\n'
     else if (this.#minor === 0) connection = 'connection: keep-alive\r\n'
-    return `HTTP/1.1 ${head.statusText}\r\n${head.headers}${chunked}${connection}\r\n`
+    return `HTTP/1.1 ${head.statusText}\r\n${headers}${chunked}${connection}\r\n`
   }
 }
 
