@@ -10,7 +10,10 @@ async function gatewayTo(answer: (socket: net.Socket, request: number) => void):
   const port = await rawUpstream((socket) => {
     let requests = 0
     socket.on('data', (piece) => {
-      for (const _ of piece.toString('latin1').matchAll(/\r\n\r\n/g)) answer(socket, (requests += 1))
+      for (const _ of piece.toString('latin1').matchAll(/\r\n\r\n/g)) {
+        requests += 1
+        answer(socket, requests)
+      }
     })
   })
   const route = functionRoute([{ name: 'one', host: '127.0.0.1', port }] as never)

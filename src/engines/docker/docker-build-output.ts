@@ -1,5 +1,6 @@
 import { EngineFailure } from '../engine.ts'
 import { engineSentence } from './docker-client.ts'
+import { remoteAdd } from './remote-add.ts'
 
 /** One line of a build as a person reads it. */
 export interface BuildLine {
@@ -26,6 +27,8 @@ export class BuildOutput {
   #failure: EngineFailure | null = null
   /** Last image of each stage but the one that became the result, in order. */
   readonly stages: string[] = []
+  /** The engine fetched something for a step: what it got is in the images of this build. */
+  hasDownloads = false
 
   constructor(onLine: (line: BuildLine) => void) {
     this.#onLine = onLine
@@ -35,6 +38,8 @@ export class BuildOutput {
     if (typeof message.stream === 'string') this.#text(message.stream)
     else if (typeof message.error === 'string') this.#fail(message)
     else if (typeof message.status === 'string' && message.progressDetail === undefined) this.#status(message)
+    // A layer of a base image has an id; this is a trigger of the base (ONBUILD ADD), which no Dockerfile shows.
+    else if (message.status === 'Downloading' && !message.id) this.#downloaded()
     const image = (message.aux as { ID?: unknown } | undefined)?.ID
     if (typeof image === 'string') this.#image = image
   }
@@ -93,6 +98,11 @@ export class BuildOutput {
     if (this.#lastImage && this.#lastImage !== this.#baseOfStage) this.stages.push(this.#lastImage)
     this.#lastImage = null
     this.#baseOfStage = null
+  }
+
+  #downloaded(): void {
+    this.hasDownloads = true
+    this.#failure ??= remoteAdd('of the base image')
   }
 
   #fail(message: Record<string, unknown>): void {

@@ -18,6 +18,7 @@ import {
 import { openContext, readDockerfile } from './docker-context.ts'
 import { type BuildSecret, maskSecrets, secretsTaken, withoutSecrets } from './docker-secrets.ts'
 import { buildContainerPrefix, imageNamespace, imageTag, label, stageRepository } from './docker-spec.ts'
+import { refuseRemoteAdd } from './remote-add.ts'
 
 /** What RUN steps of one build may take together with their page cache. */
 const buildMemoryBytes = 4 * 1024 * 1024 * 1024
@@ -51,7 +52,9 @@ export async function buildImage(
   let built: string | null = null
   let taken: BuildSecret[] = []
   try {
-    taken = secretsTaken(spec, await readDockerfile(spec))
+    const dockerfile = await readDockerfile(spec)
+    refuseRemoteAdd(dockerfile)
+    taken = secretsTaken(spec, dockerfile)
     try {
       built = await runBuild(surroundings, spec, output, signal)
     } catch (error) {
@@ -73,7 +76,8 @@ export async function buildImage(
   } catch (error) {
     throw signal.aborted ? interrupted(signal) : masked(told(error), secrets)
   } finally {
-    await tidy(surroundings, spec, { dropped: built, stages: output.stages, leaky: taken.length > 0 })
+    const leaky = taken.length > 0 || output.hasDownloads
+    await tidy(surroundings, spec, { dropped: built, stages: output.stages, leaky })
   }
   return { image: imageTag(spec.appEnvId, spec.contentId) }
 }
