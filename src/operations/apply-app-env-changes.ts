@@ -1,10 +1,11 @@
 import { applyAppEnvChanges } from '../contract/app-env-actions.ts'
-import type { Content, Environment } from '../domain/environment.ts'
+import type { Environment } from '../domain/environment.ts'
 import { needsBuild, needsRollout, pendingFields } from '../domain/pending-changes.ts'
 import { findContent, findRollout } from '../store/rollouts.ts'
 import type { EnvironmentTarget } from './authorise.ts'
-import { addContent, beginRollout, changeWantedSettings, noteActivity } from './begin-rollout.ts'
+import { beginRollout, changeWantedSettings, noteActivity } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
+import { builtAgain } from './content-to-deploy.ts'
 import { acted, settingsInForce } from './environment-answers.ts'
 import { type Context, handler } from './handler.ts'
 
@@ -50,23 +51,7 @@ export async function applySaved(
     return content ? 'Changes applied' : 'Changes applied; they count from the first deployment on'
   }
   const rebuilds = content.type === 'BUILD' && needsBuild(draft.saved, inForce)
-  const next = rebuilds
-    ? await addContent(context, draft, {
-        type: 'BUILD',
-        image: null,
-        uploadId: content.uploadId,
-        ...gitPart(content, draft),
-      })
-    : content
+  const next = rebuilds ? await builtAgain(context, draft, content, draft.saved) : content
   await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
   return rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
-}
-
-/** Another branch is built from its head; for other changes the same commit is built again. */
-function gitPart(content: Content, draft: Environment): Pick<Content, 'gitBranch' | 'gitCommitId'> {
-  const { branch } = draft.saved
-  const isOther = content.gitBranch !== null && content.gitBranch !== branch
-  return isOther
-    ? { gitBranch: branch, gitCommitId: null }
-    : { gitBranch: content.gitBranch, gitCommitId: content.gitCommitId }
 }

@@ -2,16 +2,16 @@ import { restartAppEnv } from '../contract/app-env-actions.ts'
 import { AppError } from '../errors.ts'
 import { beginRollout } from './begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
+import { contentToDeploy } from './content-to-deploy.ts'
 import { acted } from './environment-answers.ts'
 import { handler } from './handler.ts'
-import { contentToDeploy } from './redeploy-app-env.ts'
 
 export default handler(restartAppEnv, async (context, _input, target) => {
   if (target.environment.wish === 'stopped') {
     throw new AppError('invalid', 'The environment is stopped', { details: 'Use start-app-env.' })
   }
   const draft = draftOf(target.environment)
-  const content = await contentToDeploy(context, target, draft)
+  const content = await contentToDeploy(context, target, draft, draft.applied)
   await beginRollout(context, draft, content, { settings: draft.applied, activity: 'RESTART' })
   const change = await saveChange(context, target, draft)
   return {

@@ -1,0 +1,77 @@
+import { usesGitHost } from '../domain/app.ts'
+import type { Content, Environment, Settings } from '../domain/environment.ts'
+import { needsBuild } from '../domain/pending-changes.ts'
+import { AppError } from '../errors.ts'
+import { findContent, findRollout } from '../store/rollouts.ts'
+import type { EnvironmentTarget } from './authorise.ts'
+import { addContent } from './begin-rollout.ts'
+import type { Context } from './handler.ts'
+
+/** Apps of a Git host: a new version of what the branch holds now. Null for other apps. */
+export async function branchHead(
+  context: Context,
+  { app }: EnvironmentTarget,
+  draft: Environment,
+): Promise<Content | null> {
+  if (!usesGitHost(app) || draft.saved.branch === '') return null
+  const { branch } = draft.saved
+  return addContent(context, draft, {
+    type: 'BUILD',
+    image: null,
+    uploadId: null,
+    gitBranch: branch,
+    gitCommitId: null,
+  })
+}
+
+/**
+ * What serves now, else what was deployed last, else the app's own image or branch; refused when there is none of
+ * them. Source that was deployed with other settings than `settings`, as its build sees them, is built again (3.3).
+ */
+export async function contentToDeploy(
+  context: Context,
+  target: EnvironmentTarget,
+  draft: Environment,
+  settings: Settings,
+): Promise<Content> {
+  const { environment, app } = target
+  const rolloutId = environment.currentRolloutId ?? environment.latestRolloutId
+  const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
+  const content = rollout && (await findContent(context.tx, rollout.contentId))
+  if (content?.type === 'BUILD' && needsBuild(settings, rollout!.settings))
+    return builtAgain(context, draft, content, settings)
+  if (content) return content
+  if (app.image !== null && (app.useImage || app.isFunction)) {
+    return addContent(context, draft, { type: 'IMAGE', image: app.image, uploadId: null, gitCommitId: null })
+  }
+  const head = await branchHead(context, target, draft)
+  if (head) return head
+  throw new AppError('invalid', 'Nothing is deployed yet', {
+    details:
+      'Deploy source (request-deploy-storage-key, then notify-code-upload) or an image (deploy-app-env-image) first.',
+  })
+}
+
+/** The same source once more, as a new version: for `settings` that the build sees (3.3). */
+export function builtAgain(
+  context: Context,
+  draft: Environment,
+  content: Content,
+  settings: Settings,
+): Promise<Content> {
+  const { uploadId } = content
+  return addContent(context, draft, {
+    type: 'BUILD',
+    image: null,
+    uploadId,
+    ...gitPart(content, settings.branch),
+  })
+}
+
+/** Another branch is built from its head; for other changes the same commit is built again. */
+function gitPart(content: Content, branch: string): Pick<Content, 'gitBranch' | 'gitCommitId'> {
+  const isOther = content.gitBranch !== null && content.gitBranch !== branch
+  return isOther
+    ? { gitBranch: branch, gitCommitId: null }
+    : { gitBranch: content.gitBranch, gitCommitId: content.gitCommitId }
+}
