@@ -216,7 +216,7 @@ function report(
   end: WatchEnd,
 ): number {
   const { io, options } = run
-  const seconds = (systemClock.monotonicMs() - run.startedMs) / 1000
+  const seconds = Math.round(systemClock.monotonicMs() - run.startedMs) / 1000
   const took = readableDuration(seconds * 1000)
   const urls = end.status.hosts.map((host) => host.url)
   const failure =
