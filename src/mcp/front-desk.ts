@@ -37,6 +37,10 @@ export class FrontDesk {
   accept(message: RpcMessage): void {
     const id = requestIdOf(message)
     const answer = id === undefined || this.#queue === null ? undefined : this.#answerOf(message)
+    if (answer === unknownMethod) {
+      this.#options.write({ jsonrpc: '2.0', id, error: unknownMethod })
+      return
+    }
     if (answer !== undefined) {
       this.#options.write({ jsonrpc: '2.0', id, result: answer })
       if (message.method !== 'initialize') return
@@ -74,6 +78,7 @@ export class FrontDesk {
   #answerOf({ method, params = {} }: RpcMessage): unknown {
     const { hello, versions } = this.#options.prebuilt
     if (method === 'ping') return {}
+    if (method === 'server/discover') return unknownMethod
     if (method?.endsWith('/list')) return this.#isGreeted ? this.#listOf(method) : undefined
     if (method !== 'initialize' || this.#isGreeted) return undefined
     const { protocolVersion, capabilities, clientInfo } = params
@@ -134,6 +139,9 @@ export class FrontDesk {
     this.#listeners.clear()
   }
 }
+
+/** A newer client asks first whether a newer protocol is spoken here; this answer makes it go on as before. */
+const unknownMethod = { code: -32601, message: 'Method not found' }
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null

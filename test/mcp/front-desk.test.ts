@@ -87,6 +87,16 @@ describe('the front desk', () => {
     },
   )
 
+  it('tells a newer client that its protocol is not spoken here, as the library does', async () => {
+    const { front, said, opened } = desk()
+    front.accept(request(1, 'server/discover'))
+    expect(said).toEqual([await libraryAnswer(request(1, 'server/discover'))])
+    expect(said[0]).toMatchObject({ error: { code: -32601 } })
+    front.accept(initialize('2025-11-25'))
+    expect(said[1]).toHaveProperty('result.serverInfo')
+    expect(opened()).toBe(0)
+  })
+
   it('opens the server once for calls, in order, and greets the client once', async () => {
     const { front, said, answerTo, opened } = desk()
     front.accept(initialize('2025-11-25'))
