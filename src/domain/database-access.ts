@@ -18,7 +18,7 @@ export interface DatabaseAccess {
   database: string
   /** `DatabaseSecrets`, sealed; bound to `databaseSecretName`. */
   secrets: string
-  /** Endpoint name → port on 127.0.0.1, chosen before the first start and kept. */
+  /** `portName` → port on 127.0.0.1, chosen before the first start and kept. */
   ports: Record<string, number>
   /** D1: MQTT has a host name of its own. */
   mqttHost: string | null
@@ -78,6 +78,16 @@ export function databaseEndpoints(preset: string): readonly DatabaseEndpoint[] {
   return endpoints[preset as DatabasePresetName] ?? []
 }
 
+/** Under which name a container's port is kept; the first container's has the endpoint's own name. */
+export function portName(endpoint: string, ordinal: number): string {
+  return ordinal === 0 ? endpoint : `${endpoint}-${ordinal}`
+}
+
+/** Under which name the account's containers reach one: no environment's name has a dot, so they never clash. */
+export function internalName(cliEnvName: string, ordinal: number): string {
+  return ordinal === 0 ? cliEnvName : `replica-${ordinal}.${cliEnvName}`
+}
+
 /** Made of letters, digits and `_` only: they fit URLs and configuration files as they are. */
 export function newSecrets(): DatabaseSecrets {
   return { password: randomBytes(24).toString('hex'), adminPassword: randomBytes(24).toString('hex') }
@@ -108,18 +118,23 @@ export function databaseHosts(options: {
   access: DatabaseAccess
   secrets: DatabaseSecrets | null
   internalHost: string | null
+  /** How many serve: the first takes writes, then come those that follow it, for reads. */
+  containers: number
 }): Host[] {
-  const { preset, access, secrets, internalHost } = options
+  const { preset, access, secrets, internalHost, containers } = options
   const password = secrets?.password ?? secretMask
-  return databaseEndpoints(preset).flatMap((endpoint): Host[] => {
-    const port = access.ports[endpoint.name]
-    if (port === undefined) return []
-    const host = endpoint.kind === 'mqtt' && access.mqttHost !== null ? access.mqttHost : '127.0.0.1'
-    const url = (authority: string) => endpointUrl(preset, endpoint, access, password, authority)
-    const outside: Host = { host, url: url(`${host}:${port}`), kind: endpoint.kind }
-    if (internalHost === null) return [outside]
-    return [outside, { host: internalHost, url: url(`${internalHost}:${endpoint.port}`), kind: 'internal' }]
-  })
+  const hostsOf = (ordinal: number) =>
+    databaseEndpoints(preset).flatMap((endpoint): Host[] => {
+      const port = access.ports[portName(endpoint.name, ordinal)]
+      if (port === undefined) return []
+      const host = endpoint.kind === 'mqtt' && access.mqttHost !== null ? access.mqttHost : '127.0.0.1'
+      const url = (authority: string) => endpointUrl(preset, endpoint, access, password, authority)
+      const outside: Host = { host, url: url(`${host}:${port}`), kind: endpoint.kind }
+      if (internalHost === null) return [outside]
+      const inside = internalName(internalHost, ordinal)
+      return [outside, { host: inside, url: url(`${inside}:${endpoint.port}`), kind: 'internal' }]
+    })
+  return Array.from({ length: containers }, (_, ordinal) => hostsOf(ordinal)).flat()
 }
 
 function endpointUrl(

@@ -2,7 +2,8 @@ import type { PlanInput, PlanStep } from './rollout-plan.ts'
 
 /**
  * A database's next steps. Its data lies on one volume, so the old container goes entirely before the new one
- * starts; when the new version cannot start, the earlier one is brought back the same way. Pure.
+ * starts; when the new version cannot start, the earlier one is brought back the same way. Replicas come after the
+ * container they follow. Pure.
  */
 export function planDatabase(input: PlanInput): PlanStep[] {
   const target = input.runs ? (input.wanted ?? input.current) : null
@@ -17,11 +18,20 @@ export function planDatabase(input: PlanInput): PlanStep[] {
     const ready = pods.filter((pod) => pod.state === 'ready').length
     if (ready >= input.desired) return [{ do: 'promote', rolloutId: target }]
   } else if (!input.mayStart) return steps
+  // A replica begins as a copy of the first container, so that one has to answer.
+  const primaryAnswers = pods.some((pod) => ordinalOf(pod) === 0 && pod.state === 'ready')
+  const mayBegin = (ordinal: number) => ordinal === 0 || primaryAnswers
   for (const pod of pods) {
-    if (pod.state === 'absent' || pod.state === 'exited') steps.push({ do: 'start-pod', podId: pod.podId })
+    const isDown = pod.state === 'absent' || pod.state === 'exited'
+    if (isDown && mayBegin(ordinalOf(pod))) steps.push({ do: 'start-pod', podId: pod.podId })
   }
-  for (let missing = input.desired - pods.length; missing > 0; missing--) {
-    steps.push({ do: 'add-pod', rolloutId: target })
+  const present = new Set(pods.map(ordinalOf))
+  for (let ordinal = 0; ordinal < input.desired; ordinal++) {
+    if (!present.has(ordinal) && mayBegin(ordinal)) steps.push({ do: 'add-pod', rolloutId: target, ordinal })
   }
   return steps
+}
+
+function ordinalOf({ ordinal }: PlanInput['pods'][number]): number {
+  return ordinal ?? 0
 }

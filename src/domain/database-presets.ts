@@ -19,6 +19,8 @@ export type DatabaseOffers = ReadonlyMap<DatabasePresetName, DatabaseOffer>
 const disk = { minDisk: 1_024, maxDisk: 1_048_576, defaultDisk: 5_120 } as const
 /** Every container but the first would need a cluster that this version does not set up. */
 const single = { maxReplicas: 1, ...disk } as const
+/** One that takes writes, and others that follow it and answer reads. */
+const replicated = { maxReplicas: 3, ...disk } as const
 
 /** The managed databases by preset; images are the official ones of each project (contract.md 6). */
 export const databasePresets: readonly DatabasePreset[] = [
@@ -36,7 +38,7 @@ export const databasePresets: readonly DatabasePreset[] = [
     protocol: 'postgresql',
     port: 5432,
     persistence: 'optional',
-    limits: single,
+    limits: replicated,
   },
   {
     dockerPreset: 'MYSQL',
@@ -56,7 +58,7 @@ export const databasePresets: readonly DatabasePreset[] = [
     protocol: 'redis',
     port: 6379,
     persistence: 'optional',
-    limits: single,
+    limits: replicated,
   },
   {
     dockerPreset: 'MONGODB',

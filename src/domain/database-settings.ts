@@ -15,6 +15,12 @@ export interface DatabaseWish {
 export function checkDatabase(wish: DatabaseWish, preset: DatabasePreset, offer?: DatabaseOffer): void {
   checkVersion(wish.dockerPresetVersion, preset)
   checkContainers(wish.containers, preset, maxReplicas(preset, offer))
+  if ((wish.containers ?? 1) > 1 && wish.withPersistence === false) {
+    throw invalid(
+      'Replicas need persistence',
+      'Without it a restart of the first container would empty the others too. Send containers 1, or create a database with withPersistence true.',
+    )
+  }
   const { minDisk, maxDisk } = preset.limits
   if (wish.disk !== undefined && (wish.disk < minDisk || wish.disk > maxDisk)) {
     throw invalid(

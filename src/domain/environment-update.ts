@@ -53,7 +53,9 @@ export function checkEnvironmentUpdate(
   if (app.isDatabase) {
     const preset = databasePresetOf(app.dockerPreset)
     const { containers, disk, databaseSettings } = input
-    checkDatabase({ containers, disk, databaseSettings }, preset, offers.get(preset.dockerPreset))
+    const { withPersistence } = environment
+    const wish = { containers, disk, databaseSettings, withPersistence }
+    checkDatabase(wish, preset, offers.get(preset.dockerPreset))
   }
   changedOnlyFor(app.isDatabase, 'managed databases', { disk: [input.disk, saved.disk] })
   changedOnlyFor(app.isDatabase, 'managed databases', { databaseSettings: [input.databaseSettings, {}] })

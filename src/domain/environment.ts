@@ -117,6 +117,8 @@ export interface PodRecord {
   region: string
   /** `run`: wished for; `end`: to be drained and removed; `gone`: over, kept as a record. */
   wish: 'run' | 'end' | 'gone'
+  /** Databases: 0 takes writes, the others follow it. Absent counts as 0. */
+  ordinal?: number
   status: 'Pending' | 'Running' | 'Succeeded' | 'Failed'
   ready: boolean
   restartCount: number

@@ -5,7 +5,7 @@ import { isDatabase, isFunction, isJob } from './presets.ts'
 
 /** Every address of an environment, whatever its preset. `isolates`: the engine has networks with names inside. */
 export function hostsOf(
-  environment: { cliEnvName: string; database?: DatabaseAccess },
+  environment: { cliEnvName: string; database?: DatabaseAccess; applied?: { containers: number } },
   app: { port: number | null; dockerPreset: string },
   secrets: DatabaseSecrets | undefined,
   facts: { isolates: boolean; gatewayPort: number },
@@ -14,7 +14,8 @@ export function hostsOf(
   const { cliEnvName, database } = environment
   if (database) {
     const internalHost = facts.isolates ? cliEnvName : null
-    return databaseHosts({ preset, access: database, secrets: secrets ?? null, internalHost })
+    const containers = environment.applied?.containers ?? 1
+    return databaseHosts({ preset, access: database, secrets: secrets ?? null, internalHost, containers })
   }
   return environmentHosts({
     envName: cliEnvName,

@@ -5,6 +5,8 @@ export interface PlannedPod {
   podId: string
   rolloutId: string
   wish: 'run' | 'end'
+  /** Databases: which of the containers it is; 0 is the one that the others follow. */
+  ordinal?: number
   /** `starting`: being created or not listening yet; `exited`: it ran and ended; `absent`: to be started again. */
   state: 'starting' | 'ready' | 'exited' | 'absent'
   /** The gateway gives it no more requests and none is in flight. */
@@ -31,7 +33,7 @@ export interface PlanInput {
 }
 
 export type PlanStep =
-  | { do: 'add-pod'; rolloutId: string }
+  | { do: 'add-pod'; rolloutId: string; ordinal?: number }
   /** Start the container of a pod that has none, or whose container ended (in place, for apps). */
   | { do: 'start-pod'; podId: string }
   /** Take it out of service; it ends when drained. */

@@ -62,6 +62,11 @@ export interface DatabaseSpec {
   ports: readonly { name: string; port: number; hostPort: number }[]
   /** Keeps the data on a volume of the environment; otherwise it goes with the container. */
   persistent: boolean
+  /**
+   * Set for a replica: it begins as a copy of the database that answers there and follows it. `host` and `port` are
+   * those inside the account's network, `hostPort` the one of 127.0.0.1.
+   */
+  primary?: { host: string; port: number; hostPort: number }
 }
 
 export interface Mount {

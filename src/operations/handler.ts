@@ -19,7 +19,12 @@ export interface Installation {
   apiUrl(): string
   /** Passwords in database URLs are masked unless `secrets` are given. */
   hosts(
-    environment: { cliEnvName: string; region: string; database?: DatabaseAccess },
+    environment: {
+      cliEnvName: string
+      region: string
+      database?: DatabaseAccess
+      applied?: { containers: number }
+    },
     app: { port: number | null; dockerPreset: string },
     secrets?: DatabaseSecrets,
   ): Host[]

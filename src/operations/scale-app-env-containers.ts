@@ -13,7 +13,8 @@ export default handler(scaleAppEnvContainers, async (context, input, target) => 
   if (app.isDatabase) {
     const preset = databasePresetOf(app.dockerPreset)
     const offer = context.installation.databaseOffers(environment.region).get(preset.dockerPreset)
-    checkDatabase({ containers: input.containers }, preset, offer)
+    const { withPersistence } = environment
+    checkDatabase({ containers: input.containers, withPersistence }, preset, offer)
   }
   const draft = draftOf(environment)
   const message = await setContainers(context, draft, app, input.containers)

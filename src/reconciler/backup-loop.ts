@@ -167,7 +167,7 @@ export class BackupLoop {
     if (view.environment.wish !== 'running') {
       throw new EngineFailure('database', 'The environment was stopped. Start it, then try again.')
     }
-    const record = view.pods.find((pod) => pod.wish === 'run' && pod.ready)
+    const record = view.pods.find((pod) => pod.wish === 'run' && pod.ready && (pod.ordinal ?? 0) === 0)
     const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === record?.rolloutId)
     if (record && rollout) {
       this.#waitingSinceMs.delete(id)

@@ -1,5 +1,11 @@
 import type { DatabasePresetName } from '../contract/databases.ts'
-import { type DatabaseSecrets, databaseEndpoints, databaseSecretName } from '../domain/database-access.ts'
+import {
+  type DatabaseSecrets,
+  databaseEndpoints,
+  databaseSecretName,
+  internalName,
+  portName,
+} from '../domain/database-access.ts'
 import { type Settings, zCloudSize } from '../domain/environment.ts'
 import type { ContainerSpec, DatabaseSpec } from '../engines/engine.ts'
 import type { SecretBox } from '../store/secret-box.ts'
@@ -26,9 +32,9 @@ export function containerSpec(
     env: variablesFor('DEPLOY', rollout.settings, environment.appEnvId, secrets),
     cpuMillicores: rollout.settings.zClouds * zCloudSize.cpuMillicores,
     memoryMb: rollout.settings.zClouds * zCloudSize.memoryMb,
-    internalHost: environment.cliEnvName,
+    internalHost: internalName(environment.cliEnvName, pod.record.ordinal ?? 0),
     ...mountsOf(rollout.settings),
-    ...databaseSpec(view, rollout, secrets),
+    ...databaseSpec(view, rollout, secrets, pod.record.ordinal ?? 0),
   }
 }
 
@@ -37,11 +43,19 @@ function databaseSpec(
   { environment, app }: EnvironmentView,
   { settings }: RolloutView['rollout'],
   secrets: SecretBox,
+  ordinal: number,
 ): { database?: DatabaseSpec } {
   const access = environment.database
   if (!access) return {}
   const { appEnvId, dockerPresetVersion, withPersistence } = environment
   const opened: DatabaseSecrets = JSON.parse(secrets.open(access.secrets, databaseSecretName(appEnvId)))
+  const endpoints = databaseEndpoints(app.dockerPreset)
+  const first = endpoints[0]
+  const primary = {
+    host: environment.cliEnvName,
+    port: first?.port ?? 0,
+    hostPort: access.ports[first?.name ?? ''] ?? 0,
+  }
   const parameters = Object.entries(settings.databaseSettings.postgresql?.parameters ?? {})
   return {
     database: {
@@ -51,12 +65,14 @@ function databaseSpec(
       database: access.database,
       ...opened,
       parameters: Object.fromEntries(parameters.map(([name, value]) => [name, String(value)])),
-      ports: databaseEndpoints(app.dockerPreset).map(({ name, port }) => ({
+      ports: endpoints.map(({ name, port }) => ({
         name,
         port,
-        hostPort: access.ports[name] ?? 0,
+        hostPort: access.ports[portName(name, ordinal)] ?? 0,
       })),
-      persistent: withPersistence,
+      // A replica's data is a copy: it goes with the container, and the next one takes a new copy.
+      persistent: withPersistence && ordinal === 0,
+      ...(ordinal === 0 || !first ? {} : { primary }),
     },
   }
 }

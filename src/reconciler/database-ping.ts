@@ -45,6 +45,13 @@ function pingOf(database: DatabaseSpec): Ping | null {
       // A handshake packet: its protocol version is 10, an error would be 255.
       return { hello: null, isReady: (answer) => answer.length > 4 && answer[4] === 10 }
     case 'REDIS':
+      // A replica that has no copy yet answers from an empty one.
+      if (database.primary) {
+        return {
+          hello: Buffer.from(`AUTH ${database.password}\r\nINFO replication\r\n`),
+          isReady: (answer) => answer.includes('master_link_status:up'),
+        }
+      }
       return {
         hello: Buffer.from(`AUTH ${database.password}\r\nPING\r\n`),
         isReady: (answer) => answer.includes('+PONG'),

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import net from 'node:net'
-import { databaseEndpoints } from '../domain/database-access.ts'
+import { databaseEndpoints, portName } from '../domain/database-access.ts'
 import { AppError } from '../errors.ts'
 import { claimDatabasePorts } from '../store/database-ports.ts'
 import type { Db } from '../store/db.ts'
@@ -12,24 +12,36 @@ const firstPort = 61_000
 const lastPort = 65_400
 
 /** Whether the database still has to get a port for one of its endpoints. */
-export function lacksPorts({ environment, app }: EnvironmentView): boolean {
-  const { database } = environment
-  if (!app.isDatabase || !database) return false
-  return databaseEndpoints(app.dockerPreset).some(({ name }) => database.ports[name] === undefined)
+export function lacksPorts(view: EnvironmentView): boolean {
+  const { database } = view.environment
+  if (!view.app.isDatabase || !database) return false
+  return portNames(view).some((name) => database.ports[name] === undefined)
+}
+
+/** Of every container that the versions of now wish for. */
+function portNames({ app, wanted, current }: EnvironmentView): string[] {
+  const counts = [wanted, current].map((one) => one?.rollout.settings.containers ?? 1)
+  const endpoints = databaseEndpoints(app.dockerPreset)
+  return Array.from({ length: Math.max(...counts) }, (_, ordinal) =>
+    endpoints.map(({ name }) => portName(name, ordinal)),
+  ).flat()
 }
 
 /** Chooses the ports of 127.0.0.1 on which the database answers from now on, and stores them. */
 export async function chooseDatabasePorts(db: Db, view: EnvironmentView): Promise<void> {
   const { appEnvId } = view.environment
-  const names = databaseEndpoints(view.app.dockerPreset).map((endpoint) => endpoint.name)
+  const wanted = portNames(view)
   for (let tries = 0; tries < 20; tries++) {
-    const candidates = await freePorts(names.length * 2)
+    const candidates = await freePorts(wanted.length * 2)
     const chosen = await db.write(async (tx) => {
       const environment = await findEnvironment(tx, { appEnvId })
       if (!environment?.database) return true
+      const known = environment.database.ports
+      const names = wanted.filter((name) => known[name] === undefined)
       const ports = await claimDatabasePorts(tx, appEnvId, candidates, names.length)
       if (!ports) return false
-      environment.database.ports = Object.fromEntries(names.map((name, at) => [name, ports[at] as number]))
+      const chosenPorts = Object.fromEntries(names.map((name, at) => [name, ports[at] as number]))
+      environment.database.ports = { ...known, ...chosenPorts }
       await saveEnvironment(tx, environment)
       return true
     })

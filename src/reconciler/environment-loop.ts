@@ -210,7 +210,7 @@ export class EnvironmentLoop {
   async #perform(step: PlanStep, view: EnvironmentView): Promise<void> {
     switch (step.do) {
       case 'add-pod':
-        return this.#pods.add(step.rolloutId, view)
+        return this.#pods.add(step.rolloutId, view, step.ordinal)
       case 'start-pod':
         return this.#pods.restart(this.#pods.get(step.podId), view)
       case 'end-pod':

@@ -96,11 +96,12 @@ export class EnvironmentPods {
     }
   }
 
-  async add(rolloutId: string, view: EnvironmentView): Promise<void> {
+  async add(rolloutId: string, view: EnvironmentView, ordinal?: number): Promise<void> {
     const rollout = rolloutView(view, rolloutId)
     if (!rollout) return
     const spare = this.#spare.offer(rolloutId)
-    const record = spare ? { ...spare, createdAt: this.#now() } : this.#newRecord(view, rollout)
+    const made = spare ? { ...spare, createdAt: this.#now() } : this.#newRecord(view, rollout)
+    const record: PodRecord = ordinal === undefined ? made : { ...made, ordinal }
     if (!(await this.#parts.transitions.addPod(record))) return
     // Only now: until its row is written, the spare's claim keeps the container.
     if (spare) this.#spare.taken()

@@ -47,6 +47,7 @@ export function plannedPod(pod: LivePod, nowMs: number): PlannedPod {
     podId: pod.record.podId,
     rolloutId: pod.record.rolloutId,
     wish: pod.record.wish === 'end' ? 'end' : 'run',
+    ordinal: pod.record.ordinal ?? 0,
     state: waits ? 'starting' : pod.state,
     drained: pod.drained,
   }

@@ -7,6 +7,7 @@ export async function claimDatabasePorts(
   candidates: readonly number[],
   count: number,
 ): Promise<number[] | null> {
+  if (count === 0) return []
   const taken = await tx
     .selectFrom('database_ports')
     .select('port')

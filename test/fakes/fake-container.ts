@@ -12,10 +12,10 @@ import type {
 import { runFakeCommand } from './fake-command.ts'
 
 /** A database as far as the platform looks at it: it greets as its preset does. */
-function fakeDatabase({ dockerPreset }: DatabaseSpec): net.Server {
+function fakeDatabase({ dockerPreset, primary }: DatabaseSpec): net.Server {
   const answers: Partial<Record<typeof dockerPreset, string>> = {
     POSTGRESQL: 'R',
-    REDIS: '+OK\r\n+PONG\r\n',
+    REDIS: primary ? '+OK\r\nmaster_link_status:up\r\n' : '+OK\r\n+PONG\r\n',
     RABBITMQ: '\x01',
     COUCHDB: 'HTTP/1.0 200 OK\r\n\r\n',
     CLICKHOUSE: 'HTTP/1.0 200 OK\r\n\r\n',

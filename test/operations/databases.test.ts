@@ -279,6 +279,39 @@ describe('changing a database', () => {
     expect((await request('PATCH', '/app-env/containers', { appEnvId, containers: 1 })).status).toBe(200)
   })
 
+  it('8.database-containers: replicas start after the container they follow, each with a port and no volume of its own', async () => {
+    const appEnvId = await running('REDIS', { containers: 3 })
+    const mine = () => engine.running().filter((one) => one.spec.appEnvId === appEnvId)
+    const specs = mine().map(({ spec }) => spec)
+    const [first, ...others] = specs
+    expect(specs).toHaveLength(3)
+    expect(first?.database).toMatchObject({ persistent: true })
+    expect(first?.database).not.toHaveProperty('primary')
+    const hostPort = first?.database?.ports[0]?.hostPort
+    for (const { database } of others)
+      expect(database).toMatchObject({ persistent: false, primary: { hostPort } })
+    expect(new Set(specs.map(({ internalHost }) => internalHost)).size).toBe(3)
+    const urls = (await read(appEnvId)).hosts.map(({ url }: { url: string }) => new URL(url).port)
+    expect(urls).toEqual(specs.map(({ database }) => String(database?.ports[0]?.hostPort)))
+    engine.crash(others[0]?.name ?? '')
+    await until('the replica is back', async () => (mine().length === 3 ? true : null))
+    expect(engine.running().some(({ spec }) => spec.name === first?.name)).toBe(true)
+    await request('PATCH', '/app-env/containers', { appEnvId, containers: 1 })
+    expect((await read(appEnvId)).hosts).toHaveLength(3)
+    await request('POST', '/app-env/apply-changes', { appEnvId })
+    await serves(appEnvId)
+    expect(mine()).toHaveLength(1)
+    expect((await read(appEnvId)).hosts).toHaveLength(1)
+  })
+
+  it('has replicas only where its data is kept', async () => {
+    const refused = await create('REDIS', { containers: 2, withPersistence: false })
+    expect([refused.status, refused.json.error]).toEqual([400, 'Replicas need persistence'])
+    const appEnvId = await running('REDIS', { withPersistence: false })
+    const scaled = await request('PATCH', '/app-env/containers', { appEnvId, containers: 2 })
+    expect(scaled.json.error).toBe('Replicas need persistence')
+  })
+
   it('takes a read environment back as it was read', async () => {
     const appEnvId = await running('POSTGRESQL', settings({ work_mem: '8MB' }))
     const before = await read(appEnvId)

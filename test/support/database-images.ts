@@ -8,7 +8,7 @@ import { contentTag, importImage, programFiles, testDocker, withLibraries } from
 export const databaseImageSource = 'localhost/longshore-test-db'
 
 /** Changes when what is below does. */
-const recipe = 3
+const recipe = 4
 
 /** What the entry points call besides the server. */
 const tools = 'cat chmod chown id mkdir mv printf rm sed setpriv sleep touch true'.split(' ')
@@ -21,7 +21,7 @@ const postgresEntry = `#!/bin/sh
 set -eu
 if [ "$1" = postgres ] && [ "$(id -u)" = 0 ]; then
   mkdir -p "$PGDATA" /var/run/postgresql
-  chown database:database "$PGDATA" /var/run/postgresql
+  chown -R database:database "$PGDATA" /var/run/postgresql
   chmod 700 "$PGDATA"
   exec setpriv --reuid=999 --regid=999 --clear-groups -- "$0" "$@"
 fi

@@ -17,15 +17,14 @@ export class DatabaseImages {
     nowMs: number,
   ): Promise<DatabaseOffer> {
     const here = await Promise.all(images.map((image) => isHere(docker, image)))
-    if (here.includes(true)) return { available: true, maxReplicas: 1 }
+    if (here.includes(true)) return { available: true }
     const wanted = preset.versions.findIndex((version) => version.key === preset.defaultVersion)
     const image = images[wanted] ?? images[0]
     const reason = image === undefined ? 'it has no image' : await this.#pullProblem(docker, image, nowMs)
-    if (reason === null) return { available: true, maxReplicas: 1 }
+    if (reason === null) return { available: true }
     return {
       available: false,
       unavailableReason: `The image ${image} is not on the engine and cannot be pulled: ${reason}. Load it into the engine, or set LONGSHORE_DATABASE_IMAGES to a registry that has it.`,
-      maxReplicas: 1,
     }
   }
 

@@ -16,10 +16,15 @@ export interface DatabaseContainer {
  * arguments, which everyone on the machine could read; scripts are fixed texts.
  */
 export function databaseContainer(database: DatabaseSpec, memoryMb: number): DatabaseContainer {
-  const { user, password, adminPassword, database: name } = database
+  const { user, password, adminPassword, database: name, primary } = database
   switch (database.dockerPreset) {
     case 'POSTGRESQL': {
-      const settings = { shared_buffers: `${Math.floor(memoryMb / 4)}MB`, ...database.parameters }
+      const settings = {
+        shared_buffers: `${Math.floor(memoryMb / 4)}MB`,
+        wal_keep_size: '256MB',
+        hba_file: '/tmp/pg_hba.conf',
+        ...database.parameters,
+      }
       return {
         env: {
           POSTGRES_USER: user,
@@ -27,7 +32,9 @@ export function databaseContainer(database: DatabaseSpec, memoryMb: number): Dat
           POSTGRES_DB: name,
           // Below the mount: initdb wants a folder that is its own.
           PGDATA: '/var/lib/postgresql/data/pgdata',
+          ...(primary && { LS_PRIMARY_HOST: primary.host, LS_PRIMARY_PORT: String(primary.port) }),
         },
+        entrypoint: ['/bin/sh', '-c', postgresScript, 'postgres'],
         cmd: ['postgres', ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
         dataPath: '/var/lib/postgresql/data',
         // Parallel queries exchange their rows there, and fail where it is full.
@@ -81,6 +88,25 @@ export function databaseContainer(database: DatabaseSpec, memoryMb: number): Dat
   }
 }
 
+/**
+ * Who may connect, replicas included: the image's own file does not let them in. A replica first takes a copy of the
+ * database that it follows; the image's entry point then finds a data folder, makes it the server's and starts.
+ */
+const postgresScript = `set -eu
+printf '%s\\n' 'local all all trust' 'host all all all scram-sha-256' 'host replication all all scram-sha-256' > /tmp/pg_hba.conf
+if [ -n "\${LS_PRIMARY_HOST:-}" ]; then
+  mkdir -p "\${PGDATA%/*}"
+  tries=0
+  until rm -rf "$PGDATA" && PGPASSWORD="$POSTGRES_PASSWORD" pg_basebackup --host="$LS_PRIMARY_HOST" \\
+    --port="$LS_PRIMARY_PORT" --username="$POSTGRES_USER" --pgdata="$PGDATA" --write-recovery-conf --wal-method=stream --checkpoint=fast
+  do
+    tries=$((tries + 1))
+    [ "$tries" -lt 20 ]
+    sleep 1
+  done
+fi
+exec docker-entrypoint.sh "$@"`
+
 const rabbitScript =
   'rabbitmq-plugins enable --offline rabbitmq_mqtt rabbitmq_management && exec docker-entrypoint.sh rabbitmq-server'
 
@@ -92,10 +118,12 @@ exec docker-entrypoint.sh redis-server /tmp/redis.conf "$@"`
 function redis(database: DatabaseSpec, memoryMb: number): DatabaseContainer {
   const settings = ['--maxmemory', `${Math.floor(memoryMb * 0.75)}mb`]
   const kept = database.persistent ? ['--appendonly', 'yes'] : ['--appendonly', 'no', '--save', '']
+  const { primary } = database
+  const follows = primary ? ['--replicaof', primary.host, String(primary.port)] : []
   return {
     env: { REDIS_PASSWORD: database.password },
     entrypoint: ['/bin/sh', '-c', redisScript, 'redis'],
-    cmd: [...settings, ...kept],
+    cmd: [...settings, ...kept, ...follows],
     dataPath: '/data',
   }
 }

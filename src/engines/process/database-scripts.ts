@@ -42,7 +42,17 @@ cd "$LS_VOLUME"
 `
 
 const postgresScript = `${intoDataFolder}
-if [ ! -s data/PG_VERSION ]; then
+if [ -n "$LS_PRIMARY_PORT" ]; then
+  tries=0
+  until rm -rf data data.new && PGPASSWORD="$LS_PASSWORD" "$LS_BIN/pg_basebackup" --host=127.0.0.1 --port="$LS_PRIMARY_PORT" \\
+    --username="$LS_USER" --pgdata=data.new --write-recovery-conf --wal-method=stream --checkpoint=fast
+  do
+    tries=$((tries + 1))
+    [ "$tries" -lt 20 ]
+    sleep 1
+  done
+  mv data.new data
+elif [ ! -s data/PG_VERSION ]; then
   rm -rf data.new
   printf '%s' "$LS_PASSWORD" > "$HOME/password"
   "$LS_BIN/initdb" -D data.new -U "$LS_USER" --pwfile="$HOME/password" --auth=scram-sha-256 -E UTF8 --locale=C.UTF-8
@@ -61,6 +71,8 @@ function postgres(database: DatabaseSpec, { server, memoryMb, port }: Place): Da
     port: String(port),
     unix_socket_directories: '',
     shared_buffers: `${Math.floor(memoryMb / 8)}MB`,
+    // What a replica may be behind when it was away for a moment.
+    wal_keep_size: '256MB',
     ...database.parameters,
   }
   return {
@@ -71,6 +83,7 @@ function postgres(database: DatabaseSpec, { server, memoryMb, port }: Place): Da
       LS_USER: database.user,
       LS_PASSWORD: database.password,
       LS_DATABASE: database.database,
+      LS_PRIMARY_PORT: String(database.primary?.hostPort ?? ''),
     },
     // A fast shutdown; SIGTERM would wait for every client to leave.
     stopSignal: 'SIGINT',
@@ -97,7 +110,10 @@ function redis(database: DatabaseSpec, { server, memoryMb, port }: Place): Datab
   }
   return {
     script: redisScript,
-    args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
+    args: [
+      ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
+      ...(database.primary ? ['--replicaof', '127.0.0.1', String(database.primary.hostPort)] : []),
+    ],
     env: { LS_SERVER: server, LS_PASSWORD: database.password },
   }
 }

@@ -20,7 +20,7 @@ import {
 } from './database-programs.ts'
 import { databaseStart } from './database-scripts.ts'
 import { assertFileName } from './engine-files.ts'
-import { hostPath } from './host-runtimes.ts'
+import { findProgram, hostPath } from './host-runtimes.ts'
 import type { StartRequest } from './protocol.ts'
 import { runDatabaseTool } from './run-database-tool.ts'
 
@@ -34,9 +34,11 @@ export class HostDatabases {
 
   async offer(preset: DatabasePresetName): Promise<DatabaseOffer> {
     const problem = await this.#problem(preset)
-    if (problem !== null) return { available: false, unavailableReason: problem, maxReplicas: 1 }
+    if (problem !== null) return { available: false, unavailableReason: problem }
     const program = (await findDatabaseProgram(preset)) as DatabaseProgram
-    return { available: true, standIn: program.title, maxReplicas: 1 }
+    const offer = { available: true, standIn: program.title }
+    const copies = findProgram('pg_basebackup', path.dirname(program.server)) !== null
+    return preset === 'POSTGRESQL' && !copies ? { ...offer, maxReplicas: 1 } : offer
   }
 
   /** Answers a line for the build log, or throws `not supported` with the reason. */
@@ -124,7 +126,7 @@ export class HostDatabases {
       throw new EngineFailure('not supported', missingProgram(database.dockerPreset))
     }
     const found = await findPostgres()
-    const made = database.persistent ? majorOf(path.join(volume, 'data')) : null
+    const made = database.persistent || database.primary ? majorOf(path.join(volume, 'data')) : null
     const wanted = made ?? Number.parseInt(database.version, 10)
     const exact = found.find((one) => one.major === wanted)
     if (exact) return exact
