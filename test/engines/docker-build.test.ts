@@ -163,7 +163,12 @@ describe('buildFailure', () => {
   it.each([
     ["The command '/bin/sh -c make' returned a non-zero code: 2", run, 'build step', 'exit code: 2'],
     ["The command '/bin/sh -c make' returned a non-zero code: 137", run, 'build step', 'memory'],
-    ['pull access denied for nope, repository does not exist', from, 'image pull', 'nope'],
+    [
+      'pull access denied for nope, repository does not exist',
+      from,
+      'image pull',
+      'does not exist. Check the name',
+    ],
     [
       'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host',
       from,

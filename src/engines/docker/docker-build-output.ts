@@ -135,7 +135,7 @@ export function buildFailure(
   ) {
     return new EngineFailure(
       'image pull',
-      `${step?.title ?? 'FROM'} failed: ${sentence} Check the name and the tag, and that the registry can be reached.`,
+      `${step?.title ?? 'FROM'} failed: ${sentence.replace(/\.?$/, '.')} Check the name and the tag, and that the registry can be reached.`,
     )
   }
   return new EngineFailure(
