@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -44,6 +45,7 @@ class EmbeddedDialect extends SqliteDialect {
 
 /** Opens (or makes) the embedded database; every commit is on disk before its promise resolves. */
 export async function openSqliteDb(file: string): Promise<Db> {
+  keepToOwner(file)
   const database = new Database(file)
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')
@@ -54,6 +56,14 @@ export async function openSqliteDb(file: string): Promise<Db> {
   return createDb(kysely, async () => {
     await kysely.destroy()
   })
+}
+
+/** Whatever the home's own mode: SQLite gives the files beside the database the mode that it has. */
+function keepToOwner(file: string): void {
+  closeSync(openSync(file, 'a', 0o600))
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) {
+    if (existsSync(one) && (statSync(one).mode & 0o077) !== 0) chmodSync(one, 0o600)
+  }
 }
 
 function createDb(kysely: Kysely<Tables>, close: () => Promise<void>): Db {

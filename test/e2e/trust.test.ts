@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
+import path from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { Agent, request } from 'undici'
@@ -83,6 +84,23 @@ describe('the door of a real serve', () => {
     60_000,
   )
 })
+
+it("what is in the home is its owner's alone, also in a folder that everybody may enter", async () => {
+  const open = new Installation({ LONGSHORE_ENGINE: 'process' })
+  try {
+    chmodSync(open.home, 0o755)
+    await open.start()
+    await makeFunction(open, 'private')
+    const entries = readdirSync(open.home)
+    expect(entries).toEqual(
+      expect.arrayContaining(['longshore.db', 'longshore.db-wal', 'logs', 'run', 'engine']),
+    )
+    const others = entries.filter((name) => (statSync(path.join(open.home, name)).mode & 0o077) !== 0)
+    expect(others).toEqual([])
+  } finally {
+    await open.dispose()
+  }
+}, 60_000)
 
 describe('no secret lies about', () => {
   const secrets = new Canaries()
