@@ -25,7 +25,7 @@ import { Reconciler } from '../reconciler/reconciler.ts'
 import { forgetAnswersBefore } from '../store/idempotency.ts'
 import { forgetNoticesBefore } from '../store/notices.ts'
 import { countRunningPods } from '../store/rollouts.ts'
-import { listUploadIds } from '../store/uploads.ts'
+import { forgetUnusedUploads, listUploadIds } from '../store/uploads.ts'
 import { commandLine } from './build-id.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { openMeasuring } from './measuring.ts'
@@ -209,6 +209,7 @@ async function keepHouse({ db, clock, logs, uploads, log }: Platform): Promise<v
     const nowMs = clock.wallMs()
     await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
     await db.write((tx) => forgetNoticesBefore(tx, timestamp(nowMs - 7 * dayMs)))
+    await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs)))
     await uploads.sweep(await db.read((tx) => listUploadIds(tx)))
     await logs.sweep(nowMs)
   } catch (error) {

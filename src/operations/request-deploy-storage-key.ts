@@ -2,10 +2,12 @@ import { requestDeployStorageKey } from '../contract/deployments.ts'
 import { newId } from '../domain/ids.ts'
 import { newToken, tokenHash } from '../domain/tokens.ts'
 import { AppError } from '../errors.ts'
-import { insertUpload } from '../store/uploads.ts'
+import { countUnusedUploads, insertUpload, keepNewestUnused } from '../store/uploads.ts'
 import { handler } from './handler.ts'
 
 const uploadMinutes = 15
+/** Each may hold a large archive: who never deploys must not fill the disk. */
+const mostUnused = 20
 
 export default handler(requestDeployStorageKey, async (context, input, { environment, app }) => {
   const { tx, now, installation } = context
@@ -14,6 +16,13 @@ export default handler(requestDeployStorageKey, async (context, input, { environ
       details: 'Its image comes from the preset; create an app for your code.',
     })
   }
+  const since = new Date(Date.parse(now) - uploadMinutes * 60_000).toISOString()
+  if ((await countUnusedUploads(tx, environment.appEnvId, since)) >= mostUnused) {
+    throw new AppError('invalid', 'Too many unused uploads', {
+      details: `${mostUnused} upload addresses of the last ${uploadMinutes} minutes were not deployed from. Use one of them, or wait.`,
+    })
+  }
+  await keepNewestUnused(tx, environment.appEnvId, mostUnused - 1)
   const uploadId = newId('upl')
   const secret = newToken('environment').slice('lse_'.length)
   const expiresAt = new Date(Date.parse(now) + uploadMinutes * 60_000).toISOString()

@@ -64,6 +64,41 @@ export async function moveUpload(
   return result.numUpdatedRows > 0n
 }
 
+/** Addresses of an environment given out since a moment and not deployed from. */
+export async function countUnusedUploads(tx: Tx, appEnvId: string, since: string): Promise<number> {
+  const counted = await tx
+    .selectFrom('uploads')
+    .select((e) => e.fn.countAll().as('uploads'))
+    .where('app_env_id', '=', appEnvId)
+    .where('state', '!=', 'used')
+    .where('created_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(counted.uploads)
+}
+
+/** Forgets what was not deployed from but the newest of an environment; the files go with the next sweep. */
+export async function keepNewestUnused(tx: Tx, appEnvId: string, most: number): Promise<void> {
+  const rows = await tx
+    .selectFrom('uploads')
+    .select('upload_id')
+    .where('app_env_id', '=', appEnvId)
+    .where('state', '!=', 'used')
+    .orderBy('created_at', 'desc')
+    .orderBy('upload_id')
+    .execute()
+  const old = rows.slice(most).map((row) => row.upload_id)
+  if (old.length > 0) await tx.deleteFrom('uploads').where('upload_id', 'in', old).execute()
+}
+
+/** Forgets what nobody deployed from; the files go with the next sweep. */
+export async function forgetUnusedUploads(tx: Tx, createdBefore: string): Promise<void> {
+  await tx
+    .deleteFrom('uploads')
+    .where('state', '!=', 'used')
+    .where('created_at', '<', createdBefore)
+    .execute()
+}
+
 /** Every upload whose file must be kept. */
 export async function listUploadIds(tx: Tx): Promise<string[]> {
   const rows = await tx.selectFrom('uploads').select('upload_id').execute()

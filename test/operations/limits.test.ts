@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { forgetUnusedUploads, listUploadIds } from '../../src/store/uploads.ts'
+import { TestClock } from '../fakes/test-clock.ts'
 import { TestPlatform } from '../support/test-platform.ts'
 
 let platform: TestPlatform
@@ -93,5 +95,36 @@ describe('limits of section 8', () => {
       ttlSecondsAfterFinished: { value: 21_600 },
       backoffLimit: { value: 0 },
     })
+  })
+})
+
+describe('uploads that nobody deploys from', () => {
+  it('are at most 20 in 15 minutes an environment, and only the newest 20 are kept', async () => {
+    const clock = new TestClock()
+    const other = await TestPlatform.start({ reconciles: false, clock })
+    try {
+      const { appEnvId } = await other.makeEnvironment()
+      const neighbour = await other.makeEnvironment()
+      const ask = (of = appEnvId) =>
+        other.request('POST', '/app-env/request-storage-key', {
+          token: other.admin.token,
+          input: { appEnvId: of },
+        })
+      for (let count = 0; count < 20; count += 1) expect((await ask()).status).toBe(200)
+      const refused = await ask()
+      expect([refused.status, refused.json.error]).toEqual([400, 'Too many unused uploads'])
+      expect((await ask(neighbour.appEnvId)).status).toBe(200)
+      await clock.advance(16 * 60_000)
+      for (let count = 0; count < 5; count += 1) expect((await ask()).status).toBe(200)
+      const kept = await other.db.read((tx) =>
+        tx.selectFrom('uploads').selectAll().where('app_env_id', '=', appEnvId).execute(),
+      )
+      expect(kept).toHaveLength(20)
+      // A day later the rest goes too, with the housekeeping of serve.
+      await other.db.write((tx) => forgetUnusedUploads(tx, new Date(clock.wallMs() + 1000).toISOString()))
+      expect(await other.db.read(listUploadIds)).toEqual([])
+    } finally {
+      await other.close()
+    }
   })
 })
