@@ -13,10 +13,10 @@ export default defineTool({
   checks: [environmentNamed],
   point: ({ logs, cursor, truncated }, { type = 'RUNTIME' }) =>
     `${logs.length} lines of the ${type} log, newest last.${truncated ? ' Truncated.' : ''}${cursor === null ? '' : ` Older lines: cursor ${cursor}.`}`,
-  defaults: { size: 40 },
+  defaults: { size: 30 },
   // Few lines are shown whole, many are cut.
   shorten: (answer) => {
-    const most = Math.max(240, Math.floor(9_600 / Math.max(1, answer.logs.length)))
+    const most = Math.max(200, Math.floor(6_400 / Math.max(1, answer.logs.length)))
     return { ...answer, logs: answer.logs.map((line) => ({ ...line, message: cut(line.message, most) })) }
   },
   body: ({ logs }, frame) => (logs.length === 0 ? '' : frame('log of a tenant program', shownLines(logs))),

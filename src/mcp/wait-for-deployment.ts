@@ -146,7 +146,7 @@ export function failureError(end: DeploymentEnd & { kind: 'failed' | 'superseded
 export async function failureLog(ctx: ToolContext, end: DeploymentEnd & { kind: 'failed' }): Promise<string> {
   const { failure, type, containerImage } = end.deployment
   const isBuilt = type === 'IMAGE' || containerImage !== null
-  const lines = failure === null ? [] : [cut(failure.message, 600)]
+  const lines = failure === null ? [] : [cut(failure.message, 400)]
   for (const logType of isBuilt ? ['RUNTIME', 'BUILD'] : ['BUILD', 'RUNTIME']) {
     const log = await lastLines(ctx, end, logType)
     if (log.length === 0) continue
@@ -165,7 +165,7 @@ async function lastLines(
   const input = { appEnvId: end.status.appEnvId, contentId, type, size: 20 }
   try {
     const { logs } = await ctx.client.call(getLogs, input, { signal: ctx.signal })
-    return logs.map((line) => cut(line.message, 200))
+    return logs.map((line) => cut(line.message, 160))
   } catch (error) {
     // The log only explains; without it the failure still stands.
     if (error instanceof AppError) return []

@@ -68,23 +68,23 @@ describe('logs', () => {
 
   it('are asked for in small portions unless told otherwise', async () => {
     await log(1)
-    expect(sentOf('get-logs')).toMatchObject({ size: 40 })
+    expect(sentOf('get-logs')).toMatchObject({ size: 30 })
     await log(1, { size: 7 })
     expect(sentOf('get-logs')).toMatchObject({ size: 7 })
   })
 
   it('have many lines cut, saying how much is missing, and few lines whole', async () => {
     const many = await log(40)
-    expect(many.text).toContain('… (1768 more characters)')
-    expect(tokens(many.text)).toBeLessThan(3_000)
+    expect(many.text).toContain('… (1795 more characters)')
+    expect(tokens(many.text)).toBeLessThan(2_500)
     expect((many.structured.logs as { message: string }[])[0]!.message).toContain('more characters')
-    const few = await log(4)
+    const few = await log(3)
     expect(few.text).toContain(`${long}\n`)
     expect((few.structured.logs as { message: string }[])[0]!.message).toBe(long)
   })
 })
 
-it('a failed deployment is told within 1,500 tokens, however long its log', async () => {
+it('a failed deployment is told within 1,200 tokens, however long its log', async () => {
   const message = `npm ci failed:\n${'y'.repeat(5_000)}`
   backend.state.plans = [{ reads: 1, failure: { reason: 'build step', message } }]
   backend.state.logs = Array.from({ length: 50 }, (_, index) => ({
@@ -94,7 +94,7 @@ it('a failed deployment is told within 1,500 tokens, however long its log', asyn
   const said = await session.call('notify-code-upload', { ...prod, storageKey: 'upl_1' })
   expect(said.isError).toBe(true)
   expect(said.text).toContain('line 49')
-  expect(tokens(said.text)).toBeLessThan(1_500)
+  expect(tokens(said.text)).toBeLessThan(1_200)
 })
 
 it('an input that does not exist is refused with those that do', async () => {
