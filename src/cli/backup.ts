@@ -52,7 +52,7 @@ export async function runBackup(
   const [what = '--help', ...rest] = words
   try {
     if ([what, ...rest].some((word) => word === '--help' || word === '-h')) {
-      io.stderr.write(usage)
+      io.stdout.write(usage)
       return exitCodes.done
     }
     const found = Object.hasOwn(commands, what) ? commands[what] : undefined

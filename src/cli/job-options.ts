@@ -51,7 +51,7 @@ export function parseJobsCommand(argv: readonly string[], io: CommandIo): JobsCo
   const program = end < 0 ? [] : argv.slice(end + 1)
   const [what = '--help', ...rest] = own
   if (what === '--help' || what === '-h' || rest.includes('--help') || rest.includes('-h')) {
-    io.stderr.write(usage)
+    io.stdout.write(usage)
     return null
   }
   if (end >= 0 && what !== 'run') throw new UsageError('-- is for run only')
