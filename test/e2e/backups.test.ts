@@ -102,6 +102,20 @@ describe('backups of real databases on the process engine', () => {
       const made = (await longshore('restore', backup.backupId, '--new-env', 'again')).trim()
       expect(made).toMatch(/^env_/)
       expect(await bed.sql(made, 'select count(*), sum(n) from rows')).toBe('300000|45000150000')
+      expect(await longshore('restore', '--help')).toContain('--new-env')
+      // A restore that the platform's end cuts off is begun anew; one that came to its end is not done over newer rows.
+      await bed.sql(made, 'insert into rows values (0)')
+      await installation.client().call(restoreAppEnvBackup, { appEnvId: made, backupId: backup.backupId })
+      await until(
+        () => installation.client().call(getAppEnvBackup, { backupId: backup.backupId }),
+        ({ restores }) => restores[0]?.status !== 'PENDING',
+        'a restore under way',
+      )
+      await installation.end('SIGKILL')
+      await installation.start()
+      expect((await ended(backup.backupId)).restores[0]).toMatchObject({ status: 'SUCCEEDED', failure: null })
+      expect(await bed.sql(made, 'select count(*) from rows')).toBe('300000')
+      expect(await bed.sql(made, `select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
       await longshore('backup', 'delete', backup.backupId, '--yes')
       expect(await longshore('backup', 'list')).not.toContain(backup.backupId)
     },
