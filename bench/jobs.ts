@@ -4,6 +4,7 @@
  * limit of active runs never broken, no run forgotten, every container billed exactly.
  *
  * Run: npm run bench -- jobs [runs] [kills]        real processes on the process engine; 2,000 runs and 50 kills
+ *      npm run bench -- jobs docker [runs] [kills]   on Docker, whose daemon is not killed; 200 runs and 20 kills
  *      npm run bench -- jobs simulated [runs] [seed]   the same in one process on a clock of its own, by a seed
  */
 import { runJobChaos } from '../test/support/job-chaos.ts'
@@ -19,8 +20,8 @@ async function simulated(runs: number, seed: number): Promise<number> {
   return result.doubled.length + result.tooMany.length + result.overLimit.length + result.forgotten.length
 }
 
-async function real(runs: number, kills: number): Promise<number> {
-  const storm = new JobStorm({ runs, kills, environments: Math.max(4, Math.ceil(runs / 50)) })
+async function real(engine: 'process' | 'docker', runs: number, kills: number): Promise<number> {
+  const storm = new JobStorm({ engine, runs, kills, environments: Math.max(4, Math.ceil(runs / 50)) })
   const result = await storm.play((figures) =>
     process.stderr.write(`${figures.runs} runs, ${figures.schedulerKills + figures.engineKills} kills\n`),
   )
@@ -35,9 +36,12 @@ async function real(runs: number, kills: number): Promise<number> {
   return broken
 }
 
-const isSimulated = args[0] === 'simulated'
-const [runs = '2000', second] = isSimulated ? args.slice(1) : args
-const broken = isSimulated
-  ? await simulated(Number(runs), Number(second ?? 1))
-  : await real(Number(runs), Number(second ?? 50))
+const named = args[0] === 'simulated' || args[0] === 'docker' ? args.shift() : 'process'
+const number = (index: number, otherwise: number) => Number(args[index] ?? otherwise)
+const broken =
+  named === 'simulated'
+    ? await simulated(number(0, 2_000), number(1, 1))
+    : named === 'docker'
+      ? await real('docker', number(0, 200), number(1, 20))
+      : await real('process', number(0, 2_000), number(1, 50))
 process.exit(broken === 0 ? 0 : 1)

@@ -1,57 +1,17 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  Kysely,
-  SqliteDialect,
-  SqliteDriver,
-} from 'kysely'
+import { Kysely } from 'kysely'
 import Database from 'libsql'
 import { AppError } from '../errors.ts'
 import type { Db, Tables, Tx } from './db.ts'
 import { migrate } from './migrate.ts'
+import { EmbeddedDialect } from './sqlite-driver.ts'
 
 class Rollback extends Error {}
-
-/** Two habits of SQLite that Kysely's own driver does not know. */
-class EmbeddedDialect extends SqliteDialect {
-  readonly #database: Database.Database
-
-  constructor(database: Database.Database) {
-    super({ database })
-    this.#database = database
-  }
-
-  override createDriver(): Driver {
-    const database = this.#database
-    return new (class extends SqliteDriver {
-      /**
-       * Takes the write lock at once. A transaction that began as a reader fails at its first write when another
-       * process (`longshore secrets rotate`) wrote meanwhile, and libsql leaves that statement open, so that no later
-       * transaction can commit until it is collected.
-       */
-      override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-        await connection.executeQuery(CompiledQuery.raw('begin immediate'))
-      }
-
-      /** SQLite ends the transaction itself when the disk is full; rolling back once more would hide that reason. */
-      override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-        if (database.inTransaction) await super.rollbackTransaction(connection)
-      }
-    })({ database })
-  }
-}
 
 /** Opens (or makes) the embedded database; every commit is on disk before its promise resolves. */
 export async function openSqliteDb(file: string): Promise<Db> {
   keepToOwner(file)
-  const database = new Database(file)
-  database.pragma('journal_mode = WAL')
-  database.pragma('synchronous = FULL')
-  database.pragma('foreign_keys = ON')
-  database.pragma('busy_timeout = 2000')
-  const kysely = new Kysely<Tables>({ dialect: new EmbeddedDialect(database) })
+  const kysely = new Kysely<Tables>({ dialect: new EmbeddedDialect(() => connect(file)) })
   await migrate(kysely)
   return createDb(kysely, async () => {
     await kysely.destroy()
@@ -64,6 +24,16 @@ function keepToOwner(file: string): void {
   for (const one of [file, `${file}-wal`, `${file}-shm`]) {
     if (existsSync(one) && (statSync(one).mode & 0o077) !== 0) chmodSync(one, 0o600)
   }
+}
+
+function connect(file: string): Database.Database {
+  const database = new Database(file)
+  // Short, because it blocks everything; whoever begins a transaction tries again.
+  database.pragma('busy_timeout = 100')
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  database.pragma('foreign_keys = ON')
+  return database
 }
 
 function createDb(kysely: Kysely<Tables>, close: () => Promise<void>): Db {

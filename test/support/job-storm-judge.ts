@@ -2,7 +2,8 @@ import { isOver, type JobAttempt, type JobRun } from '../../src/domain/job-run.t
 import type { Db } from '../../src/store/db.ts'
 import { listJobAttempts, listJobRuns } from '../../src/store/job-runs.ts'
 import { listRuns, type StoredRun } from '../../src/store/usage.ts'
-import { stormLimit, type Witness } from './job-storm.ts'
+import { stormLimit } from './job-storm.ts'
+import type { Witness } from './storm-places.ts'
 
 /** What became of a storm. The lists name what broke a promise, and are empty when none was. */
 export interface StormVerdict {

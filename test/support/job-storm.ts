@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { cancelJobRun, startJobRun } from '../../src/contract/jobs.ts'
 import { newId } from '../../src/domain/ids.ts'
@@ -8,9 +7,9 @@ import { findEnvironment, saveEnvironment } from '../../src/store/environments.t
 import { listActiveJobRuns, listLiveJobAttempts } from '../../src/store/job-runs.ts'
 import { insertContent, insertRollout } from '../../src/store/rollouts.ts'
 import { judgeStorm, type StormVerdict } from './job-storm-judge.ts'
-import { ProcessInstallation } from './process-installation.ts'
+import { dockerPlace, processPlace, type StormPlace } from './storm-places.ts'
 import type { StormOrder, StormReport, StormSchedulerOptions } from './storm-scheduler.ts'
-import { bundledEntry, bundledSupervisorEntry } from './supervisor-entry.ts'
+import { bundledEntry } from './supervisor-entry.ts'
 import { TestPlatform } from './test-platform.ts'
 
 export interface StormOptions {
@@ -18,6 +17,8 @@ export interface StormOptions {
   /** `kill -9` of a scheduler or, each time after so many, of the engine's supervisor. */
   kills: number
   engineKillEvery?: number
+  /** `process` when left out. On `docker` the engine is shared and is not killed. */
+  engine?: 'process' | 'docker'
   environments: number
 }
 
@@ -39,11 +40,6 @@ const clockScale = 100
 const hourMs = 3_600_000
 const unlimited = { perSecond: 1e6, burst: 1e6 }
 
-/** What a container does: writes down that it began and, if it is not killed, that it ended; then its exit code. */
-const witness =
-  'n=$' +
-  '{HOME%/home}; n=$' +
-  '{n##*/}; say() { echo "$1 $n $(date +%s%N)" >> "$WITNESS"; }; trap "say end" EXIT; trap "sleep 0.5; exit 143" TERM; say begin; '
 const works = [':', 'sleep 0.1', 'sleep 0.4', 'exit 1', 'sleep 0.1; exit 7', 'sleep 30'] as const
 
 interface Scheduler {
@@ -72,7 +68,7 @@ export class JobStorm {
   }
   readonly #schedulers: Scheduler[] = []
   #platform!: TestPlatform
-  #engineHome!: ProcessInstallation
+  #place!: StormPlace
   #environments: string[] = []
   #over = false
 
@@ -82,11 +78,11 @@ export class JobStorm {
 
   /** Plays it to its end. `onProgress` hears now and then how far it is. */
   async play(onProgress: (figures: StormFigures) => void = () => {}): Promise<StormFigures & StormVerdict> {
-    this.#engineHome = await ProcessInstallation.create()
     this.#platform = await TestPlatform.start({
       reconciles: false,
       rateLimits: { reads: unlimited, writes: unlimited, failures: unlimited },
     })
+    this.#place = await (this.#options.engine === 'docker' ? dockerPlace() : processPlace(this.#platform.dir))
     const startedMs = performance.now()
     try {
       await this.#prepare()
@@ -100,33 +96,26 @@ export class JobStorm {
       await troubles
       clearInterval(telling)
       this.#figures.seconds = Math.round((performance.now() - startedMs) / 1000)
-      const verdict = await judgeStorm(this.#platform.db, this.#environments, readWitness(this.#witnessFile))
+      const verdict = await judgeStorm(this.#platform.db, this.#environments, await this.#place.witness())
       return { ...this.#figures, ...verdict }
     } finally {
       this.#over = true
       for (const { child } of this.#schedulers) child.kill('SIGKILL')
       await this.#platform.close()
-      await this.#engineHome.destroy()
+      await this.#place.close()
     }
-  }
-
-  get #witnessFile(): string {
-    return path.join(this.#platform.dir, 'witness')
   }
 
   /** Environments as if they were deployed: an image of the process engine is in service. */
   async #prepare(): Promise<void> {
-    const engine = await this.#engineHome.open()
-    const { image } = await this.#engineHome.build(engine, {
-      Dockerfile: 'FROM node:20-alpine\nCMD ["true"]\n',
-    })
-    appendFileSync(this.#witnessFile, '')
+    const { image, env, ttlSecondsAfterFinished } = this.#place
+    const envVars = Object.entries(env).map(([name, value]) => ({ name, value, isSecret: false }))
     for (let count = 0; count < this.#options.environments; count += 1) {
       const { appEnvId } = await this.#platform.makeEnvironment({
         app: { dockerPreset: 'JOB' },
         environment: {
-          jobConfig: { maxConcurrency: stormLimit, ttlSecondsAfterFinished: 300 },
-          envVars: [{ name: 'WITNESS', value: this.#witnessFile, type: 'DEPLOY', isSecret: false }],
+          jobConfig: { maxConcurrency: stormLimit, ttlSecondsAfterFinished },
+          envVars,
         },
       })
       await this.#pretendDeployed(appEnvId, image)
@@ -157,10 +146,9 @@ export class JobStorm {
 
   #start(wallStepMs: number): Scheduler {
     const options: StormSchedulerOptions = {
-      home: this.#engineHome.home,
+      engine: this.#place.engine,
       database: path.join(this.#platform.dir, 'longshore.db'),
       logs: path.join(this.#platform.dir, `logs-${newId('pod')}`),
-      supervisorEntry: bundledSupervisorEntry(),
       wallStepMs,
       clockScale,
       lostShare: 0.2,
@@ -184,7 +172,7 @@ export class JobStorm {
       const work = pick(works)
       const input = {
         appEnvId,
-        command: witness + work,
+        command: this.#place.prologue + work,
         timeoutSeconds: work === 'sleep 30' ? 2 : 120,
         backoffLimit: Math.floor(Math.random() * 3),
       }
@@ -220,7 +208,7 @@ export class JobStorm {
       while (!this.#over && this.#figures.runs < share) await pause(10)
       await pause(Math.random() * 300)
       if (this.#over) return
-      if (kill % engineKillEvery === 0) this.#killEngine()
+      if (kill % engineKillEvery === 0 && this.#place.killEngine) this.#killEngine(this.#place.killEngine)
       else await this.#killScheduler(Math.floor(Math.random() * 2))
       const { child } = this.#schedulers[kill % 2]!
       const wallStepMs = Math.random() < 0.5 ? hourMs : -hourMs
@@ -239,8 +227,8 @@ export class JobStorm {
     this.#schedulers[index] = this.#start(wallStepMs)
   }
 
-  #killEngine(): void {
-    for (const pid of supervisorsOf(this.#engineHome.home)) process.kill(pid, 'SIGKILL')
+  #killEngine(kill: () => void): void {
+    kill()
     this.#figures.engineKills += 1
   }
 
@@ -260,36 +248,6 @@ export class JobStorm {
       await pause(100)
     }
   }
-}
-
-/** Supervisors of one home, by their command line. */
-function supervisorsOf(home: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-        return words[words.indexOf('--home') + 1] === home && words.includes('--home')
-      } catch {
-        return false
-      }
-    })
-}
-
-/** What the containers wrote: by name, when each began and ended. */
-export type Witness = Map<string, { begins: number[]; ends: number[] }>
-
-function readWitness(file: string): Witness {
-  const seen: Witness = new Map()
-  for (const line of readFileSync(file, 'utf8').split('\n')) {
-    const [what, name, nanoseconds] = line.split(' ')
-    if (!name || !nanoseconds) continue
-    const one = seen.get(name) ?? { begins: [], ends: [] }
-    one[what === 'begin' ? 'begins' : 'ends'].push(Number(BigInt(nanoseconds) / 1_000_000n))
-    seen.set(name, one)
-  }
-  return seen
 }
 
 function pick<T>(from: readonly T[]): T {

@@ -29,5 +29,17 @@ export async function countUp(file: string, times: number): Promise<{ failed: st
   return { failed }
 }
 
+/** Begins a transaction and leaves it open until it is killed. */
+async function hold(file: string): Promise<void> {
+  const db = await openSqliteDb(file)
+  await db.write(async () => {
+    process.send?.('holding')
+    // Refers to both, or they would be collected, and the lock with them.
+    await new Promise((resolve) => setInterval(() => [db, resolve], 1_000))
+  })
+}
+
 const [file, times] = process.argv.slice(2)
-if (process.send && file && times) process.send(await countUp(file, Number(times)), () => process.exit(0))
+if (process.send && file && times === 'hold') await hold(file)
+else if (process.send && file && times)
+  process.send(await countUp(file, Number(times)), () => process.exit(0))

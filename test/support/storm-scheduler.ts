@@ -1,6 +1,5 @@
 import { bootMoment, type Clock, systemClock } from '../../src/clock.ts'
 import type { Engine } from '../../src/engines/engine.ts'
-import { createProcessEngine } from '../../src/engines/process/process-engine.ts'
 import { AppError } from '../../src/errors.ts'
 import { createLog, Secret } from '../../src/log.ts'
 import { JobScheduler } from '../../src/reconciler/job-scheduler.ts'
@@ -9,13 +8,13 @@ import { UsageMeter } from '../../src/reconciler/usage-meter.ts'
 import { LogStore } from '../../src/store/log-store.ts'
 import { openSecretBox, parseMasterKey } from '../../src/store/secret-box.ts'
 import { openSqliteDb } from '../../src/store/sqlite-db.ts'
+import { type StormEngine, stormEngine } from './storm-engine.ts'
 
 /** What a scheduler of the storm is started with, as JSON in its first argument. */
 export interface StormSchedulerOptions {
-  home: string
+  engine: StormEngine
   database: string
   logs: string
-  supervisorEntry: string[]
   /** How far the wall clock is off when it starts. */
   wallStepMs: number
   clockScale: number
@@ -42,12 +41,7 @@ async function runScheduler(options: StormSchedulerOptions): Promise<void> {
   const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + wallStepMs }
   const log = createLog('storm', 'silent')
   const db = await openSqliteDb(options.database)
-  const engine = createProcessEngine({
-    home: options.home,
-    clock: systemClock,
-    log,
-    supervisorEntry: options.supervisorEntry,
-  })
+  const engine = stormEngine(options.engine)
   await engine.open()
   const report: StormReport = { lostReplies: 0, lateReplies: 0 }
   const stormy = stormyEngine(engine, options.lostShare, report)
