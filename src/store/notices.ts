@@ -28,6 +28,18 @@ export interface NewNotice extends NoticeEnvelope {
   ordinal: number
 }
 
+/** Test notices of an account since a moment, delivered or not. */
+export async function countTestNotices(tx: Tx, accountId: string, since: string): Promise<number> {
+  const counted = await tx
+    .selectFrom('notices')
+    .select((e) => e.fn.countAll().as('notices'))
+    .where('account_id', '=', accountId)
+    .where('event', '=', 'test')
+    .where('created_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(counted.notices)
+}
+
 /** Puts a notice into the outbox, in the transaction of what it tells about. Returns its id. */
 export async function insertNotice(tx: Tx, notice: NewNotice, createdAtMs: number): Promise<string> {
   const noticeId = newId('ntc')

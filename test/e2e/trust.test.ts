@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
-import { createContactPoint } from '../../src/contract/contact-points.ts'
+import { createContactPoint, testContactPoint } from '../../src/contract/contact-points.ts'
 import { addMember } from '../../src/contract/members.ts'
 import { createUserToken, listUserTokens, revokeUserToken } from '../../src/contract/users.ts'
 import { Canaries, filesBelow, type Output } from '../support/canaries.ts'
@@ -18,6 +18,10 @@ import { deploy, makeFunction, sampleSource, untilDeployed } from '../support/st
 const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_LOG_LEVEL: 'trace' })
 beforeAll(() => installation.start(), 60_000)
 afterAll(() => installation.dispose(), 60_000)
+
+const outward = Object.values(os.networkInterfaces())
+  .flat()
+  .find((one) => one?.family === 'IPv4' && !one.internal)?.address
 
 const portOf = (address: string) => Number(new URL(address).port)
 
@@ -54,10 +58,6 @@ describe('the door of a real serve', () => {
       ).not.toBe(403)
     },
   )
-
-  const outward = Object.values(os.networkInterfaces())
-    .flat()
-    .find((one) => one?.family === 'IPv4' && !one.internal)?.address
 
   it.skipIf(outward === undefined)(
     'listens on loopback only, and says so loudly when it is told otherwise',
@@ -155,6 +155,59 @@ describe('no secret lies about', () => {
         }
       })
   }
+})
+
+describe('a webhook as a way to the machine', () => {
+  it('reaches neither the platform nor its neighbours, however the address is written', async () => {
+    const client = installation.client()
+    const { accountId } = installation.ready
+    const heard: string[] = []
+    const neighbour = http.createServer((request, response) => {
+      heard.push(request.url ?? '')
+      response.end('inside')
+    })
+    await new Promise<void>((resolve) => neighbour.listen(0, '0.0.0.0', resolve))
+    const { port } = neighbour.address() as net.AddressInfo
+    const hosts = [
+      '127.0.0.1',
+      'localhost',
+      'localhost.',
+      '127.1',
+      '0x7f.1',
+      '2130706433',
+      '0177.0.0.1',
+      '0.0.0.0',
+      '0',
+      '[::1]',
+      '[::]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[64:ff9b::7f00:1]',
+      '169.254.169.254',
+      '[fe80::1]',
+      '[fd00::1]',
+      '10.0.0.1',
+      ...(outward === undefined ? [] : [outward]),
+    ]
+    try {
+      for (const host of hosts) {
+        const config = { url: `http://${host}:${port}/${encodeURIComponent(host)}` }
+        const { contactPoint } = await client.call(createContactPoint, {
+          accountId,
+          name: 'x',
+          type: 'webhook',
+          config,
+        })
+        const { contactPointId } = contactPoint
+        const said = await client.call(testContactPoint, { contactPointId })
+        expect(said.delivered, host).toBe(false)
+        expect(said.attempts[0]?.reason, host).toMatch(/is private|does not resolve/)
+      }
+      expect(heard).toEqual([])
+    } finally {
+      neighbour.close()
+    }
+  }, 60_000)
 })
 
 describe('/mcp of a real serve', () => {

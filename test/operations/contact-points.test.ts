@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TestClock } from '../fakes/test-clock.ts'
 import { TestPlatform, type TestUser } from '../support/test-platform.ts'
 
 describe('contact points', () => {
@@ -198,5 +199,46 @@ describe('contact points', () => {
     await call('PATCH', '/alert', { alertId: alertIds[1], contactPointIds: [] })
     const deleted = await call('DELETE', '/contact-point', { contactPointId })
     expect(deleted).toMatchObject({ status: 200, json: { message: expect.stringContaining('deleted') } })
+  })
+})
+
+describe('test notices', () => {
+  it('are at most 30 a minute an account: the platform floods nobody', async () => {
+    const clock = new TestClock()
+    const platform = await TestPlatform.start({
+      reconciles: false,
+      clock,
+      notifier: async () => ({ ok: true }),
+    })
+    try {
+      const { accountId } = platform
+      const stranger = await platform.makeUser({ accountId: await platform.makeAccount('Far'), admin: true })
+      const call = async (path: string, input: Record<string, unknown>, token: string) =>
+        platform.request('POST', path, { token, input })
+      const config = { url: 'https://victim.example.com/' }
+      const points: string[] = []
+      for (const [of, token] of [
+        [accountId, platform.admin.token],
+        [(await call('/account', { name: 'x' }, stranger.token)).json.accountId, stranger.token],
+      ]) {
+        const made = await call(
+          '/contact-point',
+          { accountId: of, name: 'hook', type: 'webhook', config },
+          token as string,
+        )
+        points.push(made.json.contactPoint.contactPointId)
+      }
+      const test = (token = platform.admin.token, contactPointId = points[0]) =>
+        call('/contact-point/test', { contactPointId }, token)
+      for (let count = 0; count < 30; count += 1) expect((await test()).json.delivered).toBe(true)
+      const refused = await test()
+      expect([refused.status, refused.json.error]).toEqual([429, 'Too many test notices'])
+      expect(refused.headers.get('retry-after')).toBe('60')
+      expect((await test(stranger.token, points[1])).status).toBe(200)
+      await clock.advance(61_000)
+      expect((await test()).status).toBe(200)
+    } finally {
+      await platform.close()
+    }
   })
 })

@@ -6,6 +6,7 @@ import { databasePorts } from './010-database-ports.ts'
 import { jobRuns } from './011-job-runs.ts'
 import { journalHeads } from './012-journal-heads.ts'
 import { backups } from './013-backups.ts'
+import { testNotices } from './014-test-notices.ts'
 
 export interface Migration {
   name: string
@@ -23,4 +24,5 @@ export const migrations: readonly Migration[] = [
   jobRuns,
   journalHeads,
   backups,
+  testNotices,
 ]
