@@ -2,8 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import os from 'node:os'
 import path from 'node:path'
 
-/** What may come on top over the measured time before it is called growth. */
-const allowed = { heldMb: 4, residentMb: 8, descriptors: 8, timers: 8 }
+/**
+ * What may come on top over the measured time before it is called growth. Resident memory may move more: Node lets
+ * garbage lie for minutes in a process that has little to do.
+ */
+const allowed = { heldMb: 4, residentMb: 16, descriptors: 8, timers: 8 }
 const answerMs = 5_000
 const windowSamples = 5
 
