@@ -78,16 +78,18 @@ export function refuse(req: IncomingMessage, res: ServerResponse, refusal: Refus
   res.end(body)
 }
 
-/** Reads a body of at most `bytes`; `too large` when it is larger, `too slow` when it takes longer to arrive. */
+/**
+ * Reads a body of at most `bytes`; `too large` when it is larger, `gone` when the client left before its end, or was
+ * cut off as it took longer than `ms`.
+ */
 export async function readBody(
   req: IncomingMessage,
   { bytes, ms }: { bytes: number; ms: number },
-): Promise<Buffer | 'too large' | 'too slow'> {
+): Promise<Buffer | 'too large' | 'gone'> {
   if (Number(req.headers['content-length'] ?? 0) > bytes) return 'too large'
   const chunks: Buffer[] = []
   let size = 0
-  const late = new Error('late')
-  const timer = setTimeout(() => req.destroy(late), ms)
+  const timer = setTimeout(() => req.destroy(), ms)
   try {
     for await (const chunk of req as AsyncIterable<Buffer>) {
       size += chunk.length
@@ -95,7 +97,7 @@ export async function readBody(
       chunks.push(chunk)
     }
   } catch (error) {
-    if (error === late) return 'too slow'
+    if (!req.complete) return 'gone'
     throw error
   } finally {
     clearTimeout(timer)

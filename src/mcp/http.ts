@@ -186,8 +186,7 @@ class McpEndpoint {
     const { bodyBytes, bodyMs } = this.#limits
     const body = await readBody(req, { bytes: bodyBytes, ms: bodyMs })
     if (body === 'too large') return refuse(req, res, tooLarge(bodyBytes))
-    // The connection is gone with it: nobody is left to tell.
-    if (body === 'too slow') return
+    if (body === 'gone') return
     const parsed = messagesOf(body)
     if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
     const ids = requestIdsOf(parsed.messages)

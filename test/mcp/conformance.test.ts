@@ -75,6 +75,25 @@ describe('the running platform', () => {
     60_000,
   )
 
+  it('takes GET only to take up a stream of a session', async () => {
+    const headers = {
+      authorization: installation.token,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    }
+    const hello = { protocolVersion: '2025-11-25', clientInfo: { name: 'raw', version: '1' } }
+    const params = { ...hello, capabilities: { elicitation: {} } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+    const opened = await fetch(installation.ready.mcp, { method: 'POST', headers, body })
+    const session = { ...headers, 'mcp-session-id': opened.headers.get('mcp-session-id')! }
+    const get = (more: Record<string, string>) => fetch(installation.ready.mcp, { headers: more })
+    expect((await get(session)).status).toBe(405)
+    const gone = await get({ ...session, 'last-event-id': 's9.4' })
+    expect(gone.status).toBe(400)
+    expect(await gone.json()).toMatchObject({ error: 'Stream not found' })
+    expect((await get({ ...session, 'mcp-session-id': 'none', 'last-event-id': 's9.4' })).status).toBe(404)
+  })
+
   const stdio = () => [
     '-e',
     `LONGSHORE_URL=${installation.ready.api}`,

@@ -1,5 +1,5 @@
 import { Agent, createServer, type IncomingMessage, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectTo } from 'node:net'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -320,6 +320,27 @@ describe('a request is refused', () => {
     expect(answer.status).toBe(400)
     expect(JSON.parse(answer.body)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
   })
+})
+
+it('a client that leaves in the middle of its request is nothing to log', async () => {
+  await stop()
+  const logged: string[] = []
+  await serve({ log: createLog('test', 'trace', { write: (line) => void logged.push(line) }) })
+  const head =
+    'POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: lsu_a\r\ncontent-type: application/json\r\n'
+  for (const body of [
+    'content-length: 100\r\n\r\n{"id"',
+    'transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n',
+  ]) {
+    const asked = new Promise<IncomingMessage>((resolve) => server.once('request', resolve))
+    const socket = connectTo(Number(new URL(url).port), '127.0.0.1', () => socket.write(head + body))
+    const left = new Promise((resolve) => asked.then((req) => req.once('close', resolve)))
+    await asked
+    socket.destroy()
+    await left
+  }
+  expect((await raw({})).status).toBe(200)
+  expect(logged).toEqual([])
 })
 
 describe('one POST', () => {
