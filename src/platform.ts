@@ -12,7 +12,7 @@ import { periodAt } from './metrics/sampler.ts'
 import { createNotifier } from './notifiers/deliver.ts'
 import type { Notifier } from './notifiers/notifier.ts'
 import type { Builder } from './reconciler/ports.ts'
-import { openKnownRegions, openRegions, type PlatformRegion } from './regions.ts'
+import { openRegions, type PlatformRegion } from './regions.ts'
 import { BackupFiles } from './store/backup-files.ts'
 import type { Db } from './store/db.ts'
 import { firstStart } from './store/first-start.ts'
@@ -40,7 +40,7 @@ export interface Platform {
   uploads: UploadStore
   backups: BackupFiles
   builder: Builder
-  /** In the order of the configuration; at least one, but for the known ones of a home that never served. */
+  /** At least one, in the order of the configuration. */
   regions: readonly PlatformRegion[]
   notifier: Notifier
   databaseOffers: DatabaseOfferWatch
@@ -52,12 +52,7 @@ export interface Platform {
  * Opens store, keys, logs and engine: the only place that chooses adapters. Throws `AppError` saying what to
  * mend when the home is held or unwritable, or the engine is away.
  */
-export async function openPlatform(
-  config: Config,
-  log: Log,
-  command: readonly string[],
-  options: { regions: 'configured' | 'known' } = { regions: 'configured' },
-): Promise<Platform> {
+export async function openPlatform(config: Config, log: Log, command: readonly string[]): Promise<Platform> {
   if (config.databaseUrl) {
     throw new AppError('unavailable', 'PostgreSQL is not served by this version', {
       details: 'Leave LONGSHORE_DATABASE_URL out: the embedded store keeps everything in LONGSHORE_HOME.',
@@ -75,8 +70,7 @@ export async function openPlatform(
     const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
     const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
     const nodeName = os.hostname()
-    const around = { config, db, installationId, nodeName, clock, log, command }
-    const regions = await (options.regions === 'known' ? openKnownRegions(around) : openRegions(around))
+    const regions = await openRegions({ config, db, installationId, nodeName, clock, log, command })
     const imageSource = config.databaseImages ?? null
     const databaseOffers = new DatabaseOfferWatch({ regions, imageSource, clock, log })
     // Looked at while the rest starts; nobody waits for a registry.

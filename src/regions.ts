@@ -15,6 +15,8 @@ import {
   saveRegionEngine,
 } from './store/region-engines.ts'
 
+const stopGraceSeconds = 10
+
 /** A region with its own instance of an engine. */
 export interface PlatformRegion {
   region: string
@@ -41,9 +43,35 @@ export async function openRegions(around: EngineSurroundings): Promise<PlatformR
   return openAll(around, await settledEngines(around))
 }
 
-/** The regions that have run before, whatever the settings say now: what `longshore stop` has to end. */
-export async function openKnownRegions(around: EngineSurroundings): Promise<PlatformRegion[]> {
-  return openAll(around, await listRegionEngines(around.db))
+/**
+ * Ends every container of the regions that have run before, whatever the settings of this shell say. Answers how many,
+ * and what kept an engine from it.
+ */
+export async function endContainers(
+  around: EngineSurroundings,
+): Promise<{ ended: number; problems: AppError[] }> {
+  let ended = 0
+  const problems: AppError[] = []
+  for (const one of await listRegionEngines(around.db)) {
+    const engine = createEngine(one, around)
+    try {
+      await engine.open()
+      const containers = await engine.list()
+      await Promise.all(
+        containers.map(async ({ name }) => {
+          await engine.stop(name, stopGraceSeconds)
+          await engine.remove(name)
+        }),
+      )
+      ended += containers.length
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      problems.push(error)
+    } finally {
+      await engine.close()
+    }
+  }
+  return { ended, problems }
 }
 
 async function settledEngines(around: EngineSurroundings): Promise<RegionEngine[]> {

@@ -1,13 +1,17 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import os from 'node:os'
 import { parseArgs } from 'node:util'
 import { isAlive } from '../cli/local-installation.ts'
 import { sleep, systemClock } from '../clock.ts'
-import { readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { connectGateway } from '../gateway/gateway-client.ts'
 import { createLog } from '../log.ts'
-import { openPlatform } from '../platform.ts'
-import { openHome } from '../store/home.ts'
+import { endContainers } from '../regions.ts'
+import { readInstallation } from '../store/first-start.ts'
+import { type Home, lockHome, openHome } from '../store/home.ts'
+import { openSqliteDb } from '../store/sqlite-db.ts'
 import { buildId, commandLine } from './build-id.ts'
 
 const stopMs = 30_000
@@ -25,28 +29,43 @@ export async function runStop(argv: readonly string[], env: NodeJS.ProcessEnv): 
     return 0
   }
   const config = readConfig(env)
-  const log = createLog('stop', 'warn')
   const home = openHome(config.home)
   await endControlPlane(home.serveFile)
-  // With the engines that it has been running on; the settings of this shell may name others.
-  const platform = await openPlatform(config, log, commandLine, { regions: 'known' })
-  let ended = 0
-  for (const { engine } of platform.regions) {
-    const containers = await engine.list()
-    ended += containers.length
-    await Promise.all(
-      containers.map(async ({ name }) => {
-        await engine.stop(name, 10)
-        await engine.remove(name)
-      }),
+  const unlock = lockHome(config.home)
+  try {
+    const { ended, problems } = await endKnownContainers(config, home)
+    const hadGateway = await endGateway(home.gatewaySocket)
+    process.stderr.write(
+      `longshore: stopped ${ended} container(s)${hadGateway ? ' and the gateway' : ''}. Everything stored is kept in ${home.dir}.\n`,
     )
+    for (const { message, details } of problems) {
+      process.stderr.write(`longshore stop: ${message}; its containers go on.\n  ${details}\n`)
+    }
+    return problems.length === 0 ? 0 : 1
+  } finally {
+    unlock()
   }
-  const hadGateway = await endGateway(home.gatewaySocket)
-  await platform.close()
-  process.stderr.write(
-    `longshore: stopped ${ended} container(s)${hadGateway ? ' and the gateway' : ''}. Everything stored is kept in ${home.dir}.\n`,
-  )
-  return 0
+}
+
+/** Needs no key: no secret is read. */
+async function endKnownContainers(config: Config, home: Home): ReturnType<typeof endContainers> {
+  if (!existsSync(home.database)) return { ended: 0, problems: [] }
+  const db = await openSqliteDb(home.database)
+  try {
+    const installation = await readInstallation(db)
+    if (!installation) return { ended: 0, problems: [] }
+    return await endContainers({
+      config,
+      db,
+      installationId: installation.installationId,
+      nodeName: os.hostname(),
+      clock: systemClock,
+      log: createLog('stop', 'warn'),
+      command: commandLine,
+    })
+  } finally {
+    await db.close()
+  }
 }
 
 async function endControlPlane(serveFile: string): Promise<void> {

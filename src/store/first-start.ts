@@ -63,7 +63,8 @@ export async function firstStart(
   })
 }
 
-function readInstallation(db: Db): Promise<InstallationRow | null> {
+/** Null before the first start. */
+export function readInstallation(db: Db): Promise<InstallationRow | null> {
   return db.read(async (tx) => {
     const rows = await tx.selectFrom('installation').selectAll().execute()
     const value = (key: string) => rows.find((row) => row.key === key)?.value

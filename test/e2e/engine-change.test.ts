@@ -47,9 +47,14 @@ describe('a region keeps the engine of its deployments', () => {
     )
     expect((await installation.request(host)).status).toBe(200)
 
-    // `stop` in a shell with other settings ends what really runs.
+    // `stop` in a shell with other settings ends what really runs, and needs no key.
     const { stderr } = await run(process.execPath, ['dist/longshore.js', 'stop'], {
-      env: { ...process.env, ...withDocker, LONGSHORE_HOME: installation.home },
+      env: {
+        ...process.env,
+        ...withDocker,
+        LONGSHORE_HOME: installation.home,
+        LONGSHORE_MASTER_KEY: 'ab'.repeat(32),
+      },
     })
     expect(stderr).toContain('stopped 1 container(s) and the gateway')
 
