@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { appendFile, readFile, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { LogLine, LogType } from '../contract/app-env-reads.ts'
+import { AppError } from '../errors.ts'
 
 const segmentBytes = 4 * 1024 * 1024
 const keptSegments = 16
@@ -43,6 +44,17 @@ interface Segments {
   timer: NodeJS.Timeout | null
 }
 
+export interface LogPage {
+  logs: LogLine[]
+  cursor: string | null
+  truncated: boolean
+}
+
+/** Reads of one environment that may wait for each other. */
+const mostReaders = 32
+/** How long a search may hold up everything else. */
+const longestSliceMs = 5
+
 /**
  * Log lines of environments as files of JSON lines, newest segment last: 7 days or 64 MiB an environment
  * (contract.md 5), kept when the container is gone.
@@ -50,6 +62,7 @@ interface Segments {
 export class LogStore {
   readonly #dir: string
   readonly #environments = new Map<string, Segments>()
+  readonly #readers = new Map<string, { waiting: number; last: Promise<void> }>()
 
   constructor(dir: string) {
     this.#dir = dir
@@ -63,21 +76,44 @@ export class LogStore {
     segments.timer ??= setTimeout(() => void this.#flush(segments), flushAfterMs)
   }
 
-  /** A page of matching lines, the newest one first reached; `cursor` leads to the page of older ones. */
-  async read(
-    appEnvId: string,
-    filter: LogFilter,
-  ): Promise<{ logs: LogLine[]; cursor: string | null; truncated: boolean }> {
+  /**
+   * A page of matching lines, the newest one first reached; `cursor` leads to the page of older ones. One reader of an
+   * environment at a time: what is searched for may be nowhere in 64 MiB, and other work goes on meanwhile.
+   */
+  async read(appEnvId: string, filter: LogFilter): Promise<LogPage> {
+    const queue = this.#readers.get(appEnvId) ?? { waiting: 0, last: Promise.resolve() }
+    if (queue.waiting >= mostReaders) throw tooManyReaders()
+    this.#readers.set(appEnvId, queue)
+    queue.waiting += 1
+    const page = queue.last.then(() => this.#page(appEnvId, filter))
+    queue.last = page.then(
+      () => {},
+      () => {},
+    )
+    try {
+      return await page
+    } finally {
+      queue.waiting -= 1
+      if (queue.waiting === 0) this.#readers.delete(appEnvId)
+    }
+  }
+
+  async #page(appEnvId: string, filter: LogFilter): Promise<LogPage> {
     const segments = this.#open(appEnvId)
     await this.#flush(segments)
     const start = parseCursor(filter.cursor)
     const matches = matcher(filter)
     const found: { line: LogLine; position: string }[] = []
+    let sliceMs = performance.now()
     for (const number of [...segments.numbers].reverse()) {
       if (start && number > start.segment) continue
       const text = await readFile(segmentFile(segments.dir, number), 'utf8').catch(() => '')
       const end = start && number === start.segment ? start.offset : text.length
       for (const { line, offset } of linesBackwards(text, end)) {
+        if (performance.now() - sliceMs > longestSliceMs) {
+          await nextTurn()
+          sliceMs = performance.now()
+        }
         const kept = parseLine(line)
         if (!kept || !matches(kept)) continue
         if (found.length === filter.size) {
@@ -173,6 +209,21 @@ export class LogStore {
     await rm(segmentFile(segments.dir, number), { force: true })
     segments.numbers = segments.numbers.filter((kept) => kept !== number)
   }
+}
+
+let turn: Promise<void> = Promise.resolve()
+
+/** Of all searches, one goes on in each round of the event loop. */
+function nextTurn(): Promise<void> {
+  turn = turn.then(() => new Promise((resolve) => setImmediate(resolve)))
+  return turn
+}
+
+function tooManyReaders(): AppError {
+  return new AppError('rate-limited', 'Too many log reads at once', {
+    details: `${mostReaders} reads of this environment are waiting. Narrow them with from and to, and read one after the other.`,
+    retryAfterSeconds: 2,
+  })
 }
 
 function segmentFile(dir: string, number: number): string {
