@@ -102,16 +102,20 @@ export class JobTransitions {
       const begun =
         attempt.state === 'creating' && container ? await this.#start(tx, attempt, run, container) : null
       const now = this.#times.moment()
+      const { startedAt } = begun?.attempt ?? attempt
+      // Docker notes the end of a very short life a little before its start.
+      const finishedAt = startedAt !== null && startedAt > end.finishedAt ? startedAt : end.finishedAt
       await saveJobAttempt(tx, {
         ...(begun?.attempt ?? attempt),
         state: 'ended',
         status: end.exitCode === 0 ? 'Succeeded' : 'Failed',
         exitCode: end.exitCode,
         reason: end.reason,
-        finishedAt: end.finishedAt,
+        finishedAt,
         kept: { since: now, forMs: (run.ttlSecondsAfterFinished * 1_000) / this.#times.clockScale },
       })
-      await saveJobRun(tx, runAfterAttempt(begun?.run ?? run, end, now, this.#times.clockScale))
+      const over = runAfterAttempt(begun?.run ?? run, { ...end, finishedAt }, now, this.#times.clockScale)
+      await saveJobRun(tx, over)
     })
   }
 

@@ -97,9 +97,9 @@ function judgeBill(attempt: JobAttempt, bill: StoredRun | undefined, verdict: St
     return
   }
   const [from, to] = [Date.parse(startedAt), Date.parse(finishedAt)]
-  // It died while its engine was dead and was never seen to run: nobody knows its end, and nothing is billed.
-  const end = reason === 'Interrupted' ? from : to
-  if (bill?.startedMs !== from || bill.finishedMs !== end || bill.zClouds !== 1)
+  // It died while its engine was dead and was never seen to run: nobody knows its life, and nothing is billed.
+  if (reason === 'Interrupted' && (bill === undefined || bill.startedMs === bill.finishedMs)) return
+  if (bill?.startedMs !== from || bill.finishedMs !== to || bill.zClouds !== 1)
     verdict.misbilled.push(
       `${containerName} (${reason}) ran ${from}–${to}, billed ${bill?.startedMs}–${bill?.finishedMs}`,
     )
