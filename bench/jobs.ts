@@ -4,7 +4,7 @@
  * limit of active runs never broken, no run forgotten, every container billed exactly.
  *
  * Run: npm run bench -- jobs [runs] [kills]        real processes on the process engine; 2,000 runs and 50 kills
- *      npm run bench -- jobs docker [runs] [kills]   on Docker, whose daemon is not killed; 200 runs and 20 kills
+ *      npm run bench -- jobs docker [runs] [kills]   on Docker, whose daemon is not killed; 60 runs and 8 kills
  *      npm run bench -- jobs simulated [runs] [seed]   the same in one process on a clock of its own, by a seed
  */
 import { runJobChaos } from '../test/support/job-chaos.ts'
@@ -42,6 +42,6 @@ const broken =
   named === 'simulated'
     ? await simulated(number(0, 2_000), number(1, 1))
     : named === 'docker'
-      ? await real('docker', number(0, 200), number(1, 20))
+      ? await real('docker', number(0, 60), number(1, 8))
       : await real('process', number(0, 2_000), number(1, 50))
 process.exit(broken === 0 ? 0 : 1)
