@@ -17,6 +17,11 @@ export async function openAgent(url: string, token: string): Promise<Agent> {
   const headers = { authorization: `Bearer ${token}` }
   // The library's types do not allow for exactOptionalPropertyTypes.
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as never)
+  return agentOf(client)
+}
+
+/** The agent of a client that is connected. */
+export function agentOf(client: Client): Agent {
   const says = async (name: string, args: Record<string, unknown> = {}) =>
     saidBy(await client.callTool({ name, arguments: args }, undefined, { timeout: 120_000 }))
   return {
