@@ -339,4 +339,40 @@ describe('who may do what', () => {
     }
     expect(different).toEqual([])
   }, 120_000)
+
+  it('answers by envName as by appEnvId, and a name of others as one that nobody has', async () => {
+    const names = new Map<ObjectKind, string>()
+    for (const [kind, by] of [
+      ['own', platform.admin.token],
+      ['restricted', platform.admin.token],
+      ['foreign', callers.outsider!.token as string],
+    ] as const) {
+      names.set(kind, (await send('GET', '/app-env', { appEnvId: objects[kind].appEnvId }, by)).cliEnvName)
+    }
+    const wrong: string[] = []
+    for (const row of operations.filter(({ policy }) => policy.on === 'environment')) {
+      for (const [name, caller] of Object.entries(callers)) {
+        const headers: Record<string, string> = isRead(row) ? {} : { 'dry-run': 'true' }
+        const by = async (kind: ObjectKind) => {
+          const { appEnvId: _, ...input } = inputFor(row, kind)
+          const envName = names.get(kind) ?? 'nobody-has-this'
+          return platform.request(row.method, row.path, {
+            token: caller.token,
+            input: { ...input, envName },
+            headers,
+          })
+        }
+        const unknown = await by('unknown')
+        for (const kind of ['own', 'restricted', 'foreign'] as const) {
+          const { status, text } = await by(kind)
+          const wanted = expected(row, caller, kind)
+          const verdict = status === 401 || status === 403 || status === 404 ? status : 'allowed'
+          const leaks = wanted === 404 && text !== unknown.text
+          if (verdict !== wanted || leaks)
+            wrong.push(`${row.id} × ${name} × ${kind}: ${status} ${text.slice(0, 100)}`)
+        }
+      }
+    }
+    expect(wrong).toEqual([])
+  }, 120_000)
 })
