@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import os from 'node:os'
@@ -26,6 +26,7 @@ let server: Server
 beforeAll(async () => {
   dist = mkdtempSync(path.join(os.tmpdir(), 'longshore-newer-client-'))
   symlinkSync(path.resolve('node_modules'), path.join(dist, 'node_modules'))
+  writeFileSync(path.join(dist, 'package.json'), '{"type":"module"}')
   execFileSync(process.execPath, ['build.mjs', path.join(dist, 'dist'), 'test/support/mcp-entry.ts'])
   backend = await startFakeBackend()
   backend.state.add({ name: 'prod' })
