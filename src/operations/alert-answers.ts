@@ -12,7 +12,7 @@ import type { StoredContactPoint } from '../domain/contact-point.ts'
 import { zCloudSize } from '../domain/environment.ts'
 import { findAlertStates, lastCheckOf, lastCycleAt } from '../store/alert-states.ts'
 import { listContactPointsOf } from '../store/contact-points.ts'
-import type { EnvironmentTarget } from './authorise.ts'
+import type { EnvironmentTarget } from './access-targets.ts'
 import type { Change, Context } from './handler.ts'
 
 const dayMs = 86_400_000

@@ -4,7 +4,7 @@ import type { Environment } from '../domain/environment.ts'
 import { effectiveFunctionConfig } from '../domain/function-config.ts'
 import type { Account } from '../store/accounts.ts'
 import { accountSize, saveEnvironment } from '../store/environments.ts'
-import type { EnvironmentTarget } from './authorise.ts'
+import type { EnvironmentTarget } from './access-targets.ts'
 import type { Change, Context } from './handler.ts'
 
 /** A copy to change, so that the journal has both sides. */

@@ -3,7 +3,7 @@ import type { Content, Environment, Settings } from '../domain/environment.ts'
 import { needsBuild } from '../domain/pending-changes.ts'
 import { AppError } from '../errors.ts'
 import { findContent, findRollout } from '../store/rollouts.ts'
-import type { EnvironmentTarget } from './authorise.ts'
+import type { EnvironmentTarget } from './access-targets.ts'
 import { addContent } from './begin-rollout.ts'
 import type { Context } from './handler.ts'
 

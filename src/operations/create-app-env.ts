@@ -13,10 +13,11 @@ import { withVolume } from '../domain/volume.ts'
 import { AppError } from '../errors.ts'
 import { updateMembership } from '../store/accounts.ts'
 import { environmentNameTaken, insertEnvironment } from '../store/environments.ts'
-import { type AppTarget, isRestricted } from './authorise.ts'
+import type { AppTarget } from './access-targets.ts'
 import { checkAccountSize, environmentSize } from './change-environment.ts'
 import { deployDatabase } from './deploy-database.ts'
 import { type Context, handler } from './handler.ts'
+import { isRestricted } from './reach.ts'
 import { sealVariables } from './seal-variables.ts'
 
 type Input = InputOf<typeof createAppEnv>

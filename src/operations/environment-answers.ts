@@ -9,7 +9,7 @@ import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../domain
 import { pendingChangesOf } from '../domain/pending-changes.ts'
 import { isRegularApp } from '../domain/presets.ts'
 import { findRollout } from '../store/rollouts.ts'
-import type { EnvironmentTarget } from './authorise.ts'
+import type { EnvironmentTarget } from './access-targets.ts'
 import type { Context } from './handler.ts'
 
 /** The answer family of operations that act on an environment (contract.md 1). */

@@ -1,7 +1,7 @@
 import { explainAccess } from '../contract/audit.ts'
 import { type Account, listMembersOfAccount, type Membership } from '../store/accounts.ts'
-import { mayReach } from './authorise.ts'
 import { handler } from './handler.ts'
+import { mayReach } from './reach.ts'
 
 /** Who can do what on an environment and by which rule; without Manage Members only about oneself. */
 export default handler(explainAccess, async ({ tx }, _input, { environment, account, membership }) => {

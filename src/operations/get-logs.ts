@@ -1,7 +1,7 @@
 import { getLogs } from '../contract/app-env-reads.ts'
 import { listAttemptsOfRun } from '../store/job-runs.ts'
-import { notFound } from './authorise.ts'
 import { handler } from './handler.ts'
+import { notFound } from './reach.ts'
 
 /** With a job run: the lines of its attempts, whatever type was asked for. */
 export default handler(getLogs, async ({ logs, tx }, input, { environment }) => {

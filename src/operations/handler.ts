@@ -8,7 +8,7 @@ import type { ProbeOrder, ProbeOutcome } from '../domain/function-probe.ts'
 import type { MeasuredValues } from '../metrics/metric-source.ts'
 import type { Tx } from '../store/db.ts'
 import type { SecretBox } from '../store/secret-box.ts'
-import type { Target, TargetOf } from './authorise.ts'
+import type { Target, TargetOf } from './access-targets.ts'
 import type { Surface } from './call.ts'
 import type { Caller } from './caller.ts'
 

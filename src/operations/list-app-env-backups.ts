@@ -1,8 +1,8 @@
 import { listAppEnvBackups } from '../contract/backups.ts'
 import { backupAnswer, restoreAnswer } from '../domain/backup.ts'
 import { listBackups, listRestores } from '../store/backups.ts'
-import { mayReach } from './authorise.ts'
 import { handler } from './handler.ts'
+import { mayReach } from './reach.ts'
 
 const shownRestores = 20
 

@@ -2,8 +2,8 @@ import { listAppEnvs } from '../contract/app-envs.ts'
 import type { App } from '../contract/apps.ts'
 import { findApp } from '../store/apps.ts'
 import { listEnvironments } from '../store/environments.ts'
-import { isRestricted } from './authorise.ts'
 import { handler } from './handler.ts'
+import { isRestricted } from './reach.ts'
 
 /** M1: only what the caller can reach. */
 export default handler(listAppEnvs, async ({ tx }, _input, { account, membership, app }) => {

@@ -1,8 +1,8 @@
 import { listApps } from '../contract/apps.ts'
 import { listAppsOfAccount } from '../store/apps.ts'
 import { hasEnvironments, listEnvironments } from '../store/environments.ts'
-import { isRestricted } from './authorise.ts'
 import { handler } from './handler.ts'
+import { isRestricted } from './reach.ts'
 
 /** M1, M3: a restricted member sees apps with an accessible environment, and those just made by themselves. */
 export default handler(listApps, async ({ tx }, _input, { account, membership }) => {

@@ -5,8 +5,8 @@ import type { Reading } from '../domain/alert-state.ts'
 import { AppError } from '../errors.ts'
 import { findAlertStates, lastCheckOf, lastCycleAt, type StoredAlertState } from '../store/alert-states.ts'
 import { storeEvaluation } from '../store/alert-steps.ts'
+import type { AlertTarget } from './access-targets.ts'
 import { alertUrl, currentValueOf } from './alert-answers.ts'
-import type { AlertTarget } from './authorise.ts'
 import { type Context, handler } from './handler.ts'
 
 /** Evaluates now. Time does not pass by it: only the evaluator's cycles count how long a condition holds. */

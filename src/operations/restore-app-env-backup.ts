@@ -3,10 +3,10 @@ import { backupFormat, checkRestorable, checkServes, type Restore, restoreAnswer
 import { newId } from '../domain/ids.ts'
 import { AppError } from '../errors.ts'
 import { insertRestore, listActiveRestores } from '../store/backups.ts'
-import { notFound, reachBackup } from './authorise.ts'
 import { noteActivity } from './begin-rollout.ts'
 import { acted } from './environment-answers.ts'
 import { handler } from './handler.ts'
+import { notFound, reachBackup } from './reach.ts'
 
 /** Only wished for here; the reconciler brings the data in once the environment answers. */
 export default handler(restoreAppEnvBackup, async (context, input, { environment, app }) => {

@@ -1,7 +1,7 @@
 import { revokeUserToken } from '../contract/users.ts'
 import { deleteTokenOfUser, listTokensOfUser } from '../store/tokens.ts'
-import { notFound } from './authorise.ts'
 import { handler } from './handler.ts'
+import { notFound } from './reach.ts'
 import { userOf } from './user-of.ts'
 
 export default handler(revokeUserToken, async ({ tx, caller }, { tokenId }) => {

@@ -13,7 +13,7 @@ import { type JobRun, jobRunAnswer } from '../domain/job-run.ts'
 import { AppError } from '../errors.ts'
 import { countActiveJobRuns, insertJobRun, nextJobRunNumber } from '../store/job-runs.ts'
 import { findContent, findRollout } from '../store/rollouts.ts'
-import type { EnvironmentTarget } from './authorise.ts'
+import type { EnvironmentTarget } from './access-targets.ts'
 import { type Context, handler } from './handler.ts'
 
 type Input = InputOf<typeof startJobRun>

@@ -2,8 +2,8 @@ import { undoChange } from '../contract/audit.ts'
 import { differences, fieldPath, reversal } from '../domain/undo.ts'
 import { AppError } from '../errors.ts'
 import type { StoredJournalEntry } from '../store/journal.ts'
-import { requireReach } from './authorise.ts'
 import { handler } from './handler.ts'
+import { requireReach } from './reach.ts'
 import { type Undoer, undoers } from './undoers.ts'
 
 /**
