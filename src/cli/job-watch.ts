@@ -5,7 +5,7 @@ import { getJobRun, type JobRunAnswer } from '../contract/jobs.ts'
 import { endText } from './job-report.ts'
 import { createLogFollower, mostPages } from './log-follower.ts'
 import { createPatientReader } from './patient-reader.ts'
-import { type Progress, readableDuration } from './progress.ts'
+import { type Progress, printable, readableDuration } from './progress.ts'
 
 export interface WatchedRun {
   client: Client
@@ -54,18 +54,22 @@ function createTeller({ clock, progress }: WatchedRun): (jobRun: JobRunAnswer) =
   let said = ''
   let sinceMs = clock.monotonicMs()
   return (jobRun) => {
-    const { status, attempt, snapshot } = jobRun
-    const of = snapshot.backoffLimit > 0 ? ` of at most ${snapshot.backoffLimit + 1}` : ''
-    const text =
-      status === 'RUNNING'
-        ? `Attempt ${attempt}${of} runs`
-        : jobRun.exitCode === null && (attempt === 0 || jobRun.reason?.startsWith('Waiting'))
-          ? (jobRun.reason ?? 'Waiting to start')
-          : `Attempt ${attempt}${of} failed (${endText(jobRun)}); the next one follows`
+    const text = stageOf(jobRun)
     if (text !== said) {
       said = text
       sinceMs = clock.monotonicMs()
       progress.stage(text)
     } else progress.update(readableDuration(clock.monotonicMs() - sinceMs))
   }
+}
+
+function stageOf(jobRun: JobRunAnswer): string {
+  const { status, attempt, snapshot, reason } = jobRun
+  const of = snapshot.backoffLimit > 0 ? ` of at most ${snapshot.backoffLimit + 1}` : ''
+  if (status === 'RUNNING') return `Attempt ${attempt}${of} runs`
+  // What keeps its container from being made; set back to null when it runs.
+  if (reason?.startsWith('Waiting')) return printable(reason)
+  if (attempt === 0) return 'Waiting to start'
+  if (reason === null) return `Attempt ${attempt}${of} starts`
+  return `Attempt ${attempt}${of} failed (${endText(jobRun)}); the next one follows`
 }

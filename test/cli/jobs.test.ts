@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runJobs } from '../../src/cli/jobs.ts'
+import { AppError } from '../../src/errors.ts'
 import { until } from '../support/story.ts'
 import { TestPlatform } from '../support/test-platform.ts'
 
@@ -56,6 +57,7 @@ describe('longshore jobs', () => {
     expect([code, out]).toEqual([0, 'from the app\n'])
     expect(err).toContain('Started run run_')
     expect(err).toMatch(/✓ Run run_\w+ succeeded/)
+    expect(err).not.toContain('failed')
   })
 
   it('runs a program as it is after --, and a command with overrides, for this run only', async () => {
@@ -91,6 +93,22 @@ describe('longshore jobs', () => {
     expect(err).toContain('Attempt 2 of at most 2 runs')
     expect(err).toMatch(/✗ Run run_\w+ FAILED in .*, attempt 2: exit code 3/)
   })
+
+  it('says what a run waits for while its container cannot be made', async () => {
+    const { apply } = platform.engine
+    platform.engine.apply = async () => {
+      throw new AppError('unavailable', 'The engine is busy')
+    }
+    const waiting = begin('run', envName, '--retries', '1')
+    await until(
+      async () => waiting.said.err,
+      (err) => err.includes('Waiting: The engine is busy'),
+      'the reason',
+    )
+    platform.engine.apply = apply
+    expect(await waiting.code).toBe(0)
+    expect(waiting.said.err).not.toContain('failed')
+  }, 30_000)
 
   it('Ctrl-C ends only the watching: the run goes on, is followed again, listed and canceled', async () => {
     const watching = begin('run', envName, '--command', 'echo begun; sleep 600')
