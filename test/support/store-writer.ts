@@ -39,6 +39,8 @@ async function hold(file: string): Promise<void> {
   })
 }
 
+// Never outlives whoever started it.
+process.once('disconnect', () => process.exit(0))
 const [file, times] = process.argv.slice(2)
 if (process.send && file && times === 'hold') await hold(file)
 else if (process.send && file && times)
