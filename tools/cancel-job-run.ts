@@ -10,5 +10,6 @@ export default defineTool({
   hints: { readOnly: false, destructive: true, idempotent: true },
   unlistedInputs: ['dryRun'],
   destroys: lossOfRun,
+  asksOnly: true,
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,
 })

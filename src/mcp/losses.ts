@@ -80,6 +80,8 @@ export async function lossOfRun(ctx: ToolContext, input: ToolInput): Promise<Los
     name: env.name,
     verb: 'cancel',
     what: `run ${jobRunId} of environment ${visibleInline(env.cliEnvName)} (${attempts})`,
+    // The call names the very run, and start-job-run runs it again.
+    isReversible: true,
   }
 }
 

@@ -93,7 +93,7 @@ const destructions: Record<string, Destruction> = {
   },
   'cancel-job-run': {
     args: ({ jobRunId }) => ({ jobRunId }),
-    name: ({ marker }) => `${marker} env`,
+    name: null,
     asks: /^Cancel run run_\w+ of environment \S+ \(RUNNING, attempt 1 of 3\)\? Its container is stopped; .*cannot be undone\.$/,
   },
   'undo-change': {
