@@ -59,7 +59,6 @@ const surfaces: Record<string, (token: string) => Promise<{ ask: Ask; close(): P
         // Nobody waits for a run here, as over REST.
         const own: Record<string, unknown> =
           id === 'start-job-run' || id.startsWith('deploy-') ? { wait: false } : {}
-        if (id === 'cancel-job-run') own.confirm = 'prod'
         const { isError, text, structured } = await session.call(id, { ...input, ...own })
         return { refused: isError ? { status: null, text } : null, answer: structured }
       },

@@ -44,7 +44,6 @@ function argsFor(name: string): Record<string, unknown> {
 
 const rest: Record<string, Record<string, unknown>> = {
   'delete-app-env': { confirm: 'WORLD env' },
-  'cancel-job-run': { confirm: 'WORLD env' },
   'delete-alert': { confirm: 'WORLD alert' },
   'scale-app-env-containers': { containers: 5 },
   'update-app-env': { name: 'renamed' },

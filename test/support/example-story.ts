@@ -287,6 +287,8 @@ async function settled(platform: TestPlatform, appEnvId: string, wanted = 'RUNNI
 
 const idPattern = /\b([a-z]{2,3})_[a-z2-7]{20}\b/g
 const moment = '2026-11-01T12:00:00.000Z'
+/** One container of one zCloud that ran a minute, at the rate of functions. */
+const measuredUsage: Json = { containerSeconds: 60, zCloudSeconds: 60, billedZCloudSeconds: 180 }
 
 /** The same story every time: ids by their order, one moment, one address, and no token. */
 export function asExamples(played: readonly Played[]): Record<string, { input: Json; answer: Json }> {
@@ -315,6 +317,8 @@ export function asExamples(played: readonly Played[]): Record<string, { input: J
     // What is measured is never the same twice.
     if (typeof value === 'number' && key === 'requestsPerSecond') return 16
     if (typeof value === 'number' && /^(took|p\d\d)Seconds$/.test(key)) return 0.06
+    if (typeof value === 'number' && /containerSeconds|zCloudSeconds/i.test(key)) return measuredUsage[key]
+    if (key === 'hours') return [{ hour: moment, ...measuredUsage }]
     if (typeof value === 'number') return value
     if (Array.isArray(value)) return value.map((one) => clean(one, key))
     if (value === null || typeof value !== 'object') return value
