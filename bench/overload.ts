@@ -17,6 +17,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../src/clock.ts'
 import { runGateway } from '../src/gateway/gateway.ts'
 import { connectGateway } from '../src/gateway/gateway-client.ts'
+import { warmUp } from '../src/gateway/warm-up.ts'
 import { createLog } from '../src/log.ts'
 
 const concurrency = 10
@@ -66,6 +67,8 @@ async function serveGateway(dir: string): Promise<void> {
     clock: systemClock,
   })
   process.on('disconnect', () => gateway.shutdown('bench over'))
+  // As the gateway's own process does.
+  await warmUp(systemClock)
   process.send?.('ready')
   await gateway.closed
   process.exit(0)

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts'
 import { received, sendable } from './connection-handle.ts'
 import type { FromMember, ToMember } from './crew-link.ts'
 import { Serving } from './serving.ts'
+import { warmUp } from './warm-up.ts'
 
 export interface CrewMemberOptions {
   clockScale: number
@@ -71,6 +72,7 @@ export async function crewMember(options: CrewMemberOptions): Promise<void> {
   })
   serving.startTimers()
   tell({ type: 'ready' })
+  void warmUp(options.clock)
   await Promise.race([disconnected, told.then(() => serving.emptied())])
   serving.stop()
 }

@@ -6,6 +6,7 @@ import { createLog, type Log } from '../log.ts'
 import { crewMember } from './crew-member.ts'
 import { type Gateway, runGateway } from './gateway.ts'
 import { jsonLine } from './json-lines.ts'
+import { warmUp } from './warm-up.ts'
 
 /** Settings of the gateway process, as `spawn-gateway.ts` passes them on its command line. */
 export interface GatewaySettings {
@@ -115,6 +116,7 @@ export async function gatewayCommand(
   // The terminal of `longshore serve` closing is no reason to stop serving.
   process.on('SIGHUP', () => {})
   tellParent({ ready: { pid: process.pid, host: gateway.host, port: gateway.port } })
+  await warmUp(clock)
   await gateway.closed
   process.exit(0)
 }

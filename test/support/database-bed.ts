@@ -80,7 +80,9 @@ export class DatabaseBed {
 }
 
 export async function psql(url: string, text: string): Promise<string> {
-  return (await run('psql', ['-X', url, '-Atqc', text])).stdout.trim()
+  // A fast machine commits millions of rows before they are compared.
+  const options = { maxBuffer: 512 * 1024 * 1024 }
+  return (await run('psql', ['-X', url, '-Atqc', text], options)).stdout.trim()
 }
 
 export async function redisCli(url: string, ...words: string[]): Promise<string> {
