@@ -1,5 +1,5 @@
 import type { EngineHere } from '../../test/support/engines-here.ts'
-import { firstByte, layBed, machine, median, ms, quantile, say } from './bed.ts'
+import { type Bed, firstByte, layBed, machine, median, ms, quantile, say } from './bed.ts'
 import { pausedWay, waysByHand } from './by-hand.ts'
 
 /**
@@ -14,13 +14,11 @@ export async function coldStart(here: EngineHere, runs: number): Promise<void> {
     const cold: number[] = []
     for (let run = -1; run < runs; run++) {
       for (const [name, way] of Object.entries(ways)) {
-        await bed.untilZero()
+        await settled(bed)
         const tookMs = await way()
         if (run >= 0) samples.get(name)!.push(tookMs)
       }
-      await bed.untilZero()
-      // Time to prepare: nobody sends the next request the moment the last container has gone.
-      await new Promise((resolve) => setTimeout(resolve, 600))
+      await settled(bed)
       const { status, ms: tookMs } = await firstByte(bed.gatewayPort, bed.host)
       if (status !== 200) throw new Error(`the cold request was answered ${status}`)
       if (run >= 0) cold.push(tookMs)
@@ -34,6 +32,12 @@ export async function coldStart(here: EngineHere, runs: number): Promise<void> {
   } finally {
     await bed.close()
   }
+}
+
+/** At zero, and some time to prepare: nobody sends the next request the moment the last container has gone. */
+async function settled(bed: Bed): Promise<void> {
+  await bed.untilZero()
+  await new Promise((resolve) => setTimeout(resolve, 600))
 }
 
 function line(name: string, all: readonly number[]): string {
