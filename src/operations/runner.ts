@@ -131,8 +131,11 @@ async function runWrite(
   const key = call.idempotencyKey
   const requestHash = key === null ? '' : hashOf(call)
   const kept = key === null ? null : await findKeptAnswer(tx, caller.principal, key)
-  if (kept)
+  if (kept) {
+    // A kept answer is no way around what holds by now, above all where it opens a door.
+    if (caller.token.readOnly || call.operation.answersCapability) await admit(parts, tx, call, trace)
     return { reply: replay(opened(parts, caller, key, kept), requestHash), wake: [], keep: async () => {} }
+  }
   const { context, target } = await admit(parts, tx, call, trace)
   const outcome = await handler.run(context, call.input, target)
   const reply = { status: 200, body: JSON.stringify(outcome.answer) }

@@ -104,4 +104,24 @@ describe('tokens', () => {
     const again = await send()
     expect([again.status, again.json.error]).toEqual([409, 'Already done'])
   })
+
+  it('a replay is no way around what holds by now: a read-only token, an access that ended', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const user = await platform.makeUser()
+    const ask = (token: string) =>
+      platform.request('POST', '/app-env/request-storage-key', {
+        token,
+        input: { appEnvId },
+        headers: { 'idempotency-key': 'once more' },
+      })
+    const first = await ask(user.token)
+    expect(first.status).toBe(200)
+    const reader = await call('POST', '/user/tokens', user.token, { name: 'reader', readOnly: true })
+    const refused = await ask(reader.json.token)
+    expect([refused.status, refused.json.error]).toEqual([403, 'This token is read-only'])
+    expect((await ask(user.token)).text).toBe(first.text)
+    const membership = { accountId: platform.accountId, membershipId: user.membershipId }
+    expect((await call('DELETE', '/member', platform.admin.token, membership)).status).toBe(200)
+    expect((await ask(user.token)).status).toBe(404)
+  })
 })

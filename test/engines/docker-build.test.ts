@@ -210,6 +210,8 @@ describe('secrets', () => {
     expect(taken('FROM scratch\nRUN echo ARG LEVEL')).toEqual([])
     expect(taken('FROM scratch\nARG TOKEN\nARG OPEN')).toEqual(['TOKEN'])
     expect(taken('arg LEVEL=2 \\\n  MODE\nFROM scratch')).toEqual(['MODE', 'LEVEL'])
+    expect(taken('FROM scratch\nARG \\\n# a comment\n  TOKEN\nRUN echo')).toEqual(['TOKEN'])
+    expect(taken('FROM scratch\n\u0085ARG TOKEN')).toEqual(['TOKEN'])
     expect(secretsTaken(spec, 'ARG MODE\nCMD ["production"]')).toMatchObject([{ isWritten: true }])
   })
 

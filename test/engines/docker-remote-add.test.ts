@@ -29,20 +29,32 @@ describe('an ADD that downloads', () => {
     'ADD \\\n# a comment\n\n  http://127.0.0.1/ /x',
     '  ADD\thttp://127.0.0.1/\t/x',
     'ADD git@example.com:a/b.git /x',
+    'ADD ["http://127.0.0.1/", "/x"] and more',
+    'ADD -- ["http://127.0.0.1/", "/x"]',
+    'ADD --chown="0:0 " ["http://127.0.0.1/", "/x"]',
+    'ADD ["\\u0068ttp://127.0.0.1/", "/x"] and more',
+    'ARG U\nADD ["$U", "/x"] and more',
+    '\u0085ADD http://127.0.0.1/ /x',
+    'ADD \u0085http://127.0.0.1/ /x',
   ])('is refused: %j', (line) => {
     expect(() => refuseRemoteAdd(`FROM base\n${line}\nCMD ["x"]\n`)).toThrow(EngineFailure)
   })
 
-  it.each(['', '# syntax=docker/dockerfile:1\n'])('is refused where lines go on otherwise: %j', (first) => {
-    const text = `${first}# escape=\`\nFROM base\nADD \`\n  http://127.0.0.1/ /x\n`
-    expect(() => refuseRemoteAdd(text)).toThrow(EngineFailure)
-  })
+  it.each(['', '# syntax=docker/dockerfile:1\n', '# x=\n'])(
+    'is refused where lines go on otherwise: %j',
+    (first) => {
+      const text = `${first}# escape=\`\nFROM base\nADD \`\n  http://127.0.0.1/ /x\n`
+      expect(() => refuseRemoteAdd(text)).toThrow(EngineFailure)
+    },
+  )
 
   it.each([
     'ADD a.tgz /x',
     'ADD app-$VERSION.tgz /x',
     'ADD ./$NAME /x',
     'ADD ["a b", "/x"]',
+    'ADD ["a", "$HOME"]',
+    'ADD a[1].txt b["2"] /x',
     'ADD . /x',
     'ADD --chown=1 a /http://x',
     'RUN wget http://example.com/a',

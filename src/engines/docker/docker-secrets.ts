@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import type Docker from 'dockerode'
 import { type BuildSpec, EngineFailure } from '../engine.ts'
 import { asked, askedInTime, jsonLines, orNull } from './docker-client.ts'
+import { instructionsOf } from './dockerfile-instructions.ts'
 
 /** Shorter values are in too many words to be searched for; only where they stand as NAME=value can be told. */
 const shortestMasked = 4
@@ -39,8 +40,9 @@ export function secretsTaken(
   spec: Pick<BuildSpec, 'buildArgs' | 'secretBuildArgs'>,
   dockerfile: string,
 ): BuildSecret[] {
-  const lines = dockerfile.replace(/[\\`][ \t]*\r?\n/g, ' ')
-  const declared = [...lines.matchAll(/^\s*(?:ONBUILD\s+)?ARG\s+(.*)$/gim)].map((match) => match[1]).join(' ')
+  const declared = instructionsOf(dockerfile)
+    .flatMap((instruction) => /^(?:ONBUILD\s+)*ARG\s+(.*)$/is.exec(instruction)?.[1] ?? [])
+    .join(' ')
   return Object.entries(spec.buildArgs)
     .filter(([name, value]) => value !== '' && spec.secretBuildArgs.includes(value) && isTaken(name))
     .map(([name, value]) => ({ name, value, isWritten: dockerfile.includes(value) }))

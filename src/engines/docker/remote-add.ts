@@ -1,4 +1,5 @@
 import { EngineFailure } from '../engine.ts'
+import { instructionsOf } from './dockerfile-instructions.ts'
 
 /**
  * Refuses an ADD that downloads. The engine itself would fetch it, from the machine's own network: from the
@@ -22,44 +23,28 @@ export function remoteAdd(source: string): EngineFailure {
   )
 }
 
-/** The instructions with their continued lines joined, comments dropped; the escape character may be chosen. */
-function instructionsOf(dockerfile: string): string[] {
-  const lines = dockerfile.replace(/^\ufeff/, '').split(/\r?\n/)
-  const escapeChar = /^\s*#\s*escape\s*=\s*`\s*$/i.test(directiveLine(lines)) ? '`' : '\\'
-  const instructions: string[] = []
-  let begun = ''
-  const continued = new RegExp(`\\${escapeChar}[ \\t]*$`)
-  for (const line of lines) {
-    if (/^\s*(?:#.*)?$/.test(line)) continue
-    const isContinued = continued.test(line)
-    begun += line.replace(continued, '')
-    if (isContinued) continue
-    instructions.push(begun.trim())
-    begun = ''
-  }
-  if (begun.trim() !== '') instructions.push(begun.trim())
-  return instructions
-}
-
-/** Directives stand before everything else. */
-function directiveLine(lines: readonly string[]): string {
-  for (const line of lines) {
-    if (!/^\s*#\s*\w+\s*=/.test(line)) return ''
-    if (/^\s*#\s*escape\s*=/i.test(line)) return line
-  }
-  return ''
-}
-
-/** The words of an ADD without its flags, and without the last one, which says where the sources go. */
+/** The words of an ADD without its flags and without the last one, which says where the sources go. */
 function sourcesOf(text: string): string[] {
-  const bare = text.replace(/^(?:--\S+\s+)*/, '')
+  const lists = [...text.matchAll(jsonList)].flatMap(([list]) => listed(list).slice(0, -1))
+  return [
+    ...lists,
+    ...text
+      .replace(/^(?:--\S+\s+)*/, '')
+      .split(/\s+/)
+      .slice(0, -1),
+  ]
+}
+
+/** Looked for anywhere: the engine takes a list of texts behind flags of any form, and overlooks what comes after. */
+const jsonList = /\[(?:[\s,]|"(?:[^"\\]|\\.)*")*\]/g
+
+function listed(list: string): string[] {
   try {
-    const words: unknown = JSON.parse(bare)
-    if (Array.isArray(words)) return words.slice(0, -1).map(String)
+    return (JSON.parse(list) as unknown[]).map(String)
   } catch {
-    // Not the JSON form: words with blanks between.
+    // Not JSON: the engine reads words with blanks between as well.
+    return []
   }
-  return bare.split(/\s+/).slice(0, -1)
 }
 
 /** An address, or words whose variables could make one: quotes and escapes inside a word mean nothing to us. */
