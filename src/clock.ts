@@ -24,13 +24,19 @@ export const systemClock: Clock = {
   },
 }
 
-/** Runs `task` every `periodMs`, the next turn counted from the end of the last, so turns never overlap. */
+/**
+ * Runs `task` every `periodMs`, the next turn counted from the end of the last, so turns never overlap. A task that
+ * throws is a bug, told as an unhandled rejection: it ends the control plane, while the gateway logs it and goes on.
+ */
 export function every(clock: Clock, periodMs: number, task: () => unknown): Cancel {
   let cancelled = false
   let cancel: Cancel = () => {}
   const turn = async () => {
-    await task()
-    if (!cancelled) cancel = clock.after(periodMs, turn)
+    try {
+      await task()
+    } finally {
+      if (!cancelled) cancel = clock.after(periodMs, turn)
+    }
   }
   cancel = clock.after(periodMs, turn)
   return () => {
