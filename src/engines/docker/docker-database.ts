@@ -117,6 +117,8 @@ exec docker-entrypoint.sh redis-server /tmp/redis.conf "$@"`
 
 function redis(database: DatabaseSpec, memoryMb: number): DatabaseContainer {
   const settings = ['--maxmemory', `${Math.floor(memoryMb * 0.75)}mb`]
+  // Long enough for replicas that start together to share one copy; the default keeps each waiting for 5 s.
+  settings.push('--repl-diskless-sync-delay', '1')
   const kept = database.persistent ? ['--appendonly', 'yes'] : ['--appendonly', 'no', '--save', '']
   const { primary } = database
   const follows = primary ? ['--replicaof', primary.host, String(primary.port)] : []

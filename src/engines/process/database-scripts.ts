@@ -106,6 +106,8 @@ function redis(database: DatabaseSpec, { server, memoryMb, port }: Place): Datab
     appendonly: database.persistent ? 'yes' : 'no',
     // Room for the copy on write of a rewrite; writes are refused rather than the server killed.
     maxmemory: `${Math.floor(memoryMb * 0.75)}mb`,
+    // Long enough for replicas that start together to share one copy; the default keeps each waiting for 5 s.
+    'repl-diskless-sync-delay': '1',
     ...(database.persistent ? {} : { save: '' }),
   }
   return {
