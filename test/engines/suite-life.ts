@@ -135,7 +135,9 @@ export function endPromises(suite: SuiteInstallation, options: EngineSuiteOption
     const { host, port } = (await suite.find(spec.name))!.address!
     await suite.engine.remove(spec.name)
     expect(await suite.find(spec.name)).toBeNull()
-    await expect(fetch(`http://${host}:${port}/`)).rejects.toThrow()
+    // An address that nobody has any more may stay silent for seconds before it is unreachable.
+    const signal = AbortSignal.timeout(500)
+    await expect(fetch(`http://${host}:${port}/`, { signal })).rejects.toThrow()
     await suite.engine.remove(spec.name)
     await suite.engine.remove('suite-never-was')
     await suite.engine.stop('suite-never-was', 1)
