@@ -5,7 +5,7 @@ import type { Platform } from '../platform.ts'
 import { AppAutoscaler } from '../reconciler/app-autoscaler.ts'
 import type { Reconciler } from '../reconciler/reconciler.ts'
 import { listAllEnvironmentIds } from '../store/environments.ts'
-import { createPlatformMetrics, type PlatformMetrics } from './platform-metrics.ts'
+import { PlatformMetrics } from './platform-metrics.ts'
 
 /** The measuring part of a running platform: gateway counters and container usage into the metric store. */
 export interface Measuring {
@@ -31,7 +31,7 @@ export async function openMeasuring({ db, metrics, clock, log, config }: Platfor
       if (state) ingress.restore(state as IngressState, clock.monotonicMs() - agoMs)
     },
   )
-  const figures = createPlatformMetrics()
+  const figures = new PlatformMetrics()
   let sampler: Sampler | null = null
   let autoscaler: AppAutoscaler | null = null
   return {
@@ -59,6 +59,7 @@ export async function openMeasuring({ db, metrics, clock, log, config }: Platfor
     },
     async forget(appEnvId) {
       ingress.forget(appEnvId)
+      figures.forget(appEnvId)
       await metrics.forget(appEnvId)
     },
     stop() {

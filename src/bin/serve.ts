@@ -1,20 +1,19 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { tools } from '../../tools/index.ts'
-import { createAlerting } from '../alerting/alerting.ts'
-import { createApiServer } from '../api/server.ts'
-import { every, timestamp } from '../clock.ts'
+import { type Alerting, createAlerting } from '../alerting/alerting.ts'
+import { type ApiServer, createApiServer } from '../api/server.ts'
 import { type Config, readConfig } from '../config.ts'
 import { accountSettings } from '../contract/accounts.ts'
 import { operations } from '../contract/index.ts'
-import { apiPrefix } from '../contract/operation.ts'
 import { hostsOf } from '../domain/hosts.ts'
 import { HttpProber } from '../gateway/http-prober.ts'
 import { createLog, type Log } from '../log.ts'
 import type { Exposure } from '../mcp/exposure.ts'
 import { exposureUsage, readExposure, splitFlags } from '../mcp/exposure-options.ts'
-import { createMcpHttpHandler } from '../mcp/http.ts'
+import { createMcpHttpHandler, type McpHttpHandler } from '../mcp/http.ts'
+import type { OperationRunner } from '../operations/call.ts'
 import type { Installation } from '../operations/handler.ts'
 import { handlers } from '../operations/index.ts'
 import { createRunner } from '../operations/runner.ts'
@@ -22,17 +21,13 @@ import { standingOf } from '../operations/standing.ts'
 import { createUploadReceiver } from '../operations/upload-receiver.ts'
 import { openPlatform, type Platform } from '../platform.ts'
 import { Reconciler } from '../reconciler/reconciler.ts'
-import { forgetAnswersBefore } from '../store/idempotency.ts'
-import { forgetNoticesBefore } from '../store/notices.ts'
 import { countRunningPods } from '../store/rollouts.ts'
-import { forgetUnusedUploads, listUploadIds } from '../store/uploads.ts'
 import { commandLine } from './build-id.ts'
+import { keepHouse } from './housekeeping.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
-import { openMeasuring } from './measuring.ts'
+import { type Measuring, openMeasuring } from './measuring.ts'
+import { isLoopback, sayReady } from './say-ready.ts'
 import { watchDataKeys } from './watch-data-keys.ts'
-
-const housekeepingMs = 10 * 60_000
-const dayMs = 86_400_000
 
 const usage = `longshore serve [options]
 
@@ -73,88 +68,59 @@ interface Serving {
   close(): Promise<void>
 }
 
+/** What becomes known while the platform starts, and is asked for later than that. */
+interface Started {
+  apiUrl: string
+  gatewayPort: number
+  /** Where this machine reaches the gateway. */
+  ingress: { host: string; port: number }
+  reconciler: Reconciler | null
+  gateway: GatewayKeeper | null
+}
+
 async function startServing(config: Config, log: Log, exposure: Exposure): Promise<Serving> {
   const platform = await openPlatform(config, log, commandLine)
-  const facts = {
+  const started: Started = {
     apiUrl: '',
     gatewayPort: config.gatewayPort,
     ingress: { host: config.host, port: config.gatewayPort },
+    reconciler: null,
+    gateway: null,
   }
   const measuring = await openMeasuring(platform).catch(async (error) => {
     await platform.close()
     throw error
   })
-  let reconciler: Reconciler | null = null
-  const { clockScale } = config
-  const alerting = createAlerting({ ...platform, clockScale, apiUrl: () => facts.apiUrl })
-  const runner = measuring.figures.counted(
-    createRunner({
-      db: platform.db,
-      clock: platform.clock,
-      secrets: platform.secrets,
-      logs: platform.logs,
-      metrics: platform.metrics,
-      notices: alerting.notices,
-      prober: new HttpProber({
-        clock: platform.clock,
-        ingress: () => facts.ingress,
-        running: (appEnvId) => platform.db.read((tx) => countRunningPods(tx, appEnvId)),
-      }),
-      installation: installationOf(platform, facts),
-      handlers,
-      wake: (appEnvIds) => reconciler?.wake(appEnvIds),
-    }),
-  )
-  const mcp = createMcpHttpHandler({
-    registry: tools,
-    apiUrl: () => facts.apiUrl,
-    log,
-    clock: platform.clock,
-    exposure,
-    authenticate: (token, address) => runner.authenticate(token, { address, reads: true }),
-    standing: (token) => platform.db.read((tx) => standingOf(tx, token)),
-    ...(isLoopback(config.host) ? {} : { allowedHosts: 'any' as const }),
+  const alerting = createAlerting({
+    ...platform,
+    clockScale: config.clockScale,
+    apiUrl: () => started.apiUrl,
   })
-  const api = createApiServer({
-    operations,
-    runner,
-    uploads: createUploadReceiver({ db: platform.db, clock: platform.clock, files: platform.uploads }),
-    readiness: async () => readinessOf(reconciler, gateway),
-    metricsText: () =>
-      measuring.figures.text(measuring.ingress, reconciler?.measured() ?? [], platform.metrics.memoryBytes),
-    mcp,
-    referenceDir: path.join(import.meta.dirname, 'reference'),
-    host: config.host,
-    log,
-  })
-  let gateway: GatewayKeeper | null = null
+  const runner = measuring.figures.counted(operationRunner(platform, started, alerting))
+  const mcp = mcpHandler(platform, started, runner, exposure)
+  const api = apiServer(platform, started, { runner, mcp, measuring })
+  let reconciler: Reconciler
+  let gateway: GatewayKeeper
   try {
-    const address = await api.listen(config.port)
-    facts.apiUrl = address.url
-    gateway = await keepGateway(platform, measuring, () => reconciler)
-    facts.gatewayPort = gateway.port()
-    facts.ingress = gateway.address()
-    reconciler = new Reconciler({
-      ...platform,
-      metrics: measuring,
-      routes: gateway.link,
-      clockScale: platform.config.clockScale,
-      engines: new Map(platform.regions.map(({ region, engine }) => [region, engine])),
-    })
+    started.apiUrl = (await api.listen(config.port)).url
+    gateway = await keepGateway(platform, measuring, () => started.reconciler)
+    started.gateway = gateway
+    started.gatewayPort = gateway.port()
+    started.ingress = gateway.address()
+    reconciler = reconcilerOf(platform, measuring, gateway)
+    started.reconciler = reconciler
     await reconciler.start()
-    const started = reconciler
-    measuring.start(started)
+    measuring.start(reconciler)
     alerting.start()
   } catch (error) {
     await api.close()
-    gateway?.close()
+    started.gateway?.close()
     await platform.close()
     throw error
   }
   const cancelDataKeys = watchDataKeys(platform)
-  const cancelHousekeeping = every(platform.clock, housekeepingMs, () => keepHouse(platform))
-  sayReady(platform, facts.apiUrl, gateway.url())
-  const running = { reconciler, gateway }
+  const cancelHousekeeping = keepHouse(platform)
+  sayReady(platform, started.apiUrl, gateway.url())
   return {
     async close() {
       cancelHousekeeping()
@@ -163,15 +129,82 @@ async function startServing(config: Config, log: Log, exposure: Exposure): Promi
       mcp.close()
       await api.close()
       await alerting.stop()
-      await running.reconciler.stop()
-      running.gateway.close()
+      await reconciler.stop()
+      gateway.close()
       rmSync(platform.home.serveFile, { force: true })
       await platform.close()
     },
   }
 }
 
-function installationOf(platform: Platform, facts: { apiUrl: string; gatewayPort: number }): Installation {
+function operationRunner(platform: Platform, started: Started, alerting: Alerting): OperationRunner {
+  const { db, clock, secrets, logs, metrics } = platform
+  return createRunner({
+    db,
+    clock,
+    secrets,
+    logs,
+    metrics,
+    notices: alerting.notices,
+    prober: new HttpProber({
+      clock,
+      ingress: () => started.ingress,
+      running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
+    }),
+    installation: installationOf(platform, started),
+    handlers,
+    wake: (appEnvIds) => started.reconciler?.wake(appEnvIds),
+  })
+}
+
+function mcpHandler(
+  { config, log, clock, db }: Platform,
+  started: Started,
+  runner: OperationRunner,
+  exposure: Exposure,
+): McpHttpHandler {
+  return createMcpHttpHandler({
+    registry: tools,
+    apiUrl: () => started.apiUrl,
+    log,
+    clock,
+    exposure,
+    authenticate: (token, address) => runner.authenticate(token, { address, reads: true }),
+    standing: (token) => db.read((tx) => standingOf(tx, token)),
+    ...(isLoopback(config.host) ? {} : { allowedHosts: 'any' as const }),
+  })
+}
+
+function apiServer(
+  { config, log, clock, db, metrics, uploads }: Platform,
+  started: Started,
+  { runner, mcp, measuring }: { runner: OperationRunner; mcp: McpHttpHandler; measuring: Measuring },
+): ApiServer {
+  return createApiServer({
+    operations,
+    runner,
+    uploads: createUploadReceiver({ db, clock, files: uploads }),
+    readiness: async () => readinessOf(started),
+    metricsText: () =>
+      measuring.figures.text(measuring.ingress, started.reconciler?.measured() ?? [], metrics.memoryBytes),
+    mcp,
+    referenceDir: path.join(import.meta.dirname, 'reference'),
+    host: config.host,
+    log,
+  })
+}
+
+function reconcilerOf(platform: Platform, measuring: Measuring, gateway: GatewayKeeper): Reconciler {
+  return new Reconciler({
+    ...platform,
+    metrics: measuring,
+    routes: gateway.link,
+    clockScale: platform.config.clockScale,
+    engines: new Map(platform.regions.map(({ region, engine }) => [region, engine])),
+  })
+}
+
+function installationOf(platform: Platform, started: Started): Installation {
   const { regions } = platform
   return {
     regions: () =>
@@ -181,12 +214,12 @@ function installationOf(platform: Platform, facts: { apiUrl: string; gatewayPort
         functionDomain: engine.capabilities.scalesFunctions ? 'fn.localhost' : null,
         engine: engine.kind,
       })),
-    apiUrl: () => facts.apiUrl,
+    apiUrl: () => started.apiUrl,
     hosts: (environment, app, secrets) => {
       const engine = regions.find(({ region }) => region === environment.region)?.engine
       return hostsOf(environment, app, secrets, {
         isolates: engine?.capabilities.isolates ?? false,
-        gatewayPort: facts.gatewayPort,
+        gatewayPort: started.gatewayPort,
       })
     },
     databaseOffers: (name) => platform.databaseOffers.current(name),
@@ -196,71 +229,12 @@ function installationOf(platform: Platform, facts: { apiUrl: string; gatewayPort
   }
 }
 
-async function readinessOf(reconciler: Reconciler | null, gateway: GatewayKeeper | null) {
+function readinessOf({ reconciler, gateway }: Started) {
   const problems = [
     reconciler ? reconciler.problem : 'The platform is still starting.',
     gateway && !gateway.link.isUp ? 'The gateway does not answer.' : null,
   ].filter((problem) => problem !== null)
   return { ready: problems.length === 0, problems }
-}
-
-async function keepHouse({ db, clock, logs, uploads, log }: Platform): Promise<void> {
-  try {
-    const nowMs = clock.wallMs()
-    await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
-    await db.write((tx) => forgetNoticesBefore(tx, timestamp(nowMs - 7 * dayMs)))
-    await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs)))
-    await uploads.sweep(await db.read((tx) => listUploadIds(tx)))
-    await logs.sweep(nowMs)
-  } catch (error) {
-    log.warn({ err: error }, 'housekeeping failed; it is tried again')
-  }
-}
-
-/** One line of JSON on standard output for programs, the people's text on standard error (contract.md 10). */
-function sayReady(platform: Platform, apiUrl: string, gatewayUrl: string): void {
-  const { config, home, accountId, regions } = platform
-  const kinds = regions.map(({ engine }) => engine.kind)
-  const facts = {
-    api: `${apiUrl}${apiPrefix}`,
-    mcp: `${apiUrl}/mcp`,
-    gateway: gatewayUrl,
-    engine: kinds[0] ?? '',
-    home: home.dir,
-    accountId,
-    adminTokenFile: home.adminToken,
-  }
-  writeFileSync(home.serveFile, JSON.stringify({ pid: process.pid, ...facts }), { mode: 0o600 })
-  const lines = [
-    '',
-    `  Longshore is ready.`,
-    '',
-    `  API       ${facts.api}`,
-    `  MCP       ${facts.mcp}   (or over stdio: longshore mcp)`,
-    `  Apps      ${gatewayUrl}   by host: <envName>.fn.localhost, <envName>.app.localhost`,
-    ...regions.map(({ region, engine }, index) => {
-      const where = regions.length > 1 ? `${region}: ` : ''
-      return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine.kind)}`
-    }),
-    `  Token     in ${facts.adminTokenFile}`,
-    '',
-  ]
-  if (config.clockScale !== 1) {
-    lines.push(
-      `  WARNING   LONGSHORE_CLOCK_SCALE=${config.clockScale}: idle times and windows run that many times faster.`,
-      '',
-    )
-  }
-  if (!isLoopback(config.host)) {
-    lines.push(`  WARNING   LONGSHORE_HOST=${config.host}: reachable from other machines, without TLS.`, '')
-  }
-  process.stderr.write(`${lines.join('\n')}\n`)
-  process.stdout.write(`${JSON.stringify(facts)}\n`)
-}
-
-function engineText(kind: string): string {
-  if (kind !== 'process') return kind
-  return 'process: runs your code as child processes of this machine, WITHOUT isolation. Start Docker for containers.'
 }
 
 function stopSignal(child: boolean): Promise<string> {
@@ -273,8 +247,4 @@ function stopSignal(child: boolean): Promise<string> {
     process.stdin.once('end', () => resolve('the MCP server that started this has ended'))
     process.stdin.once('error', () => resolve('the MCP server that started this has ended'))
   })
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

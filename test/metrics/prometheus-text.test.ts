@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPlatformMetrics } from '../../src/bin/platform-metrics.ts'
+import { PlatformMetrics } from '../../src/bin/platform-metrics.ts'
 import { listAccounts } from '../../src/contract/accounts.ts'
 import { AppError } from '../../src/errors.ts'
 import { IngressCounter } from '../../src/metrics/ingress-counter.ts'
@@ -15,7 +15,7 @@ describe('figures of the platform', () => {
   })
 
   it('count operations by outcome, cold starts and traffic', async () => {
-    const figures = createPlatformMetrics()
+    const figures = new PlatformMetrics()
     const runner = figures.counted({
       run: async ({ token }) => {
         if (token === null) throw new AppError('unauthenticated', 'no')
@@ -29,6 +29,9 @@ describe('figures of the platform', () => {
     await expect(runner.run({ ...call, token: null })).rejects.toThrow('no')
     // The first word of a gateway is no start; from none to some is one.
     for (const containers of [2, 0, 1, 3, 0, 1]) figures.desired('env_a', containers)
+    figures.desired('env_deleted', 0)
+    figures.forget('env_deleted')
+    figures.desired('env_deleted', 1)
     const ingress = new IngressCounter(10_000)
     ingress.hello(1, 0)
     const counters = { requests: 9, answered4xx: 2, answered5xx: 1, inFlight: 4, queued: 0, latency: {} }
