@@ -55,18 +55,10 @@ export async function authorise(asking: Asking): Promise<Target> {
     }
     case 'app':
       return reachApp(asking, text(input.appId))
-    case 'account-or-app': {
-      if (input.appId !== undefined) return reachApp(asking, text(input.appId))
-      if (input.accountId === undefined) {
-        throw new AppError('invalid', 'accountId or appId is required', { details: 'Send one of the two.' })
-      }
-      return { ...(await reachAccount(asking, text(input.accountId))), app: null }
-    }
-    case 'new-environment': {
-      const target = await reachApp(asking, text(input.appId))
-      if (target.account.accountId !== input.accountId) throw notFound('App')
-      return target
-    }
+    case 'account-or-app':
+      return reachAccountOrApp(asking)
+    case 'new-environment':
+      return reachAppOfAccount(asking)
     case 'contact-point': {
       const target = await reachContactPoint(asking, text(input.contactPointId))
       requirePermission(target.membership, policy.needs)
@@ -77,18 +69,36 @@ export async function authorise(asking: Asking): Promise<Target> {
       requirePermission(target.membership, policy.needs)
       return target
     }
-    case 'job-run': {
-      const jobRun = await findJobRun(asking.tx, text(input.jobRunId))
-      if (!jobRun) throw notFound('Job run')
-      const target = await reachEnvironment(asking, { appEnvId: jobRun.appEnvId }, 'Job run')
-      return { ...target, jobRun }
-    }
+    case 'job-run':
+      return reachJobRun(asking)
     case 'environment': {
       const target = await reachEnvironment(asking, input)
       requirePermission(target.membership, policy.needs)
       return target
     }
   }
+}
+
+async function reachAccountOrApp(asking: Asking): Promise<Target> {
+  const { appId, accountId } = asking.input
+  if (appId !== undefined) return reachApp(asking, text(appId))
+  if (accountId === undefined) {
+    throw new AppError('invalid', 'accountId or appId is required', { details: 'Send one of the two.' })
+  }
+  return { ...(await reachAccount(asking, text(accountId))), app: null }
+}
+
+async function reachAppOfAccount(asking: Asking): Promise<Target> {
+  const target = await reachApp(asking, text(asking.input.appId))
+  if (target.account.accountId !== asking.input.accountId) throw notFound('App')
+  return target
+}
+
+async function reachJobRun(asking: Asking): Promise<Target> {
+  const jobRun = await findJobRun(asking.tx, text(asking.input.jobRunId))
+  if (!jobRun) throw notFound('Job run')
+  const target = await reachEnvironment(asking, { appEnvId: jobRun.appEnvId }, 'Job run')
+  return { ...target, jobRun }
 }
 
 /** X1, A3: secrets in clear are for admins, and never for a read-only token: what it reads could write elsewhere. */

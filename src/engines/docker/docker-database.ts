@@ -16,31 +16,10 @@ export interface DatabaseContainer {
  * arguments, which everyone on the machine could read; scripts are fixed texts.
  */
 export function databaseContainer(database: DatabaseSpec, memoryMb: number): DatabaseContainer {
-  const { user, password, adminPassword, database: name, primary } = database
+  const { user, password, adminPassword, database: name } = database
   switch (database.dockerPreset) {
-    case 'POSTGRESQL': {
-      const settings = {
-        shared_buffers: `${Math.floor(memoryMb / 4)}MB`,
-        wal_keep_size: '256MB',
-        hba_file: '/tmp/pg_hba.conf',
-        ...database.parameters,
-      }
-      return {
-        env: {
-          POSTGRES_USER: user,
-          POSTGRES_PASSWORD: password,
-          POSTGRES_DB: name,
-          // Below the mount: initdb wants a folder that is its own.
-          PGDATA: '/var/lib/postgresql/data/pgdata',
-          ...(primary && { LS_PRIMARY_HOST: primary.host, LS_PRIMARY_PORT: String(primary.port) }),
-        },
-        entrypoint: ['/bin/sh', '-c', postgresScript, 'postgres'],
-        cmd: ['postgres', ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
-        dataPath: '/var/lib/postgresql/data',
-        // Parallel queries exchange their rows there, and fail where it is full.
-        sharedMemoryMb: Math.max(64, Math.floor(memoryMb / 4)),
-      }
-    }
+    case 'POSTGRESQL':
+      return postgres(database, memoryMb)
     case 'MYSQL':
       return {
         env: {
@@ -106,6 +85,31 @@ if [ -n "\${LS_PRIMARY_HOST:-}" ]; then
   done
 fi
 exec docker-entrypoint.sh "$@"`
+
+function postgres(database: DatabaseSpec, memoryMb: number): DatabaseContainer {
+  const { primary } = database
+  const settings = {
+    shared_buffers: `${Math.floor(memoryMb / 4)}MB`,
+    wal_keep_size: '256MB',
+    hba_file: '/tmp/pg_hba.conf',
+    ...database.parameters,
+  }
+  return {
+    env: {
+      POSTGRES_USER: database.user,
+      POSTGRES_PASSWORD: database.password,
+      POSTGRES_DB: database.database,
+      // Below the mount: initdb wants a folder that is its own.
+      PGDATA: '/var/lib/postgresql/data/pgdata',
+      ...(primary && { LS_PRIMARY_HOST: primary.host, LS_PRIMARY_PORT: String(primary.port) }),
+    },
+    entrypoint: ['/bin/sh', '-c', postgresScript, 'postgres'],
+    cmd: ['postgres', ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
+    dataPath: '/var/lib/postgresql/data',
+    // Parallel queries exchange their rows there, and fail where it is full.
+    sharedMemoryMb: Math.max(64, Math.floor(memoryMb / 4)),
+  }
+}
 
 const rabbitScript =
   'rabbitmq-plugins enable --offline rabbitmq_mqtt rabbitmq_management && exec docker-entrypoint.sh rabbitmq-server'
