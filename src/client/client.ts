@@ -111,9 +111,19 @@ function requestFor(
     request: {
       method: row.method,
       headers,
-      body: inQuery ? null : JSON.stringify(input),
+      body: inQuery ? null : jsonOf(input),
       signal: options.signal,
     },
+  }
+}
+
+/** JSON is read without limit of depth, also by a host's call of a tool, but not written. */
+function jsonOf(input: Readonly<Record<string, unknown>>): string {
+  try {
+    return JSON.stringify(input)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new AppError('invalid', 'Invalid request', { details: 'The input is nested too deeply.' })
   }
 }
 

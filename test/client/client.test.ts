@@ -53,6 +53,12 @@ describe('a call', () => {
     ])
   })
 
+  it('refuses input that is nested too deeply to be sent', async () => {
+    const containers = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000))
+    const error = await failure(clientOf().call(scaleAppEnvContainers, { envName: 'shop-prod', containers }))
+    expect([error.kind, error.details]).toEqual(['invalid', 'The input is nested too deeply.'])
+  })
+
   it('sends a write as JSON with an idempotency key', async () => {
     const answer = await clientOf().call(scaleAppEnvContainers, { envName: 'shop-prod', containers: 5 })
     expect(answer.containers).toBe(5)
