@@ -98,8 +98,7 @@ export function printable(text: string): string {
   return stripVTControlCharacters(text)
     .replace(/\t/g, '    ')
     .replace(/[\r\n]+/g, ' ')
-    .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, '')
-    .replace(/[\u{e0000}-\u{e007f}]/gu, '')
+    .replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/gu, '')
 }
 
 /** `34 kB`, `1.2 MB`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { contactPointTypes } from './contact-points.ts'
-import { environmentRef, expectedRevision, id, isoTime, line, message, revision } from './fields.ts'
+import { environmentRef, expectedRevision, id, isoTime, line, lines, message, revision } from './fields.ts'
 import { metrics } from './metrics.ts'
 import { operation } from './operation.ts'
 
@@ -14,14 +14,7 @@ export const alertQueryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const
 
 const alertId = id.describe('Alert id')
 const contactPointIds = z.array(id).max(50)
-/** Several lines are fine; other control and direction characters are not. */
-const description = z
-  .string()
-  .max(500)
-  .regex(
-    /^(?:[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]|[\n\r\t])*$/,
-    'must be printable text',
-  )
+const description = lines(500)
 
 /** What can be chosen for an alert (interface.md 2.7). */
 const chosen = {

@@ -46,7 +46,7 @@ const mountPath = z
   .string()
   .max(255)
   .regex(/^(?:\/[A-Za-z0-9._-]+)+$/, 'must be an absolute path such as /data')
-  .refine((value) => !value.split('/').includes('..'), 'must not contain .. parts')
+  .refine((value) => !/\/\.\.?(?:\/|$)/.test(value), 'must not contain . or .. parts')
 
 /** The one grammar that PostgreSQL parameters accept (contract.md 6). */
 const memoryValue = z

@@ -3,11 +3,24 @@ import { z } from 'zod'
 /** The constant that stands for a secret value on read; written back it means "keep" (interface.md 2.2). */
 export const secretMask = '***SECRET***'
 
-const printable = /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$/
+// Control, direction and zero-width characters and fillers. An emoji's own selector (U+FE0F) may stay.
+const unseen = String.raw`\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb`
+const printable = new RegExp(`^[^${unseen}]*$`)
+const printableLines = new RegExp(`^(?:[^${unseen}]|[\\n\\r\\t])*$`)
 
-/** One line of printable text: no control, direction or zero-width characters. */
+/** Tags and the selectors beyond them spell whole sentences that nobody sees. */
+const hasNoTags = (text: string) => !/[\u{e0000}-\u{e0fff}]/u.test(text)
+
+/** One line of printable text: no control, direction, zero-width or tag characters. */
 export function line(maxLength: number) {
-  return z.string().trim().min(1).max(maxLength).regex(printable, 'must be one line of printable characters')
+  const message = 'must be one line of printable characters'
+  return z.string().trim().min(1).max(maxLength).regex(printable, message).refine(hasNoTags, message)
+}
+
+/** The same, of several lines or none. */
+export function lines(maxLength: number) {
+  const message = 'must be printable text'
+  return z.string().max(maxLength).regex(printableLines, message).refine(hasNoTags, message)
 }
 
 export const id = z.string().min(1).max(64)

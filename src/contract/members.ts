@@ -48,7 +48,12 @@ export const addMember = operation({
       .trim()
       .toLowerCase()
       .max(254)
-      .regex(/^[^\s@<>"'(),:;[\]\\]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, 'must be an e-mail address'),
+      .regex(/^[^\s@<>"'(),:;[\]\\]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, 'must be an e-mail address')
+      // What looks like somebody else's address must not be another one.
+      .refine(
+        (email) => !/[\p{C}\p{Default_Ignorable_Code_Point}]/u.test(email),
+        'must be an e-mail address',
+      ),
     name: line(100),
     admin: z.boolean().default(false),
     manageMembers: z.boolean().default(false),

@@ -101,6 +101,15 @@ describe('members', () => {
     })
   })
 
+  it('takes no e-mail address with characters that nobody sees', async () => {
+    const { accountId } = platform
+    for (const hidden of ['\u200b', '\u202e', '\u00ad', '\u0085', '\u{e0041}']) {
+      const email = `new${hidden}@example.com`
+      const answer = await call('POST', '/member', manager, { accountId, email, name: 'New' })
+      expect([hidden.codePointAt(0), answer.status]).toEqual([hidden.codePointAt(0), 400])
+    }
+  })
+
   it('lets nobody give a permission that they lack, nor a manager remove an admin', async () => {
     const { accountId } = platform
     const body = { accountId, email: 'boss@example.com', name: 'Boss' }

@@ -114,7 +114,9 @@ describe('volumes of regular apps', () => {
 
   it('refuses a path that belongs to the system, and a path without volume', async () => {
     const { appEnvId } = await platform.makeEnvironment({})
-    for (const change of [{ useVolume: true, mountPath: '/proc/self' }, { mountPath: '/data' }])
+    const paths = ['/proc/self', '/./proc', '/.', '/data/..', '/data/./x']
+    const refused = paths.map((mountPath) => ({ useVolume: true, mountPath }))
+    for (const change of [...refused, { mountPath: '/data' }])
       await expect(call().call(updateAppEnv, { appEnvId, ...change })).rejects.toMatchObject({
         kind: 'invalid',
       })

@@ -49,6 +49,7 @@ it('writes plain lines elsewhere and repeats updates only now and then', () => {
 
 it('lets no escape sequence, control, direction or tag character of others reach the terminal', () => {
   expect(printable('a\u001b[2J\u001b]0;title\u0007bc\u202ed\u200be\u{e0041}f\tg')).toBe('abcdef    g')
+  expect(printable('a\u061cb\u180e\u3164c\u{e0141}\ufff9d')).toBe('abcd')
   expect(printable('one\r\ntwo\nthree')).toBe('one two three')
   expect(printable('ünïcode 🚢 ok')).toBe('ünïcode 🚢 ok')
 })
