@@ -6,7 +6,7 @@ export default defineTool({
   group: 'jobs',
   title: 'Read job run',
   description:
-    'Reads one job run: status, attempt, exit code, reason, snapshot. Its output: get-logs with jobRunId.',
+    'Reads one job run: status, attempt, exit code, reason, snapshot. Its output: get-logs with its appEnvId and jobRunId.',
   hints: { readOnly: true, destructive: false, idempotent: true },
   point: ({ jobRun }) =>
     `Run ${jobRun.jobRunId} is ${jobRun.status}${jobRun.exitCode === null ? '' : `, exit code ${jobRun.exitCode}`}.`,

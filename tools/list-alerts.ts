@@ -9,6 +9,10 @@ export default defineTool({
   description: 'Lists the alerts of an environment with their states.',
   hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
-  point: ({ alerts }) =>
-    `${alerts.length} alert(s), ${alerts.filter((alert) => alert.lastKnownState === 'Firing').length} firing.`,
+  point: ({ alerts }) => {
+    const evaluated = alerts.filter((alert) => alert.enabled)
+    const firing = evaluated.filter((alert) => alert.lastKnownState === 'Firing').length
+    const paused = alerts.length - evaluated.length
+    return `${alerts.length} alert(s), ${firing} firing${paused === 0 ? '' : `, ${paused} paused`}.`
+  },
 })

@@ -10,5 +10,8 @@ export default defineTool({
   hints: { readOnly: true, destructive: false, idempotent: true },
   checks: [environmentNamed],
   defaults: { limit: 5 },
-  point: ({ pagination }) => `${pagination.total} runs.`,
+  point: ({ jobRuns, pagination }) =>
+    jobRuns.length === pagination.total
+      ? `${pagination.total} run(s), newest first.`
+      : `${jobRuns.length} of ${pagination.total} runs, newest first.`,
 })

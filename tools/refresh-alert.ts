@@ -1,4 +1,5 @@
 import { refreshAlert } from '../src/contract/alerts.ts'
+import { saysPaused } from '../src/mcp/alert-checks.ts'
 import { defineTool } from '../src/mcp/define-tool.ts'
 
 export default defineTool({
@@ -8,6 +9,7 @@ export default defineTool({
   description: 'Evaluates an alert now instead of at the next 10 s turn, and answers its state.',
   hints: { readOnly: false, destructive: false, idempotent: true },
   unlistedInputs: ['dryRun'],
+  checks: [saysPaused],
   point: ({ state, previousState }) =>
     state === previousState ? `Still ${state}.` : `${state} now, ${previousState} before.`,
 })

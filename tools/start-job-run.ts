@@ -12,4 +12,7 @@ export default defineTool({
   unlistedInputs: ['dryRun'],
   checks: [isAJob, saysUnusedArgs],
   waits: 'job-run',
+  // Said where nobody waits; a run waited for says how it ended.
+  point: ({ jobRun }) =>
+    `Run ${jobRun.jobRunId} is ${jobRun.status}. Poll get-job-run until it has ended; cancel-job-run ends it.`,
 })

@@ -56,6 +56,9 @@ function pathText(path: readonly PropertyKey[]): string {
 
 const isRequired = 'is required'
 
+/** Some callers fill what they do not mean with null. */
+const nullWords = ', not null (leave it out if it is not needed)'
+
 const typeWords: Readonly<Record<string, string>> = {
   string: 'must be text',
   number: 'must be a number',
@@ -71,7 +74,7 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_type':
       return issue.input === undefined
         ? isRequired
-        : (typeWords[String(issue.expected)] ?? 'has the wrong type')
+        : `${typeWords[String(issue.expected)] ?? 'has the wrong type'}${issue.input === null ? nullWords : ''}`
     case 'too_big':
       return boundWords(
         'at most',
@@ -89,7 +92,8 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return issue.input === undefined
         ? isRequired
-        : `must be ${(issue.values as unknown[]).join(', ')}`.replace(/, ([^,]*)$/, ' or $1')
+        : `must be ${(issue.values as unknown[]).join(', ')}`.replace(/, ([^,]*)$/, ' or $1') +
+            (issue.input === null ? nullWords : '')
     case 'invalid_format':
       return 'is not in the right form'
     case 'custom':

@@ -24,6 +24,12 @@ export const metricMeasured: Check = async (ctx, input) => {
   return undefined
 }
 
+/** A paused alert is not evaluated, so its state is an old one. */
+export const saysPaused: Check = async (ctx, { alertId }) => {
+  const { enabled } = await ctx.client.call(getAlert, { alertId }, { signal: ctx.signal })
+  return enabled ? undefined : 'The alert is paused, so nothing was evaluated; toggle-alert resumes it.'
+}
+
 /** What deleting an alert takes with it. */
 export async function lossOfAlert(ctx: ToolContext, input: ToolInput): Promise<Loss> {
   const alert = await ctx.client.call(getAlert, { alertId: input.alertId }, { signal: ctx.signal })

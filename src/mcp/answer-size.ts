@@ -49,9 +49,12 @@ function fitting<Item>(items: readonly Item[]): Item[] {
   return items.slice(0, beyond === -1 ? items.length : Math.max(1, beyond))
 }
 
+/** What is cut off must be more than the words that say so. */
+const leastCut = 30
+
 /** A text cut at `most` characters, saying how much is missing. Never cuts a character in half. */
 export function cut(text: string, most: number): string {
-  if (text.length <= most) return text
+  if (text.length < most + leastCut) return text
   const kept = text.slice(0, most).replace(/[\ud800-\udbff]$/, '')
   return `${kept}… (${text.length - kept.length} more characters)`
 }

@@ -11,6 +11,14 @@ export const isAJob: Check = async (ctx, input) => {
   })
 }
 
+/** A run alone does not name its environment to the platform; what does stands in the run. */
+export const environmentOfRunNamed: Check = (_ctx, { jobRunId, appEnvId, envName }) => {
+  if (jobRunId === undefined || appEnvId !== undefined || envName !== undefined) return undefined
+  throw new AppError('invalid', 'appEnvId or envName is required', {
+    details: 'Send the appEnvId of the run beside jobRunId: get-job-run shows it.',
+  })
+}
+
 /** An empty command, args or workingDir takes the override away; models send empty values without meaning to. */
 export const saysClearedJobFields: Check = (_ctx, input) => {
   const nested = input.jobConfig as Record<string, unknown> | undefined

@@ -8,6 +8,7 @@ import { confirmLoss } from './confirmation.ts'
 import { factsOf, type Tool, type ToolContext, type ToolInput } from './define-tool.ts'
 import { dryRunPoint, readDryRun } from './dry-run.ts'
 import { type Exposure, refusalOf, type ScopePin } from './exposure.ts'
+import { nearestNames } from './nearest-names.ts'
 import { answerWithinPin, withinPin } from './pinned-scope.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './tool-result.ts'
@@ -84,12 +85,24 @@ function toolNamed(call: ToolCall, name: string): Tool {
   const tool = call.tools.get(name)
   if (tool === undefined) {
     throw new AppError('not-found', `There is no tool ${visibleInline(name, 64)}`, {
-      details: 'tools/list shows the tools of this server.',
+      details: likelyTools(call, name),
     })
   }
   const refusal = refusalOf(factsOf(tool), call.exposure)
   if (refusal !== null) throw refusal
   return tool
+}
+
+/** A name that is nearly right costs one call, not a read of the whole list. Only tools that may be called are named. */
+function likelyTools({ tools, exposure }: ToolCall, name: string): string {
+  const open = [...tools.values()].filter((tool) => refusalOf(factsOf(tool), exposure) === null)
+  const near = nearestNames(
+    name,
+    open.map((tool) => tool.name),
+  )
+  return near.length === 0
+    ? 'tools/list shows the tools of this server.'
+    : `Names that come near: ${near.join(', ')}.`
 }
 
 function contextOf(call: ToolCall, tool: Tool): ToolContext {
@@ -213,7 +226,13 @@ function shownOf(tool: Tool, answer: Answer, own: ToolInput): { answer: Answer; 
 }
 
 function sentenceOf(tool: Tool, answer: Answer): string {
-  return typeof answer.message === 'string' ? visibleInline(answer.message, 500) : `${tool.title}: done.`
+  if (typeof answer.message !== 'string') return `${tool.title}: done.`
+  const said = visibleInline(answer.message, 500)
+  const status = (answer.appEnv as { status?: unknown } | undefined)?.status
+  const isUnderWay = tool.waits === true && (status === 'PENDING' || status === 'UPDATING')
+  return isUnderWay
+    ? `${said.replace(/[.]?$/, '.')} Poll get-app-env-status until it is DEPLOYED or FAILED.`
+    : said
 }
 
 async function deploymentResult(

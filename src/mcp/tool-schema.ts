@@ -93,7 +93,7 @@ export function checkArguments(tool: Tool, args: ToolInput, allowSecrets: boolea
   const given = Object.entries(args).filter(([key]) => !ignored.has(key))
   const own = z
     .object(shape)
-    .safeParse(Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key))))
+    .safeParse(Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key))), { error: wording })
   if (!own.success) throw inputError(own.error)
   const theirs = given.filter(([key, value]) => !Object.hasOwn(shape, key) && value !== undefined)
   const sent = { ...tool.defaults, ...Object.fromEntries(theirs) }
@@ -108,6 +108,18 @@ function refuseSecretInputs(tool: Tool, args: ToolInput, allowSecrets: boolean):
       details: `This server shows no secrets. Leave ${name} out; a person can start "longshore mcp" with --allow-secrets, or read the value through the REST API.`,
     })
   }
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'must be text',
+  number: 'must be a number',
+  int: 'must be a whole number',
+  boolean: 'must be true or false',
+}
+
+/** The words the platform has for the same mistake. */
+function wording(issue: z.core.$ZodRawIssue): string | undefined {
+  return issue.code === 'invalid_type' ? typeWords[String(issue.expected)] : undefined
 }
 
 function inputError(error: z.ZodError): AppError {

@@ -165,7 +165,9 @@ async function lastLines(
   const input = { appEnvId: end.status.appEnvId, contentId, type, size: 20 }
   try {
     const { logs } = await ctx.client.call(getLogs, input, { signal: ctx.signal })
-    return logs.map((line) => cut(line.message, 160))
+    // The message of the failure stands above the log, and is mostly its last line too.
+    const told = end.deployment.failure?.message
+    return logs.filter((line) => line.message !== told).map((line) => cut(line.message, 160))
   } catch (error) {
     // The log only explains; without it the failure still stands.
     if (error instanceof AppError) return []

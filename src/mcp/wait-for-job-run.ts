@@ -81,13 +81,13 @@ async function resultOf(
     return successResult({ point, answer: { jobRun }, notes })
   }
   if (status === 'SUCCEEDED') {
-    const point = `Run ${jobRunId} SUCCEEDED with exit code ${exitCode}${attempt > 1 ? ` at attempt ${attempt}` : ''}. get-logs with jobRunId shows its output.`
+    const point = `Run ${jobRunId} SUCCEEDED with exit code ${exitCode}${attempt > 1 ? ` at attempt ${attempt}` : ''}. get-logs with appEnvId and jobRunId shows its output.`
     return successResult({ point, answer: { jobRun }, notes })
   }
   const how = exitCode === null ? (reason ?? 'unknown') : `exit code ${exitCode}`
   const error = new AppError('invalid', `Run ${jobRunId} is ${status} after ${attempt} attempt(s): ${how}`, {
     details:
-      'Mend the cause (the end of its log stands below; get-logs with jobRunId shows all), then start another run.',
+      'Mend the cause (the end of its log stands below; get-logs with appEnvId and jobRunId shows all), then start another run.',
   })
   const log = await lastLines(ctx, jobRun)
   const result = errorResult(error, { jobRun }, log)

@@ -69,8 +69,15 @@ export async function currentValueOf(context: Context, alert: StoredAlert): Prom
   return aggregate(alert.aggregation, points)
 }
 
-/** Thresholds that look like another unit, or cannot be crossed in this environment. */
-export function warningsFor(alert: StoredAlert, { environment, app }: EnvironmentTarget): string[] {
+/** What makes an alert useless: thresholds of another unit or out of reach here, and nobody to tell. */
+export function warningsFor(alert: StoredAlert, target: EnvironmentTarget): string[] {
+  const warnings = warningsOfThreshold(alert, target)
+  return alert.contactPointIds.length > 0
+    ? warnings
+    : [...warnings, 'It notifies nobody: contactPointIds is empty.']
+}
+
+function warningsOfThreshold(alert: StoredAlert, { environment, app }: EnvironmentTarget): string[] {
   if (app.isFunction) return thresholdWarnings(alert)
   const perPod = alert.metric.endsWith('_per_pod')
   const { zClouds, containers } = environment.saved

@@ -37,6 +37,6 @@ export async function checkedAppEnvIds(
   const unknown = ids.filter((id) => !known.has(id))
   if (unknown.length === 0) return ids
   throw new AppError('invalid', 'App environments not of this account', {
-    details: `Unknown: ${unknown.slice(0, 20).join(', ')}${unknown.length > 20 ? ' and others' : ''}. Nothing was changed.`,
+    details: `Unknown: ${unknown.slice(0, 20).join(', ')}${unknown.length > 20 ? ' and others' : ''}. Nothing was changed. Send appEnvIds (env_…), not names; list-members with withAppEnvs shows all.`,
   })
 }

@@ -57,9 +57,22 @@ export function notFound(noun: Noun): AppError {
   return new AppError('not-found', `${noun} not found`, {
     details:
       noun === 'App environment'
-        ? 'Check appEnvId or envName (its cliEnvName, not the name of its app); list-app-envs shows those you can reach.'
-        : 'Check the id; lists show what you can reach.',
+        ? 'Check appEnvId (env_…) or envName (its cliEnvName, not the name of its app); list-app-envs shows those you can reach.'
+        : `Check the id (not a name); ${listOf[noun]} shows those you can reach.`,
   })
+}
+
+/** Where the ids of a kind stand. */
+const listOf: Readonly<Record<Exclude<Noun, 'App environment'>, string>> = {
+  Account: 'list-accounts',
+  App: 'list-apps',
+  Member: 'list-members',
+  'Audit entry': 'list-audit',
+  Token: 'list-user-tokens',
+  'Contact point': 'list-contact-points',
+  Alert: 'list-alerts',
+  'Job run': 'list-job-runs',
+  Backup: 'list-app-env-backups',
 }
 
 /** The caller's membership in an account; null means that nothing of the account exists for this caller. */

@@ -1,6 +1,7 @@
 import { type Clock, timestamp } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import type { Db } from '../store/db.ts'
+import type { Db, Tx } from '../store/db.ts'
+import { findEnvironment } from '../store/environments.ts'
 import { insertJournalEntry } from '../store/journal.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import type { Call } from './call.ts'
@@ -47,11 +48,25 @@ export class RefusalJournal {
       after: null,
     }
     try {
-      await this.#db.write((tx) => insertJournalEntry(tx, entry, this.#secrets))
+      await this.#db.write(async (tx) => {
+        const objectId = (await environmentIdOf(tx, call.input, accountId)) ?? entry.objectId
+        await insertJournalEntry(tx, { ...entry, objectId }, this.#secrets)
+      })
     } catch {
       // The store is away or full: the refusal stands, and the caller is told of that one.
     }
   }
+}
+
+/** The id of an environment that was named by `envName`, so that what was refused on it stands with what was done. */
+async function environmentIdOf(
+  tx: Tx,
+  { appEnvId, envName }: Record<string, unknown>,
+  accountId: string | null,
+): Promise<string | null> {
+  if (typeof appEnvId === 'string' || typeof envName !== 'string' || accountId === null) return null
+  const environment = await findEnvironment(tx, { envName })
+  return environment?.accountId === accountId ? environment.appEnvId : null
 }
 
 const objectTypes = {

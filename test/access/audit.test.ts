@@ -78,6 +78,12 @@ describe('list-audit', () => {
       principal: { id: member.userId },
       changes: [],
     })
+    const { cliEnvName } = await envOf(appEnvId)
+    await call('POST', '/app-env/token', { envName: cliEnvName }, member.token)
+    const refused = (await audit({ objectId: appEnvId })).entries.filter(
+      (entry: { outcome: string }) => entry.outcome === 'refused',
+    )
+    expect(refused).toHaveLength(2)
     const before = (await audit({ objectId: appEnvId })).entries.length
     await platform.request('PATCH', '/app-env/containers', {
       token: platform.admin.token,

@@ -84,6 +84,18 @@ describe('logs', () => {
   })
 })
 
+it('a failure that is the last line of its log is told once, and a cut is worth its words', async () => {
+  const message = `Dockerfile line 2: COPY: ${'long-'.repeat(27)}name.js is not in the build context.`
+  backend.state.plans = [{ reads: 1, failure: { reason: 'build step', message } }]
+  backend.state.logs = [
+    { stream: 'stdout', message: `[2/3] COPY ${'y'.repeat(160)}` },
+    { stream: 'stderr', message },
+  ]
+  const { text } = await session.call('deploy-app-env-image', { ...prod, image: 'shop:1' })
+  expect(text.split('COPY: long-')).toHaveLength(2)
+  expect(text).toContain(`${'y'.repeat(160)}\n`)
+})
+
 it('a failed deployment is told within 1,200 tokens, however long its log', async () => {
   const message = `npm ci failed:\n${'y'.repeat(5_000)}`
   backend.state.plans = [{ reads: 1, failure: { reason: 'build step', message } }]

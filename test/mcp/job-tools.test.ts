@@ -32,7 +32,18 @@ describe('start-job-run as a tool', () => {
       jobRunId: expect.stringMatching(/^run_/),
       finishedAt: null,
     })
+    expect(said.text).toMatch(/^Run run_\w+ is PENDING\. Poll get-job-run until it has ended/)
     expect(backend.state.countOf('get-job-run')).toBe(0)
+  })
+
+  it('get-logs of a run says what is missing, and that it is the JOB log', async () => {
+    backend.state.logs = [{ stream: 'stdout', message: 'did it' }]
+    const alone = await session.call('get-logs', { jobRunId: 'run_1' })
+    expect(alone.structured.details).toContain('appEnvId of the run')
+    const said = await session.call('get-logs', { ...job, jobRunId: 'run_1' })
+    expect(said.text).toMatch(/^1 line of the JOB log, newest last\./)
+    const done = await session.call('start-job-run', job)
+    expect(done.text).toContain('get-logs with appEnvId and jobRunId')
   })
 
   it('is an error when the run did not succeed, with the run', async () => {

@@ -93,6 +93,59 @@ describe('every tool without a fake', () => {
   )
 })
 
+describe('answers that a next step rests on', () => {
+  it('an alert that is paused is not said to fire, and one without contact points to notify nobody', async () => {
+    const rule = {
+      ...(await environment()),
+      name: 'busy',
+      metric: 'cpu_percent',
+      operator: 'gt',
+      threshold: 80,
+      duration: '1m',
+      contactPointIds: [],
+    }
+    const made = await session.call('create-alert', rule)
+    expect(made.text.split('\n')[0]).toBe('Alert busy created. It notifies nobody: contactPointIds is empty.')
+    const { alertId } = made.structured.alert as { alertId: string }
+    await session.call('toggle-alert', { alertId, enabled: false })
+    expect((await session.call('get-alert', { alertId })).text).toMatch(/^busy is paused; /)
+    const { appEnvId } = rule
+    expect((await session.call('list-alerts', { appEnvId })).text).toMatch(
+      /^1 alert\(s\), 0 firing, 1 paused\./,
+    )
+    const refreshed = await session.call('refresh-alert', { alertId })
+    expect(refreshed.structured.notes).toEqual([expect.stringContaining('nothing was evaluated')])
+  })
+
+  it('backups are counted, with how the newest one went', async () => {
+    await backedUp()
+    expect((await session.call('list-app-env-backups', account())).text).toMatch(
+      /^\d+ backup\(s\), newest \w+; \d+ restore\(s\)/,
+    )
+  })
+
+  it('a name in the place of an id is answered with the list that has the ids', async () => {
+    for (const [tool, args, list] of [
+      ['list-apps', { accountId: 'acme' }, 'list-accounts'],
+      ['get-app', { appId: 'shop' }, 'list-apps'],
+      ['get-alert', { alertId: 'busy' }, 'list-alerts'],
+      ['test-contact-point', { contactPointId: 'ops' }, 'list-contact-points'],
+      ['get-job-run', { jobRunId: 'last' }, 'list-job-runs'],
+      ['get-app-env-status', { appEnvId: 'shop-prod' }, 'list-app-envs'],
+    ] as const) {
+      const said = await session.call(tool, args)
+      expect(said.structured.details, tool).toContain(list)
+    }
+  })
+
+  it('null in the place of what may be left out is answered with that', async () => {
+    const input = { ...account(), name: 'shop', port: 8080, image: null, dockerPreset: null }
+    const { details } = (await session.call('create-app', input)).structured
+    expect(details).toContain('image: must be text, not null (leave it out')
+    expect(details).toMatch(/dockerPreset: must be .* or CLICKHOUSE, not null/)
+  })
+})
+
 describe('restore-app-env-backup as a tool', () => {
   it('asks for confirm, saying what is replaced, and not for a backup of what is outside the pinned environment', async () => {
     const { appEnvId, backupId } = await backedUp()
