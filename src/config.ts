@@ -6,12 +6,12 @@ import { Secret } from './log.ts'
 /** User token: prefix, 32 random bytes in base62, 6-character checksum (contract.md 1); other encoders drop leading zeros. */
 export const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
 
-const port = (what: string) =>
-  z.coerce
-    .number({ error: `${what} must be a port number from 0 to 65535 (0 picks a free one)` })
-    .int()
-    .min(0)
-    .max(65535)
+const portRange = 'must be a port number from 0 to 65535 (0 picks a free one)'
+const port = z.coerce
+  .number({ error: portRange })
+  .int({ error: portRange })
+  .min(0, portRange)
+  .max(65535, portRange)
 
 const flag = z
   .enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' })
@@ -20,8 +20,8 @@ const flag = z
 const settings = {
   LONGSHORE_HOME: z.string().min(1).default('.longshore'),
   LONGSHORE_HOST: z.string().min(1).max(253).default('127.0.0.1'),
-  LONGSHORE_PORT: port('LONGSHORE_PORT').default(4400),
-  LONGSHORE_GATEWAY_PORT: port('LONGSHORE_GATEWAY_PORT').default(4480),
+  LONGSHORE_PORT: port.default(4400),
+  LONGSHORE_GATEWAY_PORT: port.default(4480),
   LONGSHORE_GATEWAY_PROCESSES: z.coerce
     .number({ error: 'must be a number from 1 to 64' })
     .int('must be a whole number')

@@ -14,7 +14,6 @@ export type IdPrefix =
   | 'rol'
   | 'pod'
   | 'var'
-  | 'act'
   | 'aud'
   | 'key'
   | 'tok'

@@ -1,7 +1,7 @@
 import type { Content, Environment, Rollout, Settings } from '../domain/environment.ts'
 import { newId } from '../domain/ids.ts'
 import { insertActivity } from '../store/activities.ts'
-import { findRollout, insertContent, insertRollout, saveRollout } from '../store/rollouts.ts'
+import { findContent, findRollout, insertContent, insertRollout, saveRollout } from '../store/rollouts.ts'
 import type { Context } from './handler.ts'
 
 /** Next version of an environment; the caller saves the environment afterwards. */
@@ -83,9 +83,10 @@ async function supersede(context: Context, environment: Environment): Promise<vo
   if (environment.wantedRolloutId === null) return
   const earlier = await findRollout(context.tx, environment.wantedRolloutId)
   if (!earlier || earlier.status === 'DEPLOYED' || earlier.status === 'FAILED') return
-  earlier.status = 'FAILED'
-  earlier.failure = { reason: 'superseded', message: 'A newer change of this environment took its place.' }
-  await saveRollout(context.tx, earlier)
+  await giveUp(context, earlier, {
+    reason: 'superseded',
+    message: 'A newer change of this environment took its place.',
+  })
 }
 
 /** Gives up what is under way, because the environment is to stop. */
@@ -93,11 +94,32 @@ export async function cancelRollout(context: Context, environment: Environment):
   if (environment.wantedRolloutId === null) return
   const rollout = await findRollout(context.tx, environment.wantedRolloutId)
   if (rollout) {
-    rollout.status = 'FAILED'
-    rollout.failure = { reason: 'canceled', message: 'The environment was stopped while this was under way.' }
-    await saveRollout(context.tx, rollout)
+    await giveUp(context, rollout, {
+      reason: 'canceled',
+      message: 'The environment was stopped while this was under way.',
+    })
   }
   environment.wantedRolloutId = null
+}
+
+/** What began in the history ends there too, by whoever it was begun. */
+async function giveUp(
+  context: Context,
+  rollout: Rollout,
+  failure: { reason: string; message: string },
+): Promise<void> {
+  await saveRollout(context.tx, { ...rollout, status: 'FAILED', failure })
+  const content = await findContent(context.tx, rollout.contentId)
+  await insertActivity(context.tx, rollout.appEnvId, {
+    activity: rollout.activity,
+    contentId: rollout.contentId,
+    version: rollout.version,
+    status: 'FAILED',
+    timestamp: context.now,
+    userId: rollout.createdBy,
+    gitCommitId: content?.gitCommitId ?? null,
+    details: `${failure.reason}: ${failure.message}`,
+  })
 }
 
 export async function noteActivity(

@@ -6,12 +6,15 @@ import { handler } from './handler.ts'
 
 const longestRangeMs = 400 * 86_400_000
 
-/** Exact to the second for the last 35 days; older ranges are taken in whole hours (contract.md 8, F1, F4). */
+/**
+ * Exact to the second for the last 35 days; older ranges are taken in whole hours (contract.md 8, F1, F4). A range may
+ * begin at any time: what lies before the environment was made does not count towards the longest one.
+ */
 export default handler(getAppEnvUsage, async ({ tx, now }, input, { environment, app }) => {
   const nowMs = Date.parse(now)
   const toMs = input.to === undefined ? nowMs : Date.parse(input.to)
   const fromMs = input.from === undefined ? startOfMonth(toMs) : Date.parse(input.from)
-  checkRange(fromMs, toMs)
+  checkRange(fromMs, toMs, Date.parse(environment.createdAt))
   const runs = await listRuns(tx, environment.appEnvId, fromMs)
   const folded = await listUsageHours(tx, environment.appEnvId, { fromMs: floorHour(fromMs), toMs })
   const hours = mergeHours(usageByHour(runs, { fromMs, toMs, nowMs }), folded)
@@ -33,10 +36,10 @@ export default handler(getAppEnvUsage, async ({ tx, now }, input, { environment,
   }
 })
 
-function checkRange(fromMs: number, toMs: number): void {
+function checkRange(fromMs: number, toMs: number, createdMs: number): void {
   if (fromMs >= toMs)
     throw new AppError('invalid', 'from must be before to', { details: 'Both are ISO 8601 times.' })
-  if (toMs - fromMs > longestRangeMs) {
+  if (toMs - Math.max(fromMs, createdMs) > longestRangeMs) {
     throw new AppError('invalid', 'The range is longer than 400 days', {
       details: 'Ask for a year or less at a time.',
     })

@@ -205,10 +205,13 @@ function revisedObject(target: Target): { revision: number } | null {
   return 'account' in target ? target.account : null
 }
 
-/** What is stored of an answer: nothing of one that shows a token, and none that opens a door as it is. */
+/**
+ * What is stored of an answer: nothing of one that shows a token (a null token shows none), and none that opens a door
+ * as it is.
+ */
 function keptBody({ secrets }: RunnerParts, caller: Caller, call: Call, body: string): string {
   const { answersSecret, answersCapability } = call.operation
-  if (answersSecret) return ''
+  if (answersSecret && JSON.parse(body).token !== null) return ''
   return answersCapability ? secrets.seal(body, keptName(caller, call.idempotencyKey)) : body
 }
 

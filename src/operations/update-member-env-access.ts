@@ -13,9 +13,12 @@ export default handler(updateMemberEnvAccess, async ({ tx }, input, { account, m
     revision: member.revision + 1,
   }
   await updateMembership(tx, draft)
-  const all = (await listEnvironmentIds(tx, { accountId: account.accountId })).length
+  const environments = await listEnvironmentIds(tx, { accountId: account.accountId })
+  const there = new Set(environments.map(({ appEnvId }) => appEnvId))
   const reach = ({ allowedAppEnvIds: ids }: Membership) =>
-    ids.length === 0 ? `all ${all} environments` : `${ids.length} of ${all} environments`
+    ids.length === 0
+      ? `all ${there.size} environments`
+      : `${ids.filter((id) => there.has(id)).length} of ${there.size} environments`
   const later = account.settings.memberEnvAccessEnabled
     ? ''
     : '. Per-environment access is switched off: the list counts once it is on'

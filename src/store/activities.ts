@@ -1,14 +1,23 @@
 import type { Activity } from '../contract/app-env-reads.ts'
-import { newId } from '../domain/ids.ts'
+import { randomText } from '../domain/ids.ts'
 import type { Tx } from './db.ts'
 
+/** What one transaction notes has one timestamp; the id begins with its place among these, so that the order stays. */
 export async function insertActivity(tx: Tx, appEnvId: string, activity: Activity): Promise<void> {
+  const at = activity.timestamp
+  const before = await tx
+    .selectFrom('activities')
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .where('app_env_id', '=', appEnvId)
+    .where('at', '=', at)
+    .executeTakeFirst()
+  const place = String(Number(before?.total ?? 0)).padStart(4, '0')
   await tx
     .insertInto('activities')
     .values({
-      activity_id: newId('act'),
+      activity_id: `act_${place}${randomText(20)}`,
       app_env_id: appEnvId,
-      at: activity.timestamp,
+      at,
       record: JSON.stringify(activity),
     })
     .execute()

@@ -101,6 +101,71 @@ describe('finer points of the contract', () => {
     ])
   })
 
+  it('the history ends what it began: a deployment given up for a newer one, or for a stop', async () => {
+    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'FUNCTION' } })
+    for (const image of ['one:1', 'two:2']) await send('POST', '/app-env/deploy-image', { appEnvId, image })
+    expect((await send('POST', '/app-env/stop', { appEnvId })).status).toBe(200)
+    const { activities } = (await send('GET', '/app-env/history', { appEnvId })).json
+    const told = activities.map(({ activity, version, status, details }: Record<string, unknown>) => ({
+      what: [activity, version, status].join(' '),
+      details,
+    }))
+    expect(told).toEqual([
+      { what: 'STOP  DONE', details: null },
+      {
+        what: 'DEPLOY_IMAGE 2 FAILED',
+        details: 'canceled: The environment was stopped while this was under way.',
+      },
+      { what: 'DEPLOY_IMAGE 2 DEPLOYING', details: null },
+      {
+        what: 'DEPLOY_IMAGE 1 FAILED',
+        details: 'superseded: A newer change of this environment took its place.',
+      },
+      { what: 'DEPLOY_IMAGE 1 DEPLOYING', details: null },
+    ])
+  })
+
+  it('usage may be asked from any time on, such as before the environment was made', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const from = '1970-01-01T00:00:00.000Z'
+    const usage = await send('GET', '/app-env/usage', { appEnvId, from })
+    expect(usage.json).toMatchObject({ appEnvId, containerSeconds: 0, hours: [] })
+    const refused = await send('GET', '/app-env/usage', { appEnvId, from, to: '2100-01-01' })
+    expect([refused.status, refused.json.error]).toEqual([400, 'The range is longer than 400 days'])
+  })
+
+  it('an answer whose token is null shows none, so a replay gives it again', async () => {
+    const { json } = await send('POST', '/account', { name: 'Replays' })
+    const email = 'replays@example.com'
+    await send('POST', '/member', { accountId: platform.accountId, email, name: 'R' })
+    const again = () =>
+      send(
+        'POST',
+        '/member',
+        { accountId: json.accountId, email, name: 'R' },
+        { 'idempotency-key': 'null-token' },
+      )
+    const first = await again()
+    expect(first.json).toEqual({ membershipId: expect.stringMatching(/^mem_/), token: null })
+    expect(await again()).toMatchObject({ status: 200, text: first.text })
+  })
+
+  it('an access list counts environments that exist, though it keeps the ids of deleted ones', async () => {
+    const { json } = await send('POST', '/account', { name: 'Counts' })
+    const { accountId } = json
+    const { appId } = (await send('POST', '/app', { accountId, name: 'Counts', port: 80 })).json
+    const make = async (name: string) =>
+      (await send('POST', '/app-env', { accountId, appId, name, region: 'local' })).json.appEnvId
+    const allowedAppEnvIds = [await make('one'), await make('two')]
+    const member = { accountId, email: 'counted@example.com', name: 'C', allowedAppEnvIds }
+    const { membershipId } = (await send('POST', '/member', member)).json
+    await send('DELETE', '/app-env', { appEnvId: allowedAppEnvIds[0] })
+    const read = await send('GET', '/member/env-access', { accountId, membershipId })
+    const written = await send('PATCH', '/member/env-access', read.json)
+    expect(written.json).toMatchObject({ access: 'restricted', allowedAppEnvIds })
+    expect(written.json.message).toMatch(/^Access changed from 1 of 1 environments to 1 of 1 environments/)
+  })
+
   it('A5 and 7.401 say that the user is not authenticated', async () => {
     const refused = await platform.request('GET', '/accounts', { token: 'lsu_no', input: {} })
     expect([refused.status, refused.json.error]).toEqual([401, 'User not authenticated'])
