@@ -8,7 +8,7 @@ export default defineTool({
   title: 'Evaluate alert now',
   description: 'Evaluates an alert now instead of at the next 10 s turn, and answers its state.',
   hints: { readOnly: false, destructive: false, idempotent: true },
-  unlistedInputs: ['dryRun'],
+  unlistedInputs: ['expectedRevision', 'dryRun'],
   checks: [saysPaused],
   point: ({ state, previousState }) =>
     state === previousState ? `Still ${state}.` : `${state} now, ${previousState} before.`,

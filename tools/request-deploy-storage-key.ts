@@ -9,7 +9,7 @@ export default defineTool({
   description:
     'First step of a deploy from source: PUT the .tgz to uploadUrl (no token, 15 minutes), then notify-code-upload with storageKey.',
   hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['dryRun', 'idempotencyKey'],
+  unlistedInputs: ['expectedRevision', 'dryRun', 'idempotencyKey'],
   checks: [environmentAccessible],
   point: ({ uploadUrl, storageKey }) =>
     `PUT the archive once to ${uploadUrl}, then call notify-code-upload with storageKey ${storageKey}.`,

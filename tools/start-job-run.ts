@@ -9,7 +9,7 @@ export default defineTool({
   description:
     "Runs a job's command once and waits until it has ended; fields given here hold for this run only. With wait false poll get-job-run.",
   hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['dryRun'],
+  unlistedInputs: ['expectedRevision', 'dryRun'],
   checks: [isAJob, saysUnusedArgs],
   waits: 'job-run',
   // Said where nobody waits; a run waited for says how it ended.

@@ -8,7 +8,7 @@ export default defineTool({
   description:
     'Sends a marked test notice to a contact point (admin) and says whether it arrived, or why not.',
   hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['dryRun', 'idempotencyKey'],
+  unlistedInputs: ['expectedRevision', 'dryRun', 'idempotencyKey'],
   point: ({ delivered, attempts }) =>
     delivered
       ? 'The test notice arrived.'

@@ -187,7 +187,7 @@ export const refreshAlert = operation({
   path: '/alert/refresh',
   summary: 'Evaluates an alert now and answers its state.',
   policy: { on: 'alert' },
-  input: z.strictObject({ alertId }),
+  input: z.strictObject({ alertId, expectedRevision }),
   output: z.object({
     state: z.enum(alertStates),
     previousState: z.enum(alertStates),

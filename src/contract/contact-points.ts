@@ -117,7 +117,7 @@ export const testContactPoint = operation({
   path: '/contact-point/test',
   summary: 'Sends a marked test notice to a contact point and says whether it arrived.',
   policy: { on: 'contact-point', needs: 'admin' },
-  input: z.strictObject({ contactPointId }),
+  input: z.strictObject({ contactPointId, expectedRevision }),
   output: z.object({
     delivered: z.boolean(),
     attempts: z.array(z.object({ at: isoTime, ok: z.boolean(), reason: z.string().optional() })),

@@ -14,6 +14,7 @@ export const requestDeployStorageKey = operation({
   input: z.strictObject({
     ...environmentRef,
     fileExtension: z.enum(['.tgz', '.tar.gz', '.zip']).default('.tgz'),
+    expectedRevision,
   }),
   output: z.object({
     uploadUrl: z.string(),

@@ -95,6 +95,7 @@ export const startJobRun = operation({
     workingDir: jobConfigFields.workingDir,
     timeoutSeconds: jobConfigFields.timeoutSeconds,
     backoffLimit: jobConfigFields.backoffLimit,
+    expectedRevision,
   }),
   output: z.object({ jobRun }),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { environmentRef, id, isoTime, line, message } from './fields.ts'
+import { environmentRef, expectedRevision, id, isoTime, line, message } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const getUser = operation({
@@ -31,7 +31,7 @@ export const rotateAppEnvToken = operation({
   path: '/app-env/token',
   summary: 'Makes a new token of an environment, shown once; the ones before it are dead at once.',
   policy: { on: 'environment', needs: 'admin' },
-  input: z.strictObject(environmentRef),
+  input: z.strictObject({ ...environmentRef, expectedRevision }),
   output: z.object({ token: z.string() }),
   answersSecret: true,
   peopleOnly: true,

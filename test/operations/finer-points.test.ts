@@ -166,6 +166,28 @@ describe('finer points of the contract', () => {
     expect(written.json.message).toMatch(/^Access changed from 1 of 1 environments to 1 of 1 environments/)
   })
 
+  it('writes that only act on an object take expectedRevision too', async () => {
+    const { accountId } = platform
+    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'JOB' } })
+    const config = { addresses: ['ops@example.com'] }
+    const point = { accountId, name: 'Ops', type: 'email', config }
+    const { contactPointId } = (await send('POST', '/contact-point', point)).json.contactPoint
+    const rule = { metric: 'cpu_percent', operator: 'gt', threshold: 1, duration: '1m', contactPointIds: [] }
+    const { alertId } = (await send('POST', '/app-env/alert', { appEnvId, name: 'a', ...rule })).json.alert
+    for (const [path, of] of [
+      ['/app-env/request-storage-key', { appEnvId }],
+      ['/app-env/job-run', { appEnvId }],
+      ['/app-env/token', { appEnvId }],
+      ['/alert/refresh', { alertId }],
+      ['/contact-point/test', { contactPointId }],
+    ] as const) {
+      const refused = await send('POST', path, { ...of, expectedRevision: 7 })
+      expect([path, refused.status, refused.json.error]).toEqual([path, 409, 'Revision conflict'])
+    }
+    const fits = await send('POST', '/app-env/request-storage-key', { appEnvId, expectedRevision: 1 })
+    expect(fits.status).toBe(200)
+  })
+
   it('A5 and 7.401 say that the user is not authenticated', async () => {
     const refused = await platform.request('GET', '/accounts', { token: 'lsu_no', input: {} })
     expect([refused.status, refused.json.error]).toEqual([401, 'User not authenticated'])
