@@ -1,11 +1,20 @@
-const mostNamed = 3
+const mostNamed = 4
+const leastLikeness = 0.3
 
-/** Of `names`, the ones that share most words with a name that is none of them: best first, none where no word fits. */
+/** Words of many names say little: `list_logs` is meant to be get-logs, not another list. */
+const common: ReadonlySet<string> = new Set(
+  'get list read show create add make update set change app'.split(' '),
+)
+const commonWeight = 0.3
+
+/** Of `names`, those most like a name that is none of them, best first; none where no word fits. */
 export function nearestNames(wrong: string, names: readonly string[]): string[] {
   const wanted = wordsOf(wrong.slice(0, 64))
+  // A function is made as an app.
+  if (wanted.has('function')) wanted.add('app')
   return names
     .map((name) => ({ name, likeness: likeness(wanted, wordsOf(name)) }))
-    .filter((candidate) => candidate.likeness >= 0.3)
+    .filter((candidate) => candidate.likeness >= leastLikeness)
     .sort((a, b) => b.likeness - a.likeness)
     .slice(0, mostNamed)
     .map((candidate) => candidate.name)
@@ -21,8 +30,12 @@ function wordsOf(name: string): Set<string> {
   return new Set(words.filter((word) => word !== ''))
 }
 
-/** Shared words of all words, 0 to 1. */
+/** What the shared words weigh of what all weigh, 0 to 1. */
 function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
-  const shared = [...one].filter((word) => other.has(word)).length
-  return shared / (one.size + other.size - shared || 1)
+  const shared = weightOf([...one].filter((word) => other.has(word)))
+  return shared / (weightOf([...one, ...other]) - shared || 1)
+}
+
+function weightOf(words: readonly string[]): number {
+  return words.reduce((sum, word) => sum + (common.has(word) ? commonWeight : 1), 0)
 }

@@ -147,6 +147,10 @@ describe('an error of the platform', () => {
     ['listAppEnvironments', 'list-app-envs'],
     ['get-environment-status', 'get-app-env-status'],
     ['create-function', 'create-app'],
+    ['list_logs', 'get-logs'],
+    ['get-app-env-backups', 'list-app-env-backups'],
+    ['show-environments', 'list-app-envs'],
+    ['rollback', null],
     ['drop-everything', null],
   ])('names what may have been meant by %s', async (wrong, meant) => {
     const { details } = (await session.call(wrong, {})).structured
@@ -164,6 +168,14 @@ describe('an error of the platform', () => {
     expect(said.structured.details).toBe('confirm: must be text')
     const tried = await session.call('apply-app-env-changes', { ...prod, dryRun: 'true' })
     expect(tried.structured.details).toBe('dryRun: must be true or false')
+  })
+
+  it('does not say that a function is configured when no setting was sent', async () => {
+    const { text } = await session.call('update-function-config', fn)
+    expect(text).toMatch(/^No setting was sent, so .* It takes containerConcurrency, /)
+    expect((await session.call('update-function-config', { ...fn, minScale: 0 })).text).toContain(
+      'pending until apply-app-env-changes',
+    )
   })
 
   it('says what to poll where it is not to wait', async () => {
