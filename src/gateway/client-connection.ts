@@ -4,6 +4,7 @@ import { stopReading } from './connection-handle.ts'
 import { Exchange } from './exchange.ts'
 import { answers, answerTo, type OwnAnswer, renderAnswer } from './own-answer.ts'
 import type { PassOn, ProxyContext } from './proxy-context.ts'
+import { ReadAhead } from './read-ahead.ts'
 import { nowhere, RequestBody } from './request-body.ts'
 import {
   type HeaderBlock,
@@ -13,8 +14,6 @@ import {
   RequestRefused,
 } from './request-head.ts'
 
-/** Bytes read ahead of their use (body before a container is assigned, pipelined requests) before reading pauses. */
-const maxStash = 64 * 1024
 const idleMs = 75_000
 const headMs = 30_000
 const stalledBodyMs = 60_000
@@ -34,8 +33,7 @@ export class ClientConnection {
   readonly remoteAddress: string
   #mode: Mode = 'head'
   #exchange: Exchange | null = null
-  #stash: Buffer[] = []
-  #stashBytes = 0
+  readonly #ahead = new ReadAhead()
   #paused = false
   /** When a wait of the present mode ends, monotonic. */
   #deadlineMs: number
@@ -79,12 +77,12 @@ export class ClientConnection {
     this.#deadlineMs = this.context.clock.monotonicMs() + idleMs
     this.resume()
     // Not at once: a long pipeline of refused requests would pile up calls.
-    if (this.#stashBytes > 0) setImmediate(() => this.#mode === 'head' && this.#readHead(this.#takeStash()))
+    if (this.#ahead.bytes > 0) setImmediate(() => this.#mode === 'head' && this.#readHead(this.#ahead.take()))
   }
 
   #discardRest(): void {
     this.#mode = 'discard'
-    const data = this.#stashBytes > 0 ? this.#takeStash() : Buffer.alloc(0)
+    const data = this.#ahead.bytes > 0 ? this.#ahead.take() : Buffer.alloc(0)
     this.resume()
     this.#discard(data)
   }
@@ -109,8 +107,7 @@ export class ClientConnection {
     if (this.#mode === 'closed') return
     this.#mode = 'closing'
     this.#exchange = null
-    this.#stash = []
-    this.#stashBytes = 0
+    this.#ahead.replace(null)
     this.#deadlineMs = this.context.clock.monotonicMs() + lingerMs
     this.resume()
     this.socket.end()
@@ -124,14 +121,14 @@ export class ClientConnection {
   /** Hands over to a tunnel; returns the bytes that came early. */
   becomeTunnel(): Buffer | null {
     this.#mode = 'tunnel'
-    const early = this.#stashBytes > 0 ? this.#takeStash() : null
+    const early = this.#ahead.bytes > 0 ? this.#ahead.take() : null
     this.resume()
     return early
   }
 
   /** The exchange can take the body now. */
   pumpBody(): void {
-    if (this.#mode === 'body' && this.#stashBytes > 0) this.#readBody(this.#takeStash())
+    if (this.#mode === 'body' && this.#ahead.bytes > 0) this.#readBody(this.#ahead.take())
     if (!this.#exchange?.upstreamFull) this.resume()
   }
 
@@ -143,7 +140,7 @@ export class ClientConnection {
   resume(): void {
     // The client cannot be blamed for the time in which it was not read.
     if (this.#mode === 'body') this.#deadlineMs = this.context.clock.monotonicMs() + stalledBodyMs
-    if (!this.#paused || this.#stashBytes >= maxStash) return
+    if (!this.#paused || this.#ahead.isFull) return
     this.#paused = false
     this.socket.resume()
   }
@@ -159,7 +156,7 @@ export class ClientConnection {
 
   /** Ends an idle connection; a busy one ends with its answer. */
   drain(): void {
-    if (this.#mode === 'head' && this.#stashBytes === 0) this.end()
+    if (this.#mode === 'head' && this.#ahead.bytes === 0) this.end()
   }
 
   sweep(nowMs: number): void {
@@ -170,7 +167,7 @@ export class ClientConnection {
       this.socket.destroy()
     else if (this.#mode === 'body' && exchange?.waitsForBody) exchange.clientStalled()
     else if (this.#mode === 'head') {
-      if (this.#stashBytes === 0) this.end()
+      if (this.#ahead.bytes === 0) this.end()
       else this.answer(answers.slowRequest, null)
     }
   }
@@ -178,10 +175,10 @@ export class ClientConnection {
   #read(piece: Buffer): void {
     switch (this.#mode) {
       case 'head':
-        this.#readHead(this.#stashBytes > 0 ? Buffer.concat([...this.#stash, piece]) : piece)
+        this.#readHead(this.#ahead.followedBy(piece))
         return
       case 'body':
-        if (this.#exchange?.takesBody && this.#stashBytes === 0) this.#readBody(piece)
+        if (this.#exchange?.takesBody && this.#ahead.bytes === 0) this.#readBody(piece)
         else this.#keep(piece)
         return
       case 'answer':
@@ -205,9 +202,7 @@ export class ClientConnection {
       this.#headIncomplete(data.subarray(start), text)
       return
     }
-    const rest = data.length > start + end + 4 ? data.subarray(start + end + 4) : null
-    this.#stash = rest ? [rest] : []
-    this.#stashBytes = rest ? rest.length : 0
+    this.#ahead.replace(data.length > start + end + 4 ? data.subarray(start + end + 4) : null)
     try {
       const head = parseRequestHead(text.slice(0, end), this.#block)
       this.#block = head.block
@@ -223,11 +218,10 @@ export class ClientConnection {
       this.answer(answers.headTooLarge, null)
       return
     }
-    if (this.#stashBytes === 0 && data.length > 0) {
+    if (this.#ahead.bytes === 0 && data.length > 0) {
       this.#deadlineMs = this.context.clock.monotonicMs() + headMs
     }
-    this.#stash = data.length > 0 ? [data] : []
-    this.#stashBytes = data.length
+    this.#ahead.replace(data.length > 0 ? data : null)
     // A first line that can be no request line is refused now, not after a time-out.
     if (/^[^\r\n]{0,4096}\n/.test(text)) this.answer(answers.notHttp, null)
   }
@@ -258,8 +252,7 @@ export class ClientConnection {
   #pass(passOn: PassOn, read: Buffer): void {
     stopReading(this.socket)
     this.#mode = 'passing'
-    this.#stash = []
-    this.#stashBytes = 0
+    this.#ahead.replace(null)
     this.#deadlineMs = this.context.clock.monotonicMs() + headMs
     const pass = () => {
       if (!this.socket.destroyed) passOn(this.socket, read)
@@ -290,16 +283,8 @@ export class ClientConnection {
   }
 
   #keep(piece: Buffer): void {
-    this.#stash.push(piece)
-    this.#stashBytes += piece.length
-    if (this.#stashBytes >= maxStash) this.pause()
-  }
-
-  #takeStash(): Buffer {
-    const data = this.#stash.length === 1 ? this.#stash[0]! : Buffer.concat(this.#stash)
-    this.#stash = []
-    this.#stashBytes = 0
-    return data
+    this.#ahead.keep(piece)
+    if (this.#ahead.isFull) this.pause()
   }
 
   /** A client that sends its FIN has left, unless it is a tunnel's: there each side ends by itself. */

@@ -4,10 +4,11 @@ import type { RequestHead } from './request-head.ts'
 import { type ArrivedHead, BadResponse, type ResponseHead, ResponseHeadReader } from './response-head.ts'
 import { ResponseRelay } from './response-relay.ts'
 import type { ServedContainer } from './served-container.ts'
-import type { Refusal, ServedEnvironment, Waiter } from './served-environment.ts'
+import type { ServedEnvironment } from './served-environment.ts'
 import { Tunnel } from './tunnel.ts'
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
 import { mayBeSentTwice, renderRequest } from './upstream-request.ts'
+import type { Refusal, Waiter } from './waiting-line.ts'
 
 /** A connect that hangs this long is given up: nothing was sent, another container may answer. */
 const connectMs = 3_000

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { Refusal } from './served-environment.ts'
+import type { Refusal } from './waiting-line.ts'
 
 /** An answer the gateway gives itself: `{error, details}` as everywhere on the platform. Names no internals. */
 export interface OwnAnswer {

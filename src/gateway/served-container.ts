@@ -35,3 +35,25 @@ export class ServedContainer {
     return this.pool.host === route.host && this.pool.port === route.port
   }
 }
+
+/** The one with the fewest requests that has a slot of `slots` free, looked for from `first` on: equals take turns. */
+export function leastBusy(
+  containers: readonly ServedContainer[],
+  slots: number,
+  first: number,
+): ServedContainer | null {
+  const count = containers.length
+  let best: ServedContainer | null = null
+  for (let step = 0; step < count; step++) {
+    const container = containers[(first + step) % count]!
+    if (!container.active || container.suspect || container.inFlight >= slots) continue
+    if (
+      best === null ||
+      (best.surplus && !container.surplus) ||
+      (best.surplus === container.surplus && container.inFlight < best.inFlight)
+    ) {
+      best = container
+    }
+  }
+  return best
+}

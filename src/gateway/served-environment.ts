@@ -1,20 +1,9 @@
 import type { Clock } from '../clock.ts'
 import { FunctionScaler } from './function-scaler.ts'
 import type { FromGateway, FunctionScaling, Route, TrafficSample } from './gateway-link.ts'
-import { ServedContainer } from './served-container.ts'
+import { leastBusy, ServedContainer } from './served-container.ts'
 import { TrafficCounter } from './traffic-counter.ts'
-
-/** Why a request is not served. */
-export type Refusal =
-  | { why: 'stopped' | 'gone' | 'busy' | 'no-container' }
-  | { why: 'start-failed'; message: string }
-
-/** A request that wants a slot of a container. One of the two is called, once a `admit`. */
-export interface Waiter {
-  /** A slot of `container` is yours; give it back with `release`. */
-  assigned(container: ServedContainer): void
-  refused(refusal: Refusal): void
-}
+import { type Refusal, type Waiter, WaitingLine } from './waiting-line.ts'
 
 /** What an environment needs from the gateway around it. */
 export interface EnvironmentHost {
@@ -51,9 +40,7 @@ export class ServedEnvironment {
   #state: Route['state']
   #containers: ServedContainer[] = []
   #next = 0
-  #queue = new Set<Waiter>()
-  /** Those whose container refused them: before all others. */
-  #retries = new Set<Waiter>()
+  readonly #waiting = new WaitingLine()
   #inFlight = 0
 
   readonly #scaler: FunctionScaler
@@ -72,7 +59,7 @@ export class ServedEnvironment {
   }
 
   get queued(): number {
-    return this.#queue.size + this.#retries.size
+    return this.#waiting.length
   }
 
   get inFlight(): number {
@@ -160,13 +147,13 @@ export class ServedEnvironment {
       waiter.refused({ why: 'busy' })
       return
     }
-    this.#queue.add(waiter)
+    this.#waiting.add(waiter)
     this.#arrived(null)
   }
 
   /** A waiter no longer wants its slot. */
   leave(waiter: Waiter): void {
-    if (this.#queue.delete(waiter) || this.#retries.delete(waiter)) this.#requestEnded()
+    if (this.#waiting.leave(waiter)) this.#requestEnded()
   }
 
   /** Gives a slot back; who waits longest gets it. */
@@ -189,7 +176,7 @@ export class ServedEnvironment {
       this.#requestEnded()
       waiter.refused({ why: this.#state === 'stopped' ? 'stopped' : 'no-container' })
     } else {
-      this.#retries.add(waiter)
+      this.#waiting.addInFront(waiter)
     }
     this.#settle(container)
   }
@@ -271,26 +258,12 @@ export class ServedEnvironment {
     return this.#containers.filter((container) => container.active)
   }
 
-  /** The container with the fewest requests that has a slot; apps take turns among equals. */
+  /** Apps take turns among equals. */
   #pick(): ServedContainer | null {
     const containers = this.#containers
-    const count = containers.length
-    if (count === 0) return null
-    const slots = this.#slots()
-    const first = this.kind === 'app' ? this.#next % count : 0
-    let best: ServedContainer | null = null
-    for (let step = 0; step < count; step++) {
-      const container = containers[(first + step) % count]!
-      if (!container.active || container.suspect || container.inFlight >= slots) continue
-      if (
-        best === null ||
-        (best.surplus && !container.surplus) ||
-        (best.surplus === container.surplus && container.inFlight < best.inFlight)
-      ) {
-        best = container
-      }
-    }
-    if (best && this.kind === 'app') this.#next = containers.indexOf(best) + 1
+    if (this.kind === 'function') return leastBusy(containers, this.#slots(), 0)
+    const best = leastBusy(containers, this.#slots(), this.#next)
+    if (best) this.#next = containers.indexOf(best) + 1
     return best
   }
 
@@ -298,18 +271,13 @@ export class ServedEnvironment {
     while (this.queued > 0) {
       const container = this.#pick()
       if (!container) return
-      const line = this.#retries.size > 0 ? this.#retries : this.#queue
-      const waiter = line.values().next().value as Waiter
-      line.delete(waiter)
       this.#takeSlot(container)
-      waiter.assigned(container)
+      this.#waiting.shift().assigned(container)
     }
   }
 
   #refuseAll(refusal: Refusal): void {
-    const waiting = [...this.#retries, ...this.#queue]
-    this.#retries.clear()
-    this.#queue.clear()
+    const waiting = this.#waiting.takeAll()
     if (waiting.length > 0) this.#requestEnded()
     for (const waiter of waiting) waiter.refused(refusal)
   }
