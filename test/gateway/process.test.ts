@@ -138,7 +138,8 @@ describe('gateway process', () => {
     const second = await ensure({ ...options, build: 'b2' })
     stop = true
     await client
-    expect(downMs).toBeLessThan(250)
+    // Milliseconds; a gateway that drains before it lets go of the port takes 30 s.
+    expect(downMs).toBeLessThan(2_500)
     expect(second).toMatchObject({ adopted: false, port })
     expect(second.pid).not.toBe(first.pid)
     await until(() => !alive(first.pid), 'the first has left')

@@ -5,6 +5,7 @@ import type { ServedContainer } from '../../src/gateway/served-container.ts'
 import { ServedEnvironment } from '../../src/gateway/served-environment.ts'
 import { TestClock } from '../fakes/test-clock.ts'
 import {
+  type Answer,
   afterwards,
   functionRoute,
   get,
@@ -195,10 +196,14 @@ describe('concurrency', () => {
     ])
     const first = Array.from({ length: 201 }, () => get(port, F))
     await until(() => heard.traffic.at(-1)?.queued === 200, 'full queue')
-    const refused = await get(port, F)
-    expect(refused.status).toBe(503)
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
-    expect(refused.ms).toBeLessThan(50)
+    const refused: Answer[] = []
+    while (refused.length < 5) refused.push(await get(port, F))
+    for (const { status, headers } of refused) {
+      expect(status).toBe(503)
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0)
+    }
+    // The quickest of some: a machine that is busy elsewhere is late for any one of them.
+    expect(Math.min(...refused.map(({ ms }) => ms))).toBeLessThan(50)
     const draining = setInterval(() => waiting() > 0 && letGo(), 1)
     const answers = await Promise.all(first)
     clearInterval(draining)
