@@ -9,6 +9,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
+import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import type { Db } from './db.ts'
 import { type Home, secretFile } from './home.ts'
@@ -17,14 +18,34 @@ import { opensDataKeys, parseMasterKey, rewrapDataKeys } from './secret-box.ts'
 const nextName = (home: Pick<Home, 'masterKey'>) => `${home.masterKey}.new`
 
 /** Makes the master key of a home without one; ends a rotation that was cut off, on whichever side it was. */
-export async function makeMasterKey(db: Db, home: Home): Promise<void> {
-  const next = nextName(home)
-  if (existsSync(next)) {
-    const key = readMasterKey(next)
-    if (await db.read((tx) => opensDataKeys(tx, key))) renameSync(next, home.masterKey)
-    else rmSync(next)
-  }
+export async function makeMasterKey(db: Db, home: Pick<Home, 'masterKey'>): Promise<void> {
+  await endRotation(db, home)
   secretFile(home.masterKey, () => randomBytes(32).toString('hex'))
+}
+
+/**
+ * Keeps the next key when it opens the data keys, else removes it. Under the store's write lock: one whose rotation
+ * is still under way must not be taken for one that was cut off.
+ */
+async function endRotation(db: Db, home: Pick<Home, 'masterKey'>): Promise<void> {
+  const next = nextName(home)
+  if (!existsSync(next)) return
+  await db.write(async (tx) => {
+    if (!existsSync(next)) return
+    const key = wholeKey(next)
+    if (key && (await opensDataKeys(tx, key))) renameSync(next, home.masterKey)
+    else rmSync(next)
+  })
+}
+
+/** Null for one that was cut off while it was written: nothing is sealed with it yet. */
+function wholeKey(file: string): Buffer | null {
+  try {
+    return readMasterKey(file)
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
 }
 
 export function readMasterKey(file: string): Buffer {
@@ -32,16 +53,25 @@ export function readMasterKey(file: string): Buffer {
 }
 
 /**
- * Puts another master key in the place of the home's. The new one is on disk before a data key is wrapped with it,
- * and the old one goes last: at every moment one of the two files opens the home.
+ * Puts another master key in the place of the home's. The new one is on disk before the data keys that are wrapped
+ * with it, and the old one goes last: at every moment one of the two files opens the home. Of two rotations at once
+ * the second fails: `from` opens nothing any more.
  */
-export async function replaceMasterKey(db: Db, home: Home, from: Buffer): Promise<void> {
+export async function replaceMasterKey(db: Db, home: Pick<Home, 'masterKey'>, from: Buffer): Promise<void> {
   const to = randomBytes(32)
-  const next = nextName(home)
-  const file = openSync(next, 'w', 0o600)
-  writeSync(file, `${to.toString('hex')}\n`)
-  fsyncSync(file)
-  closeSync(file)
-  await db.write((tx) => rewrapDataKeys(tx, from, to))
-  renameSync(next, home.masterKey)
+  await db.write(async (tx) => {
+    await rewrapDataKeys(tx, from, to)
+    writeWhole(nextName(home), `${to.toString('hex')}\n`)
+  })
+  await endRotation(db, home)
+}
+
+function writeWhole(name: string, text: string): void {
+  const file = openSync(name, 'w', 0o600)
+  try {
+    writeSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
 }

@@ -26,7 +26,12 @@ export function parseMasterKey(text: Secret): Buffer {
   const key = /^[0-9a-fA-F]{64}$/.test(value)
     ? Buffer.from(value, 'hex')
     : Buffer.from(value.replaceAll('-', '+').replaceAll('_', '/'), 'base64')
-  if (key.length !== 32) throw new AppError('invalid', 'The master key must be 32 bytes')
+  if (key.length !== 32) {
+    throw new AppError('invalid', 'The master key must be 32 bytes', {
+      details:
+        'It is LONGSHORE_MASTER_KEY, else the file master-key in LONGSHORE_HOME: 64 hex digits or base64. Put back the one that this installation had; its secrets open with no other.',
+    })
+  }
   return key
 }
 
@@ -102,16 +107,22 @@ export async function rewrapDataKeys(tx: Tx, from: Buffer, to: Buffer): Promise<
 
 /** Whether a master key opens the data keys there are; false where there are none. */
 export async function opensDataKeys(tx: Tx, masterKey: Buffer): Promise<boolean> {
+  const rows = await dataKeyRows(tx)
   try {
-    return (await loadKeys(tx, () => masterKey)).size > 0
+    for (const row of rows) unwrap(masterKey, row.wrapped, row.key_id)
+    return rows.length > 0
   } catch {
     return false
   }
 }
 
 async function loadKeys(tx: Tx, master: () => Buffer): Promise<Map<string, Buffer>> {
-  const rows = await tx.selectFrom('data_keys').selectAll().orderBy('created_at').execute()
+  const rows = await dataKeyRows(tx)
   return new Map(rows.map((row) => [row.key_id, unwrap(master(), row.wrapped, row.key_id)]))
+}
+
+function dataKeyRows(tx: Tx) {
+  return tx.selectFrom('data_keys').selectAll().orderBy('created_at').execute()
 }
 
 function wrap(masterKey: Buffer, key: Buffer, keyId: string): string {
