@@ -102,7 +102,12 @@ const commands: Record<string, (argv: string[]) => Perform> = {
 async function rotate({ client, config, token: old, io }: Run): Promise<void> {
   const { tokens } = await client.call(listUserTokens, {})
   const current = tokens.find((token) => token.current)
-  if (!current) throw new AppError('not-found', 'The token of this command is not listed')
+  if (!current) {
+    throw new AppError('not-found', 'The token of this command is not listed', {
+      details:
+        'It was revoked meanwhile, or replaced by another rotation. Use that token, or another one of yours.',
+    })
+  }
   const { token } = await client.call(createUserToken, {
     name: current.name || 'rotated',
     readOnly: current.readOnly,

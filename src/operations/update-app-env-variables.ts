@@ -20,7 +20,9 @@ export default handler(updateAppEnvVariables, async (context, input, target) => 
   const { saved } = draft
   const wanted = changedVariables(saved.envVars, set, unset)
   if (wanted.length > mostVariables) {
-    throw new AppError('invalid', `An environment has at most ${mostVariables} variables`)
+    throw new AppError('invalid', `An environment has at most ${mostVariables} variables`, {
+      details: `It would have ${wanted.length}. Unset some that are not needed, in the same call or before.`,
+    })
   }
   saved.envVars = sealVariables(context.secrets, draft.appEnvId, saved.envVars, wanted)
   const change = await saveChange(context, target, draft)
