@@ -92,7 +92,7 @@ export const updateAppEnvAutoscaling = operation({
     minContainers: z.number().int().min(1).max(100).optional(),
     maxContainers: z.number().int().min(1).max(100).optional(),
     targetCpuPercent: z.number().int().min(1).max(100).optional(),
-    targetMemoryPercent: z.number().int().min(1).max(100).optional(),
+    targetMemoryPercent: z.number().int().min(1).max(100).nullable().optional(),
     scaleUpWindowSeconds: z.number().int().min(0).max(3600).optional(),
     scaleDownWindowSeconds: z.number().int().min(0).max(86_400).optional(),
     expectedRevision,

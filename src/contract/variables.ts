@@ -39,6 +39,7 @@ export type EnvVarRead = z.output<typeof envVarRead>
 
 /** One entry of `set` in update-app-env-variables; what is left out stays as it is. */
 export const envVarChange = z.strictObject({
+  _id: id.optional(),
   name: variableName,
   value: variableValue.optional(),
   type: variableType.optional(),

@@ -63,6 +63,8 @@ interface RawNode extends Omit<SchemaNode, 'properties' | 'items' | 'additionalP
 function portable(raw: RawNode, side: 'input' | 'output', depth: number): SchemaNode {
   const node = withoutUnion(raw)
   const made: SchemaNode = { type: node.type }
+  // Null is taken where a read answers it; some model families know no input of two types.
+  if (side === 'input' && Array.isArray(node.type)) made.type = node.type[0]
   // Inner objects have a tool of their own where each field is described; its names suffice here.
   if (node.description !== undefined && depth < 2) made.description = node.description
   if (node.default) made.default = node.default

@@ -31,7 +31,7 @@ export default handler(updateAppEnvVariables, async (context, input, target) => 
     answer: {
       ...acted(
         draft,
-        `Saved ${set.length} and removed ${unset.length} variable(s); apply-app-env-changes puts them in force`,
+        `Saved ${set.length} and removed ${new Set(unset).size} variable(s); apply-app-env-changes puts them in force`,
       ),
       pendingChanges,
     },

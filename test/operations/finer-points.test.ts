@@ -188,6 +188,25 @@ describe('finer points of the contract', () => {
     expect(fits.status).toBe(200)
   })
 
+  it('Round trips: read variables and read autoscaling are taken back where they are written', async () => {
+    const envVars = [
+      { name: 'KEY', value: 'k' },
+      { name: 'PLAIN', value: 'p', isSecret: false },
+    ]
+    const { appEnvId } = await platform.makeEnvironment({ environment: { envVars } })
+    const read = (await send('GET', '/app-env', { appEnvId })).json
+    const back = await send('PATCH', '/app-env/variables', { appEnvId, set: read.envVars })
+    expect([back.status, back.json.pendingChanges?.hasDeployChanges]).toEqual([200, false])
+    expect((await send('GET', '/app-env', { appEnvId })).json.envVars).toEqual(read.envVars)
+    const removed = await send('PATCH', '/app-env/variables', { appEnvId, unset: ['PLAIN', 'PLAIN'] })
+    expect(removed.json.message).toMatch(/^Saved 0 and removed 1 variable/)
+    const scale = (input: Record<string, unknown>) =>
+      send('PATCH', '/app-env/autoscaling', { appEnvId, ...input })
+    expect((await scale({ targetMemoryPercent: 60 })).json.autoscaling.targetMemoryPercent).toBe(60)
+    expect(read.autoscaling.targetMemoryPercent).toBeNull()
+    expect((await scale(read.autoscaling)).json.autoscaling).toEqual(read.autoscaling)
+  })
+
   it('A5 and 7.401 say that the user is not authenticated', async () => {
     const refused = await platform.request('GET', '/accounts', { token: 'lsu_no', input: {} })
     expect([refused.status, refused.json.error]).toEqual([401, 'User not authenticated'])
