@@ -18,6 +18,7 @@ import {
 import { openContext, readDockerfile } from './docker-context.ts'
 import { type BuildSecret, maskSecrets, secretsTaken, withoutSecrets } from './docker-secrets.ts'
 import { buildContainerPrefix, imageNamespace, imageTag, label, stageRepository } from './docker-spec.ts'
+import { refuseOthersImages } from './others-images.ts'
 import { refuseRemoteAdd } from './remote-add.ts'
 
 /** What RUN steps of one build may take together with their page cache. */
@@ -54,6 +55,7 @@ export async function buildImage(
   try {
     const dockerfile = await readDockerfile(spec)
     refuseRemoteAdd(dockerfile)
+    refuseOthersImages(dockerfile, spec.buildArgs)
     taken = secretsTaken(spec, dockerfile)
     try {
       built = await runBuild(surroundings, spec, output, signal)

@@ -298,9 +298,12 @@ export function imageTag(appEnvId: string, contentId: string): string {
   return `${imageRepository(appEnvId)}:${imagePart(contentId)}`
 }
 
-/** Where build stages of an environment are kept as a cache, so that none is left without a name. */
+/**
+ * Where build stages of an environment are kept as a cache, so that none is left without a name. Any Dockerfile may
+ * copy from an image that it can name: the installation's id, which no tenant sees, makes this name a secret.
+ */
 export function stageRepository(installationId: string, appEnvId: string): string {
-  return `longshore-stage/${short(installationId, 8)}/${imagePart(appEnvId)}`
+  return `longshore-stage/${short(installationId, 8)}/${short(`${installationId}/${appEnvId}`, 40)}`
 }
 
 function short(text: string, length: number): string {
