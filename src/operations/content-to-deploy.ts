@@ -25,18 +25,20 @@ export async function branchHead(
 }
 
 /**
- * What serves now, else what was deployed last, else the app's own image or branch; refused when there is none of
- * them. Source that was deployed with other settings than `settings`, as its build sees them, is built again (3.3).
+ * The content of `rolloutId` (by default what serves now), else what was deployed last, else the app's own image or
+ * branch; refused when there is none of them. Source that was deployed with other settings than `settings`, as its
+ * build sees them, is built again (3.3).
  */
 export async function contentToDeploy(
   context: Context,
   target: EnvironmentTarget,
   draft: Environment,
   settings: Settings,
+  rolloutId: string | null = target.environment.currentRolloutId,
 ): Promise<Content> {
   const { environment, app } = target
-  const rolloutId = environment.currentRolloutId ?? environment.latestRolloutId
-  const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
+  const sourceId = rolloutId ?? environment.latestRolloutId
+  const rollout = sourceId === null ? null : await findRollout(context.tx, sourceId)
   const content = rollout && (await findContent(context.tx, rollout.contentId))
   if (content?.type === 'BUILD' && needsBuild(settings, rollout!.settings))
     return builtAgain(context, draft, content, settings)

@@ -23,12 +23,15 @@ const settled = (appEnvId: string) =>
 
 async function deployed(): Promise<string> {
   const { appEnvId } = await platform.makeEnvironment()
+  await deploySource(appEnvId)
+  await settled(appEnvId)
+  return appEnvId
+}
+async function deploySource(appEnvId: string): Promise<void> {
   const { uploadUrl, storageKey } = await send('POST', '/app-env/request-storage-key', { appEnvId })
   const source = await tgz({ Dockerfile: 'FROM node\nCMD ["node", "s.js"]\n', 's.js': '' })
   await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(source) })
   await send('POST', '/app-env/notify-upload', { appEnvId, storageKey })
-  await settled(appEnvId)
-  return appEnvId
 }
 const setVariable = (appEnvId: string, type: string) =>
   send('PATCH', '/app-env/variables', { appEnvId, set: [{ name: 'KIND', value: type, type }] })
@@ -73,5 +76,60 @@ describe('changes that a build must see', () => {
     expect((await settled(appEnvId)).currentVersion).toBe(2)
     expect(await send('POST', '/app-env/redeploy', { appEnvId, version: 1 })).toMatchObject({ version: 1 })
     expect((await settled(appEnvId)).currentVersion).toBe(1)
+  })
+})
+
+describe('what is under way when the next change comes', () => {
+  /** With the engine away nothing under way ends before the next call. */
+  const held = async (work: () => Promise<void>) => {
+    platform.engine.knobs.away = true
+    try {
+      await work()
+    } finally {
+      platform.engine.knobs.away = false
+    }
+  }
+  const restart = (appEnvId: string) => send('POST', '/app-env/restart', { appEnvId })
+  const ends = async (appEnvId: string) => {
+    const { activities } = await send('GET', '/app-env/history', { appEnvId })
+    return activities.filter(({ status: one }: { status: string }) => one === 'FAILED')
+  }
+
+  it('3.3 a restart goes on with the settings that are being applied', async () => {
+    const appEnvId = await deployed()
+    await held(async () => {
+      await setVariable(appEnvId, 'DEPLOY')
+      await send('POST', '/app-env/apply-changes', { appEnvId })
+      expect(await restart(appEnvId)).toMatchObject({ message: 'Restarting version 1' })
+      await setVariable(appEnvId, 'BUILD')
+      await send('POST', '/app-env/apply-changes', { appEnvId })
+      expect(await restart(appEnvId)).toMatchObject({ message: 'Restarting version 2' })
+      expect((await status(appEnvId)).pendingChanges.hasDeployChanges).toBe(false)
+    })
+    expect(await settled(appEnvId)).toMatchObject({
+      currentVersion: 2,
+      pendingChanges: { hasDeployChanges: false },
+    })
+  })
+
+  it('a restart goes on with the version that is being deployed, and the history says what was given up', async () => {
+    const appEnvId = await deployed()
+    await held(async () => {
+      await deploySource(appEnvId)
+      expect(await restart(appEnvId)).toMatchObject({ message: 'Restarting version 2' })
+      expect(await ends(appEnvId)).toMatchObject([
+        { activity: 'DEPLOY_SOURCE', version: 2, details: expect.stringContaining('superseded: ') },
+      ])
+    })
+    expect((await settled(appEnvId)).currentVersion).toBe(2)
+    await held(async () => {
+      await restart(appEnvId)
+      await send('POST', '/app-env/stop', { appEnvId })
+    })
+    expect((await ends(appEnvId))[0]).toMatchObject({
+      activity: 'RESTART',
+      version: 2,
+      details: expect.stringContaining('canceled: '),
+    })
   })
 })
