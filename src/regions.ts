@@ -168,5 +168,6 @@ function createEngine({ region, engine, plain }: RegionEngine, around: EngineSur
     return createDockerEngine({ installationId, nodeName, clock, log, ...(dockerHost ? { dockerHost } : {}) })
   }
   const home = plain ? config.home : path.join(config.home, 'regions', region)
-  return createProcessEngine({ home, installationId, clock, log, supervisorEntry: [...command, 'supervise'] })
+  const supervisorEntry = [...command, 'supervise']
+  return createProcessEngine({ home, installationId, clock, log, supervisorEntry, nodeImage: config.nodeImage })
 }

@@ -2,6 +2,7 @@ import { symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { extract } from 'tar-stream'
 import { describe, expect, it } from 'vitest'
+import { explainBuildKit } from '../../src/engines/docker/buildkit-only.ts'
 import { BuildOutput, buildFailure } from '../../src/engines/docker/docker-build-output.ts'
 import { openContext } from '../../src/engines/docker/docker-context.ts'
 import { cleanConfig, maskSecrets, secretsTaken } from '../../src/engines/docker/docker-secrets.ts'
@@ -132,7 +133,6 @@ describe('BuildOutput', () => {
     expect(lines).toEqual([
       'stdout: Step 1/3 : FROM base',
       'stdout: Step 2/3 : RUN make',
-      'stdout:  ---> Running in 0123456789ab',
       'stdout: part two',
       'stdout: next',
       'stderr: warning',
@@ -189,6 +189,34 @@ describe('buildFailure', () => {
     expect(failure.reason).toBe(reason)
     expect(failure.message).toContain(text)
     expect(failure.message).not.toContain('/var/lib')
+  })
+})
+
+describe('explainBuildKit', () => {
+  const explained = (message: string, dockerfile: string) =>
+    (explainBuildKit(new EngineFailure('build step', message), dockerfile) as Error).message
+
+  it('says what to do instead of an option that only BuildKit has', () => {
+    const said = buildFailure(
+      'the --mount option requires BuildKit. Refer to https://docs.docker.com/go/buildkit/ to learn how to enable it',
+      { title: 'Step 2/3 "RUN --mount=type=cache,target=/x make"', instruction: 'RUN' },
+    )
+    const text = explained(said.message, 'FROM a')
+    expect(text).toMatch(
+      /^Step 2\/3 "RUN --mount=type=cache,target=\/x make": the --mount option is one of BuildKit/,
+    )
+    expect(text).not.toContain('http')
+  })
+
+  it('knows a here-document behind an unknown instruction, and nothing else', () => {
+    const said = 'The Dockerfile was refused: dockerfile parse error line 3: unknown instruction: ECHO'
+    expect(explained(said, 'FROM a\nRUN <<EOF\necho one\nEOF\n')).toContain(
+      `${said}. The Dockerfile has a here-`,
+    )
+    expect(explained(said, 'FROM a\nRUN true\necho one\n')).toBe(said)
+    expect(explained('Step 2/3 "RUN x" failed', 'FROM a\nRUN <<EOF\nx\nEOF\n')).toBe(
+      'Step 2/3 "RUN x" failed',
+    )
   })
 })
 

@@ -49,6 +49,15 @@ describe('FROM', () => {
     })
   })
 
+  it('takes the image that presets start from for a Node, whatever its name', async () => {
+    const nodeImage = 'registry.example/ours/js-base:22'
+    const mirrored = await installation.open({ nodeImage })
+    const files = { Dockerfile: lines(`FROM ${nodeImage}`, 'CMD ["x"]') }
+    const { log } = await installation.build(mirrored, files)
+    expect(log).toContain(`${nodeImage}: this machine’s node ${process.version} stands in for it`)
+    await refused(files.Dockerfile).toMatchObject({ reason: 'not supported' })
+  })
+
   it('takes ARG before FROM, build arguments first', async () => {
     const dockerfile = lines('ARG BASE=postgres', 'FROM ${BASE}:20', 'CMD ["x"]')
     await refused(dockerfile).toMatchObject({ message: expect.stringContaining('FROM postgres:20') })
@@ -156,7 +165,10 @@ describe('COPY and ADD', () => {
   it('honours .dockerignore as Docker does: from the root, last pattern wins', async () => {
     const { root } = await build(lines('FROM alpine', 'COPY . /x', 'CMD ["y"]'), {
       ...files,
-      '.dockerignore': lines('# comment', '*.txt', 'sub', '!sub/deep/d.txt', 'Dockerfile', '.dockerignore'),
+      'modules/a/index.js': '',
+      '.dockerignore': lines(
+        ...['# comment', '*.txt', 'sub', '!sub/deep/d.txt', 'modules', 'Dockerfile', '.dockerignore'],
+      ),
     })
     const names = (await readdir(path.join(root, 'x'), { recursive: true })) as string[]
     expect(names.sort()).toEqual(['sub', 'sub/deep', 'sub/deep/d.txt'])

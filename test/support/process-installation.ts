@@ -25,12 +25,13 @@ export class ProcessInstallation {
   }
 
   /** Another engine object on this home, opened. */
-  async open(): Promise<Engine> {
+  async open(more: { nodeImage?: string } = {}): Promise<Engine> {
     const engine = createProcessEngine({
       home: this.home,
       clock: systemClock,
       log: createLog('test', 'silent'),
       supervisorEntry: bundledSupervisorEntry(),
+      ...more,
     })
     this.#engines.push(engine)
     await engine.open()

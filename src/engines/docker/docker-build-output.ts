@@ -10,7 +10,7 @@ export interface BuildLine {
 
 /** Lines of the engine's own housekeeping, which say nothing about the source. */
 const noise =
-  /^(?: ---> [0-9a-f]{12}|Removing intermediate container [0-9a-f]+|Successfully (?:built [0-9a-f]+|tagged \S+)|Step \d+\/\d+ : LABEL longshore\..*)$/
+  /^(?: ---> (?:Running in )?[0-9a-f]{12}|Removing intermediate container [0-9a-f]+|Successfully (?:built [0-9a-f]+|tagged \S+)|Step \d+\/\d+ : LABEL longshore\..*)$/
 
 /**
  * Reads the classic builder's messages: lines for people, and what the platform needs to know (the image, the images

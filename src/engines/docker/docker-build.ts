@@ -4,6 +4,7 @@ import { timestamp } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { type BuildSpec, type BuiltImage, EngineFailure, type EngineLogLine } from '../engine.ts'
+import { explainBuildKit } from './buildkit-only.ts'
 import { BuildOutput, buildFailure } from './docker-build-output.ts'
 import {
   asked,
@@ -60,7 +61,7 @@ export async function buildImage(
     try {
       built = await runBuild(surroundings, spec, output, signal)
     } catch (error) {
-      if (!lostCachedLayer(error)) throw error
+      if (!lostCachedLayer(error)) throw explainBuildKit(error, dockerfile)
       say('A layer of the build cache was removed meanwhile; building again.')
       output = new BuildOutput((line) => say(line.message, line.stream))
       built = await runBuild(surroundings, spec, output, signal)

@@ -55,7 +55,9 @@ class Copying {
   async folder(relative: string, destination: string): Promise<void> {
     const { origin, paths, signal } = this.#order
     signal.throwIfAborted()
-    await mkdir(paths.forWriting(destination), { recursive: true })
+    // A folder that is left out comes only with a file below it that `!` takes back, as in Docker.
+    if (relative === '' || !origin.isIgnored(relative))
+      await mkdir(paths.forWriting(destination), { recursive: true })
     for (const item of await readdir(path.join(origin.dir, relative))) {
       const child = relative === '' ? item : `${relative}/${item}`
       const target = path.posix.join(destination, item)

@@ -27,9 +27,12 @@ export function hostPath(): string {
   ].join(':')
 }
 
-/** What the host offers for `FROM image`; throws `not supported` when that is nothing. */
-export async function resolveBase(image: string, line: number): Promise<Base> {
-  const runtime = runtimeOf(image)
+/**
+ * What the host offers for `FROM image`; throws `not supported` when that is nothing. `nodeImage` is a Node whatever
+ * it is called: the presets start from it, on every engine.
+ */
+export async function resolveBase(image: string, line: number, nodeImage: string | null): Promise<Base> {
+  const runtime = image === nodeImage ? 'node' : runtimeOf(image)
   const refuse = (why: string) =>
     new EngineFailure(
       'not supported',

@@ -139,13 +139,13 @@ class ImageBuild {
       throw this.#failure(instruction, 'it has the form FROM <image> or FROM <image> AS <name>.')
     if (image === '') throw this.#failure(instruction, `${words[0]} is empty; give its ARG a value.`)
     const index = this.#stages.length
-    const { imageDir, log, signal } = this.#tools
+    const { imageDir, log, nodeImage, signal } = this.#tools
     const root = isLast ? path.join(imageDir, 'root') : path.join(imageDir, 'stages', String(index))
     await mkdir(root, { recursive: true })
     const name = words[2]?.toLowerCase() ?? null
     const earlier = this.#stages.find((stage) => stage.name === image.toLowerCase())
     if (!earlier) {
-      const base = await resolveBase(image, line)
+      const base = await resolveBase(image, line, nodeImage)
       log.say(base.note)
       this.#stages.push(newStage(index, name, base, root))
       return

@@ -41,6 +41,8 @@ export interface ProcessEngineOptions {
   log: Log
   /** Command line that runs `runSupervisor`; `--home <home>` is added. */
   supervisorEntry: readonly string[]
+  /** LONGSHORE_NODE_IMAGE: this machine's Node stands in for it under any name. */
+  nodeImage?: string
 }
 
 /**
@@ -69,13 +71,15 @@ class ProcessEngine implements Engine {
   readonly #databases: HostDatabases
   readonly #supervisor: SupervisorClient
   readonly #clock: Clock
+  readonly #nodeImage: string | null
   readonly #watchers = new Set<(name: string) => void>()
 
-  constructor({ home, clock, log, supervisorEntry }: ProcessEngineOptions) {
+  constructor({ home, clock, log, supervisorEntry, nodeImage }: ProcessEngineOptions) {
     this.#files = engineFiles(home)
     this.#images = new ImageStore(this.#files.images)
     this.#databases = new HostDatabases(this.#files.volumes)
     this.#clock = clock
+    this.#nodeImage = nodeImage ?? null
     this.#supervisor = new SupervisorClient({
       files: this.#files,
       home: path.resolve(home),
@@ -110,6 +114,7 @@ class ProcessEngine implements Engine {
         log: new BuildLog(onLog, spec.secretBuildArgs),
         imageDir,
         shimsDir: this.#files.shims,
+        nodeImage: this.#nodeImage,
         signal,
         runStep: (step, onOutput) => this.#supervisor.step(step, onOutput, signal),
       })

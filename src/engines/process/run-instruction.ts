@@ -14,6 +14,8 @@ export interface BuildTools {
   /** Folder of the image; `root/` becomes its tree. */
   imageDir: string
   shimsDir: string
+  /** Name of the image that presets start from; null when none is set. */
+  nodeImage: string | null
   signal: AbortSignal
   runStep(
     step: StepRequest,
