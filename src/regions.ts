@@ -169,5 +169,12 @@ function createEngine({ region, engine, plain }: RegionEngine, around: EngineSur
   }
   const home = plain ? config.home : path.join(config.home, 'regions', region)
   const supervisorEntry = [...command, 'supervise']
-  return createProcessEngine({ home, installationId, clock, log, supervisorEntry, nodeImage: config.nodeImage })
+  return createProcessEngine({
+    home,
+    installationId,
+    clock,
+    log,
+    supervisorEntry,
+    nodeImage: config.nodeImage,
+  })
 }

@@ -64,6 +64,14 @@ describe('FROM', () => {
     await build(dockerfile, {}, { buildArgs: { BASE: 'node' } })
   })
 
+  it('leaves no folder behind when it fails', async () => {
+    const images = path.join(installation.home, 'engine', 'images')
+    const before = await readdir(images)
+    await refused(lines('FROM postgres:16')).toThrow()
+    await refused(lines('FROM alpine', 'RUN echo half > half.txt && false', 'CMD ["x"]')).toThrow()
+    expect(await readdir(images)).toEqual(before)
+  })
+
   it('refuses nothing to run, unless the base brings a command', async () => {
     await refused(lines('FROM alpine')).toMatchObject({ message: expect.stringContaining('CMD') })
     await build(lines('FROM node'))

@@ -35,9 +35,8 @@ export class ImageStore {
 
   /** Makes room for a build; what an earlier try left is removed. */
   async begin(contentId: string): Promise<string> {
-    this.#known.delete(contentId)
+    await this.discard(contentId)
     const dir = this.dirOf(contentId)
-    await removeTree(dir)
     await mkdir(dir, { recursive: true, mode: 0o700 })
     return dir
   }
@@ -71,7 +70,11 @@ export class ImageStore {
   /** References of other engines are fine: there is nothing to remove. */
   async remove(reference: string): Promise<void> {
     const contentId = contentIdOf(reference)
-    if (contentId === null) return
+    if (contentId !== null) await this.discard(contentId)
+  }
+
+  /** The folder goes too: of a build that failed nobody would take it away later. */
+  async discard(contentId: string): Promise<void> {
     this.#known.delete(contentId)
     await removeTree(this.dirOf(contentId))
   }

@@ -120,7 +120,7 @@ class ProcessEngine implements Engine {
       })
       return { image: await this.#images.save(image) }
     } catch (error) {
-      await this.#images.begin(spec.contentId)
+      await this.#images.discard(spec.contentId)
       if (!signal.aborted) throw error
       // Whoever aborts may say why, such as a build timeout.
       if (signal.reason instanceof EngineFailure) throw signal.reason
