@@ -207,13 +207,26 @@ describe('a gateway of several processes', () => {
 
   it('F1 gives containers up in every process, but only while a control plane hears it', async () => {
     const name = nameOwnedBy(2)
-    const container = await upstream()
+    let answer: () => void = () => {}
+    const container = await upstream((request, response) => {
+      if (request.url !== '/held') response.end('ok')
+      else answer = () => response.end('ok')
+    })
+    const { port, link, wanted } = await crew(
+      [routeOf(name, [container], { idleTimeoutSeconds: 1_000_000 })],
+      10_000,
+    )
+    const held = get(port, hostOf(name), { path: '/held' })
+    await until(() => container.now === 1, 'a request in flight')
+    // An idle period of 90 ms from now on. The request keeps the container until nobody hears of it any more.
     const routes = [routeOf(name, [container])]
-    const { port, link, heard, wanted } = await crew(routes, 10_000)
+    link.setRoutes(routes)
     link.close()
-    // Its idle period is 90 ms here; nobody hears that it is over.
+    await until(() => !link.isUp, 'nobody there')
+    answer()
+    expect((await held).status).toBe(200)
+    await new Promise((resolve) => setTimeout(resolve, 300))
     expect((await get(port, hostOf(name))).status).toBe(200)
-    expect(heard.drained).toEqual([])
     const second = controlPlane(wanted.socketPath)
     second.link.setRoutes(routes)
     await until(() => second.heard.drained.includes(`${name}-0`), 'the container given up')

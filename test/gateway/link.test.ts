@@ -80,13 +80,23 @@ describe('link to the control plane', () => {
   })
 
   it('gives up no container while nobody is there to hear it', async () => {
-    const container = await upstream()
+    let answer: () => void = () => {}
+    const container = await upstream((request, response) => {
+      if (request.url !== '/held') response.end('ok')
+      else answer = () => response.end('ok')
+    })
     const { port, link, socketPath } = await startGateway(
-      [functionRoute([container.container('one')], { idleTimeoutSeconds: 300 })],
+      [functionRoute([container.container('one')], { idleTimeoutSeconds: 300_000 })],
       { clockScale: 3000 },
     )
+    const held = get(port, F, { path: '/held' })
+    await until(() => container.now === 1, 'a request in flight')
+    // An idle period of 100 ms from now on. The request keeps the container until nobody hears of it any more.
+    link.setRoutes([functionRoute([container.container('one')], { idleTimeoutSeconds: 300 })])
     link.close()
-    expect((await get(port, F)).status).toBe(200)
+    await until(() => !link.isUp, 'nobody there')
+    answer()
+    expect((await held).status).toBe(200)
     await new Promise((resolve) => setTimeout(resolve, 400))
     expect((await get(port, F)).status).toBe(200)
     const second = controlPlane(socketPath)
