@@ -4,7 +4,6 @@ import { environmentRef, environmentStatuses, id, isoTime } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const deploymentStatuses = ['BUILDING', 'DEPLOYING', 'DEPLOYED', 'FAILED'] as const
-export type DeploymentStatus = (typeof deploymentStatuses)[number]
 
 export const deployment = z.object({
   contentId: z.string(),

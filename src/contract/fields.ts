@@ -117,6 +117,3 @@ export const acted = {
 }
 
 export const message = { message: z.string() }
-
-/** An optional boolean that also arrives as a query string. */
-export const querySwitch = z.boolean().optional()

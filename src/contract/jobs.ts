@@ -36,7 +36,6 @@ export const updateJobConfig = operation({
 })
 
 export const jobRunStatuses = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELED', 'TIMED_OUT'] as const
-export type JobRunStatus = (typeof jobRunStatuses)[number]
 
 /** One run (contract.md 7). `snapshot` is what it was started with, whatever is configured later. */
 export const jobRun = z.object({

@@ -35,7 +35,6 @@ export const envVarRead = z.object({
   type: z.enum(variableTypes),
   isSecret: z.boolean(),
 })
-export type EnvVarRead = z.output<typeof envVarRead>
 
 /** One entry of `set` in update-app-env-variables; what is left out stays as it is. */
 export const envVarChange = z.strictObject({

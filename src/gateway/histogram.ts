@@ -22,21 +22,6 @@ export function addCounts(into: BucketCounts, more: BucketCounts): void {
   for (const [bucket, count] of Object.entries(more)) into[bucket] = (into[bucket] ?? 0) + count
 }
 
-/** The response time in milliseconds that a share `quantile` (0 to 1) of requests stayed within; null without any. */
-export function quantileMs(counts: BucketCounts, quantile: number): number | null {
-  const buckets = Object.keys(counts)
-    .map(Number)
-    .sort((a, b) => a - b)
-  const total = buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
-  if (total === 0) return null
-  let seen = 0
-  for (const bucket of buckets) {
-    seen += counts[bucket]!
-    if (seen >= quantile * total) return bucketValueMs(bucket)
-  }
-  return bucketValueMs(buckets.at(-1)!)
-}
-
 /** Response times since it was last drained. */
 export class Histogram {
   #counts = new Map<number, number>()
