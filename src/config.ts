@@ -30,7 +30,7 @@ const settings = {
     .optional(),
   LONGSHORE_ENGINE: z
     .enum(['auto', 'process', 'docker', 'kubernetes'], {
-      error: 'must be auto, process, docker or kubernetes',
+      error: 'must be auto, process or docker',
     })
     .default('auto'),
   LONGSHORE_REGIONS: z
@@ -134,9 +134,7 @@ export interface Config {
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = process.cwd()): Config {
   const names = Object.keys(env).filter((name) => name.startsWith('LONGSHORE_'))
-  const problems = names
-    .filter((name) => !(name in settings))
-    .map((name) => `${name} is not a setting of Longshore`)
+  const problems = names.filter((name) => !(name in settings)).map(unknownSetting)
   const present = Object.fromEntries(
     names.filter((name) => env[name] !== '').map((name) => [name, env[name]]),
   )
@@ -171,6 +169,30 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     clockScale: value.LONGSHORE_CLOCK_SCALE,
     logLevel: value.LONGSHORE_LOG_LEVEL,
   })
+}
+
+/** With the setting that was probably meant: one whose name is at most three changes of a letter away. */
+function unknownSetting(name: string): string {
+  const near = Object.keys(settings)
+    .map((known) => ({ known, changes: changesBetween(name, known) }))
+    .sort((one, other) => one.changes - other.changes)[0]
+  const meant =
+    near && near.changes <= 3 ? `did you mean ${near.known}?` : 'unset it (README lists the settings)'
+  return `${name} is not a setting of Longshore: ${meant}`
+}
+
+/** Letters to change, add or leave out to make one word the other. */
+function changesBetween(one: string, other: string): number {
+  let above = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (const [row, letter] of [...one].entries()) {
+    const present = [row + 1]
+    for (const [column, wanted] of [...other].entries()) {
+      const swap = above[column]! + (letter === wanted ? 0 : 1)
+      present.push(Math.min(swap, above[column + 1]! + 1, present[column]! + 1))
+    }
+    above = present
+  }
+  return above.at(-1)!
 }
 
 function secret(value: string | undefined): Secret | undefined {

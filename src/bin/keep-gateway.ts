@@ -55,9 +55,12 @@ export async function keepGateway(
   })
   const cancel = every(clock, gatewayCheckMs, async () => {
     if (link.isUp) return
-    await ensureGateway({ ...options, port: first.port }).catch((error) =>
-      log.error({ err: error }, 'no gateway yet'),
-    )
+    try {
+      const { pid, adopted } = await ensureGateway({ ...options, port: first.port })
+      if (!adopted) log.warn({ gatewayPid: pid }, 'the gateway was gone and is started again')
+    } catch (error) {
+      log.error({ err: error }, 'no gateway yet')
+    }
   })
   return {
     link,

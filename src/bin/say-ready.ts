@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { apiPrefix } from '../contract/operation.ts'
 import type { Platform } from '../platform.ts'
+import { startedAt } from '../store/home.ts'
 
 /** One line of JSON on standard output for programs, the people's text on standard error (contract.md 10). */
 export function sayReady(platform: Platform, apiUrl: string, gatewayUrl: string): void {
@@ -15,7 +16,11 @@ export function sayReady(platform: Platform, apiUrl: string, gatewayUrl: string)
     accountId,
     adminTokenFile: home.adminToken,
   }
-  writeFileSync(home.serveFile, JSON.stringify({ pid: process.pid, ...facts }), { mode: 0o600 })
+  writeFileSync(
+    home.serveFile,
+    JSON.stringify({ pid: process.pid, started: startedAt(process.pid), ...facts }),
+    { mode: 0o600 },
+  )
   const lines = [
     '',
     `  Longshore is ready.`,

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Db } from '../store/db.ts'
-import { type Home, openHome, servingPid } from '../store/home.ts'
+import { type Home, openHome, requireHome, servingPid } from '../store/home.ts'
 import { makeMasterKey, readMasterKey, replaceMasterKey } from '../store/master-key.ts'
 import { dropUnusedKeys, resealEverything } from '../store/rotate-secrets.ts'
 import { addDataKey, openSecretBox, parseMasterKey, rewrapDataKeys } from '../store/secret-box.ts'
@@ -35,6 +35,7 @@ export async function runSecrets(argv: readonly string[], env: NodeJS.ProcessEnv
     return asked ? 0 : 2
   }
   const config = readConfig(env)
+  requireHome(config.home)
   const home = openHome(config.home)
   if (!existsSync(home.database)) {
     throw new AppError('not-found', `There is no installation at ${config.home}`, {

@@ -21,6 +21,7 @@ import { standingOf } from '../operations/standing.ts'
 import { createUploadReceiver } from '../operations/upload-receiver.ts'
 import { openPlatform, type Platform } from '../platform.ts'
 import { Reconciler } from '../reconciler/reconciler.ts'
+import { type Home, homeProblem } from '../store/home.ts'
 import { countRunningPods } from '../store/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { keepHouse } from './housekeeping.ts'
@@ -184,7 +185,7 @@ function apiServer(
     operations,
     runner,
     uploads: createUploadReceiver({ db, clock, files: uploads }),
-    readiness: async () => readinessOf(started),
+    readiness: async () => readinessOf(platform.home, started),
     metricsText: () =>
       measuring.figures.text(measuring.ingress, started.reconciler?.measured() ?? [], metrics.memoryBytes),
     mcp,
@@ -229,10 +230,11 @@ function installationOf(platform: Platform, started: Started): Installation {
   }
 }
 
-function readinessOf({ reconciler, gateway }: Started) {
+function readinessOf(home: Home, { reconciler, gateway }: Started) {
   const problems = [
     reconciler ? reconciler.problem : 'The platform is still starting.',
     gateway && !gateway.link.isUp ? 'The gateway does not answer.' : null,
+    homeProblem(home.dir),
   ].filter((problem) => problem !== null)
   return { ready: problems.length === 0, problems }
 }

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import { parseArgs } from 'node:util'
-import { isAlive } from '../cli/local-installation.ts'
 import { sleep, systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
@@ -10,7 +8,7 @@ import { connectGateway } from '../gateway/gateway-client.ts'
 import { createLog } from '../log.ts'
 import { endContainers } from '../regions.ts'
 import { readInstallation } from '../store/first-start.ts'
-import { type Home, lockHome, openHome } from '../store/home.ts'
+import { type Home, lockHome, openHome, requireHome, servingPid } from '../store/home.ts'
 import { openSqliteDb } from '../store/sqlite-db.ts'
 import { buildId, commandLine } from './build-id.ts'
 
@@ -29,8 +27,10 @@ export async function runStop(argv: readonly string[], env: NodeJS.ProcessEnv): 
     return 0
   }
   const config = readConfig(env)
+  // A mistyped LONGSHORE_HOME must not be told that all is stopped.
+  requireHome(config.home)
   const home = openHome(config.home)
-  await endControlPlane(home.serveFile)
+  await endControlPlane(home.dir)
   const unlock = lockHome(config.home)
   try {
     const { ended, problems } = await endKnownContainers(config, home)
@@ -68,12 +68,12 @@ async function endKnownContainers(config: Config, home: Home): ReturnType<typeof
   }
 }
 
-async function endControlPlane(serveFile: string): Promise<void> {
-  const text = await readFile(serveFile, 'utf8').catch(() => '{}')
-  const { pid } = JSON.parse(text) as { pid?: number }
-  if (!pid || !signal(pid, 'SIGTERM')) return
+/** The holder of the home's lock and nobody else: the number of a process that died may be another's by now. */
+async function endControlPlane(dir: string): Promise<void> {
+  const pid = servingPid(dir)
+  if (pid === null || !signal(pid, 'SIGTERM')) return
   const deadlineMs = systemClock.monotonicMs() + stopMs
-  while (isAlive(pid)) {
+  while (servingPid(dir) === pid) {
     if (systemClock.monotonicMs() > deadlineMs) {
       throw new AppError('unavailable', `Process ${pid} does not stop`, {
         details: `End it by hand: kill -9 ${pid}.`,

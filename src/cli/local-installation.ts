@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Config } from '../config.ts'
@@ -18,9 +18,12 @@ export interface LocalInstallation {
 /** What `serve` writes into `<home>/run/serve.json`; it may hold more. */
 interface ServeFile {
   pid?: unknown
+  /** Start time of that process in clock ticks since boot: tells it from a later one of the same number. */
+  started?: unknown
   api?: unknown
   mcp?: unknown
   gateway?: unknown
+  home?: unknown
 }
 
 /** Finds the installation that runs on this home; null when none does. */
@@ -29,7 +32,9 @@ export async function findLocalInstallation(home: string): Promise<LocalInstalla
   if (text === null) return null
   const said = parsed(text)
   // A file of a process that is gone, or one just being written, is no installation that runs.
-  if (typeof said?.pid !== 'number' || typeof said.api !== 'string' || !isAlive(said.pid)) return null
+  if (typeof said?.pid !== 'number' || typeof said.api !== 'string' || !isAlive(said.pid, said.started))
+    return null
+  if (typeof said.home === 'string' && isCopy(home, said.home)) return null
   return {
     pid: said.pid,
     url: said.api,
@@ -44,7 +49,7 @@ export async function readAdminToken(home: string): Promise<string | null> {
     (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EACCES' && error.code !== 'EPERM') return absent(error)
       throw new AppError('forbidden', 'The token of the local installation cannot be read', {
-        details: `${path.join(home, 'admin-token')} belongs to another user. Pass a token of your own: --user-token or LONGSHORE_TOKEN.`,
+        details: `${path.join(home, 'admin-token')} belongs to another user. Set LONGSHORE_TOKEN to a token of your own, or pass --user-token to deploy.`,
         cause: error,
       })
     },
@@ -68,7 +73,7 @@ export async function resolveConnection(config: Config, givenToken?: string): Pr
     // The local token is never sent to another machine.
     if (told) return { url: config.url, token: told }
     throw new AppError('unauthenticated', 'No token was given', {
-      details: 'LONGSHORE_URL names a platform: pass --user-token, or set LONGSHORE_TOKEN.',
+      details: 'LONGSHORE_URL names a platform: set LONGSHORE_TOKEN, or pass --user-token to deploy.',
     })
   }
   const local = await findLocalInstallation(config.home)
@@ -80,8 +85,15 @@ export async function resolveConnection(config: Config, givenToken?: string): Pr
   const token = told ?? (await readAdminToken(config.home))
   if (token) return { url: local.url, token }
   throw new AppError('unauthenticated', 'No token was given', {
-    details: `There is no ${path.join(config.home, 'admin-token')}. Pass --user-token, or set LONGSHORE_TOKEN.`,
+    details: `There is no ${path.join(config.home, 'admin-token')}. Set LONGSHORE_TOKEN, or pass --user-token to deploy.`,
   })
+}
+
+/** A copy of a home that is served holds the original's file: commands on the copy must not reach the original. */
+function isCopy(home: string, original: string): boolean {
+  const [here, there] = [home, original].map((dir) => statSync(dir, { throwIfNoEntry: false }))
+  // A home that was moved while it is served has nothing at its old path.
+  return here !== undefined && there !== undefined && (here.ino !== there.ino || here.dev !== there.dev)
 }
 
 function absent(error: NodeJS.ErrnoException): null {
@@ -98,23 +110,29 @@ function parsed(text: string): ServeFile | null {
   }
 }
 
-/** Whether a process runs; one that was killed and not reaped yet does not. */
-export function isAlive(pid: number): boolean {
+/**
+ * Whether a process runs; one that was killed and not reaped yet does not. With `started`, a process that began at
+ * another time is not it: numbers are used again, at the latest after a restart of the machine.
+ */
+export function isAlive(pid: number, started?: unknown): boolean {
   try {
     process.kill(pid, 0)
-    return !isZombie(pid)
   } catch (error) {
     // EPERM: it is there, and belongs to somebody else.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
+  const { state, startTicks } = statOf(pid)
+  if (state === 'Z' || state === 'X') return false
+  return typeof started !== 'string' || started === '' || startTicks === '' || startTicks === started
 }
 
-/** Killed, and its parent has not noticed yet: it still answers to signals. */
-function isZombie(pid: number): boolean {
+/** State letter and start time of a process; empty where /proc is absent. */
+function statOf(pid: number): { state: string; startTicks: string } {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return text.slice(text.lastIndexOf(')') + 2).startsWith('Z')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0] ?? '', startTicks: fields[19] ?? '' }
   } catch {
-    return false
+    return { state: '', startTicks: '' }
   }
 }

@@ -40,6 +40,12 @@ export function errorFromTransport(error: unknown, base: string): AppError {
       cause: error,
     })
   }
+  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code.includes('_CERT')) {
+    return new AppError('unavailable', 'The platform cannot be reached', {
+      details: `No secure connection to ${originOf(base)} (${code}). Longshore itself speaks http: use http:// in LONGSHORE_URL, or mend the certificate of the proxy before it.`,
+      cause: error,
+    })
+  }
   return new AppError('unavailable', 'The platform did not answer', {
     details: `The connection to ${originOf(base)} ended before the answer came${code === '' ? '' : ` (${code})`}. Look at the state with a read before you repeat a write.`,
     cause: error,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { ProbeLevel } from '../contract/function-probe.ts'
@@ -65,6 +66,8 @@ class Probe {
     this.#order = order
     this.#agent = new Agent({ connections: order.concurrency, pipelining: 1, headersTimeout: limitMs })
     this.#startedMs = parts.clock.monotonicMs()
+    // Every request under way listens for the limit: more than the ten that Node warns of.
+    setMaxListeners(0, this.#limit.signal)
   }
 
   async run(): Promise<ProbeOutcome> {

@@ -35,7 +35,8 @@ export function exposureUsage(prefix: string): string {
   return rows
     .map(
       ([name, what]) =>
-        `  ${name === '' ? '' : `--${prefix}${name!.replaceAll(', ', `, --${prefix}`)}`}`.padEnd(28) + what,
+        `  ${name === '' ? '' : `--${prefix}${name!.replaceAll(', ', `, --${prefix}`)}`}`.padEnd(27) +
+        ` ${what}`,
     )
     .map((line) => line.trimEnd())
     .join('\n')

@@ -52,12 +52,31 @@ export function openHome(dir: string): Home {
   }
 }
 
+/** For commands that make no installation: a mistyped LONGSHORE_HOME is told, and leaves no folders behind. */
+export function requireHome(dir: string): void {
+  if (existsSync(path.join(dir, 'longshore.db')) || existsSync(path.join(dir, 'run'))) return
+  throw new AppError('not-found', `There is no installation at ${dir}`, {
+    details: 'Set LONGSHORE_HOME to the home of the installation.',
+  })
+}
+
 /** An empty file fits on a full disk, so some bytes are written: as many as a start needs. */
 function probeSpace(file: string): void {
   try {
     writeFileSync(file, Buffer.alloc(64 * 1024))
   } finally {
     rmSync(file, { force: true })
+  }
+}
+
+/** Why the home cannot be written now, such as a full disk, with what to do; null when it can. */
+export function homeProblem(dir: string): string | null {
+  try {
+    probeSpace(path.join(dir, 'run', `probe-${process.pid}`))
+    return null
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'error'
+    return `The home ${dir} cannot be written (${code}): mend its free space and permissions.`
   }
 }
 
@@ -92,7 +111,8 @@ function socketPath(home: string, wanted: string): string {
 export function lockHome(dir: string): () => void {
   const lock = path.join(dir, 'run', 'lock')
   const mine = path.join(dir, 'run', `lock-${process.pid}-${randomBytes(4).toString('hex')}`)
-  writeFileSync(mine, `${process.pid} ${startedAt(process.pid)}\n`, { mode: 0o600 })
+  writeFileSync(mine, '', { mode: 0o600 })
+  writeFileSync(mine, `${process.pid} ${startedAt(process.pid)} ${fileIdentity(mine)}\n`)
   try {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       if (tryLink(mine, lock)) return () => rmSync(lock, { force: true })
@@ -122,6 +142,12 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
+/** Which file it is, whatever its name: the same for a hard link, another for a copy. */
+function fileIdentity(file: string): string {
+  const { dev, ino } = statSync(file)
+  return `${dev}:${ino}`
+}
+
 interface Holder {
   pid: number
   started: string
@@ -129,7 +155,9 @@ interface Holder {
 
 function readHolder(lock: string): Holder | null {
   try {
-    const [pid, started] = readFileSync(lock, 'utf8').trim().split(' ')
+    const [pid, started, identity] = readFileSync(lock, 'utf8').trim().split(' ')
+    // The lock of a copied home names the process that has the original: not this home's business, and not to be ended.
+    if (identity !== undefined && identity !== fileIdentity(lock)) return null
     return { pid: Number(pid), started: started ?? '' }
   } catch {
     return null
@@ -152,7 +180,7 @@ function isAlive({ pid, started }: Holder): boolean {
  * Start time of a process in clock ticks since boot; empty where /proc is absent, `dead` for one that was killed
  * and that its parent has not noticed yet.
  */
-function startedAt(pid: number): string {
+export function startedAt(pid: number): string {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')

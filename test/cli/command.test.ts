@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -12,8 +13,10 @@ beforeAll(() => {
   if (!existsSync(entry)) execFileSync(process.execPath, ['build.mjs'], { cwd: root })
 })
 
-function run(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [entry, ...args], { encoding: 'utf8' })
+function run(...given: (string | NodeJS.ProcessEnv)[]) {
+  const args = given.filter((one) => typeof one === 'string')
+  const env = Object.assign({}, process.env, ...given.filter((one) => typeof one !== 'string'))
+  const { status, stdout, stderr } = spawnSync(process.execPath, [entry, ...args], { encoding: 'utf8', env })
   return { status, stdout, stderr }
 }
 
@@ -41,5 +44,18 @@ describe('the command', () => {
     const { status, stdout, stderr } = run('nope')
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(stderr).toContain('there is no command "nope"')
+  })
+
+  it('stop ends nothing where no installation is, and says so: the home may be mistyped', () => {
+    const home = path.join(mkdtempSync(path.join(os.tmpdir(), 'longshore-typo-')), 'hoem')
+    for (const args of [['stop'], ['secrets', 'rotate']]) {
+      const { status, stderr } = run({ LONGSHORE_HOME: home }, ...args)
+      expect({ status, stderr }).toEqual({
+        status: 1,
+        stderr: expect.stringContaining(`There is no installation at ${home}\n  Set LONGSHORE_HOME`),
+      })
+      expect(existsSync(home)).toBe(false)
+    }
+    rmSync(path.dirname(home), { recursive: true })
   })
 })

@@ -77,3 +77,35 @@ it('never sends the local token to the platform of LONGSHORE_URL', async () => {
   await expect(resolveConnection(config(env))).rejects.toMatchObject({ kind: 'unauthenticated' })
   expect(await resolveConnection(config(env), 't')).toEqual({ url: 'https://ship.example.com', token: 't' })
 })
+
+it('finds none by a number that another process has by now, nor the original of a copied home', async () => {
+  await serving({ ...running, started: '1' })
+  expect(await findLocalInstallation(home)).toBeNull()
+  await serving({ ...running, home: os.tmpdir() })
+  expect(await findLocalInstallation(home)).toBeNull()
+  // Its own home, and one that was moved while it was served.
+  for (const own of [home, path.join(home, 'moved-away')]) {
+    await serving({ ...running, home: own })
+    expect(await findLocalInstallation(home)).toMatchObject({ pid: process.pid })
+  }
+})
+
+it('names the setting that was probably meant, and what a setting may be', () => {
+  const details = (env: Record<string, string>) => {
+    try {
+      return config(env) && ''
+    } catch (error) {
+      return (error as { details: string }).details
+    }
+  }
+  expect(details({ LONGSHORE_PROT: '1' })).toContain('did you mean LONGSHORE_PORT?')
+  expect(details({ LONGSHORE_SOMETHING: '1' })).toBe(
+    'LONGSHORE_SOMETHING is not a setting of Longshore: unset it (README lists the settings)',
+  )
+  for (const port of ['x', '99999', '-1', '1.5']) {
+    expect(details({ LONGSHORE_PORT: port })).toBe(
+      'LONGSHORE_PORT: must be a port number from 0 to 65535 (0 picks a free one)',
+    )
+  }
+  expect(details({ LONGSHORE_ENGINE: 'podman' })).toBe('LONGSHORE_ENGINE: must be auto, process or docker')
+})

@@ -123,6 +123,13 @@ describe('an error', () => {
     expect(neverArrived(error)).toBe(true)
   })
 
+  it('over https to a platform that speaks http says which to use', async () => {
+    const client = clientOf(backend.url.replace('http:', 'https:'))
+    const error = await failure(client.call(getAppEnv, { appEnvId: 'x' }))
+    expect(error).toMatchObject({ kind: 'unavailable', message: 'The platform cannot be reached' })
+    expect(error.details).toContain('use http:// in LONGSHORE_URL')
+  })
+
   it('of a token that is no token does not repeat it', () => {
     expect(() => clientOf(backend.url, 'lsu_a\r\nX-Evil: 1')).toThrow(AppError)
     expect(() => clientOf(backend.url, 'lsu_a\r\nX-Evil: 1')).not.toThrow(/Evil/)

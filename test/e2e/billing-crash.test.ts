@@ -121,6 +121,8 @@ describe('billing over kill -9 of every part (process engine)', () => {
     await answered()
     process.kill(processOf(installation.home, 'gateway'), 'SIGKILL')
     await answered()
+    // Whoever looks for the cause of failed requests finds it in the log.
+    expect(installation.stderr).toContain('the gateway was gone and is started again')
     process.kill(processOf(installation.home, 'supervise'), 'SIGKILL')
     await answered()
     await untilZero()

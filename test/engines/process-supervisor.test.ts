@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -148,6 +148,31 @@ describe('the supervisor', () => {
     // Nobody saw it end, before the machine was restarted: no time is made up, which would be billed.
     expect(await exited('old-one')).toMatchObject({ exitCode: 137, finishedAt: null })
     expect(processIdentity(bystander)).not.toBeNull()
+  })
+
+  it('of a copied home leaves the containers of the original alone', async () => {
+    const { image } = await shell('echo main $$', 'exec sleep 500')
+    const spec = installation.spec(image, { port: null })
+    await engine.apply(spec)
+    const pid = await printedPid(spec.name, 'main ')
+    const copy = `${installation.home}-copy`
+    // Sockets cannot be copied.
+    const filter = (file: string) => !lstatSync(file).isSocket()
+    await cp(installation.home, copy, { recursive: true, filter })
+    const files = engineFiles(copy)
+    const [entry, log] = [bundledSupervisorEntry(), createLog('copy', 'silent')]
+    const client = new SupervisorClient({ files, home: copy, entry, log, onChange: () => {} })
+    try {
+      const listed = await client.ask<{ name: string }[]>({ verb: 'list' })
+      expect(listed).toMatchObject([{ name: spec.name, state: 'exited', finishedAt: null }])
+      expect(processIdentity(pid)).not.toBeNull()
+      expect(await find(spec.name)).toMatchObject({ state: 'running' })
+    } finally {
+      await client.close()
+      // Its supervisor leaves when its home is gone.
+      await rm(copy, { recursive: true, force: true })
+    }
+    await engine.remove(spec.name)
   })
 
   it('makes up no end for what died while no supervisor saw it', async () => {

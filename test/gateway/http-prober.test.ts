@@ -57,6 +57,16 @@ describe('a probe of a function', () => {
     }
   })
 
+  it('raises no warning of Node, however many requests are under way', async () => {
+    const warnings: string[] = []
+    const hear = (warning: Error) => warnings.push(warning.name)
+    process.on('warning', hear)
+    closers.push(() => process.off('warning', hear))
+    const prober = await proberOf((_request, response) => setTimeout(() => response.end(), 3))
+    await prober.probe({ ...order, concurrency: 40 })
+    expect(warnings).toEqual([])
+  })
+
   it('tells refusals, errors and missing answers apart, and sees containers come', async () => {
     let requests = 0
     let containers = 0

@@ -84,6 +84,13 @@ export function processesWithHome(pids: readonly number[], isWanted: (home: stri
   })
 }
 
+/** Program and arguments of a process; none when it is gone. */
+export function commandOf(pid: number): string[] {
+  return (readText(`/proc/${pid}/cmdline`) ?? '')
+    .split('\0')
+    .map((word) => Buffer.from(word, 'latin1').toString())
+}
+
 /** TCP ports the processes listen on. `host` is where a connection from this machine reaches it. */
 export function listeningPorts(pids: readonly number[]): { host: string; port: number }[] {
   const sockets = new Map<string, { host: string; port: number }>()

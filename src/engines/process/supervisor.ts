@@ -7,10 +7,12 @@ import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from '.
 import { PortPicker } from './free-port.ts'
 import { onJsonLine, sendJsonLine } from './json-lines.ts'
 import {
+  commandOf,
   type ProcessRow,
   processesWithHome,
   processIdentity,
   processIds,
+  readProcess,
   readProcesses,
 } from './proc-tree.ts'
 import {
@@ -85,7 +87,7 @@ class Supervisor {
   endOrphans(): void {
     const { records, broken } = loadRecords(this.#files.containers)
     // Asked before anything is ended here: what had ended before ended at a time nobody knows.
-    const alive = new Set(records.filter(isAlive))
+    const alive = new Set(records.filter((record) => isAlive(record) && !this.#isOfAnotherHome(record)))
     for (const pid of processesWithHome(processIds(), (home) =>
       home.startsWith(this.#files.dir + path.sep),
     )) {
@@ -103,6 +105,13 @@ class Supervisor {
       // Cut short before its first state file: nothing was spawned yet.
       rmSync(path.join(this.#files.containers, name), { recursive: true, force: true })
     }
+  }
+
+  /** This home is a copy of one that serves, and the container the original's: its supervisor lives. */
+  #isOfAnotherHome({ pid }: ContainerRecord): boolean {
+    const words = commandOf(readProcess(pid ?? 0)?.parent ?? 0)
+    const home = words[words.indexOf('--home') + 1]
+    return home !== undefined && existsSync(home) && engineFiles(home).dir !== this.#files.dir
   }
 
   async listen(): Promise<void> {
