@@ -177,7 +177,7 @@ function mcpHandler(
 }
 
 function apiServer(
-  { config, log, clock, db, metrics, uploads }: Platform,
+  { config, home, log, clock, db, metrics, uploads }: Platform,
   started: Started,
   { runner, mcp, measuring }: { runner: OperationRunner; mcp: McpHttpHandler; measuring: Measuring },
 ): ApiServer {
@@ -185,7 +185,7 @@ function apiServer(
     operations,
     runner,
     uploads: createUploadReceiver({ db, clock, files: uploads }),
-    readiness: async () => readinessOf(platform.home, started),
+    readiness: async () => readinessOf(home, started),
     metricsText: () =>
       measuring.figures.text(measuring.ingress, started.reconciler?.measured() ?? [], metrics.memoryBytes),
     mcp,
