@@ -26,7 +26,7 @@ export const answers = {
   stopped: {
     status: 503,
     error: 'Stopped',
-    details: 'This environment is stopped. Start it to serve requests.',
+    details: 'This environment is stopped, or nothing was deployed to it yet. Start it or deploy to it.',
     retryAfter: 30,
   },
   busy: {
