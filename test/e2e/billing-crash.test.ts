@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
+import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnvUsage } from '../../src/contract/measurements.ts'
 import { Installation } from '../support/installation.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../support/story.ts'
@@ -87,6 +87,15 @@ describe('billing over kill -9 of every part (process engine)', () => {
   const usage = () => installation.client().call(getAppEnvUsage, { appEnvId })
   const status = () => installation.client().call(getAppEnvStatus, { appEnvId })
   const untilZero = () => until(status, ({ containers }) => containers.running === 0, 'zero containers')
+  /** Zero counts what serves: the last one may still be on its way out, and is billed until it is gone. */
+  const untilGone = () => {
+    const pods = () => installation.client().call(getAppEnvPods, { appEnvId })
+    return until(
+      pods,
+      (read) => read.pods.every(({ finishedAt }) => finishedAt !== null),
+      'every end written',
+    )
+  }
   const answered = () =>
     until(
       () => installation.request(host),
@@ -131,6 +140,7 @@ describe('billing over kill -9 of every part (process engine)', () => {
 
   it('F1 bills nothing at zero while the platform is killed and started', async () => {
     await untilZero()
+    await untilGone()
     const before = await usage()
     await installation.end('SIGKILL')
     await forSeconds(2)
