@@ -117,8 +117,21 @@ for (const { engine, base } of await enginesHere()) {
         ({ containers }) => containers.ready === 2,
         'two containers',
       )
+      await untilCalm(appEnvId)
       return { appEnvId, host: (await client.call(getAppEnv, { appEnvId })).hosts[0]?.host ?? '' }
     }
+
+    /** A start takes CPU too: an alert on it would fire, resolve and fire again. */
+    const untilCalm = (appEnvId: string) =>
+      until(
+        () => {
+          const from = new Date(Date.now() - 5_000).toISOString()
+          const asked = { appEnvId, metric: 'cpu_percent' as const, from, step: 1 }
+          return installation.client().call(getAppEnvMetricsSeries, asked)
+        },
+        ({ points }) => points.length >= 4 && points.every(({ max }) => max < 20),
+        'nothing but rest for as long as an alert looks back',
+      )
 
     const stateOf = (alertId: string) => installation.client().call(getAlert, { alertId })
     const untilAll = (alertIds: string[], state: string) =>
@@ -181,9 +194,16 @@ for (const { engine, base } of await enginesHere()) {
       await Promise.all([slow.stop(), busy.stop()])
       const calm = [load(fn.host, 1, () => '/'), load(app.host, 2, () => '/?burn=0')]
       await untilAll(alertIds, 'Normal')
+      const episodes = async () =>
+        Promise.all(
+          alertIds.map(async (id) => {
+            const { name, stateHistory } = await stateOf(id)
+            return { name, went: stateHistory.map(({ to, value }) => `${to} ${value}`) }
+          }),
+        )
       await until(
-        async () => [receiver.accepted.length, mail.mails.length],
-        ([posts, mails]) => posts === 18 && mails === 6,
+        async () => ({ heard: [receiver.accepted.length, mail.mails.length], episodes: await episodes() }),
+        ({ heard: [posts, mails] }) => posts === 18 && mails === 6,
         'a firing and a resolved notice for three alerts at four contact points',
       )
       await Promise.all(calm.map((one) => one.stop()))
