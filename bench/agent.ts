@@ -1,15 +1,15 @@
 /**
- * What a whole story costs an agent: function, source, traffic, settings, alert, access, job, database and the
- * mistakes on the way, over MCP on a throw-away installation with the process engine. Tokens of each answer as a
- * model sees it (o200k), the dearest first.
+ * Token cost of a whole story for an agent: function, source, traffic, settings, alert, access, job, database and
+ * mistakes, over MCP on a throw-away installation with the process engine. Tokens of each result (o200k), most
+ * expensive first.
  * Run: npm run bench -- agent      after `npm run build`
  */
 import { readFileSync } from 'node:fs'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
-import { Installation } from '../test/support/installation.ts'
-import { tgz } from '../test/support/story.ts'
+import { Installation } from '../testkit/platform/installation.ts'
+import { tgz } from '../testkit/platform/story.ts'
 
 type Answer = Record<string, unknown>
 

@@ -4,7 +4,9 @@
  *           metric an environment, then on the metric store with ten metrics an environment, so that every rule
  *           reads ten minutes of samples of its own
  *   storm   500 alerts fire and resolve while the evaluator is killed 50 times (kill -9) and the receiver answers
- *           30 % 5xx, 10 % nothing, 5 % resets: transitions lost, notices delivered twice
+ *           30 % 5xx, 10 % nothing, 5 % resets: transitions lost, notifications delivered twice
+ * `cycle` or `storm` as the first argument plays that one alone; `storm 4` takes four times as long, for a machine
+ * that is busy with other things.
  *
  * Run: npx esbuild bench/alerting.ts --bundle --platform=node --format=esm --packages=external \
  *        --outfile=dist/bench/alerting.mjs && node dist/bench/alerting.mjs
@@ -13,39 +15,41 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { insertAlertState } from '../src/alerting/alert-states.ts'
 import { createAlerting } from '../src/alerting/alerting.ts'
+import { createNotifier } from '../src/alerting/notifiers/deliver.ts'
 import { systemClock } from '../src/clock.ts'
 import { type Metric, metrics } from '../src/contract/metrics.ts'
-import type { StoredAlert } from '../src/domain/alert.ts'
-import { bucketOf } from '../src/gateway/histogram.ts'
+import type { StoredAlert } from '../src/domain/alerts/alert.ts'
 import { createLog, Secret } from '../src/log.ts'
-import type { MeasuredValues } from '../src/metrics/metric-source.ts'
-import { MetricStore } from '../src/metrics/metric-store.ts'
-import { createNotifier } from '../src/notifiers/deliver.ts'
-import { insertAlertState } from '../src/store/alert-states.ts'
-import { insertAlert } from '../src/store/alerts.ts'
-import { insertContactPoint } from '../src/store/contact-points.ts'
-import { openSecretBox, parseMasterKey } from '../src/store/secret-box.ts'
-import { openSqliteDb } from '../src/store/sqlite-db.ts'
-import { Receiver } from '../test/support/receiver.ts'
+import { bucketOf } from '../src/metrics/histogram.ts'
+import type { MetricValues } from '../src/metrics/source.ts'
+import { MetricStore } from '../src/metrics/store.ts'
+import { insertAlert } from '../src/store/repositories/alerts.ts'
+import { insertContactPoint } from '../src/store/repositories/contact-points.ts'
+import { openSecretBox, parseMasterKey } from '../src/store/secrets/secret-box.ts'
+import { openSqliteDb } from '../src/store/sqlite/db.ts'
+import { Receiver } from '../testkit/alerting/receiver.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
-const [mode, workerDir = '', began = '0'] = process.argv.slice(2)
-if (mode === 'worker') await work(workerDir, Number(began))
+const [mode, argument = '', began = '0', workerPace = '1'] = process.argv.slice(2)
+if (mode === 'worker') await work(argument, Number(began), Number(workerPace))
 else {
-  await cycle()
-  await cycleOnStore()
-  if (mode !== 'cycle') await storm()
+  if (mode !== 'storm') {
+    await cycle()
+    await cycleOnStore()
+  }
+  if (mode !== 'cycle') await storm(Number(argument || 1))
 }
 
-async function openAlerting(dir: string, metrics: MeasuredValues, clockScale: number) {
+async function openAlerting(dir: string, metrics: MetricValues, clockScale: number) {
   const db = await openSqliteDb(path.join(dir, 'bench.db'))
   const secrets = await openSecretBox(db, parseMasterKey(new Secret('11'.repeat(32))), at)
   const log = createLog('bench', 'silent')
   const options = { clock: systemClock, log, allowPrivate: true, incidentUrl: 'http://127.0.0.1:9/' }
   const notifier = createNotifier({ ...options, smtpUrl: undefined, deadlineMs: 500 })
-  const parts = { db, clock: systemClock, log, secrets, metrics, notifier, clockScale }
-  return { db, secrets, alerting: createAlerting({ ...parts, apiUrl: () => 'http://127.0.0.1' }) }
+  const deps = { db, clock: systemClock, log, secrets, metrics, notifier, clockScale }
+  return { db, secrets, alerting: createAlerting({ ...deps, publicUrl: () => 'http://127.0.0.1' }) }
 }
 
 async function fill(
@@ -97,7 +101,7 @@ async function fill(
 async function cycle(): Promise<void> {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-bench-'))
   let value = 10
-  const series: MeasuredValues['series'] = async ({ toMs }) => [
+  const series: MetricValues['series'] = async ({ toMs }) => [
     { t: toMs, value, min: value, max: value, last: value },
   ]
   const opened = await openAlerting(dir, { periodMs: 10_000, series }, 1)
@@ -154,10 +158,10 @@ async function cycleOnStore(): Promise<void> {
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** The evaluator of the storm: alert n is above its threshold for 15 s, from n x 40 ms after the beginning. */
-async function work(dir: string, beganMs: number): Promise<void> {
-  const series: MeasuredValues['series'] = async ({ appEnvId, toMs }) => {
-    const since = Date.now() - beganMs - Number(appEnvId.slice(4)) * 40
+/** The evaluator of the storm: alert n is above its threshold for 15 s, from n x 40 ms after the beginning, times pace. */
+async function work(dir: string, beganMs: number, pace: number): Promise<void> {
+  const series: MetricValues['series'] = async ({ appEnvId, toMs }) => {
+    const since = (Date.now() - beganMs) / pace - Number(appEnvId.slice(4)) * 40
     const value = since > 0 && since < 15_000 ? 95 : 10
     return [{ t: toMs, value, min: value, max: value, last: value }]
   }
@@ -166,7 +170,7 @@ async function work(dir: string, beganMs: number): Promise<void> {
   process.stdout.write('up\n')
 }
 
-async function storm(): Promise<void> {
+async function storm(pace: number): Promise<void> {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-bench-'))
   const receiver = await Receiver.start()
   const opened = await openAlerting(dir, { periodMs: 100, series: async () => [] }, 600)
@@ -179,12 +183,15 @@ async function storm(): Promise<void> {
   const beganMs = Date.now() + 1_000
   const start = () =>
     new Promise<ReturnType<typeof spawn>>((resolve) => {
-      const child = spawn(process.execPath, [process.argv[1] as string, 'worker', dir, String(beganMs)])
+      const child = spawn(process.execPath, [
+        process.argv[1] as string,
+        ...['worker', dir, String(beganMs), String(pace)],
+      ])
       child.stdout.once('data', () => resolve(child))
     })
   for (let kill = 0; kill < 50; kill += 1) {
     const child = await start()
-    await new Promise((resolve) => setTimeout(resolve, 300 + Math.random() * 600))
+    await new Promise((resolve) => setTimeout(resolve, pace * (300 + Math.random() * 600)))
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGKILL')
     await gone
@@ -192,7 +199,7 @@ async function storm(): Promise<void> {
   const last = await start()
   const counts = async () => {
     const rows = await opened.db.read((tx) =>
-      tx.selectFrom('notices').select(['event_id', 'event', 'status']).execute(),
+      tx.selectFrom('notifications').select(['event_id', 'event', 'status']).execute(),
     )
     return { rows, due: rows.filter(({ status }) => status === 'due').length }
   }
@@ -210,7 +217,7 @@ async function storm(): Promise<void> {
   const lost = now.rows.filter(({ event_id }) => !ids.has(event_id)).length
   const twice = receiver.accepted.length - ids.size
   process.stdout.write(
-    `storm: ${now.rows.length} notices, ${receiver.sent.length} requests, ${fired.size} of 500 alerts heard firing, ${lost} lost, ${twice} delivered twice (${((twice / now.rows.length) * 100).toFixed(2)} %), same event id each\n`,
+    `storm: ${now.rows.length} notifications, ${receiver.sent.length} requests, ${fired.size} of 500 alerts heard firing, ${lost} lost, ${twice} delivered twice (${((twice / now.rows.length) * 100).toFixed(2)} %), same event id each\n`,
   )
   await opened.db.close()
   await receiver.close()

@@ -4,14 +4,14 @@
  * Run: npm run bench -- databases [kills] [process|docker]      after `npm run build`; 20 kills on each by default
  */
 import { deleteAppEnv } from '../src/contract/app-envs.ts'
-import { dockerSocketAnswers } from '../src/engines/docker/docker-socket.ts'
-import { CommittingWriter } from '../test/support/committing-writer.ts'
-import { DatabaseBed } from '../test/support/database-bed.ts'
-import { databaseImageSource, ensureDatabaseImages } from '../test/support/database-images.ts'
-import { killInTurn, type Victim } from '../test/support/database-kills.ts'
-import { leftOnDocker } from '../test/support/docker-images.ts'
-import { Installation } from '../test/support/installation.ts'
-import { until } from '../test/support/story.ts'
+import { dockerSocketAnswers } from '../src/engines/docker/socket.ts'
+import { DatabaseBed } from '../testkit/databases/bed.ts'
+import { CommittingWriter } from '../testkit/databases/committing-writer.ts'
+import { databaseImageSource, ensureDatabaseImages } from '../testkit/databases/images.ts'
+import { killEach, type Victim } from '../testkit/databases/kills.ts'
+import { leftOnDocker } from '../testkit/engines/docker-images.ts'
+import { Installation } from '../testkit/platform/installation.ts'
+import { until } from '../testkit/platform/story.ts'
 
 const kills = Number(process.argv[2] ?? 20)
 const wanted = process.argv[3]
@@ -39,7 +39,7 @@ async function measure(engine: 'process' | 'docker'): Promise<number> {
     const writer = new CommittingWriter(await bed.url(appEnvId))
     await writer.start()
     const startedMs = performance.now()
-    const figures = await killInTurn(installation, appEnvId, writer, {
+    const figures = await killEach(installation, appEnvId, writer, {
       kills,
       victims: victims[engine],
       livesMs,

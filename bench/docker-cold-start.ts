@@ -12,13 +12,14 @@ import { randomBytes } from 'node:crypto'
 import http from 'node:http'
 import type Docker from 'dockerode'
 import { systemClock } from '../src/clock.ts'
-import { createDockerEngine } from '../src/engines/docker/docker-engine.ts'
-import { findDockerEndpoint } from '../src/engines/docker/docker-socket.ts'
-import { containerName, createOptions, networkName } from '../src/engines/docker/docker-spec.ts'
+import { createOptions } from '../src/engines/docker/container-spec.ts'
+import { createDockerEngine } from '../src/engines/docker/engine.ts'
+import { containerName, networkName } from '../src/engines/docker/names.ts'
+import { findDockerEndpoint } from '../src/engines/docker/socket.ts'
 import type { Address, ContainerSpec } from '../src/engines/engine.ts'
 import { waitUntilListening } from '../src/engines/wait-until-listening.ts'
 import { createLog } from '../src/log.ts'
-import { ensureNodeBaseImage, removeInstallation, testDocker } from '../test/support/docker-images.ts'
+import { ensureNodeBaseImage, removeInstallation, testDocker } from '../testkit/engines/docker-images.ts'
 
 const runs = Number(process.argv[2] ?? 15)
 const port = 8080

@@ -20,10 +20,10 @@ const { values, positionals } = parseArgs({
     speed: { type: 'string', default: '40' },
   },
 })
-const asked = (part: string) => positionals.length === 0 || positionals.includes(part)
+const isWanted = (part: string) => positionals.length === 0 || positionals.includes(part)
 
 for (const here of await engines(values.engines)) {
-  if (asked('cold')) await coldStart(here, Number(values.runs))
-  if (asked('burst')) await burst(here)
-  if (asked('trace')) await trace(here, Number(values.speed))
+  if (isWanted('cold')) await coldStart(here, Number(values.runs))
+  if (isWanted('burst')) await burst(here)
+  if (isWanted('trace')) await trace(here, Number(values.speed))
 }

@@ -14,11 +14,11 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { systemClock } from '../src/clock.ts'
-import { ownerOf } from '../src/gateway/crew-link.ts'
-import { crewMember } from '../src/gateway/crew-member.ts'
+import { connectGateway } from '../src/gateway/control/client.ts'
+import type { Route } from '../src/gateway/control/protocol.ts'
 import { runGateway } from '../src/gateway/gateway.ts'
-import { connectGateway } from '../src/gateway/gateway-client.ts'
-import type { Route } from '../src/gateway/gateway-link.ts'
+import { ownerOf } from '../src/gateway/workers/messages.ts'
+import { worker } from '../src/gateway/workers/worker.ts'
 import { createLog } from '../src/log.ts'
 import { benchHost, has, startOthers, startUpstream, type Target } from './gateway/other-proxies.ts'
 
@@ -223,7 +223,7 @@ const { values } = parseArgs({
 })
 const count = { processes: Number(values.processes), connections: Number(values.connections) }
 if (values.member) {
-  await crewMember({ clockScale: 1, log: createLog('bench', 'error'), clock: systemClock })
+  await worker({ clockScale: 1, log: createLog('bench', 'error'), clock: systemClock })
   process.exit(0)
 } else if (values.serve) await serveGateway(values.serve, Number(values.port), count.processes)
 else await measure(Number(values.seconds), Number(values.rounds), count.connections, count.processes)

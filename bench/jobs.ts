@@ -7,8 +7,8 @@
  *      npm run bench -- jobs docker [runs] [kills]   on Docker, whose daemon is not killed; 60 runs and 8 kills
  *      npm run bench -- jobs simulated [runs] [seed]   the same in one process on a clock of its own, by a seed
  */
-import { runJobChaos } from '../test/support/job-chaos.ts'
-import { JobStorm } from '../test/support/job-storm.ts'
+import { runJobChaos } from '../testkit/jobs/chaos.ts'
+import { JobStorm } from '../testkit/jobs/storm.ts'
 
 const args = process.argv.slice(2)
 const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
@@ -31,7 +31,7 @@ async function real(engine: 'process' | 'docker', runs: number, kills: number): 
   process.stdout.write(
     `${result.runs} runs (${result.attempts} attempts, ${result.witnessed} containers) through ` +
       `${result.schedulerKills} kill -9 of a scheduler and ${result.engineKills} of the engine, ` +
-      `${result.lostReplies} lost replies, ${result.clockSteps} clock steps: ${broken} promises broken\n`,
+      `${result.lostReplies} lost replies, ${result.clockSteps} clock steps: ${broken} guarantees violated\n`,
   )
   return broken
 }

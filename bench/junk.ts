@@ -1,14 +1,14 @@
 /**
  * Generated inputs against every operation of the real platform (in this process, with the fake engine): 0 answers of
- * 5xx, 0 hangs, always the shape of our errors (goals.md "Inputs": 10,000 an operation).
+ * 5xx, 0 hangs, always the shape of our errors (10,000 an operation).
  * Run: npm run bench -- junk [runs per operation] [one operation]
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { operations } from '../src/contract/index.ts'
-import { playStory } from '../test/support/example-story.ts'
-import { junkCalls } from '../test/support/junk-calls.ts'
-import { TestPlatform } from '../test/support/test-platform.ts'
+import { playStory } from '../testkit/api/example-story.ts'
+import { junkCalls } from '../testkit/api/junk-calls.ts'
+import { TestPlatform } from '../testkit/platform/test-platform.ts'
 
 const runs = Number(process.argv[2] ?? 10_000)
 const only = process.argv[3]
@@ -19,9 +19,7 @@ const receiver = createServer((request, response) => {
 })
 await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
 const ingress = { host: '127.0.0.1', port: (receiver.address() as AddressInfo).port }
-const unlimited = { perSecond: 1e9, burst: 1e9 }
-const rateLimits = { reads: unlimited, writes: unlimited, failures: unlimited }
-const platform = await TestPlatform.start({ ingress, rateLimits })
+const platform = await TestPlatform.start({ ingress })
 const played = await playStory(platform, `http://127.0.0.1:${ingress.port}/hook`, { keeps: true })
 const totals: Record<string, number> = {}
 let broken = 0

@@ -1,8 +1,8 @@
 /**
  * 64 agents at once against the real control plane over Streamable HTTP, each with a token and an environment of its
  * own, all with the same request ids in the same order: no answer may reach another one (M7). Every other client
- * keeps a session and can be asked questions, the others are served without state; one client sends cancellations
- * of everybody's ids all the while.
+ * keeps a session and supports elicitation, the others are served without state; one client keeps sending
+ * cancellations of the ids of all clients.
  * Run: npm run bench -- mcp-clients [calls] [clients]      after `npm run build`; 10,000 and 64 by default
  */
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { Agent, request } from 'undici'
 import { createAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
 import { addMember } from '../src/contract/members.ts'
-import { Installation } from '../test/support/installation.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 
 const calls = Number(process.argv[2] ?? 10_000)
 const clients = Number(process.argv[3] ?? 64)
@@ -115,7 +115,7 @@ async function callAll(caller: Caller): Promise<void> {
   }
 }
 
-/** Cancels every id there is, over and over, as a caller of its own: nobody else may notice. */
+/** Cancels every id repeatedly as a separate caller, which must not affect the others. */
 async function meddle(caller: Caller, over: () => boolean): Promise<number> {
   let sent = 0
   for (let id = 1; !over(); id = (id % callsOfEach) + 1) {

@@ -20,10 +20,10 @@ import { createClient } from '../src/client/client.ts'
 import { systemClock } from '../src/clock.ts'
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
 import { createLog } from '../src/log.ts'
-import { defaultExposure } from '../src/mcp/exposure.ts'
-import { createMcpHttpHandler } from '../src/mcp/http.ts'
-import { publishTools } from '../src/mcp/publish-tools.ts'
-import { listedTools } from '../src/mcp/published-tool.ts'
+import { defaultToolPolicy } from '../src/mcp/policy/tool-policy.ts'
+import { publishTools } from '../src/mcp/tools/publish.ts'
+import { listedTools } from '../src/mcp/tools/published-tool.ts'
+import { createMcpHttpHandler } from '../src/mcp/transport/http.ts'
 import { tools } from '../tools/index.ts'
 
 const status = JSON.stringify({
@@ -161,7 +161,7 @@ class StdioSession {
 // --- tokens
 
 function tokenFigures(): void {
-  const list = listedTools(publishTools(tools), defaultExposure)
+  const list = listedTools(publishTools(tools), defaultToolPolicy)
   const tokens = (value: unknown) => encode(JSON.stringify(value)).length
   const seen = tokens(list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })))
   const withoutOutputs = tokens(list.map(({ outputSchema: _outputSchema, ...rest }) => rest))

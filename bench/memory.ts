@@ -2,14 +2,14 @@
  * Memory of the platform with 100 functions at zero on the process engine: what its processes use together, pages
  * they share counted once (goal: 200 MB), and what is resident in each.
  *
- * Run: npm run build && npm run bench -- memory [functions, 100 unless told]
+ * Run: npm run build && npm run bench -- memory [functions, default 100]
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { updateAccount } from '../src/contract/accounts.ts'
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
-import { enginesHere } from '../test/support/engines-here.ts'
-import { Installation } from '../test/support/installation.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../test/support/story.ts'
+import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { Installation } from '../testkit/platform/installation.ts'
+import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../testkit/platform/story.ts'
 
 const functions = Number(process.argv[2] ?? 100)
 const goalMb = 200
@@ -19,7 +19,7 @@ const roles = ['serve', 'gateway', 'supervise']
 /** Prints what each process of the installation uses; answers the sum, shared pages counted once. */
 function tell(what: string, home: string): number {
   let sum = 0
-  const told: string[] = []
+  const parts: string[] = []
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
@@ -30,12 +30,12 @@ function tell(what: string, home: string): number {
       const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
       const mb = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(rollup)?.[1]) / 1024
       sum += mb('Pss')
-      told.push(`${role} ${mb('Rss').toFixed(0)} MB resident, ${mb('Private_Dirty').toFixed(0)} of its own`)
+      parts.push(`${role} ${mb('Rss').toFixed(0)} MB resident, ${mb('Private_Dirty').toFixed(0)} of its own`)
     } catch {
       // Ended meanwhile.
     }
   }
-  process.stdout.write(`${what}: ${sum.toFixed(0)} MB together (${told.join('; ')})\n`)
+  process.stdout.write(`${what}: ${sum.toFixed(0)} MB together (${parts.join('; ')})\n`)
   return sum
 }
 

@@ -12,12 +12,12 @@ import os from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../src/clock.ts'
 import type { Metric } from '../src/contract/metrics.ts'
-import { bucketOf } from '../src/gateway/histogram.ts'
 import { createLog } from '../src/log.ts'
+import { bucketOf } from '../src/metrics/histogram.ts'
 import { IngressCounter } from '../src/metrics/ingress-counter.ts'
-import { MetricStore } from '../src/metrics/metric-store.ts'
-import { type MeasuredContainer, Sampler } from '../src/metrics/sampler.ts'
-import { ProcessInstallation } from '../test/support/process-installation.ts'
+import { type MetricTargetContainer, Sampler } from '../src/metrics/sampler.ts'
+import { MetricStore } from '../src/metrics/store.ts'
+import { ProcessInstallation } from '../testkit/engines/process-installation.ts'
 
 const count = Number(process.argv[2] ?? 200)
 const environments = 1_000
@@ -33,7 +33,7 @@ async function sampling(): Promise<void> {
   const { image } = await installation.build(engine, {
     Dockerfile: 'FROM node:20-alpine\nWORKDIR /app\nCOPY . .\nCMD ["sleep", "600"]\n',
   })
-  const containers: MeasuredContainer[] = []
+  const containers: MetricTargetContainer[] = []
   for (let index = 0; index < count; index += 1) {
     const spec = installation.spec(image, { port: null })
     await engine.apply(spec)
@@ -42,13 +42,14 @@ async function sampling(): Promise<void> {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-bench-'))
   const store = new MetricStore({ dir, periodMs, log })
   await store.open(() => true)
-  const measured = containers.map((container, index) => ({
+  const samples = containers.map((container, index) => ({
     appEnvId: `env_${index}`,
     containers: [container],
     hasIngress: false,
+    runs: true,
   }))
   const ingress = new IngressCounter(periodMs)
-  const sampler = new Sampler({ clock: systemClock, log, store, ingress, environments: () => measured })
+  const sampler = new Sampler({ clock: systemClock, log, store, ingress, environments: () => samples })
   await sampler.sample()
   const turns: number[] = []
   const cpuBefore = process.cpuUsage()

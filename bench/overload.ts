@@ -15,9 +15,9 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../src/clock.ts'
+import { connectGateway } from '../src/gateway/control/client.ts'
 import { runGateway } from '../src/gateway/gateway.ts'
-import { connectGateway } from '../src/gateway/gateway-client.ts'
-import { warmUp } from '../src/gateway/warm-up.ts'
+import { warmUp } from '../src/gateway/workers/warm-up.ts'
 import { createLog } from '../src/log.ts'
 
 const concurrency = 10
@@ -162,7 +162,7 @@ function tell(what: string, answers: Answer[]): number {
   return fromDueMs
 }
 
-/** The load has to be compiled before it can tell how fast others are; only the gateway is met cold. */
+/** Warms up the load generator, so that only the gateway is cold. */
 async function warmUpLoad(port: number): Promise<void> {
   const load = new Load(port)
   await load.open(660)
@@ -188,7 +188,7 @@ function route(ports: number[]) {
   }
 }
 
-function told<T>(child: ChildProcess): Promise<T> {
+function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve) => child.once('message', (message) => resolve(message as T)))
 }
 
@@ -196,9 +196,9 @@ async function measure(seconds: number, rounds: number): Promise<void> {
   const dir = await mkdtemp(path.join(tmpdir(), 'gw-over-'))
   const self = fileURLToPath(import.meta.url)
   const upstream = fork(self, ['--role', 'containers'])
-  const { ports } = await told<{ ports: number[] }>(upstream)
+  const { ports } = await nextMessage<{ ports: number[] }>(upstream)
   const gateway = fork(self, ['--role', 'gateway', '--dir', dir])
-  await told(gateway)
+  await nextMessage(gateway)
   const log = createLog('bench', 'error')
   const socketPath = path.join(dir, 'gw.sock')
   const link = connectGateway({ socketPath, build: 'bench', clock: systemClock, log, on: {} })
@@ -207,7 +207,7 @@ async function measure(seconds: number, rounds: number): Promise<void> {
   try {
     await warmUpLoad(ports[0]!)
     upstream.send('forget')
-    await told(upstream)
+    await nextMessage(upstream)
     await load.open(1500)
     await new Promise((resolve) => setTimeout(resolve, 500))
     const refusedMs: number[] = []
@@ -216,9 +216,9 @@ async function measure(seconds: number, rounds: number): Promise<void> {
       refusedMs.push(tell('660 at once on 30 slots', await atOnce(load, 660)))
       refusedMs.push(tell(`${ratePerSecond} requests/s on 300/s`, await steadily(load, seconds)))
     }
-    const asked = told<{ peaks: number[] }>(upstream)
+    const reply = nextMessage<{ peaks: number[] }>(upstream)
     upstream.send('peaks')
-    const most = Math.max(...(await asked).peaks)
+    const most = Math.max(...(await reply).peaks)
     const worst = Math.max(...refusedMs)
     process.stdout.write(`most at once in a container: ${most} (limit ${concurrency})\n`)
     process.stdout.write(`worst refusal p99: ${worst.toFixed(1)} ms (goal: at most ${goalMs} ms)\n`)

@@ -13,7 +13,7 @@ import path from 'node:path'
 import { systemClock } from '../src/clock.ts'
 import type { Address } from '../src/engines/engine.ts'
 import { waitUntilListening } from '../src/engines/wait-until-listening.ts'
-import { ProcessInstallation } from '../test/support/process-installation.ts'
+import { ProcessInstallation } from '../testkit/engines/process-installation.ts'
 
 const runs = Number(process.argv[2] ?? 20)
 const server = `require('node:http').createServer((_, response) => response.end('ok')).listen(Number(process.env.PORT))`
@@ -90,7 +90,7 @@ function supervisorMb(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024
 }
 
-/** The child of this process that has a home on its command line. */
+/** The child of this process that has a data directory on its command line. */
 function supervisorPid(): number {
   const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ')
   return Number(children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--home')))

@@ -1,14 +1,14 @@
 /**
- * Reads over REST with 100,000 environments stored (goals.md: get-app-env p50 at most 2 ms; the list of a member
+ * Reads over REST with 100,000 environments stored (goal: get-app-env p50 at most 2 ms; the list of a member
  * restricted to 50 of them at most 5 ms).
  * Run: npx esbuild bench/reads.ts --bundle --platform=node --format=esm --packages=external \
  *        --outfile=dist/bench/reads.mjs && node dist/bench/reads.mjs [environments]
  */
-import type { Environment } from '../src/domain/environment.ts'
+import type { Environment } from '../src/domain/environments/environment.ts'
 import { newId } from '../src/domain/ids.ts'
-import { findAccount, updateAccount } from '../src/store/accounts.ts'
-import { findEnvironment, insertEnvironment } from '../src/store/environments.ts'
-import { TestPlatform } from '../test/support/test-platform.ts'
+import { findAccount, updateAccount } from '../src/store/repositories/accounts.ts'
+import { findEnvironment, insertEnvironment } from '../src/store/repositories/environments.ts'
+import { TestPlatform } from '../testkit/platform/test-platform.ts'
 
 const total = Number(process.argv[2] ?? 100_000)
 const platform = await TestPlatform.start({ reconciles: false })

@@ -1,12 +1,12 @@
 /**
  * Requests lost over 20 deployments and 10 rolling restarts in a row under load, on every engine that is here
- * (goals.md: 0; at least 2,000 requests).
+ * (goal: 0; at least 2,000 requests).
  *
- * Run: npm run build && npm run bench -- rolling [deployments, 20 unless told] [restarts, 10 unless told]
+ * Run: npm run build && npm run bench -- rolling [deployments, default 20] [restarts, default 10]
  */
-import { enginesHere } from '../test/support/engines-here.ts'
-import { Installation } from '../test/support/installation.ts'
-import { rollUnderLoad } from '../test/support/rolling-load.ts'
+import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { rollUnderLoad } from '../testkit/gateway/rolling-load.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 
 const deploys = Number(process.argv[2] ?? 20)
 const restarts = Number(process.argv[3] ?? 10)

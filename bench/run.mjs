@@ -1,4 +1,4 @@
-// npm run bench -- NAME [ARGS]: bundles bench/NAME.ts and runs it. Without a name: lists them.
+// npm run bench -- NAME [ARGS]: bundles the bench of that name and runs it. Without a name: lists them.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'

@@ -1,15 +1,15 @@
 /**
  * Mixed traffic, deployments, and scale to zero and back for some minutes on the process engine: memory, open
  * descriptors and timers of control plane, gateway and supervisor, with their slope after the first third and a
- * verdict. Memory is what a process holds after a garbage collection; what is resident depends on Node's mood.
+ * verdict. Memory is measured after a garbage collection, because resident memory depends on Node's collector.
  *
- * Run: npm run build && npm run bench -- soak [minutes, 30 unless told]
+ * Run: npm run build && npm run bench -- soak [minutes, default 30]
  */
 import http from 'node:http'
 import type { Socket } from 'node:net'
-import { enginesHere } from '../test/support/engines-here.ts'
-import { Installation } from '../test/support/installation.ts'
-import { deploy, makeFunction, sampleSource, untilDeployed } from '../test/support/story.ts'
+import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { Installation } from '../testkit/platform/installation.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/story.ts'
 import { WatchedProcesses } from './soak/watched-processes.ts'
 
 const minutes = Number(process.argv[2] ?? 30)
@@ -109,8 +109,8 @@ try {
     }),
     every(sampleMs, over, () => watched.look(installation.home)),
   ])
-  const told = [...statuses].map(([status, times]) => `${times} x ${status || 'no answer'}`).join(', ')
-  process.stdout.write(`${minutes} minutes, ${deployments} deployments; answers: ${told}\n`)
+  const counts = [...statuses].map(([status, times]) => `${times} x ${status || 'no answer'}`).join(', ')
+  process.stdout.write(`${minutes} minutes, ${deployments} deployments; answers: ${counts}\n`)
   if ([...statuses.keys()].some((status) => status !== 200)) process.exitCode = 1
   for (const [why, times] of failures) process.stdout.write(`  no answer, ${times} x: ${why}\n`)
   if (!watched.judge()) process.exitCode = 1

@@ -19,28 +19,35 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   after(delayMs, task) {
     // setTimeout overflows to 1 ms above 2^31-1; longer waits are cut and re-checked by level-triggered callers.
-    const timer = setTimeout(task, Math.min(Math.max(0, delayMs), 2_147_000_000))
+    const waitMs = Math.min(Math.max(0, delayMs), 2_147_000_000)
+    const dueMs = performance.now() + waitMs
+    let timer = setTimeout(run, waitMs)
+    // Timers of Node fire up to 1 ms early, and a caller that compares with its deadline would then wait forever.
+    function run() {
+      if (performance.now() >= dueMs) task()
+      else timer = setTimeout(run, 1)
+    }
     return () => clearTimeout(timer)
   },
 }
 
 /**
- * Runs `task` every `periodMs`, the next turn counted from the end of the last, so turns never overlap. A task that
- * throws is a bug, told as an unhandled rejection: it ends the control plane, while the gateway logs it and goes on.
+ * Runs `task` every `periodMs`, counted from the end of the last run, so that runs never overlap. A task that throws
+ * is a bug and becomes an unhandled rejection: it ends the control plane, while the gateway logs it and continues.
  */
 export function every(clock: Clock, periodMs: number, task: () => unknown): Cancel {
-  let cancelled = false
+  let isCanceled = false
   let cancel: Cancel = () => {}
-  const turn = async () => {
+  const run = async () => {
     try {
       await task()
     } finally {
-      if (!cancelled) cancel = clock.after(periodMs, turn)
+      if (!isCanceled) cancel = clock.after(periodMs, run)
     }
   }
-  cancel = clock.after(periodMs, turn)
+  cancel = clock.after(periodMs, run)
   return () => {
-    cancelled = true
+    isCanceled = true
     cancel()
   }
 }
@@ -59,7 +66,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   })
 }
 
-/** ISO 8601 UTC with milliseconds (contract.md 1). */
+/** ISO 8601 UTC with milliseconds (docs/interface.md#identifiers). */
 export function timestamp(wallMs: number): string {
   return new Date(wallMs).toISOString()
 }
@@ -70,7 +77,7 @@ let bootId: string | null = null
  * A moment on the machine's own clock, which never steps and outlives restarts of this program. `clock` names the
  * machine's start: moments of two starts cannot be compared.
  */
-export function bootMoment(): { clock: string; ms: number } {
+export function readBootTime(): { clock: string; ms: number } {
   bootId ??= readBootId()
   return { clock: bootId, ms: Math.round(os.uptime() * 1000) }
 }

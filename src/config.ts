@@ -2,9 +2,10 @@ import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from './errors.ts'
 import { Secret } from './log.ts'
+import { changesBetween } from './nearest.ts'
 
-/** User token: prefix, 32 random bytes in base62, 6-character checksum (contract.md 1); other encoders drop leading zeros. */
-export const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
+/** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
+const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
 
 const portRange = 'must be a port number from 0 to 65535 (0 picks a free one)'
 const port = z.coerce
@@ -51,7 +52,15 @@ const settings = {
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,255}$/, 'must be a container image with node and npm')
     .default('node:22-alpine'),
-  LONGSHORE_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  LONGSHORE_DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be postgres://user:password@host:5432/database' })
+    .optional(),
+  LONGSHORE_DATABASE_POOL: z.coerce
+    .number({ error: 'must be a number from 1 to 200' })
+    .int('must be a whole number')
+    .min(1, 'must be a number from 1 to 200')
+    .max(200, 'must be a number from 1 to 200')
+    .default(10),
   LONGSHORE_DATABASE_IMAGES: z
     .string()
     .regex(
@@ -68,12 +77,30 @@ const settings = {
     .regex(/^[0-9a-fA-F]{64}$|^[A-Za-z0-9+/_-]{43}=?$/, 'must be 32 bytes as 64 hex digits or base64')
     .optional(),
   LONGSHORE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  LONGSHORE_PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+    .regex(/^[^?#@]+$/, 'must be an address without user, query or fragment')
+    .optional(),
   LONGSHORE_TOKEN: z.string().min(1).optional(),
   LONGSHORE_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps address' }).optional(),
   LONGSHORE_INCIDENT_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https address' })
     .optional(),
   LONGSHORE_ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
+  LONGSHORE_ALLOW_HOST_ACCESS: flag.default(false),
+  LONGSHORE_RATE_LIMITS: z
+    .string()
+    .regex(
+      /^(?:off|writes=[1-9]\d{0,5},reads=[1-9]\d{0,5})$/,
+      'must be requests a second for one caller, such as writes=50,reads=500, or off',
+    )
+    .default('writes=50,reads=500'),
+  LONGSHORE_KEPT_VERSIONS: z.coerce
+    .number({ error: 'must be a number from 1 to 1000' })
+    .int('must be a whole number')
+    .min(1, 'must be a number from 1 to 1000')
+    .max(1000, 'must be a number from 1 to 1000')
+    .default(10),
   LONGSHORE_CLOCK_SCALE: z.coerce
     .number({ error: 'must be a number from 1 to 10000' })
     .min(1, 'must be a number from 1 to 10000')
@@ -97,7 +124,7 @@ export interface RegionSetting {
 /** Where incident contact points send when the operator names no other service: the public Events API v2. */
 const publicIncidentUrl = 'https://events.pagerduty.com/v2/enqueue'
 
-/** Everything that can be set from outside (contract.md 10), read once and frozen. */
+/** All settings, read once and frozen (docs/interface.md#starting-and-configuring). */
 export interface Config {
   /** Absolute path; all state of the embedded installation. */
   readonly home: string
@@ -114,23 +141,34 @@ export interface Config {
   readonly nodeImage: string
   /** `DOCKER_HOST`, the engine's own setting. */
   readonly dockerHost: string | undefined
+  /** PostgreSQL; undefined: the embedded store in the data directory. */
   readonly databaseUrl: Secret | undefined
+  /** Connections to PostgreSQL. */
+  readonly databasePool: number
   /** Registry and path that hold the database images; undefined: each image's own registry. */
   readonly databaseImages: string | undefined
   readonly bootstrapToken: Secret | undefined
   readonly masterKey: Secret | undefined
   readonly url: string | undefined
   readonly token: Secret | undefined
+  /** Address under which people and hosts reach the control plane; undefined: the address of the API. */
+  readonly publicUrl: string | undefined
   readonly smtpUrl: Secret | undefined
   readonly incidentUrl: string
   readonly allowPrivateWebhooks: boolean
+  /** Leaves instance metadata and services of this machine open to containers on Docker. */
+  readonly allowHostAccess: boolean
+  /** Requests a second for one caller; null: no such limit. */
+  readonly rateLimits: { readonly writes: number; readonly reads: number } | null
+  /** Deployed versions of an environment whose images stay for a rollback. */
+  readonly keptVersions: number
   readonly clockScale: number
   readonly logLevel: string
 }
 
 /**
- * Reads the environment once. Every problem is reported in one error, and a LONGSHORE_ variable that nobody
- * reads stops the start: a mistyped safety option must not be ignored.
+ * Reads the environment once. Every problem is reported in one error, and an unknown
+ * LONGSHORE_ variable stops the start: a mistyped safety option must not be ignored.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = process.cwd()): Config {
   const names = Object.keys(env).filter((name) => name.startsWith('LONGSHORE_'))
@@ -158,14 +196,19 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     nodeImage: value.LONGSHORE_NODE_IMAGE,
     dockerHost: env.DOCKER_HOST || undefined,
     databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
+    databasePool: value.LONGSHORE_DATABASE_POOL,
     databaseImages: value.LONGSHORE_DATABASE_IMAGES,
     bootstrapToken: secret(value.LONGSHORE_BOOTSTRAP_TOKEN),
     masterKey: secret(value.LONGSHORE_MASTER_KEY),
     url: value.LONGSHORE_URL?.replace(/\/+$/, ''),
     token: secret(value.LONGSHORE_TOKEN),
+    publicUrl: value.LONGSHORE_PUBLIC_URL?.replace(/\/+$/, ''),
     smtpUrl: secret(value.LONGSHORE_SMTP_URL),
     incidentUrl: value.LONGSHORE_INCIDENT_URL ?? publicIncidentUrl,
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
+    allowHostAccess: value.LONGSHORE_ALLOW_HOST_ACCESS,
+    rateLimits: ratesOf(value.LONGSHORE_RATE_LIMITS),
+    keptVersions: value.LONGSHORE_KEPT_VERSIONS,
     clockScale: value.LONGSHORE_CLOCK_SCALE,
     logLevel: value.LONGSHORE_LOG_LEVEL,
   })
@@ -181,22 +224,13 @@ function unknownSetting(name: string): string {
   return `${name} is not a setting of Longshore: ${meant}`
 }
 
-/** Letters to change, add or leave out to make one word the other. */
-function changesBetween(one: string, other: string): number {
-  let above = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (const [row, letter] of [...one].entries()) {
-    const present = [row + 1]
-    for (const [column, wanted] of [...other].entries()) {
-      const swap = above[column]! + (letter === wanted ? 0 : 1)
-      present.push(Math.min(swap, above[column + 1]! + 1, present[column]! + 1))
-    }
-    above = present
-  }
-  return above.at(-1)!
-}
-
 function secret(value: string | undefined): Secret | undefined {
   return value === undefined ? undefined : new Secret(value)
+}
+
+function ratesOf(setting: string): Config['rateLimits'] {
+  const [writes, reads] = (setting.match(/\d+/g) ?? []).map(Number)
+  return writes === undefined || reads === undefined ? null : { writes, reads }
 }
 
 function regionsOf(

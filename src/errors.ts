@@ -1,4 +1,4 @@
-/** What went wrong, from the caller's point of view. Each kind has one HTTP status (contract.md 1). */
+/** What went wrong, from the caller's point of view. Each kind has one HTTP status (docs/interface.md#errors). */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
@@ -22,7 +22,7 @@ export const httpStatusOf: Readonly<Record<ErrorKind, number>> = {
   unavailable: 503,
 }
 
-export interface AppErrorOptions {
+interface AppErrorOptions {
   /** What to do instead. Public. */
   details?: string
   /** Id of the interface rule that was broken, such as `F8`. Public on tools. */

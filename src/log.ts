@@ -31,7 +31,7 @@ export function createLog(
   )
 }
 
-/** A value that cannot be printed or serialised by accident. */
+/** A value that cannot be printed or serialized by accident. */
 export class Secret {
   readonly #value: string
 

@@ -1,15 +1,15 @@
 import { cancelJobRun } from '../src/contract/jobs.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { lossOfRun } from '../src/mcp/losses.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { runEffect } from '../src/mcp/tools/destructive-effects.ts'
 
 export default defineTool({
   operation: cancelJobRun,
   group: 'jobs',
   title: 'Cancel job run',
-  description: 'Cancels a job run: its container is stopped, nothing is tried again.',
-  hints: { readOnly: false, destructive: true, idempotent: true },
+  description: 'Cancels a job run: stops its container, without further attempts.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   unlistedInputs: ['dryRun'],
-  destroys: lossOfRun,
+  destroys: runEffect,
   asksOnly: true,
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,
 })

@@ -1,14 +1,16 @@
 import { createAlert } from '../src/contract/alerts.ts'
-import { metricMeasured } from '../src/mcp/alert-checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { metricCollected } from '../src/mcp/tools/alert-checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: createAlert,
   group: 'alerts',
   title: 'Create alert',
   description:
-    'Creates an alert (admin): fires when a metric is above (gt) or below (lt) threshold for duration. Functions: ingress_ metrics only (F9).',
-  hints: { readOnly: false, destructive: false, idempotent: false },
-  checks: [metricMeasured],
+    'Creates an alert (admin): fires when a metric stays above (gt) or below (lt) threshold for duration. Functions: ingress_ metrics only (F9).',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  // Their defaults fit nearly every alert; update-alert lists them.
+  unlistedInputs: ['aggregation', 'queryRange'],
+  checks: [metricCollected],
   point: ({ message }) => message,
 })

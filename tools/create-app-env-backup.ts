@@ -1,12 +1,11 @@
 import { createAppEnvBackup } from '../src/contract/backups.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: createAppEnvBackup,
   group: 'databases',
   title: 'Back up database',
-  description:
-    'Copies a PostgreSQL, MySQL or Redis database to a file; list-app-env-backups tells its status.',
-  hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['dryRun', 'idempotencyKey', 'envName'],
+  description: 'Backs up a PostgreSQL, MySQL or Redis database; list-app-env-backups shows the status.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  unlistedInputs: ['dryRun', 'envName'],
 })

@@ -1,15 +1,16 @@
 import { deleteAppEnv } from '../src/contract/app-envs.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { lossOfEnvironment } from '../src/mcp/losses.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { environmentEffects } from '../src/mcp/tools/destructive-effects.ts'
 
 export default defineTool({
   operation: deleteAppEnv,
   group: 'apps',
   title: 'Delete environment',
   description:
-    'Deletes an environment with its containers, volumes, uploads, logs and alerts, for good. The person is asked, or confirm must be its exact name.',
-  hints: { readOnly: false, destructive: true, idempotent: true },
+    'Permanently deletes an environment with its volumes, uploads, logs and alerts. confirm: its cliEnvName.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
-  destroys: lossOfEnvironment,
+  destroys: environmentEffects,
 })

@@ -1,14 +1,13 @@
 import { deleteContactPoint } from '../src/contract/contact-points.ts'
-import { lossOfContactPoint } from '../src/mcp/alert-checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { contactPointEffects } from '../src/mcp/tools/alert-checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: deleteContactPoint,
   group: 'alerts',
   title: 'Delete contact point',
-  description:
-    'Deletes a contact point (admin). Refused while alerts use it (X2). The person is asked, or confirm must be its exact name.',
-  hints: { readOnly: false, destructive: true, idempotent: true },
-  unlistedInputs: ['expectedRevision'],
-  destroys: lossOfContactPoint,
+  description: 'Deletes a contact point (admin). Refused while alerts use it (X2). confirm: its exact name.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  unlistedInputs: ['dryRun'],
+  destroys: contactPointEffects,
 })

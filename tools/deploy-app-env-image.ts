@@ -1,15 +1,15 @@
 import { deployAppEnvImage } from '../src/contract/deployments.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: deployAppEnvImage,
   group: 'deploys',
   title: 'Deploy image',
   description:
-    'Deploys a prebuilt container image and waits until it serves or has failed. Apps need useImage; functions do not.',
-  hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['expectedRevision'],
+    'Deploys a prebuilt image and waits until it serves or has failed. Apps need useImage; functions do not.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   waits: true,
 })

@@ -1,14 +1,14 @@
 import { getAlert } from '../src/contract/alerts.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: getAlert,
   group: 'alerts',
   title: 'Read alert',
-  description: 'Reads one alert: state, current value, last state changes, and which notices arrived.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
-  point: ({ name, enabled, lastKnownState, currentValue, unit }) =>
-    `${name} is ${enabled ? '' : 'paused; when last evaluated it was '}${lastKnownState}${currentValue === null ? ', nothing measured' : `; the value is ${rounded(currentValue)} ${unit}`}.`,
+  description: 'Reads one alert: state, current value, history and notifications.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  point: ({ alertId, enabled, lastKnownState, currentValue, unit }) =>
+    `Alert ${alertId} is ${enabled ? '' : 'paused; at the last evaluation it was '}${lastKnownState}${currentValue === null ? ', without samples' : `; the value is ${rounded(currentValue)} ${unit}`}.`,
   shorten: (answer) => ({
     ...answer,
     currentValue: rounded(answer.currentValue),
@@ -16,7 +16,7 @@ export default defineTool({
   }),
 })
 
-/** Six digits, as the metrics have; the others only cost. */
+/** Six digits, the precision of metrics; more digits only cost tokens. */
 function rounded<Value extends number | null>(value: Value): Value {
   return (value === null ? null : Number(value.toPrecision(6))) as Value
 }

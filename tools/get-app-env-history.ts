@@ -1,15 +1,14 @@
 import { getAppEnvHistory } from '../src/contract/app-env-reads.ts'
-import { cut } from '../src/mcp/answer-size.ts'
-import { environmentNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { cut } from '../src/mcp/tools/result-size.ts'
 
 export default defineTool({
   operation: getAppEnvHistory,
   group: 'deploys',
   title: 'Environment history',
-  description:
-    'Lists what happened to an environment, newest first: deployments, starts, stops, changes, who did them.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  description: 'Lists deployments, starts, stops and changes with their users, newest first.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   defaults: { limit: 10 },
   shorten: (answer) => ({

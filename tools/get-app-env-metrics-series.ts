@@ -1,19 +1,18 @@
 import { getAppEnvMetricsSeries } from '../src/contract/measurements.ts'
-import { environmentNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvMetricsSeries,
   group: 'metrics',
   title: 'Metric over time',
-  description:
-    'Reads one metric over time, up to seven days back; each point has mean, least, most and latest.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  description: 'Reads one metric over time, up to seven days back (mean, min, max, last).',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { metric: 'As create-alert' },
   checks: [environmentNamed],
   point: ({ metric, unit, points }) => {
     const newest = points.at(-1)
-    if (!newest) return `Nothing was measured of ${metric} in this range.`
+    if (!newest) return `No samples of ${metric} in this range.`
     const most = Math.max(...points.map((point) => point.max))
     return `${points.length} points of ${metric} in ${unit}: newest ${newest.value}, highest ${most}.`
   },

@@ -1,14 +1,14 @@
 import { getAppEnvMetrics } from '../src/contract/measurements.ts'
-import { environmentNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvMetrics,
   group: 'metrics',
   title: 'Metrics now',
   description:
-    'Tells what an environment uses and serves now: CPU, memory, containers, request and error rates, latencies. Functions: resources is null (F9).',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+    'Reads current CPU, memory, containers, request rates, errors and latencies. For functions, resources is null (F9).',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ resources, containers, ingress }) => {
     const used =

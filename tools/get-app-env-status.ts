@@ -1,16 +1,16 @@
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
-import { environmentNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnvStatus,
   group: 'deploys',
   title: 'Environment status',
   description:
-    'Tells whether an environment is up, at which version and address, how the newest deployment goes and why it failed.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+    'Reads whether an environment is up, its version, addresses and newest deployment with any failure.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
-  point: (status, { envName }) => {
+  point: (status) => {
     const deployment = status.currentDeployment
     const failed =
       deployment?.failure == null
@@ -21,6 +21,6 @@ export default defineTool({
         ? ` Version ${deployment.version} is ${deployment.status}.`
         : ''
     const version = status.currentVersion === null ? '' : ` at version ${status.currentVersion}`
-    return `${envName ?? status.appEnvId} is ${status.status}${version}.${under}${failed}`
+    return `${status.cliEnvName} is ${status.status}${version}.${under}${failed}`
   },
 })

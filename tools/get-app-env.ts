@@ -1,14 +1,14 @@
 import { getAppEnv } from '../src/contract/app-envs.ts'
-import { environmentNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: getAppEnv,
   group: 'apps',
   title: 'Read environment',
   description:
-    'Reads one environment: settings, variables (secrets masked), hosts, pending changes. For up or down, get-app-env-status is shorter.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+    'Reads one environment: settings, variables (secrets masked), hosts, pending changes. For its status, use get-app-env-status.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   secretInputs: ['decrypt'],
   point: (env) =>

@@ -1,12 +1,12 @@
 import { getContactPoint } from '../src/contract/contact-points.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: getContactPoint,
   group: 'alerts',
   title: 'Read contact point',
-  description: 'Reads one contact point. Its address and secrets are not shown.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  description: 'Reads one contact point, without its address and secrets.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   secretInputs: ['showSecrets'],
-  point: ({ name, type }) => `${name} is a contact point of type ${type}.`,
+  point: ({ contactPointId, type }) => `${contactPointId} is a contact point of type ${type}.`,
 })

@@ -1,13 +1,13 @@
 import { getJobRun } from '../src/contract/jobs.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: getJobRun,
   group: 'jobs',
   title: 'Read job run',
   description:
-    'Reads one job run: status, attempt, exit code, reason, snapshot. Its output: get-logs with its appEnvId and jobRunId.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+    'Reads one job run: status, attempt, exit code, reason, snapshot. For output: get-logs with appEnvId and jobRunId.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ jobRun }) =>
     `Run ${jobRun.jobRunId} is ${jobRun.status}${jobRun.exitCode === null ? '' : `, exit code ${jobRun.exitCode}`}.`,
 })

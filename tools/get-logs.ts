@@ -1,17 +1,16 @@
 import { getLogs, type LogLine } from '../src/contract/app-env-reads.ts'
 import type { RawInputOf } from '../src/contract/operation.ts'
-import { cut } from '../src/mcp/answer-size.ts'
-import { environmentNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { environmentOfRunNamed } from '../src/mcp/job-checks.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { environmentOfRunNamed } from '../src/mcp/tools/job-checks.ts'
+import { cut } from '../src/mcp/tools/result-size.ts'
 
 export default defineTool({
   operation: getLogs,
   group: 'logs',
   title: 'Read logs',
-  description:
-    'Reads runtime, build or job logs, newest last. Narrow with search, time, size; cursor of the answer reads older lines.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  description: 'Reads runtime, build or job logs, newest last. Pass the returned cursor to read older lines.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentOfRunNamed, environmentNamed],
   point: ({ logs, cursor, truncated }, input) => {
     const older = cursor === null ? '' : ` Older lines: cursor ${cursor}.`
@@ -20,7 +19,7 @@ export default defineTool({
     return `${lines} of the ${typeOf(input)} log, newest last.${truncated ? ' Truncated.' : ''}${older}`
   },
   defaults: { size: 30 },
-  // Few lines are shown whole, many are cut.
+  // The more lines, the shorter each is cut.
   shorten: (answer) => {
     const most = Math.max(200, Math.floor(6_400 / Math.max(1, answer.logs.length)))
     return { ...answer, logs: answer.logs.map((line) => ({ ...line, message: cut(line.message, most) })) }
@@ -30,24 +29,24 @@ export default defineTool({
 
 type Input = RawInputOf<typeof getLogs>
 
-/** A run has a JOB log only, whatever type was asked for. */
+/** A run has only a JOB log, so its type input is ignored. */
 function typeOf({ type = 'RUNTIME', jobRunId }: Input): string {
   return jobRunId === undefined ? type : 'JOB'
 }
 
 const narrowing = ['stream', 'podName', 'contentId', 'jobRunId', 'search', 'from', 'to', 'cursor'] as const
 
-/** No line may mean a filter that fits none, or the wrong log: both are said, as the next call mends it. */
+/** Names the filters and the other log types, so that the next call can find the lines. */
 function nothingFound(input: Input): string {
   const given = narrowing.filter((name) => input[name] !== undefined)
-  const fits = given.length === 0 ? 'is empty' : `has no line that fits ${given.join(', ')}`
+  const fits = given.length === 0 ? 'is empty' : `has no line that matches ${given.join(', ')}`
   const others = { RUNTIME: 'BUILD or JOB', BUILD: 'RUNTIME or JOB', JOB: 'RUNTIME or BUILD' }
   const elsewhere =
     input.jobRunId === undefined ? ` Other logs: type ${others[input.type ?? 'RUNTIME']}.` : ''
   return `The ${typeOf(input)} log ${fits}.${elsewhere}`
 }
 
-/** What all lines have in common is said once, in the first. */
+/** Omits the date and container of a line when they equal those of the line before. */
 function shownLines(logs: readonly LogLine[]): string[] {
   return logs.map((line, index) => {
     const before = logs[index - 1]

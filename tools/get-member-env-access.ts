@@ -1,12 +1,11 @@
 import { getMemberEnvAccess } from '../src/contract/members.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: getMemberEnvAccess,
   group: 'access',
   title: 'Read environment access',
-  description: 'Reads which environments a member may reach.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ access, allowedAppEnvIds, enabled }) =>
     `${access === 'full' ? 'Full access' : `${allowedAppEnvIds.length} environment(s)`}${enabled ? '' : '; not enforced: the account has per-environment access off'}.`,
 })

@@ -1,13 +1,13 @@
 import { listAccounts } from '../src/contract/accounts.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: listAccounts,
   group: 'apps',
   title: 'List accounts',
   description:
-    'Lists the accounts of the caller with permissions and limits. Start here: other tools take an accountId.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+    "Lists the caller's accounts with permissions and limits. Start here: other tools need an accountId.",
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ accounts }) =>
-    `${accounts.length} account(s): ${accounts.map((account) => account.name).join(', ')}.`,
+    `${accounts.length} account(s): ${accounts.map((account) => account.accountId).join(', ')}.`,
 })

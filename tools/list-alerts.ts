@@ -1,13 +1,12 @@
 import { listAlerts } from '../src/contract/alerts.ts'
-import { environmentNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: listAlerts,
   group: 'alerts',
   title: 'List alerts',
-  description: 'Lists the alerts of an environment with their states.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ alerts }) => {
     const evaluated = alerts.filter((alert) => alert.enabled)

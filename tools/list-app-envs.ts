@@ -1,14 +1,13 @@
 import { listAppEnvs } from '../src/contract/app-envs.ts'
-import { accountOrAppNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { accountOrAppNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: listAppEnvs,
   group: 'apps',
   title: 'List environments',
-  description:
-    'Lists the environments of an account or an app that the caller can see, with status and version.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  description: 'Lists visible environments of an account or app, with status and version.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [accountOrAppNamed],
   pages: 'appEnvs',
   point: ({ appEnvs }) =>

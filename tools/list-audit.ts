@@ -1,14 +1,13 @@
 import { listAudit } from '../src/contract/audit.ts'
 import type { OutputOf } from '../src/contract/operation.ts'
-import { cut } from '../src/mcp/answer-size.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { cut } from '../src/mcp/tools/result-size.ts'
 
 export default defineTool({
   operation: listAudit,
   group: 'access',
   title: 'List audit',
-  description: 'Who changed what, when, from where; newest first. Needs admin.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   defaults: { limit: 8 },
   shorten: (answer) => ({ ...answer, entries: answer.entries.map(shortEntry) }),
   point: ({ entries, cursor }) =>
@@ -17,7 +16,7 @@ export default defineTool({
 
 type Entry = OutputOf<typeof listAudit>['entries'][number]
 
-/** Whole objects, as a deletion leaves them behind, are cut. */
+/** Cuts long values, such as whole deleted objects. */
 function shortEntry(entry: Entry): Entry {
   const short = (value: string | null) => (value === null ? null : cut(value, 160))
   const changes = entry.changes.map(({ path, before, after }) => ({

@@ -1,13 +1,14 @@
 import { listJobRuns } from '../src/contract/jobs.ts'
-import { environmentNamed } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: listJobRuns,
   group: 'jobs',
   title: 'List job runs',
-  description: 'Lists the runs of a job, newest first, with status and exit code.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  description: 'Lists runs of a job with status and exit code, newest first.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['status'],
   checks: [environmentNamed],
   defaults: { limit: 5 },
   point: ({ jobRuns, pagination }) =>

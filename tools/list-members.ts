@@ -1,11 +1,10 @@
 import { listMembers } from '../src/contract/members.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: listMembers,
   group: 'access',
   title: 'List members',
-  description: 'Lists members with permissions and environment access. Needs Manage Members.',
-  hints: { readOnly: true, destructive: false, idempotent: true },
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ members }) => `${members.length} member(s).`,
 })

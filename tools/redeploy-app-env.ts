@@ -1,15 +1,15 @@
 import { redeployAppEnv } from '../src/contract/deployments.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: redeployAppEnv,
   group: 'deploys',
   title: 'Redeploy or roll back',
   description:
-    'Deploys the current version again, or an earlier one (rollback), and waits until it serves or has failed. get-app-env-history lists versions.',
-  hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['expectedRevision', 'idempotencyKey'],
+    'Deploys the current or an earlier version (rollback) and waits until it serves or has failed. get-app-env-history lists versions.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   waits: true,
 })

@@ -1,15 +1,15 @@
 import { requestDeployStorageKey } from '../src/contract/deployments.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: requestDeployStorageKey,
   group: 'deploys',
   title: 'Request upload address',
   description:
-    'First step of a deploy from source: PUT the .tgz to uploadUrl (no token, 15 minutes), then notify-code-upload with storageKey.',
-  hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['expectedRevision', 'dryRun', 'idempotencyKey'],
+    'Starts a deploy from source: PUT the .tgz to uploadUrl (no token, 15 minutes), then notify-code-upload with storageKey.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   point: ({ uploadUrl, storageKey }) =>
     `PUT the archive once to ${uploadUrl}, then call notify-code-upload with storageKey ${storageKey}.`,

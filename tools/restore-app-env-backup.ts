@@ -1,16 +1,15 @@
 import { restoreAppEnvBackup } from '../src/contract/backups.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { lossOfData } from '../src/mcp/losses.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { dataEffects } from '../src/mcp/tools/destructive-effects.ts'
 
 export default defineTool({
   operation: restoreAppEnvBackup,
   group: 'databases',
   title: 'Restore backup',
-  description:
-    "Replaces ALL data of a database environment by a backup's. The person is asked, or confirm must be its name.",
-  hints: { readOnly: false, destructive: true, idempotent: false },
+  description: 'Replaces ALL data of a database environment with a backup. confirm: its cliEnvName.',
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   checks: [environmentAccessible],
-  destroys: lossOfData,
-  unlistedInputs: ['dryRun', 'idempotencyKey', 'envName'],
+  destroys: dataEffects,
+  unlistedInputs: ['dryRun', 'envName'],
 })

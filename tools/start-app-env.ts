@@ -1,14 +1,14 @@
 import { startAppEnv } from '../src/contract/app-env-actions.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: startAppEnv,
   group: 'apps',
   title: 'Start environment',
   description: 'Starts a stopped environment at its last version and waits until it serves.',
-  hints: { readOnly: false, destructive: false, idempotent: true },
-  unlistedInputs: ['expectedRevision', 'dryRun'],
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
+  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   waits: true,
 })

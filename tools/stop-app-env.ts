@@ -1,17 +1,16 @@
 import { stopAppEnv } from '../src/contract/app-env-actions.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { lossOfService } from '../src/mcp/losses.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { serviceEffect } from '../src/mcp/tools/destructive-effects.ts'
 
 export default defineTool({
   operation: stopAppEnv,
   group: 'apps',
   title: 'Stop environment',
-  description:
-    'Stops an environment: all its containers end, nothing answers until start-app-env. Settings and data stay.',
-  hints: { readOnly: false, destructive: false, idempotent: true },
-  unlistedInputs: ['expectedRevision', 'dryRun'],
+  description: 'Stops all containers of an environment until start-app-env. Settings and data stay.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
-  destroys: lossOfService,
+  destroys: serviceEffect,
   asksOnly: true,
 })

@@ -1,16 +1,15 @@
 import { testContactPoint } from '../src/contract/contact-points.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: testContactPoint,
   group: 'alerts',
   title: 'Test contact point',
-  description:
-    'Sends a marked test notice to a contact point (admin) and says whether it arrived, or why not.',
-  hints: { readOnly: false, destructive: false, idempotent: false },
-  unlistedInputs: ['expectedRevision', 'dryRun', 'idempotencyKey'],
+  description: 'Sends a test notification to a contact point (admin) and reports the result.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  unlistedInputs: ['dryRun'],
   point: ({ delivered, attempts }) =>
     delivered
-      ? 'The test notice arrived.'
-      : `The test notice did not arrive: ${attempts.at(-1)?.reason ?? 'unknown'}.`,
+      ? 'The test notification arrived.'
+      : `The test notification did not arrive: ${attempts.at(-1)?.reason ?? 'unknown'}.`,
 })

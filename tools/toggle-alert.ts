@@ -1,12 +1,12 @@
 import { toggleAlert } from '../src/contract/alerts.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
   operation: toggleAlert,
   group: 'alerts',
   title: 'Pause or resume alert',
-  description: 'Pauses an alert (no evaluation, no notices) or resumes it (admin).',
-  hints: { readOnly: false, destructive: false, idempotent: true },
-  unlistedInputs: ['expectedRevision', 'dryRun'],
+  description: 'Pauses or resumes evaluation and notifications of an alert (admin).',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['dryRun'],
   point: ({ message }) => message,
 })

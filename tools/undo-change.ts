@@ -1,14 +1,14 @@
 import { undoChange } from '../src/contract/audit.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { lossOfChange } from '../src/mcp/losses.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { changeEffects } from '../src/mcp/tools/destructive-effects.ts'
 
 export default defineTool({
   operation: undoChange,
   group: 'access',
   title: 'Undo a change',
   description:
-    'Puts back what one entry of list-audit changed. Not for deploys, deletes and fields changed since.',
-  hints: { readOnly: false, destructive: true, idempotent: false },
-  unlistedInputs: ['idempotencyKey'],
-  destroys: lossOfChange,
+    "Restores the fields that one entry of list-audit changed. Not for deploys, deletes or fields changed since. confirm: its object's name.",
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  unlistedInputs: ['dryRun'],
+  destroys: changeEffects,
 })

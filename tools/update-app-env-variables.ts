@@ -1,16 +1,16 @@
 import { updateAppEnvVariables } from '../src/contract/app-env-actions.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { lossOfUnsetVariables } from '../src/mcp/losses.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { unsetVariableEffects } from '../src/mcp/tools/destructive-effects.ts'
 
 export default defineTool({
   operation: updateAppEnvVariables,
   group: 'apps',
   title: 'Set variables',
   description:
-    'Sets or removes some environment variables; the others keep value, type and secret flag. Pending until apply-app-env-changes.',
-  hints: { readOnly: false, destructive: true, idempotent: true },
+    'Sets or removes (unset) some variables; all others stay. Pending until apply-app-env-changes.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   checks: [environmentAccessible],
-  destroys: lossOfUnsetVariables,
+  destroys: unsetVariableEffects,
   asksOnly: true,
 })

@@ -1,7 +1,8 @@
+import { z } from 'zod'
 import { updateAppEnv } from '../src/contract/app-envs.ts'
-import { environmentAccessible } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { lossOfOmittedVariables, saysRemovedVariables } from '../src/mcp/losses.ts'
+import { environmentAccessible, functionLimits } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { omittedVariableEffects, warnRemovedVariables } from '../src/mcp/tools/destructive-effects.ts'
 
 export default defineTool({
   operation: updateAppEnv,
@@ -9,12 +10,14 @@ export default defineTool({
   title: 'Update environment',
   description:
     'Changes an environment; pending until apply-app-env-changes. envVars REPLACES all variables (E1): to change some, use update-app-env-variables.',
-  hints: { readOnly: false, destructive: true, idempotent: true },
-  // Each has a tool of its own, or cannot change (D4).
-  unlistedInputs: ['functionConfig', 'jobConfig', 'dockerPresetVersion'],
-  checks: [environmentAccessible, saysRemovedVariables],
-  destroys: lossOfOmittedVariables,
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  // update-job-config sets jobConfig; dockerPresetVersion cannot change (D4).
+  unlistedInputs: ['jobConfig', 'dockerPresetVersion'],
+  checks: [environmentAccessible, functionLimits, warnRemovedVariables],
+  noteFields: { removedVariables: z.array(z.string()).optional() },
+  destroys: omittedVariableEffects,
   asksOnly: true,
-  point: ({ appEnvId }) =>
-    `${appEnvId} is updated. What needs a deployment is pending until apply-app-env-changes.`,
+  namesEnvironment: true,
+  point: (_answer, _input, envName) =>
+    `${envName} is updated. Changes that need a deployment are pending until apply-app-env-changes.`,
 })

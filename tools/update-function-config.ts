@@ -1,6 +1,6 @@
 import { updateFunctionConfig } from '../src/contract/app-env-actions.ts'
-import { functionLimits, isAFunction } from '../src/mcp/checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
+import { functionLimits, isAFunction } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 const settings = [
   'containerConcurrency',
@@ -16,14 +16,15 @@ export default defineTool({
   group: 'functions',
   title: 'Configure function',
   description:
-    'Changes how a function scales and times out (FUNCTION preset only, E3). Pending until apply-app-env-changes, unless applyImmediately.',
-  hints: { readOnly: false, destructive: false, idempotent: true },
+    'Changes scaling and timeouts of a function (E3). Pending until apply-app-env-changes, unless applyImmediately.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   checks: [isAFunction, functionLimits],
-  point: ({ appEnv, appliedImmediately }, input) => {
-    if (appliedImmediately) return `${appEnv.name} is configured, in force now.`
+  namesEnvironment: true,
+  point: ({ appliedImmediately }, input, envName) => {
+    if (appliedImmediately) return `${envName} is configured; the change is in effect now.`
     const isChanged = settings.some((name) => input[name] !== undefined)
     return isChanged
-      ? `${appEnv.name} is configured, pending until apply-app-env-changes.`
-      : `No setting was sent, so ${appEnv.name} stays as it is. It takes ${settings.join(', ')}.`
+      ? `${envName} is configured; the change is pending until apply-app-env-changes.`
+      : `No setting was sent, so ${envName} is unchanged. Settings: ${settings.join(', ')}.`
   },
 })

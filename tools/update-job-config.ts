@@ -1,16 +1,17 @@
 import { updateJobConfig } from '../src/contract/jobs.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { isAJob, saysClearedJobFields, saysUnusedArgs } from '../src/mcp/job-checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { isAJob, warnClearedJobFields, warnUnusedArgs } from '../src/mcp/tools/job-checks.ts'
 
 export default defineTool({
   operation: updateJobConfig,
   group: 'jobs',
   title: 'Configure job',
   description:
-    'Changes how runs of a job start. Left out = kept; clear = inherited again. Pending until apply-app-env-changes, unless applyImmediately.',
-  hints: { readOnly: false, destructive: false, idempotent: true },
+    'Changes job settings. Omitted fields stay; clear resets fields to inherited. Pending until apply-app-env-changes, unless applyImmediately.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   unlistedInputs: ['jobConfig'],
-  checks: [isAJob, saysClearedJobFields, saysUnusedArgs],
-  point: ({ appEnv, appliedImmediately }) =>
-    `Job settings of ${appEnv.appEnvId} are ${appliedImmediately ? 'in force for the next run' : 'pending until apply-app-env-changes'}.`,
+  checks: [isAJob, warnClearedJobFields, warnUnusedArgs],
+  namesEnvironment: true,
+  point: ({ appliedImmediately }, _input, envName) =>
+    `Job settings of ${envName} are ${appliedImmediately ? 'in effect from the next run' : 'pending until apply-app-env-changes'}.`,
 })

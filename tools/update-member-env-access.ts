@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { updateMemberEnvAccess } from '../src/contract/members.ts'
-import { fullAccessMeant } from '../src/mcp/access-checks.ts'
-import { defineTool } from '../src/mcp/define-tool.ts'
-import { lossOfRestriction } from '../src/mcp/losses.ts'
+import { fullAccessMeant } from '../src/mcp/tools/access-checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { restrictionEffect } from '../src/mcp/tools/destructive-effects.ts'
 
 export default defineTool({
   operation: updateMemberEnvAccess,
   group: 'access',
   title: 'Set environment access',
   description:
-    'Sets which environments a member may reach; replaces the list. An empty or missing list means FULL access and needs grantFullAccess true.',
-  hints: { readOnly: false, destructive: true, idempotent: true },
-  ownInputs: { grantFullAccess: z.boolean().optional().describe('Full access is meant') },
+    'Replaces the list of environments a member may access. An empty or missing list means FULL access and needs grantFullAccess true.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  ownInputs: { grantFullAccess: z.boolean().optional().describe('Grants full access') },
   checks: [fullAccessMeant],
-  destroys: lossOfRestriction,
+  destroys: restrictionEffect,
   asksOnly: true,
 })

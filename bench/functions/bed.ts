@@ -1,9 +1,9 @@
 import net from 'node:net'
 import os from 'node:os'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
-import { type EngineHere, enginesHere } from '../../test/support/engines-here.ts'
-import { Installation } from '../../test/support/installation.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../test/support/story.ts'
+import { type EngineHere, enginesHere } from '../../testkit/engines/engines-here.ts'
+import { Installation } from '../../testkit/platform/installation.ts'
+import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../testkit/platform/story.ts'
 
 /** One installation of its own with one deployed function, on one engine. */
 export interface Bed {
@@ -50,7 +50,7 @@ export async function layBed(
   }
 }
 
-/** The engines asked for that are here; `process,docker` when nothing is asked. */
+/** The requested engines that this machine has, such as `process,docker`. */
 export async function engines(wanted: string): Promise<EngineHere[]> {
   const names = wanted.split(',')
   return (await enginesHere()).filter(({ engine }) => names.includes(engine))

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
-import type { EngineHere } from '../../test/support/engines-here.ts'
+import type { EngineHere } from '../../testkit/engines/engines-here.ts'
 import { layBed, machine, ms, quantile, say } from './bed.ts'
 
 const concurrency = 10
@@ -23,13 +23,13 @@ export async function burst(here: EngineHere): Promise<void> {
     const cold = await together(bed.gatewayPort, bed.host, 200, '/?ms=100')
     const started = (await podIds()).filter((podId) => !before.has(podId)).length
     say(`burst of 200 at zero, ${here.engine} engine (${machine()})`)
-    say(`  containers started ${started} (maxScale ${maxScale}), ${told(cold)}`)
+    say(`  containers started ${started} (maxScale ${maxScale}), ${summary(cold)}`)
     // Enough to fill every slot (30) and every waiting place (300), and as many again refused.
     const over = await together(bed.gatewayPort, bed.host, 10 * concurrency * maxScale + 360, '/?ms=400')
     const refusals = over.filter(({ status }) => status === refused).map((answer) => answer.ms)
     say(`overload, ${over.length} at once on ${concurrency * maxScale} slots`)
     say(
-      `  ${told(over)}, of them refused ${refusals.length}, refusal p99 ${ms(quantile(refusals, 0.99))} (goal: 50 ms)`,
+      `  ${summary(over)}, of them refused ${refusals.length}, refusal p99 ${ms(quantile(refusals, 0.99))} (goal: 50 ms)`,
     )
   } finally {
     await bed.close()
@@ -42,7 +42,7 @@ interface Answer {
   peak: number
 }
 
-function told(answers: readonly Answer[]): string {
+function summary(answers: readonly Answer[]): string {
   const failed = answers.filter(({ status }) => status !== 200).length
   const peak = Math.max(...answers.map((answer) => answer.peak))
   return `not answered 200: ${failed}, most at once in a container ${peak} (limit ${concurrency}), p99 ${ms(

@@ -4,19 +4,19 @@ import http from 'node:http'
 import path from 'node:path'
 import type Docker from 'dockerode'
 import { systemClock } from '../../src/clock.ts'
-import { findDockerEndpoint } from '../../src/engines/docker/docker-socket.ts'
-import { createOptions } from '../../src/engines/docker/docker-spec.ts'
+import { createOptions } from '../../src/engines/docker/container-spec.ts'
+import { findDockerEndpoint } from '../../src/engines/docker/socket.ts'
 import type { Address } from '../../src/engines/engine.ts'
 import { waitUntilListening } from '../../src/engines/wait-until-listening.ts'
-import { testDocker } from '../../test/support/docker-images.ts'
+import { testDocker } from '../../testkit/engines/docker-images.ts'
 import { type Bed, firstByte } from './bed.ts'
 
 /** Starts the bed's container without the platform until it answers; one way a line of the report. */
 export type ByHand = Record<string, () => Promise<number>>
 
 /**
- * A container kept paused would answer sooner than one that starts, and is no answer at zero (F1): it holds its
- * memory and exists. Measured to know the price of that rule.
+ * A paused container would respond faster than a new one, but it exists and holds its memory, so F1 rules it out.
+ * Measured to know the cost of that rule.
  */
 export const pausedWay = 'continue a paused one by hand'
 
@@ -117,7 +117,7 @@ async function dockerWays(bed: Bed): Promise<ByHand> {
       init: info.HostConfig.Init === true,
     } as const
     const options = createOptions(made, { ...facts, network: network! })
-    // Without the label of a pod it is none of the platform's containers.
+    // Without the label of a pod, the platform ignores it.
     return { ...options, Labels: { 'longshore.installation': installationId } }
   }
   const answering = async (name: string) => {

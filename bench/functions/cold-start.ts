@@ -1,4 +1,4 @@
-import type { EngineHere } from '../../test/support/engines-here.ts'
+import type { EngineHere } from '../../testkit/engines/engines-here.ts'
 import { type Bed, firstByte, layBed, machine, median, ms, quantile, say } from './bed.ts'
 import { pausedWay, waysByHand } from './by-hand.ts'
 
@@ -34,7 +34,7 @@ export async function coldStart(here: EngineHere, runs: number): Promise<void> {
   }
 }
 
-/** At zero, and some time to prepare: nobody sends the next request the moment the last container has gone. */
+/** Waits for zero containers and some time for preparation, as between real requests. */
 async function settled(bed: Bed): Promise<void> {
   await bed.untilZero()
   await new Promise((resolve) => setTimeout(resolve, 600))

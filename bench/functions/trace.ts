@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
-import type { EngineHere } from '../../test/support/engines-here.ts'
+import type { EngineHere } from '../../testkit/engines/engines-here.ts'
 import { layBed, machine, ms, quantile, say } from './bed.ts'
 
 const slots = 10

@@ -1,4 +1,4 @@
-/** The proxies people would use instead, each on one core, and the upstream they all have. */
+/** Alternative proxies, each on one core, and their common upstream. */
 import { execFileSync, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -104,7 +104,7 @@ async function listening(name: string, port: number): Promise<void> {
   throw new Error(`${name} does not listen on port ${port}`)
 }
 
-/** Starts the proxies people would use instead, as far as they are installed; names those that are not. */
+/** Starts the installed alternative proxies; reports missing ones. */
 export async function startOthers(
   dir: string,
   upstreamPort: number,

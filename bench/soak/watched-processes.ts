@@ -3,8 +3,8 @@ import os from 'node:os'
 import path from 'node:path'
 
 /**
- * What may come on top over the measured time before it is called growth. Resident memory may move more: Node lets
- * garbage lie for minutes in a process that has little to do.
+ * Increase over the measured time that does not count as growth. Resident memory may vary more, because Node delays
+ * garbage collection in idle processes.
  */
 const allowed = { heldMb: 4, residentMb: 16, descriptors: 8, timers: 8 }
 const answerMs = 5_000
@@ -12,7 +12,7 @@ const windowSamples = 5
 
 interface Sample {
   atMs: number
-  /** Heap and buffers after a garbage collection: what is really held. Null where nobody can ask. */
+  /** Heap and buffers after a garbage collection. Null for processes without the probe. */
   heldMb: number | null
   residentMb: number
   descriptors: number
@@ -22,8 +22,8 @@ export const roles = ['serve', 'gateway', 'supervise'] as const
 export type Role = (typeof roles)[number]
 
 /**
- * Runs in the Node processes of the installation that take over its environment: writes what it holds to a file
- * when asked. The supervisor takes over nothing and has a small, steady heap: there the resident memory is judged.
+ * Runs in the Node processes of the installation that take over its environment: writes its heap use to a file
+ * on SIGUSR2. The supervisor does not load the probe and has a small, steady heap: its resident memory is judged.
  */
 const probe = `
 const { writeFileSync, renameSync } = require('node:fs')
@@ -31,7 +31,7 @@ require('node:v8').setFlagsFromString('--expose-gc')
 const gc = require('node:vm').runInNewContext('gc')
 writeFileSync(__dirname + '/' + process.pid + '.here', '')
 process.on('SIGUSR2', async () => {
-  // Buffers that nobody holds are given back a moment after the collection that found them.
+  // Unreferenced buffers are freed shortly after the collection that found them.
   for (let turn = 0; turn < 3; turn++) {
     gc()
     await new Promise((resolve) => setTimeout(resolve, 30))
@@ -80,11 +80,11 @@ export class WatchedProcesses {
       const settled = all.slice(Math.floor(all.length / 3))
       if (settled.length < 2 * windowSamples) throw new Error(`no samples of ${role}: is the run too short?`)
       const hours = (settled.at(-1)!.atMs - settled[0]!.atMs) / 3_600_000
-      const asked = settled[0]!.heldMb !== null
-      const judged = asked
+      const isProbed = settled[0]!.heldMb !== null
+      const judged = isProbed
         ? (['heldMb', 'descriptors', 'timers'] as const)
         : (['residentMb', 'descriptors'] as const)
-      const told = judged.map((what) => {
+      const figures = judged.map((what) => {
         const lows = leastOfEach(settled, what)
         const perHour = slope(lows)
         const good = perHour * hours <= allowed[what]
@@ -94,7 +94,7 @@ export class WatchedProcesses {
         return `${names[what]} ${change}${good ? '' : ' GROWS'}`
       })
       const resident = `resident ${all[0]!.residentMb.toFixed(0)} to ${all.at(-1)!.residentMb.toFixed(0)} MB`
-      process.stdout.write(`${role.padEnd(10)} ${told.join('; ')}; ${resident}\n`)
+      process.stdout.write(`${role.padEnd(10)} ${figures.join('; ')}; ${resident}\n`)
     }
     process.stdout.write(`${flat ? 'flat' : 'NOT flat'} over the last two thirds\n`)
     return flat
@@ -105,14 +105,14 @@ export class WatchedProcesses {
   }
 
   async #lookAt(pid: number): Promise<Sample> {
-    // A process without the probe would not survive the question.
-    const asked = exists(path.join(this.#dir, `${pid}.here`)) ? await this.#ask(pid) : null
+    // The signal would end a process without the probe.
+    const usage = exists(path.join(this.#dir, `${pid}.here`)) ? await this.#ask(pid) : null
     return {
       atMs: performance.now() - this.#startMs,
-      heldMb: asked && (asked.heapUsed + asked.external) / 1_048_576,
+      heldMb: usage && (usage.heapUsed + usage.external) / 1_048_576,
       residentMb: Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
-      timers: asked?.timers ?? null,
+      timers: usage?.timers ?? null,
     }
   }
 
@@ -153,10 +153,10 @@ interface Point {
   atMs: number
   value: number
 }
-type Measured = 'heldMb' | 'residentMb' | 'descriptors' | 'timers'
+type MetricTarget = 'heldMb' | 'residentMb' | 'descriptors' | 'timers'
 
-/** The least of each few samples: what requests under way hold for a moment is no growth. */
-function leastOfEach(samples: readonly Sample[], what: Measured): Point[] {
+/** The minimum of each few samples, because memory of requests in flight is not growth. */
+function leastOfEach(samples: readonly Sample[], what: MetricTarget): Point[] {
   const points: Point[] = []
   for (let from = 0; from < samples.length; from += windowSamples) {
     const window = samples.slice(from, from + windowSamples)

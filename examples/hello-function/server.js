@@ -27,7 +27,7 @@ const server = http.createServer((request, response) => {
 
 server.listen(Number(process.env.PORT) || 8080, () => console.log(`instance ${instance} listens`))
 
-// Asked to go: finish what is under way, take nothing new.
+// Shutdown: finish requests in progress and accept no new ones.
 process.on('SIGTERM', () => {
   console.log(`instance ${instance} stops after ${answered} requests, at most ${peak} at once`)
   server.close(() => process.exit(0))

@@ -1,37 +1,37 @@
-import { apiPrefix } from '../contract/operation.ts'
-import { Evaluator, type EvaluatorParts } from './evaluator.ts'
-import { NoticeLoop, type NoticeLoopParts } from './notice-loop.ts'
+import { alertPage } from '../domain/alerts/console-pages.ts'
+import { Evaluator, type EvaluatorDeps } from './evaluator.ts'
+import { NotificationWorker, type NotificationWorkerDeps } from './notification-worker.ts'
 
-export interface AlertingParts extends Omit<EvaluatorParts, 'alertUrl' | 'wakeNotices'>, NoticeLoopParts {
-  /** Public address of the API, without a trailing slash. */
-  apiUrl: () => string
+interface AlertingDeps extends Omit<EvaluatorDeps, 'alertUrl' | 'wakeNotifications'>, NotificationWorkerDeps {
+  /** Address under which people reach the platform, without a trailing slash. */
+  publicUrl: () => string
 }
 
-/** Evaluator and outbox together: what `serve` starts after the reconciler. */
+/** Evaluator and outbox together; `serve` starts them after the reconciler. */
 export interface Alerting {
-  notices: NoticeLoop
+  notifications: NotificationWorker
   evaluator: Evaluator
   start(): void
   stop(): Promise<void>
 }
 
-export function createAlerting(parts: AlertingParts): Alerting {
-  const notices = new NoticeLoop(parts)
+export function createAlerting(deps: AlertingDeps): Alerting {
+  const notifications = new NotificationWorker(deps)
   const evaluator = new Evaluator({
-    ...parts,
-    alertUrl: (alertId) => `${parts.apiUrl()}${apiPrefix}/alert?alertId=${alertId}`,
-    wakeNotices: () => notices.wake(),
+    ...deps,
+    alertUrl: (envName, alertId) => alertPage(deps.publicUrl(), envName, alertId),
+    wakeNotifications: () => notifications.wake(),
   })
   return {
-    notices,
+    notifications,
     evaluator,
     start() {
-      notices.start()
+      notifications.start()
       evaluator.start()
     },
     async stop() {
       await evaluator.stop()
-      await notices.stop()
+      await notifications.stop()
     },
   }
 }

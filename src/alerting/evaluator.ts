@@ -1,27 +1,28 @@
-import { type Cancel, type Clock, every } from '../clock.ts'
-import { type StoredAlert, spanMs } from '../domain/alert.ts'
-import { aggregate, queryRangeMs, readingOf, type SeriesPoint } from '../domain/alert-reading.ts'
-import type { Reading } from '../domain/alert-state.ts'
+import type { Clock } from '../clock.ts'
+import { type StoredAlert, spanMs } from '../domain/alerts/alert.ts'
+import { aggregate, queryRangeMs, readingOf, type SeriesPoint } from '../domain/alerts/reading.ts'
+import type { Reading } from '../domain/alerts/state.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { MeasuredValues } from '../metrics/metric-source.ts'
-import { listEvaluatedAlerts, markCycle, type StoredAlertState } from '../store/alert-states.ts'
-import { changesSomething, type Evaluation, storeEvaluation } from '../store/alert-steps.ts'
+import type { MetricValues } from '../metrics/source.ts'
 import type { Db } from '../store/db.ts'
+import { Worker } from '../worker.ts'
+import { listEvaluatedAlerts, markCycle, type StoredAlertState } from './alert-states.ts'
+import { changesSomething, type Evaluation, storeEvaluation } from './alert-steps.ts'
 
 const groupsAtOnce = 50
 const writesAtOnce = 200
 
-export interface EvaluatorParts {
+export interface EvaluatorDeps {
   db: Db
   clock: Clock
   log: Log
-  metrics: MeasuredValues
+  metrics: MetricValues
   clockScale: number
-  /** Public address of an alert, for notices. */
-  alertUrl: (alertId: string) => string
-  /** Notices were stored. */
-  wakeNotices: () => void
+  /** Public URL of an alert, for notifications. */
+  alertUrl: (envName: string, alertId: string) => string
+  /** Called when notifications were stored. */
+  wakeNotifications: () => void
 }
 
 interface Rule {
@@ -31,67 +32,68 @@ interface Rule {
 }
 
 /**
- * Evaluates every alert that is not paused, as often as there are new samples: every 10 s. Holds nothing that matters: where an alert stands is in the
- * store; what is kept here is only when each was last looked at, on the clock that never steps.
+ * Evaluates every alert that is not paused, as often as there are new samples: every 10 s. The state of alerts is in
+ * the store; memory only holds the monotonic time of each alert's last evaluation.
  */
 export class Evaluator {
-  readonly #parts: EvaluatorParts
+  readonly #deps: EvaluatorDeps
   readonly #seen = new Map<string, { atMs: number; version: number }>()
-  #cancel: Cancel = () => {}
-  #running: Promise<void> | null = null
-  #closed = false
+  /** Evaluations that are not stored yet: if the write of a cycle fails, the next cycle stores them first. */
+  #unstored: Evaluation[] = []
+  readonly #worker: Worker
 
-  constructor(parts: EvaluatorParts) {
-    this.#parts = parts
+  constructor(deps: EvaluatorDeps) {
+    this.#deps = deps
+    const { clock, metrics, log } = deps
+    this.#worker = new Worker({
+      clock,
+      everyMs: metrics.periodMs,
+      pass: () => this.#cycle(),
+      failed: (error) => {
+        // Not the store but a fault of ours: it must not stand before every later cycle.
+        if (!(error instanceof AppError)) this.#unstored = []
+        log.warn({ err: error }, 'alerts could not be evaluated; retrying')
+      },
+    })
   }
 
   start(): void {
-    const { clock, metrics } = this.#parts
-    this.#cancel = every(clock, metrics.periodMs, () => this.cycle())
+    this.#worker.start()
   }
 
-  async stop(): Promise<void> {
-    this.#closed = true
-    this.#cancel()
-    await this.#running
+  stop(): Promise<void> {
+    return this.#worker.stop()
   }
 
-  /** One look at all alerts. A store that is away costs this cycle, nothing else. */
+  /** Evaluates all alerts once. If the store is down, only this cycle is lost. */
   cycle(): Promise<void> {
-    this.#running ??= this.#cycle()
-      .catch((error) => this.#parts.log.warn({ err: error }, 'alerts could not be evaluated; tried again'))
-      .finally(() => {
-        this.#running = null
-      })
-    return this.#running
+    this.#worker.wake()
+    return this.#worker.settled()
   }
 
   async #cycle(): Promise<void> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#deps
+    while (this.#unstored.length > 0) await this.#store()
     const nowMs = clock.wallMs()
     const rules = await db.read((tx) => listEvaluatedAlerts(tx))
     this.#forgetAllBut(rules)
-    let changed: Evaluation[] = []
     const groups = [...groupsOf(rules).values()]
-    for (let index = 0; index < groups.length && !this.#closed; index += groupsAtOnce) {
+    for (let index = 0; index < groups.length && !this.#worker.stopped; index += groupsAtOnce) {
       const some = groups.slice(index, index + groupsAtOnce)
       const found = await Promise.all(some.map((group) => this.#evaluate(group, nowMs)))
-      changed.push(...found.flat())
-      while (changed.length >= writesAtOnce) {
-        await this.#store(changed.slice(0, writesAtOnce))
-        changed = changed.slice(writesAtOnce)
-      }
-      // Requests of the same process come in between.
+      this.#unstored.push(...found.flat())
+      while (this.#unstored.length >= writesAtOnce) await this.#store()
+      // Let requests of the same process run in between.
       await new Promise((resolve) => setImmediate(resolve))
     }
-    if (this.#closed) return
-    if (changed.length > 0) await this.#store(changed)
+    if (this.#worker.stopped) return
+    if (this.#unstored.length > 0) await this.#store()
     if (rules.length > 0) await db.write((tx) => markCycle(tx, new Date(nowMs).toISOString()))
   }
 
-  /** Alerts that look at the same values share one read. */
+  /** Alerts that use the same values share one read. */
   async #evaluate(group: readonly Rule[], nowMs: number): Promise<Evaluation[]> {
-    const { clock } = this.#parts
+    const { clock } = this.#deps
     const read = await this.#read((group[0] as Rule).alert, nowMs)
     const atMs = clock.monotonicMs()
     return group
@@ -102,7 +104,7 @@ export class Evaluator {
   #evaluation(rule: Rule, points: SeriesPoint[] | null, nowMs: number, atMs: number): Evaluation {
     const { alert, state } = rule
     const seen = this.#seen.get(alert.alertId)
-    // Somebody else moved the alert since: how long its condition holds is then not known from here.
+    // Another process changed the alert since, so how long its condition holds is unknown here.
     const sinceMs = seen && seen.version === state.version ? atMs - seen.atMs : 0
     this.#seen.set(alert.alertId, { atMs, version: state.version })
     const reading: Reading =
@@ -111,16 +113,16 @@ export class Evaluator {
       ...rule,
       reading,
       sinceMs,
-      durationMs: spanMs(alert.duration) / this.#parts.clockScale,
+      durationMs: spanMs(alert.duration) / this.#deps.clockScale,
       nowMs,
-      url: this.#parts.alertUrl(alert.alertId),
+      url: this.#deps.alertUrl(rule.appEnvName, alert.alertId),
       isInCycle: true,
     }
   }
 
-  /** Null when the source cannot be read. */
+  /** Null if the source cannot be read. */
   async #read(alert: StoredAlert, nowMs: number): Promise<SeriesPoint[] | null> {
-    const { metrics, clockScale, log } = this.#parts
+    const { metrics, clockScale, log } = this.#deps
     const rangeMs = queryRangeMs(alert, { clockScale, periodMs: metrics.periodMs })
     try {
       return await metrics.series({
@@ -131,24 +133,26 @@ export class Evaluator {
         stepMs: rangeMs,
       })
     } catch (error) {
-      if (!(error instanceof AppError)) log.error({ err: error }, 'values cannot be read')
+      if (!(error instanceof AppError)) log.error({ err: error }, 'cannot read metric values')
       return null
     }
   }
 
-  async #store(evaluations: readonly Evaluation[]): Promise<void> {
-    const { db, wakeNotices } = this.#parts
+  async #store(): Promise<void> {
+    const { db, wakeNotifications } = this.#deps
+    const evaluations = this.#unstored.slice(0, writesAtOnce)
     const stored = await db.write(async (tx) => {
       const states: (StoredAlertState | null)[] = []
       for (const evaluation of evaluations) states.push(await storeEvaluation(tx, evaluation))
       return states
     })
+    this.#unstored.splice(0, evaluations.length)
     stored.forEach((state, index) => {
       const { alert } = evaluations[index] as Evaluation
       const seen = this.#seen.get(alert.alertId)
       if (state && seen) seen.version = state.version
     })
-    wakeNotices()
+    wakeNotifications()
   }
 
   #forgetAllBut(rules: readonly Rule[]): void {

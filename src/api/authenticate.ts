@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Operation } from '../contract/operation.ts'
 import { isRead } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
-import type { Call, Surface } from '../operations/call.ts'
+import type { Call, Surface } from '../operations/core/call.ts'
 
 /**
- * The token of a request: the value of `Authorization`, with or without `Bearer` (contract.md 1). It is never
- * looked for anywhere else, least of all in the query string.
+ * The token of a request: `Authorization`, with or without `Bearer` (docs/interface.md#tokens). No other place is
+ * supported, in particular not the query string.
  */
 export function tokenOf(headers: IncomingHttpHeaders): string | null {
   const value = headers.authorization
@@ -15,13 +15,12 @@ export function tokenOf(headers: IncomingHttpHeaders): string | null {
   return token === '' ? null : token
 }
 
-/** What the headers say about a call besides who makes it. */
-export type CallHeaders = Pick<Call, 'surface' | 'idempotencyKey' | 'dryRun'>
+/** Options of a call from its headers. */
+type CallHeaders = Pick<Call, 'surface' | 'idempotencyKey' | 'dryRun'>
 
 /**
  * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` (true or false) and `Longshore-Surface`.
- * A safety header that cannot be understood is refused with 400, never ignored. Reads change nothing, so both
- * mean nothing there.
+ * An invalid safety header is rejected with 400, never ignored. Reads ignore both, because they change nothing.
  */
 export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallHeaders {
   const idempotencyKey = headers['idempotency-key'] as string | undefined

@@ -6,8 +6,8 @@ import { maskTokens, shownWord } from './mask-tokens.ts'
 const issuesShown = 10
 
 /**
- * The input of a row with its defaults filled in, or 400 `Invalid request` whose details name each problem.
- * Values are never repeated: they may be long or secret.
+ * The input of a row with its defaults filled in, or 400 `Invalid request` with details of each problem. Details never
+ * repeat values, which may be long or secret.
  */
 export function checkInput(row: Operation, raw: Record<string, unknown>): Record<string, unknown> {
   const result = row.input.safeParse(withoutIgnored(row, raw), { error: wording })
@@ -15,7 +15,7 @@ export function checkInput(row: Operation, raw: Record<string, unknown>): Record
   throw new AppError('invalid', 'Invalid request', { details: describeIssues(result.error.issues) })
 }
 
-/** Drops what a read adds to an object, so that a read object can be written back (contract.md 11). */
+/** Drops the keys that a read adds, so that a client can write back a read object (docs/interface.md#round-trips). */
 function withoutIgnored(row: Operation, raw: Record<string, unknown>): Record<string, unknown> {
   const ignored = row.ignored
   if (ignored === undefined || !ignored.some((key) => Object.hasOwn(raw, key))) return raw
@@ -37,7 +37,7 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
   const path = pathText(issue.path)
   if (path === '') return issue.message
   if (issue.message === isRequired) return `${path} ${isRequired}`
-  // Some rows name their field in the message; once is enough.
+  // Do not repeat the field if the row's message already names it.
   const field = String(issue.path.at(-1))
   const message = issue.message.startsWith(`${field} `)
     ? issue.message.slice(field.length + 1)
@@ -56,8 +56,8 @@ function pathText(path: readonly PropertyKey[]): string {
 
 const isRequired = 'is required'
 
-/** Some callers fill what they do not mean with null. */
-const nullWords = ', not null (leave it out if it is not needed)'
+/** Some callers send null for inputs that they do not use. */
+const nullWords = ', not null (omit it if it is not needed)'
 
 const typeWords: Readonly<Record<string, string>> = {
   string: 'must be text',
@@ -68,7 +68,7 @@ const typeWords: Readonly<Record<string, string>> = {
   object: 'must be an object',
 }
 
-/** Plain words for the checks that say nothing themselves; a message in the row comes before these. */
+/** Wording for checks without a message of their own; a message in the row wins. */
 function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -95,7 +95,7 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
         : `must be ${(issue.values as unknown[]).join(', ')}`.replace(/, ([^,]*)$/, ' or $1') +
             (issue.input === null ? nullWords : '')
     case 'invalid_format':
-      return 'is not in the right form'
+      return 'does not have the right format'
     case 'custom':
       return undefined
     default:

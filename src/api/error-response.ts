@@ -1,8 +1,8 @@
 import { AppError, httpStatusOf } from '../errors.ts'
 import { maskTokens } from './mask-tokens.ts'
 
-/** An error as it goes over the wire. `bug` is there when nobody expected the error: it belongs in the log. */
-export interface ErrorResponse {
+/** An error response. `bug`: the error was unexpected and must be logged. */
+interface ErrorResponse {
   status: number
   /** JSON text of `{error, details?}`. */
   body: string
@@ -10,7 +10,7 @@ export interface ErrorResponse {
   bug: boolean
 }
 
-/** What the framework reports in its own words, in ours. */
+/** Errors of the framework in our wording. */
 const frameworkErrors: Readonly<Record<string, AppError>> = {
   FST_ERR_BAD_URL: new AppError('invalid', 'Invalid address', {
     details: 'The path is not correctly percent-encoded.',
@@ -22,8 +22,8 @@ const frameworkErrors: Readonly<Record<string, AppError>> = {
 }
 
 /**
- * The one place where errors become answers. An `AppError` is told as it is; anything else is a bug: one fixed
- * sentence with the request id, so that the log entry can be found, and nothing of what was thrown.
+ * The only place where errors become responses. An `AppError` is sent unchanged; any other error is a bug and becomes
+ * one fixed sentence with the request id for finding the log entry.
  */
 export function errorResponse(error: unknown, requestId: string): ErrorResponse {
   const known = error instanceof AppError ? error : frameworkErrors[codeOf(error)]
@@ -42,13 +42,13 @@ export function errorResponse(error: unknown, requestId: string): ErrorResponse 
   }
 }
 
-/** JSON text of the error shape; `details` is left out when there is none. */
+/** JSON text of the error shape; `details` is omitted if absent. */
 export function errorBody(error: string, details?: string): string {
   return JSON.stringify(details === undefined ? { error } : { error, details })
 }
 
 function bugResponse(requestId: string): ErrorResponse {
-  const details = `Request id ${requestId}. The reason is in the server's log under this id.`
+  const details = `Request id ${requestId}. The server's log shows the cause under this id.`
   return { status: 500, body: errorBody('Something went wrong on our side', details), headers: {}, bug: true }
 }
 
@@ -57,7 +57,7 @@ function codeOf(error: unknown): string {
   return typeof error.code === 'string' && Object.hasOwn(frameworkErrors, error.code) ? error.code : ''
 }
 
-/** The private side of an error for the log: name, message, stack and causes, without tokens. */
+/** The private part of an error for the log: name, message, stack and causes, without tokens. */
 export function describeForLog(error: unknown): string {
   const lines: string[] = []
   let current: unknown = error

@@ -9,9 +9,9 @@ export interface BodyLimits {
 }
 
 /**
- * Reads and parses the JSON object in a request body; no body is `{}`. Refused with 400: another content type,
- * malformed JSON or UTF-8, anything but an object, names that reach into prototypes, text that no store can
- * keep, a body that stops arriving. Too long: 413.
+ * Reads and parses the JSON object in a request body; no body is `{}`. Rejects with 400: another content type,
+ * malformed JSON or UTF-8, anything but an object, prototype-polluting names, text that a store cannot keep, a body
+ * that stops arriving. Too long: 413.
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -46,18 +46,18 @@ function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
-    const timer = setTimeout(() => settle(reject, tooSlow(limits.timeoutMs)), limits.timeoutMs)
+    const timer = setTimeout(() => finish(reject, tooSlow(limits.timeoutMs)), limits.timeoutMs)
     const onData = (chunk: Buffer) => {
       length += chunk.length
-      if (length > limits.bytes) settle(reject, tooLarge(limits.bytes))
+      if (length > limits.bytes) finish(reject, tooLarge(limits.bytes))
       else chunks.push(chunk)
     }
-    const onEnd = () => settle(resolve, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
-    const onBroken = () => settle(reject, new AppError('invalid', 'The request was cut off'))
-    function settle<T>(how: (value: T) => void, value: T) {
+    const onEnd = () => finish(resolve, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
+    const onBroken = () => finish(reject, new AppError('invalid', 'The request was cut off'))
+    function finish<T>(how: (value: T) => void, value: T) {
       clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('close', onBroken).off('error', onBroken)
-      // A late error of a broken connection has nobody left to tell.
+      // The result is already settled; ignore late errors of a broken connection.
       request.on('error', () => {})
       how(value)
     }
@@ -67,7 +67,7 @@ function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer
 
 function tooLarge(bytes: number): AppError {
   return new AppError('too-large', 'Request body too large', {
-    details: `A JSON body may have ${bytes} bytes. Upload files to the address that request-deploy-storage-key gives.`,
+    details: `A JSON body may have at most ${bytes} bytes. Upload files to the address from request-deploy-storage-key.`,
   })
 }
 
@@ -88,7 +88,7 @@ function parseJsonObject(bytes: Buffer): Record<string, unknown> {
       details: 'The body must be a JSON object such as {}.',
     })
   }
-  // Only these spellings can hide a refused name or character, so most bodies are not walked through.
+  // Only these substrings can contain a rejected name or character, so most bodies skip the walk.
   if (/\\u|__proto__|constructor|prototype/.test(text)) refuseHostileJson(value)
   return value as Record<string, unknown>
 }
@@ -97,7 +97,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own words repeat the body, which may hold secrets.
+    // The parser's message quotes the body, which may contain secrets.
     throw new AppError('invalid', 'Invalid JSON', {
       details: 'The body is not well-formed JSON. Check quotes, commas and brackets.',
     })
@@ -106,7 +106,7 @@ function parseJson(text: string): unknown {
 
 const refusedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Looks at every name and text. Keeps its own stack: nesting is only limited by the length of the body. */
+/** Checks every name and text. Iterative, because nesting is limited only by the length of the body. */
 function refuseHostileJson(root: object): void {
   const waiting: object[] = [root]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -122,10 +122,10 @@ function refuseHostileJson(root: object): void {
   }
 }
 
-/** Refuses with 400 what no store keeps unchanged: NUL and half surrogate pairs. */
+/** Rejects with 400 text that no store keeps unchanged: NUL and half surrogate pairs. */
 export function refuseHostileText(text: string): void {
   if (!text.includes('\0') && !/\p{Surrogate}/u.test(text)) return
   throw new AppError('invalid', 'Invalid request', {
-    details: 'Text must not contain NUL characters or halves of surrogate pairs.',
+    details: 'Text must not contain NUL characters or unpaired surrogates.',
   })
 }

@@ -3,18 +3,18 @@ import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 
 type Json = Record<string, unknown>
 
-/** A call of an operation and its answer, as they really went (test/api/examples.test.ts plays and records them). */
-export type Examples = Readonly<Record<string, { input: Json; answer: Json } | undefined>>
+/** A recorded call of an operation and its response (recorded by test/platform/api/examples.test.ts). */
+type Examples = Readonly<Record<string, { input: Json; answer: Json } | undefined>>
 
 /** The OpenAPI 3.1 document of the rows, as JSON text. */
 export async function openapiText(operations: readonly Operation[]): Promise<string> {
-  // Read when somebody asks for the document, not at every start.
+  // Loaded on the first request for the document, not at every start.
   const { default: examples } = await import('./examples.json', { with: { type: 'json' } })
   return JSON.stringify(openapiDocument(operations, examples))
 }
 
 /** The OpenAPI 3.1 document of the rows: the same schemas that the server checks with. */
-export function openapiDocument(operations: readonly Operation[], examples: Examples = {}): Json {
+function openapiDocument(operations: readonly Operation[], examples: Examples = {}): Json {
   const paths: Record<string, Json> = {}
   for (const row of operations) {
     paths[row.path] = {
@@ -56,7 +56,7 @@ function operationObject(row: Operation, example: Examples[string]): Json {
   }
 }
 
-/** What an operation is about: the first part of its path, in the plural. */
+/** The tag of an operation: the first part of its path, in the plural. */
 function tagOf({ path }: Operation): string {
   const first = path.split('/')[1] ?? ''
   return first === 'audit' || first.endsWith('s') ? first : `${first}s`
@@ -108,7 +108,7 @@ function responsesOf(row: Operation, example: Json | undefined): Json {
     { $ref: `#/components/responses/${errorNames[status]}` },
   ])
   const answer = {
-    description: isRead(row) ? 'The answer.' : 'The answer; with `Dry-Run: true` a DryRunAnswer instead.',
+    description: isRead(row) ? 'Success.' : 'Success; with `Dry-Run: true` a DryRunResponse.',
     headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
     content: { 'application/json': { schema: schemaOf(row.output, 'output'), ...exampleOf(example) } },
   }
@@ -131,7 +131,7 @@ const errorNames: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 }
 
-function errorAnswer(description: string, retry = false): Json {
+function errorResponse(description: string, retry = false): Json {
   return {
     description,
     headers: {
@@ -157,21 +157,21 @@ const components = {
       name: 'Idempotency-Key',
       in: 'header',
       required: false,
-      description: 'Same key and body within 24 hours: the first answer again. Another body: 409.',
+      description: 'Repeats the first response for the same key and body within 24 hours. Another body: 409.',
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     },
     DryRun: {
       name: 'Dry-Run',
       in: 'header',
       required: false,
-      description: 'true: all checks, no effect; the answer is a DryRunAnswer.',
+      description: 'true: runs all checks without any effect and returns a DryRunResponse.',
       schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
     },
   },
   headers: {
     RequestId: { description: 'Id of this request in the log.', schema: { type: 'string' } },
     Rule: { description: 'The rule that was broken, such as F8.', schema: { type: 'string' } },
-    RetryAfter: { description: 'Seconds until a retry may help.', schema: { type: 'integer' } },
+    RetryAfter: { description: 'Seconds until a retry may succeed.', schema: { type: 'integer' } },
   },
   schemas: {
     Error: {
@@ -183,7 +183,7 @@ const components = {
       required: ['error'],
       additionalProperties: false,
     },
-    DryRunAnswer: {
+    DryRunResponse: {
       type: 'object',
       properties: {
         dryRun: { const: true },
@@ -201,14 +201,14 @@ const components = {
     },
   },
   responses: {
-    Invalid: errorAnswer('Missing fields, unknown keys or values that do not fit.'),
-    Unauthenticated: errorAnswer('No token, or none that is valid.'),
-    Forbidden: errorAnswer('A permission is missing, or the environment is restricted.'),
-    NotFound: errorAnswer('No such object among those you can see.'),
-    Conflict: errorAnswer('Another revision, or an idempotency key used with another body.'),
-    TooLarge: errorAnswer('The body is longer than 1 MiB.'),
-    RateLimited: errorAnswer('Too many requests.', true),
-    Unavailable: errorAnswer('The store or the engine is away.', true),
+    Invalid: errorResponse('Missing fields, unknown keys or invalid values.'),
+    Unauthenticated: errorResponse('The token is missing or invalid.'),
+    Forbidden: errorResponse('A permission is missing, or the environment is restricted.'),
+    NotFound: errorResponse('The object does not exist or is not visible to you.'),
+    Conflict: errorResponse('The revision differs, or the idempotency key was used with another body.'),
+    TooLarge: errorResponse('The body is longer than 1 MiB.'),
+    RateLimited: errorResponse('Too many requests.', true),
+    Unavailable: errorResponse('The store or the engine is unavailable.', true),
   },
 }
 
@@ -216,7 +216,8 @@ const uploadPathItem = {
   servers: [{ url: '/' }],
   put: {
     operationId: 'upload',
-    summary: 'Takes the archive, once. The address comes from request-deploy-storage-key and needs no token.',
+    summary:
+      'Receives the archive, once. The address comes from request-deploy-storage-key and needs no token.',
     security: [],
     parameters: [{ name: 'secret', in: 'path', required: true, schema: { type: 'string' } }],
     requestBody: { required: true, content: { 'application/octet-stream': {} } },

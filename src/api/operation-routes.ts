@@ -3,66 +3,74 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
-import type { OperationRunner } from '../operations/call.ts'
-import { callHeaders, tokenOf } from './authenticate.ts'
+import type { OperationRunner } from '../operations/core/call.ts'
+import { callHeaders } from './authenticate.ts'
 import { checkInput } from './check-input.ts'
+import { type CredentialReader, notModified } from './console-credential.ts'
 import { type BodyLimits, hasBody, readJsonBody, refuseHostileText } from './json-body.ts'
 import { shownWord } from './mask-tokens.ts'
 import { type Query, queryReader } from './query-input.ts'
 
-/** Adds one route for each row: authenticate, read the input, check it, run, send the answer as it is. */
+/** Adds one route for each row: authenticate, read and check the input, run, send the response. */
 export function addOperationRoutes(
   app: FastifyInstance,
   operations: readonly Operation[],
   runner: OperationRunner,
   limits: BodyLimits,
+  credentialOf: CredentialReader,
 ): void {
   checkRows(operations)
+  app.decorateRequest('credential')
   for (const row of operations) {
     const readInput = inputReader(row, limits)
     app.route({
       method: row.method,
       url: apiPrefix + row.path,
-      // Before anything of the input is read: without a valid token, bad input is answered 401 (A5).
-      onRequest: (request: FastifyRequest) =>
-        runner.authenticate(tokenOf(request.headers), { address: request.ip, reads: isRead(row) }),
+      // Before the input is read, so that bad input without a valid token gets 401 (A5).
+      onRequest: async (request: FastifyRequest) => {
+        request.credential = await credentialOf(request.headers)
+        const { token, session } = request.credential
+        await runner.authenticate(token, { address: request.ip, reads: isRead(row), session })
+      },
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
         const { surface, idempotencyKey, dryRun } = callHeaders(row, request.headers)
         const input = checkInput(row, await readInput(request))
-        const token = tokenOf(request.headers)
+        const { token, session } = request.credential
         const answer = await runner.run({
           operation: row,
           input,
           token,
-          surface,
+          session,
+          surface: session ? 'console' : surface,
           idempotencyKey,
           dryRun,
-          reachedAt: reachedAt(request.headers),
+          requestedUrl: requestedUrl(request.headers),
         })
+        if (session && isRead(row) && notModified(request, reply, answer.body)) return reply.code(304).send()
         return reply.code(answer.status).send(answer.body)
       },
     })
   }
 }
 
-/** Where the caller found this server; `/mcp` passes on where its caller did. */
-function reachedAt(headers: IncomingHttpHeaders): string | undefined {
+/** The address at which the caller reached this server; `/mcp` passes on that of its own caller. */
+function requestedUrl(headers: IncomingHttpHeaders): string | undefined {
   const name = headers['x-forwarded-host'] ?? headers.host
   return typeof name === 'string' && /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/i.test(name)
     ? `http://${name.toLowerCase()}`
     : undefined
 }
 
-/** A row without a policy, with a loose input or a taken address must stop the start, not wait for a caller. */
+/** Fails the start for a row without a policy, with a loose input or a duplicate address. */
 function checkRows(operations: readonly Operation[]): void {
   const taken = new Set<string>()
   for (const row of operations) {
     const address = `${row.method} ${row.path}`
-    if (taken.has(address)) throw new Error(`${row.id}: ${address} belongs to another operation already`)
+    if (taken.has(address)) throw new Error(`${row.id}: ${address} already belongs to another operation`)
     taken.add(address)
-    if (row.policy === undefined) throw new Error(`${row.id} states no policy`)
+    if (row.policy === undefined) throw new Error(`${row.id} has no policy`)
     if (!(row.input.def.catchall instanceof z.ZodNever)) {
-      throw new Error(`${row.id}: its input must be a strict object, so that unknown keys are refused`)
+      throw new Error(`${row.id}: its input must be a strict object, so that unknown keys are rejected`)
     }
   }
 }
@@ -88,7 +96,7 @@ function inputReader(row: Operation, limits: BodyLimits): InputReader {
   }
 }
 
-/** Input that would be ignored is refused instead: a caller who sent it means something by it. */
+/** Rejects input that would be ignored, because the caller expects it to have an effect. */
 function refuseQuery(query: Query, method: string): void {
   const key = Object.keys(query)[0]
   if (key === undefined) return

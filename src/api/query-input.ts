@@ -3,20 +3,20 @@ import type { Operation } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { shownWord } from './mask-tokens.ts'
 
-/** What a query string parser yields: a text, or several when a key was repeated. */
+/** A parsed query string: one text per key, or several if the key was repeated. */
 export type Query = Readonly<Record<string, string | string[]>>
 
 type Reading = 'text' | 'number' | 'boolean' | { each: Reading }
 
 /**
- * Makes the function that turns the query string of one row into its input: texts that the row wants as numbers
- * or booleans become these, lists may be repeated or comma separated. What does not fit stays text, so that the
- * schema says what is wrong with it. A repeated scalar is refused with 400.
+ * Creates the function that converts the query string of one row to its input. Texts become numbers or booleans where
+ * the row needs them; lists may be repeated or comma-separated. Other text stays, so that the schema reports the
+ * problem. A repeated scalar is rejected with 400.
  */
 export function queryReader(row: Operation): (query: Query) => Record<string, unknown> {
   const readings = new Map(Object.entries(row.input.shape).map(([key, schema]) => [key, readingOf(schema)]))
   return (query) => {
-    // No prototype: a key named __proto__ must stay a key, and then be refused as unknown.
+    // No prototype, so that a key named __proto__ stays a key and is rejected as unknown.
     const input: Record<string, unknown> = Object.create(null)
     for (const key of Object.keys(query)) {
       input[key] = readValue(key, query[key]!, readings.get(key) ?? 'text')
@@ -27,14 +27,14 @@ export function queryReader(row: Operation): (query: Query) => Record<string, un
 
 function readValue(key: string, value: string | string[], reading: Reading): unknown {
   if (typeof reading === 'object') {
-    const parts = typeof value === 'string' ? [value] : value
-    return parts
+    const deps = typeof value === 'string' ? [value] : value
+    return deps
       .flatMap((part) => (part === '' ? [] : part.split(',')))
       .map((part) => readText(part, reading.each))
   }
   if (typeof value === 'string') return readText(value, reading)
   throw new AppError('invalid', 'Invalid request', {
-    details: `${shownWord(key)}: is given ${value.length} times; give it once`,
+    details: `${shownWord(key)}: sent ${value.length} times; send it once`,
   })
 }
 

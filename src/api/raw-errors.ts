@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { AppError } from '../errors.ts'
 import { errorResponse } from './error-response.ts'
 
-/** Headers that every answer carries, whoever writes it. */
+/** Headers of every response. */
 export const commonHeaders: Readonly<Record<string, string>> = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
@@ -13,10 +13,10 @@ export const commonHeaders: Readonly<Record<string, string>> = {
 
 const lingerMs = 1000
 
-/** Answers what is not HTTP at all, in our shape: the parser gave up, so there is no request to reply to. */
+/** Answers malformed HTTP with our error body; the parser failed, so there is no request object. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   const busy = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
-  // With an answer under way, another one in the middle of it would be read as its content.
+  // A second response in the middle of another one would be read as its content.
   if (error.code === 'ECONNRESET' || !socket.writable || busy) {
     socket.destroy()
     return
@@ -36,28 +36,28 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
 function parserError(code: string | undefined): AppError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new AppError('too-large', 'Request headers too large', {
-      details: 'Address and headers together may have 16 KiB. Send long input in a JSON body.',
+      details: 'URL and headers together may have at most 16 KiB. Send long input in a JSON body.',
     })
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new AppError('invalid', 'The request did not arrive', { details: 'Send it again, faster.' })
+    return new AppError('invalid', 'The request did not arrive in time', { details: 'Send it again.' })
   }
   return new AppError('invalid', 'Malformed HTTP request', {
     details: 'The request is not well-formed HTTP/1.1. Use an ordinary HTTP client.',
   })
 }
 
-/** Node answers an unknown `Expect` with an empty 417; ours says what is wrong. */
+/** Node answers an unknown `Expect` with an empty 417; this response explains it. */
 export function answerUnknownExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const error = new AppError('invalid', 'Invalid request', {
-    details: 'The header Expect may only say 100-continue.',
+    details: 'The header Expect may only be 100-continue.',
   })
   const { status, body } = errorResponse(error, '')
-  writeAnswer(response, status, { 'x-request-id': randomUUID(), connection: 'close' }, body)
+  writeResponse(response, status, { 'x-request-id': randomUUID(), connection: 'close' }, body)
 }
 
-/** Writes a whole answer where the framework is not in charge. */
-export function writeAnswer(
+/** Writes a whole response without the framework. */
+export function writeResponse(
   response: ServerResponse,
   status: number,
   headers: Record<string, string>,
@@ -68,8 +68,8 @@ export function writeAnswer(
 }
 
 /**
- * Reads on for a moment and throws it away: closing at once, while the other side still sends, would reset the
- * connection and destroy the answer before it is read.
+ * Discards input for a moment before closing: closing immediately, while the client still sends, would reset the
+ * connection and destroy the response before it is read.
  */
 function closeSoon(socket: Socket): void {
   socket.on('error', () => {})
@@ -77,7 +77,7 @@ function closeSoon(socket: Socket): void {
   setTimeout(() => socket.destroy(), lingerMs).unref()
 }
 
-/** After an answer to a request whose body was not read: throws the rest away, for a limited time. */
+/** Discards the unread rest of a request body after its response, for a limited time. */
 export function discardRest(request: IncomingMessage, forMs = 5000): void {
   if (request.complete || request.destroyed) return
   const timer = setTimeout(() => request.socket.destroy(), forMs).unref()

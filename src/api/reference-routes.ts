@@ -3,13 +3,13 @@ import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { apiPrefix } from '../contract/operation.ts'
 
-/** Below this address people read the interface in a browser. */
+/** Path of the API reference for browsers. */
 export const referencePath = '/docs'
 
-/** The files of the library, as they stand in its package, and in the folder the build copies them to. */
-export const libraryFiles = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const
+/** Files of the library, in its package and in the folder that the build copies them to. */
+const libraryFiles = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const
 
-// Everything comes from this server, the page talks to nobody else, and nobody may put it into a frame.
+// Load everything from this server, connect only to it, and forbid framing.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -18,13 +18,13 @@ const page = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Longshore: the interface</title>
+<title>Longshore API reference</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${referencePath}/swagger-ui.css">
 </head>
 <body>
 <div id="reference"></div>
-<noscript>This page needs JavaScript. The document behind it: <a href="${apiPrefix}/openapi.json">openapi.json</a></noscript>
+<noscript>This page needs JavaScript. The OpenAPI document: <a href="${apiPrefix}/openapi.json">openapi.json</a></noscript>
 <script src="${referencePath}/swagger-ui-bundle.js"></script>
 <script src="${referencePath}/start.js"></script>
 </body>
@@ -44,7 +44,7 @@ const start = `SwaggerUIBundle({
 })
 `
 
-/** Adds the page; `libraryDir` holds `libraryFiles`. Nothing of it is read before somebody asks. */
+/** Adds the page; `libraryDir` holds `libraryFiles`. Files are read on the first request. */
 export function addReferenceRoutes(app: FastifyInstance, libraryDir: string): void {
   const add = (url: string, type: string, body: () => string | Promise<Buffer>) =>
     app.get(url, { exposeHeadRoute: true, config: { quiet: true } }, async (_request, reply) =>

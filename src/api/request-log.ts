@@ -4,18 +4,18 @@ import { describeForLog } from './error-response.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What went wrong, for the log line of this request. */
+    /** The error of this request, for its log line. */
     failure: unknown
   }
   interface FastifyContextConfig {
-    /** Probes are told their state by status; a 503 there is no event. */
+    /** Not logged as an error: a 503 of a probe is a normal status. */
     quiet?: boolean
   }
 }
 
 /**
  * One line per request: method, route (never the address, which may hold a secret), status, duration in ms,
- * request id. Debug, or error for a 5xx, with the private cause. `left`: the caller went away before the answer.
+ * request id. Debug, or error for a 5xx, with the private cause. `left`: the caller disconnected before the response.
  */
 export function logRequest(log: Log, request: FastifyRequest, reply: FastifyReply, left = false): void {
   const expected = reply.statusCode === 503 && request.routeOptions.config?.quiet === true

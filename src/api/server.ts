@@ -6,7 +6,9 @@ import type { Operation } from '../contract/operation.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { OperationRunner, UploadReceiver } from '../operations/call.ts'
+import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
+import { credentialReader } from './console-credential.ts'
+import { addConsoleRoutes, type ConsoleOptions } from './console-routes.ts'
 import { describeForLog, errorResponse } from './error-response.ts'
 import { hostCheck } from './host-check.ts'
 import { openapiText } from './openapi.ts'
@@ -16,26 +18,30 @@ import {
   answerUnknownExpectation,
   commonHeaders,
   discardRest,
-  writeAnswer,
+  writeResponse,
 } from './raw-errors.ts'
 import { addReferenceRoutes } from './reference-routes.ts'
 import { logRequest } from './request-log.ts'
 import { addStatusRoutes, type StatusSources } from './status-routes.ts'
 import { addUploadRoute } from './upload-route.ts'
 
-export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasReference'> {
+export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasReference' | 'hasConsole'> {
   operations: readonly Operation[]
   runner: OperationRunner
   uploads: UploadReceiver
-  /** Gets every request to `/mcp` raw, its body unread; absent = 404. It answers and authenticates itself. */
+  /** Handles raw requests to `/mcp`, including authentication; absent = 404. */
   mcp?: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
-  /** Folder with the files of the page people read the interface on; absent = no page. */
+  /** Folder with the files of the API reference page; absent = no page. */
   referenceDir?: string | undefined
-  /** The address to bind, such as `127.0.0.1`; decides which `Host` headers are answered (host-check.ts). */
+  /** The web console; absent = not served, and cookies are ignored. */
+  console?: ConsoleOptions | undefined
+  /** The address to bind, such as `127.0.0.1`; decides which `Host` headers are accepted (host-check.ts). */
   host: string
-  /** The public host name, when the server is reached under one. */
+  /** The public host name, if there is one. */
   installationName?: string | undefined
   log: Log
+  /** How long a request head may take to arrive, in milliseconds. Default 15,000. */
+  headTimeoutMs?: number
   /** How long a JSON body may take to arrive and an upload may pause, in milliseconds. Default 30,000. */
   bodyTimeoutMs?: number
   /** How long `close` waits for requests in flight, in milliseconds. Default 10,000. */
@@ -50,31 +56,38 @@ export interface ApiAddress {
 }
 
 export interface ApiServer {
-  /** Binds; port 0 picks a free one. A taken port or an address that is not ours is an `AppError`. */
+  /** Binds; port 0 picks a free port. Throws `AppError` if the port is taken or the address is not local. */
   listen(port: number): Promise<ApiAddress>
-  /** Stops accepting, lets requests in flight finish for `closeGraceMs`, then cuts what is left. */
+  /** Stops accepting, lets requests in flight finish for `closeGraceMs`, then closes the others. */
   close(): Promise<void>
-  /** Where it listens, null before `listen` and after `close`. */
+  /** The listening address; null before `listen` and after `close`. */
   address(): ApiAddress | null
 }
 
 const bodyLimitBytes = 1_048_576
+/** Number of checks of open connections within `headTimeoutMs`. */
+const headChecks = 15
 
-/** Makes the HTTP server from the contract rows: REST, uploads, probes, OpenAPI, and the door to MCP. */
+/** Creates the HTTP server from the contract rows: REST, uploads, probes, OpenAPI and MCP. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
+  const { headTimeoutMs = 15_000 } = options
   const app = Fastify({
     logger: false,
-    // The ready line shows the address with its prefix; a client that adds the prefix once more is understood.
+    // The ready line shows the address with its prefix, so accept clients that add the prefix again.
     rewriteUrl: ({ url = '/' }) =>
       url.startsWith(`${apiPrefix}${apiPrefix}/`) ? url.slice(apiPrefix.length) : url,
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
-    // Requests that arrive on open connections during close are still answered; the answer closes them.
+    // Requests on open connections are still served during close; the response closes the connection.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 256 },
-    // The check of Host is ours, with an answer in our shape.
-    http: { requireHostHeader: false },
+    http: {
+      // host-check.ts checks Host and responds with our error body.
+      requireHostHeader: false,
+      headersTimeout: headTimeoutMs,
+      connectionsCheckingInterval: headTimeoutMs / headChecks,
+    },
     clientErrorHandler: answerClientError as never,
     frameworkErrors: (error, request, reply) => {
       for (const [name, value] of Object.entries(commonHeaders)) reply.header(name, value)
@@ -83,7 +96,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     },
   })
   app.server.on('checkExpectation', answerUnknownExpectation)
-  // Nothing is parsed by the framework: JSON bodies are read by json-body.ts, the others by whoever wants them.
+  // The framework parses no bodies: json-body.ts reads JSON, other routes read their own.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   addHooks(app, options)
@@ -100,7 +113,7 @@ function addHooks(app: FastifyInstance, options: ApiServerOptions): void {
   })
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders).header('x-request-id', request.id)
-    // `onResponse` is for answers that went out; this is for callers who did not wait for theirs.
+    // `onResponse` fires for sent responses; this handles callers that disconnected earlier.
     reply.raw.once('close', () => {
       if (!reply.raw.writableFinished) logRequest(options.log, request, reply, true)
     })
@@ -125,26 +138,38 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
     .send(answer.body)
 }
 
-/** 405 with `Allow` for a path that there is, 404 for the others. Thrown before the body is looked at. */
+/** 405 with `Allow` for a known path, 404 for others. Thrown before the body is read. */
 function notFound(request: FastifyRequest, reply: FastifyReply, allowed: Map<string, string[]>): AppError {
   const path = request.url.split('?', 1)[0]!
   const methods = allowed.get(path) ?? (/^\/uploads\/[^/]+$/.test(path) ? ['PUT'] : undefined)
   if (methods === undefined) {
     return new AppError('not-found', 'Not found', {
-      details: `${apiPrefix}/openapi.json lists what there is.`,
+      details: `${apiPrefix}/openapi.json lists all operations.`,
     })
   }
   const allow = [...new Set(methods)].sort().join(', ')
   reply.header('allow', allow)
-  return new AppError('method-not-allowed', 'Method not allowed', { details: `This address takes ${allow}.` })
+  return new AppError('method-not-allowed', 'Method not allowed', { details: `This path supports ${allow}.` })
 }
 
 function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   const limits = { bytes: bodyLimitBytes, timeoutMs: options.bodyTimeoutMs ?? 30_000 }
-  addOperationRoutes(app, options.operations, options.runner, limits)
+  addOperationRoutes(
+    app,
+    options.operations,
+    options.runner,
+    limits,
+    credentialReader(options.console?.sessions),
+  )
   addUploadRoute(app, options.uploads, limits.timeoutMs)
   const { mcp, referenceDir } = options
-  addStatusRoutes(app, { ...options, hasMcp: mcp !== undefined, hasReference: referenceDir !== undefined })
+  addStatusRoutes(app, {
+    ...options,
+    hasMcp: mcp !== undefined,
+    hasReference: referenceDir !== undefined,
+    hasConsole: options.console !== undefined,
+  })
+  if (options.console !== undefined) addConsoleRoutes(app, options.console, options.runner, limits)
   if (referenceDir !== undefined) addReferenceRoutes(app, referenceDir)
   let openapi: Promise<string> | undefined
   app.get(`${apiPrefix}/openapi.json`, async (_request, reply) => {
@@ -167,7 +192,10 @@ function addMcpRoute(app: FastifyInstance, mcp: NonNullable<ApiServerOptions['mc
         .catch((error: unknown) => {
           request.failure = error
           if (!raw.headersSent) return answerRaw(raw, error, request.id)
-          log.error({ requestId: request.id, cause: describeForLog(error) }, 'answer to /mcp broke off')
+          log.error(
+            { requestId: request.id, cause: describeForLog(error) },
+            'response to /mcp was interrupted',
+          )
           raw.destroy()
         })
     },
@@ -177,7 +205,7 @@ function addMcpRoute(app: FastifyInstance, mcp: NonNullable<ApiServerOptions['mc
 
 function answerRaw(raw: ServerResponse, error: unknown, requestId: string): void {
   const { status, headers, body } = errorResponse(error, requestId)
-  writeAnswer(raw, status, headers, body)
+  writeResponse(raw, status, headers, body)
 }
 
 function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {
@@ -193,7 +221,7 @@ function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {
     address,
     async listen(port) {
       try {
-        // For `localhost` the framework would open a second server that closes and answers by its own rules.
+        // For `localhost` the framework would open a second server without our close and error handling.
         await app.listen({ host: options.host === 'localhost' ? '127.0.0.1' : options.host, port })
       } catch (cause) {
         throw cannotListen(cause, options.host, port)
@@ -209,7 +237,7 @@ function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {
 
 async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void> {
   const deadline = setTimeout(() => app.server.closeAllConnections(), graceMs)
-  // A connection that was busy at first stays open after its answer unless somebody closes it.
+  // Connections that were busy at first become idle later, so close idle ones repeatedly.
   const sweep = setInterval(() => app.server.closeIdleConnections(), 20)
   try {
     await app.close()
@@ -227,8 +255,11 @@ function cannotListen(cause: unknown, host: string, port: number): unknown {
       'Stop the other process, or set LONGSHORE_PORT to another port (0 picks a free one).',
     ],
     EACCES: [`Port ${port} may not be used by this user`, 'Set LONGSHORE_PORT to a port from 1024 up.'],
-    EADDRNOTAVAIL: [`${host} is no address of this machine`, 'Set LONGSHORE_HOST to 127.0.0.1 or 0.0.0.0.'],
-    ENOTFOUND: [`${host} is no known host name`, 'Set LONGSHORE_HOST to 127.0.0.1 or 0.0.0.0.'],
+    EADDRNOTAVAIL: [
+      `${host} is not an address of this machine`,
+      'Set LONGSHORE_HOST to 127.0.0.1 or 0.0.0.0.',
+    ],
+    ENOTFOUND: [`${host} is not a known host name`, 'Set LONGSHORE_HOST to 127.0.0.1 or 0.0.0.0.'],
   }
   const reason = code === undefined ? undefined : reasons[code]
   return reason === undefined ? cause : new AppError('unavailable', reason[0], { details: reason[1], cause })

@@ -4,15 +4,16 @@ import { errorBody } from './error-response.ts'
 import { referencePath } from './reference-routes.ts'
 
 export interface StatusSources {
-  /** Whether the platform can take work, and if not, why, in words for the operator. */
+  /** Whether the platform can accept work; `problems` are shown to the operator. */
   readiness: () => Promise<{ ready: boolean; problems: string[] }>
   /** Counters in the Prometheus text format. */
-  metricsText: () => string
+  metricsText: () => string | Promise<string>
   hasMcp: boolean
   hasReference: boolean
+  hasConsole: boolean
 }
 
-/** Adds `/healthz` (the process lives), `/readyz` (it can work), `/metrics` and a front page. */
+/** Adds `/healthz` (liveness), `/readyz` (readiness), `/metrics` and a front page. */
 export function addStatusRoutes(app: FastifyInstance, sources: StatusSources): void {
   const get = (url: string, handler: RouteHandlerMethod) =>
     app.get(url, { exposeHeadRoute: true, config: { quiet: true } }, handler)
@@ -27,21 +28,27 @@ export function addStatusRoutes(app: FastifyInstance, sources: StatusSources): v
       .send(errorBody('Not ready', problems.join('; ') || 'The platform is still starting.'))
   })
   get('/metrics', async (_request, reply) => {
-    const text = sources.metricsText()
+    const text = await sources.metricsText()
     return reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(text)
   })
   const page = frontPage(sources)
-  get('/', async (_request, reply) => reply.send(page))
+  get('/', async (request, reply) => {
+    // Browsers are redirected to the console; programs get the addresses.
+    const forPeople = sources.hasConsole && /\btext\/html\b/.test(request.headers.accept ?? '')
+    reply.header('vary', 'accept')
+    return forPeople ? reply.redirect('/console/') : reply.send(page)
+  })
 }
 
-function frontPage({ hasMcp, hasReference }: StatusSources): string {
+function frontPage({ hasMcp, hasReference, hasConsole }: StatusSources): string {
   return JSON.stringify(
     {
       name: 'Longshore',
-      message: 'The hosting platform that AI agents operate. Programs talk to it here.',
+      message: 'The hosting platform that AI agents operate. Programs use these addresses.',
       api: apiPrefix,
       openapi: `${apiPrefix}/openapi.json`,
       ...(hasReference ? { reference: referencePath } : {}),
+      ...(hasConsole ? { console: '/console/' } : {}),
       ...(hasMcp ? { mcp: '/mcp' } : {}),
       health: '/healthz',
       readiness: '/readyz',

@@ -1,24 +1,24 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
-import type { UploadReceiver } from '../operations/call.ts'
+import type { UploadReceiver } from '../operations/core/call.ts'
 
 /** The path of upload addresses; the secret in it is the permission, so it is never logged. */
-export const uploadPath = '/uploads/:secret'
+const uploadPath = '/uploads/:secret'
 
 const received = JSON.stringify({
   message: 'Upload received. Call notify-code-upload with its storageKey now.',
 })
 
 /**
- * Adds `PUT /uploads/<secret>`: no token, any content type, streamed to the receiver without buffering. A sender
- * that is silent for `idleMs` is cut off.
+ * Adds `PUT /uploads/<secret>`: no token, any content type, streamed to the receiver without buffering. Closes the
+ * connection if no data arrives for `idleMs`.
  */
 export function addUploadRoute(app: FastifyInstance, uploads: UploadReceiver, idleMs: number): void {
   app.route({
     method: 'PUT',
     url: uploadPath,
-    // A hook, not a handler: here the framework has not yet looked at the content type or the body.
+    // A hook, not a handler: it runs before the framework checks the content type and the body.
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const { secret } = request.params as { secret: string }
       const declared = request.headers['content-length']
@@ -34,8 +34,8 @@ export function addUploadRoute(app: FastifyInstance, uploads: UploadReceiver, id
 }
 
 /**
- * The body, chunk by chunk. A receiver that stops early leaves the connection alone, so that its refusal can
- * still be answered; a sender that goes away is a refusal, not a bug.
+ * The body, chunk by chunk. If the receiver stops early, the connection stays open for its error response. A client that
+ * disconnects causes an `AppError`, not a bug report.
  */
 async function* bodyChunks(request: IncomingMessage, idleMs: number): AsyncGenerator<Buffer> {
   const { socket } = request
@@ -44,7 +44,7 @@ async function* bodyChunks(request: IncomingMessage, idleMs: number): AsyncGener
   try {
     yield* request.iterator({ destroyOnReturn: false })
   } catch (cause) {
-    throw new AppError('invalid', 'The upload was cut off', {
+    throw new AppError('invalid', 'The upload was interrupted', {
       details: 'Request a new storage key and upload again.',
       cause,
     })

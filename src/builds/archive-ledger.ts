@@ -1,16 +1,16 @@
 import { EngineFailure } from '../engines/engine.ts'
 
-/** What an archive may become once it is unpacked (goals.md, Uploads). */
+/** Limits of an unpacked archive. */
 export interface ArchiveLimits {
   /** Bytes after decompression. */
   maxBytes: number
-  /** Entries, and folders that entries imply. */
+  /** Entries, including folders that entries imply. */
   maxEntries: number
-  /** Bytes after decompression for each byte of the upload. */
+  /** Decompressed bytes per uploaded byte. */
   maxRatio: number
-  /** The ratio counts only beyond this much output, so that a tiny file of zeros is fine. */
+  /** The ratio applies only beyond this much output, so that a tiny file of zeros is accepted. */
   ratioFloorBytes: number
-  /** Bytes of a tar stream that belong to no file: headers, padding, extended names. */
+  /** Bytes of a tar stream outside file contents: headers, padding, extended names. */
   maxOverheadBytes: number
 }
 
@@ -25,20 +25,29 @@ export const archiveLimits: ArchiveLimits = {
 export type EntryKind = 'file' | 'directory'
 
 export interface PlacedEntry {
-  /** Relative to the target folder, `/`-separated, free of `.` and `..`. */
+  /** Relative to the target folder, separated by `/`, without `.` and `..`. */
   path: string
-  /** Folders to make before it, outermost first. */
+  /** Folders to create first, outermost first. */
   newDirectories: string[]
 }
 
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
+/** Characters that make a name display as another one. */
+const directionCharacter = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+/**
+ * Zero-width, tag and other characters that cannot be seen: two names look the same, or a name carries hidden text.
+ * An emoji's own selectors may stay.
+ */
+const invisibleClass = String.raw`(?![\ufe0e\ufe0f])[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]`
+const invisibleCharacter = new RegExp(invisibleClass, 'u')
+const escapedInMessages = new RegExp(String.raw`[\u007f-\u009f]|${invisibleClass}`, 'gu')
 const maxNameBytes = 255
 const maxPathBytes = 2_048
 const maxDepth = 100
 
 /**
- * Keeps the account of one archive while it is unpacked: which paths are taken, how much came out. Every rule
- * about names and amounts is here, the same for tar and zip. Refusals are `EngineFailure('bad archive')`.
+ * Tracks the paths and output of one archive while it is unpacked. All rules about names and sizes are here, shared
+ * by tar and zip. Violations throw `EngineFailure('bad archive')`.
  */
 export class ArchiveLedger {
   readonly #limits: ArchiveLimits
@@ -47,7 +56,7 @@ export class ArchiveLedger {
   #headers = 0
   #outputBytes = 0
   files = 0
-  /** Bytes of file content, as the entries declare them. */
+  /** Bytes of file content, as declared by the entries. */
   fileBytes = 0
 
   constructor(limits: ArchiveLimits, compressedBytes: number) {
@@ -60,28 +69,28 @@ export class ArchiveLedger {
     return this.#headers
   }
 
-  /** Takes the next entry; null for the root itself (`./`). */
+  /** Registers the next entry; null for the root itself (`./`). */
   place(name: string, kind: EntryKind, size: number): PlacedEntry | null {
     this.#headers += 1
     this.refuseEntryCount(this.#headers)
-    const parts = safeParts(name)
+    const segments = pathSegments(name)
     if (kind === 'file') {
       this.files += 1
       this.fileBytes += size
-      this.#refuseBytes(this.fileBytes)
+      this.#refuseOutput(this.fileBytes)
     }
-    if (parts.length === 0) {
+    if (segments.length === 0) {
       if (kind === 'file') throw badArchive(`The entry ${quoted(name)} has no file name.`)
       return null
     }
-    const newDirectories = this.#takeDirectories(name, kind === 'file' ? parts.slice(0, -1) : parts)
-    const path = parts.join('/')
+    const newDirectories = this.#takeDirectories(name, kind === 'file' ? segments.slice(0, -1) : segments)
+    const path = segments.join('/')
     if (kind === 'file') this.#takeFile(name, path)
     this.refuseEntryCount(this.#paths.size)
     return { path, newDirectories }
   }
 
-  /** Refuses more entries than allowed; also for a count that an archive declares up front. */
+  /** Checks the number of entries, also for a count that an archive declares up front. */
   refuseEntryCount(count: number): void {
     if (count <= this.#limits.maxEntries) return
     const most = this.#limits.maxEntries.toLocaleString('en-US')
@@ -90,32 +99,35 @@ export class ArchiveLedger {
     )
   }
 
-  /** Counts decompressed bytes as they come out, so that a bomb is stopped while it unfolds. */
+  /** Counts decompressed bytes as they are produced, so that an archive bomb is stopped early. */
   countOutput(bytes: number): void {
     this.#outputBytes += bytes
-    this.#refuseBytes(this.#outputBytes)
-    const { maxRatio, ratioFloorBytes, maxOverheadBytes } = this.#limits
-    if (this.#outputBytes > ratioFloorBytes && this.#outputBytes > maxRatio * this.#compressedBytes) {
+    this.#refuseOutput(this.#outputBytes)
+    if (this.#outputBytes - this.fileBytes > this.#limits.maxOverheadBytes) {
+      throw badArchive('The archive consists almost only of headers. Pack it again with tar or zip.')
+    }
+  }
+
+  #refuseOutput(bytes: number): void {
+    const { maxBytes, maxRatio, ratioFloorBytes } = this.#limits
+    if (bytes > maxBytes) {
+      throw badArchive(
+        `The archive unpacks to more than ${Math.floor(maxBytes / 1024 ** 2)} MiB. Leave out what the build does not need.`,
+      )
+    }
+    if (bytes > ratioFloorBytes && bytes > maxRatio * this.#compressedBytes) {
       throw badArchive(
         `The archive unpacks to more than ${maxRatio} times its size, which looks like an archive bomb. Leave out files of repeated bytes.`,
       )
     }
-    if (this.#outputBytes - this.fileBytes > maxOverheadBytes) {
-      throw badArchive('The archive is made almost only of headers. Pack it again with tar or zip.')
-    }
   }
 
-  #refuseBytes(bytes: number): void {
-    if (bytes <= this.#limits.maxBytes) return
-    throw badArchive(
-      `The archive unpacks to more than ${Math.floor(this.#limits.maxBytes / 1024 ** 2)} MiB. Leave out what the build does not need.`,
-    )
-  }
-
-  #takeDirectories(name: string, parts: string[]): string[] {
+  #takeDirectories(name: string, segments: string[]): string[] {
     const made: string[] = []
-    for (let length = 1; length <= parts.length; length += 1) {
-      const path = parts.slice(0, length).join('/')
+    // Most entries are in a known folder; otherwise every folder above must be checked.
+    if (this.#paths.get(segments.join('/')) === 'directory') return made
+    for (let length = 1; length <= segments.length; length += 1) {
+      const path = segments.slice(0, length).join('/')
       const taken = this.#paths.get(path)
       if (taken === 'file') throw badArchive(`${quoted(name)} uses the file ${quoted(path)} as a folder.`)
       if (taken === undefined) {
@@ -134,31 +146,36 @@ export class ArchiveLedger {
   }
 }
 
-/** The parts of an entry's name, or a refusal: nothing that could point outside or be read in two ways. */
-function safeParts(name: string): string[] {
+/** Splits an entry's name into segments; rejects names that could leave the folder or are ambiguous. */
+function pathSegments(name: string): string[] {
   const refuse = (why: string) => badArchive(`The entry ${quoted(name)} ${why}`)
   if (name === '') throw badArchive('The archive holds an entry without a name.')
   if (controlCharacter.test(name)) throw refuse('has a control character in its name. Rename the file.')
+  if (directionCharacter.test(name))
+    throw refuse('has a character in its name that turns the direction of text. Rename the file.')
+  if (invisibleCharacter.test(name)) throw refuse('has an invisible character in its name. Rename the file.')
   if (name.includes('\ufffd')) throw refuse('has a name that is not UTF-8. Rename the file.')
   if (name.includes('\\')) throw refuse('has a backslash in its name. Use / between folders.')
   if (name.startsWith('/')) throw refuse('has an absolute path. Pack relative paths only.')
   if (/^(?:\.\/)*[A-Za-z]:/.test(name)) throw refuse('begins with a drive letter. Pack relative paths only.')
-  const parts = name.split('/').filter((part) => part !== '' && part !== '.')
-  if (parts.includes('..')) throw refuse('leaves its folder with "..". Pack from inside the source folder.')
-  if (Buffer.byteLength(name) > maxPathBytes || parts.length > maxDepth) throw refuse('has too long a path.')
-  if (parts.some((part) => Buffer.byteLength(part) > maxNameBytes)) throw refuse('has too long a name.')
-  return parts
+  const segments = name.split('/').filter((part) => part !== '' && part !== '.')
+  if (segments.includes('..'))
+    throw refuse('leaves its folder with "..". Pack from inside the source folder.')
+  if (Buffer.byteLength(name) > maxPathBytes || segments.length > maxDepth)
+    throw refuse('has too long a path.')
+  if (segments.some((part) => Buffer.byteLength(part) > maxNameBytes)) throw refuse('has too long a name.')
+  return segments
 }
 
 export function badArchive(message: string, cause?: unknown): EngineFailure {
   return new EngineFailure('bad archive', message, cause === undefined ? undefined : { cause })
 }
 
-/** A name as it may be shown: short, on one line, nothing invisible. */
+/** A name for messages: short, on one line, without invisible characters. */
 export function quoted(name: string): string {
   const short = name.length > 120 ? `${name.slice(0, 120)}…` : name
   return JSON.stringify(short).replace(
-    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    escapedInMessages,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16).padStart(4, '0')}}`,
   )
 }

@@ -2,33 +2,33 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, timestamp } from '../clock.ts'
 import type { DockerPreset } from '../contract/fields.ts'
-import { generatesDockerfile } from '../domain/presets.ts'
+import { generatesDockerfile } from '../domain/apps/presets.ts'
 import { type BuiltImage, type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
 import { chooseDockerfile } from './choose-dockerfile.ts'
 import { fetchGit, type GitSource } from './fetch-git.ts'
 import { type ArchiveExtension, unpackArchive } from './unpack-archive.ts'
 
-export interface ContentToBuild {
+interface ContentToBuild {
   appEnvId: string
   contentId: string
   /** Relative to the source; null for its root. */
   contextDir: string | null
-  /** Relative to `contextDir`; null for `Dockerfile`, or what the preset generates. */
+  /** Relative to `contextDir`; null for `Dockerfile`, or the one generated for the preset. */
   dockerfilePath: string | null
   dockerfileContent: string | null
   preset: DockerPreset
   buildArgs: Record<string, string>
   secretBuildArgs: readonly string[]
-  /** The image need not say what to run. */
+  /** The image needs no CMD or ENTRYPOINT. */
   runsCommands?: boolean
 }
 
-export type ContentSource =
+type ContentSource =
   | { kind: 'upload'; file: string; extension: ArchiveExtension }
   | ({ kind: 'git' } & Omit<GitSource, 'baseUrl'>)
 
-/** What `buildContent` made. */
-export interface BuiltContent extends BuiltImage {
+/** The result of `buildContent`. */
+interface BuiltContent extends BuiltImage {
   /** The commit it was built from; null for an upload. */
   gitCommitId: string | null
 }
@@ -36,12 +36,12 @@ export interface BuiltContent extends BuiltImage {
 export interface BuildContentOptions {
   engine: Engine
   source: ContentSource
-  /** Where `git` sources come from. */
+  /** Base URL of `git` sources. */
   gitBaseUrl: string
-  /** What generated Dockerfiles begin with. */
+  /** Base image of generated Dockerfiles. */
   nodeImage: string
   content: ContentToBuild
-  /** Where this build makes a folder for itself alone, which it always removes. */
+  /** Parent of the private folder that this build creates and always removes. */
   buildsDir: string
   onLog: (line: EngineLogLine) => void
   signal: AbortSignal
@@ -50,9 +50,9 @@ export interface BuildContentOptions {
 }
 
 /**
- * Turns an upload or a commit into an image: unpack, choose the Dockerfile, then `engine.build`. Throws `EngineFailure` when the tenant's source
- * is at fault (reason says how), `AppError('unavailable')` when the engine is away or the disk is full, and
- * the signal's reason when it is aborted. The upload itself is kept.
+ * Turns an upload or a commit into an image: unpack, choose the Dockerfile, then `engine.build`. Throws
+ * `EngineFailure` with a reason if the tenant's source is at fault, `AppError('unavailable')` if the engine is down
+ * or the disk is full, and the signal's reason if it is aborted. The upload itself is kept.
  */
 export async function buildContent(options: BuildContentOptions): Promise<BuiltContent> {
   const { signal, timeoutMs, clock, buildsDir, content } = options
@@ -68,7 +68,7 @@ export async function buildContent(options: BuildContentOptions): Promise<BuiltC
   let workDir: string | null = null
   try {
     await mkdir(buildsDir, { recursive: true, mode: 0o700 })
-    // Never shared: the same content may be built for two regions, or again while an abandoned build winds down.
+    // Never shared: the same content may be built for two regions, or again while an aborted build shuts down.
     workDir = await mkdtemp(path.join(buildsDir, `${content.contentId}-`))
     return await unpackAndBuild(options, workDir, limited.signal)
   } catch (error) {
@@ -112,7 +112,7 @@ async function unpackAndBuild(
     nodeImage: options.nodeImage,
     buildVariables: Object.keys(content.buildArgs),
   })
-  say(chosen.said)
+  say(chosen.logLine)
   const dockerfilePath = content.dockerfilePath ?? 'Dockerfile'
   const spec = { ...content, contextDir, dockerfilePath, sourceDir, dockerfileContent: chosen.content }
   const { image } = await engine.build(spec, onLog, signal)

@@ -1,28 +1,28 @@
 import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import type { DockerPreset } from '../contract/fields.ts'
-import { generatedDockerfile } from '../domain/generated-dockerfile.ts'
-import { generatesDockerfile, isFunction } from '../domain/presets.ts'
+import { generatedDockerfile } from '../domain/apps/generated-dockerfile.ts'
+import { generatesDockerfile, isFunction } from '../domain/apps/presets.ts'
 import { EngineFailure } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
 import { readSourceFacts } from './read-source.ts'
 
-export interface DockerfileChoice {
-  /** Text to build with; null for the file in the source. */
+interface DockerfileChoice {
+  /** The Dockerfile's text; null to use the file in the source. */
   content: string | null
-  /** For the build log. */
-  said: string
+  /** A line for the build log. */
+  logLine: string
 }
 
 /**
- * Which Dockerfile a build takes: the app's own text, else the file in the source, else what the preset generates.
- * A source's own file wins over the preset, so that a tenant can go on from what was generated. Throws
+ * Chooses the Dockerfile of a build: the app's own text, otherwise the file in the source, otherwise a generated one
+ * for the preset. The file wins over the preset, so that a tenant can start from a generated one and edit it. Throws
  * `EngineFailure('no Dockerfile')`.
  */
 export async function chooseDockerfile(options: {
   sourceDir: string
   contextDir: string
-  /** Null unless the app names one: then only that one will do. */
+  /** Null unless the app sets one, which must then exist. */
   dockerfilePath: string | null
   dockerfileContent: string | null
   preset: DockerPreset
@@ -31,14 +31,14 @@ export async function chooseDockerfile(options: {
 }): Promise<DockerfileChoice> {
   const { preset, dockerfileContent } = options
   if (dockerfileContent !== null)
-    return { content: dockerfileContent, said: 'Building with the Dockerfile of the app settings' }
+    return { content: dockerfileContent, logLine: 'Building with the Dockerfile of the app settings' }
   const file = options.dockerfilePath ?? 'Dockerfile'
   const context = path.join(options.sourceDir, options.contextDir)
   const found = await lstat(path.join(context, file)).catch(() => null)
-  if (found) return { content: null, said: `Building with ${file}` }
+  if (found) return { content: null, logLine: `Building with ${file}` }
   if (generatesDockerfile(preset) && options.dockerfilePath === null) {
     const content = await generate(context, options)
-    return { content, said: `Building with a Dockerfile generated for ${preset}:\n${shown(content)}` }
+    return { content, logLine: `Building with a Dockerfile generated for ${preset}:\n${shown(content)}` }
   }
   throw missing(options.contextDir === '.' ? file : path.posix.join(options.contextDir, file), preset)
 }
@@ -64,7 +64,7 @@ async function generate(
 
 function missing(file: string, preset: DockerPreset): EngineFailure {
   const why = isFunction(preset)
-    ? 'Functions are built from a Dockerfile only (F6): no preset generates one for them.'
+    ? 'Functions need their own Dockerfile (F6): presets do not generate one for them.'
     : `The ${preset} preset generates none.`
   return new EngineFailure(
     'no Dockerfile',
@@ -72,7 +72,7 @@ function missing(file: string, preset: DockerPreset): EngineFailure {
   )
 }
 
-/** For the build log; the server of STATIC is one long line. */
+/** Shortened for the build log; the server of STATIC is one long line. */
 function shown(dockerfile: string): string {
   const lines = dockerfile.trimEnd().split('\n')
   return lines.map((line) => (line.length > 300 ? `${line.slice(0, 300)} …` : line)).join('\n')

@@ -4,32 +4,32 @@ import path from 'node:path'
 import { type Clock, every } from '../clock.ts'
 import { EngineFailure } from '../engines/engine.ts'
 
-/** The largest repository folder while it is fetched; what is unpacked has the limits of uploads besides. */
+/** Size limit of the repository and of its archive; the unpacked files also have the limits of uploads. */
 const mostBytes = 1024 ** 3
 const timeoutMs = 5 * 60_000
 const mostOutput = 16 * 1024
 
 export interface GitSource {
-  /** Host and folder of all repositories, such as `https://github.com`: the operator's choice, never a tenant's. */
+  /** Host and folder of all repositories, such as `https://github.com`: set by the operator, never by a tenant. */
   baseUrl: string
   namespace: string
   repo: string
   branch: string
-  /** This commit; null for the head of the branch. */
+  /** The commit; null for the head of the branch. */
   commitId: string | null
 }
 
-export interface FetchedGit {
-  /** A gzip-compressed tar of the commit's files, to be unpacked by the rules of uploads. */
+interface FetchedGit {
+  /** A gzip-compressed tar of the commit's files, unpacked by the rules of uploads. */
   file: string
   commitId: string
 }
 
 /**
- * Fetches one commit without its history and packs its files. Nothing is checked out: no hook, filter, submodule or
- * link of the repository is acted on; what `.gitattributes` marks `export-ignore` is left out, as in the archives of
- * Git hosts. No credentials are sent, no redirect is followed, only the protocol of `baseUrl` is spoken.
- * Throws `EngineFailure('git')`, or the signal's reason.
+ * Fetches one commit without its history and archives its files. Nothing is checked out, so hooks, filters,
+ * submodules and links of the repository have no effect; paths marked `export-ignore` in `.gitattributes` are left
+ * out, as in the archives of Git hosts. Sends no credentials, follows no redirect and uses only the protocol of
+ * `baseUrl`. Throws `EngineFailure('git')`, or the signal's reason.
  */
 export async function fetchGit(
   source: GitSource,
@@ -46,7 +46,8 @@ export async function fetchGit(
   const home = path.join(workDir, 'git-home')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await mkdir(home, { recursive: true, mode: 0o700 })
-  const guard = guardFolder(folder, { bytes: mostBytes, timeoutMs, ...limits }, clock, signal)
+  const file = path.join(workDir, 'repository.tgz')
+  const guard = guardSize([folder, file], { bytes: mostBytes, timeoutMs, ...limits }, clock, signal)
   const git = (args: readonly string[]) =>
     runGit([`--git-dir=${folder}`, ...args], {
       home,
@@ -68,11 +69,10 @@ export async function fetchGit(
       wanted,
     ])
     const commitId = (await git(['rev-parse', '--verify', '--end-of-options', 'FETCH_HEAD^{commit}'])).trim()
-    const file = path.join(workDir, 'repository.tgz')
     await git(['archive', '--format=tar.gz', `--output=${file}`, '--end-of-options', commitId])
     return { file, commitId }
   } catch (error) {
-    throw guard.signal.aborted ? guard.signal.reason : told(error, source)
+    throw guard.signal.aborted ? guard.signal.reason : translateGitError(error, source)
   } finally {
     guard.release()
     await rm(folder, { recursive: true, force: true })
@@ -80,21 +80,21 @@ export async function fetchGit(
   }
 }
 
-/** Each part of a tenant's name is one plain folder name, so it can neither leave the base nor become an option. */
+/** Each segment is one plain folder name, so a tenant's name can neither leave the base URL nor become an option. */
 export function repositoryUrl({
   baseUrl,
   namespace,
   repo,
 }: Pick<GitSource, 'baseUrl' | 'namespace' | 'repo'>): URL {
-  const parts = [...namespace.split('/'), repo.replace(/\.git$/, '')]
-  for (const part of parts) {
+  const deps = [...namespace.split('/'), repo.replace(/\.git$/, '')]
+  for (const part of deps) {
     if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(part) && !part.includes('..')) continue
     throw new EngineFailure(
       'git',
-      `${JSON.stringify(part)} is no name of a repository or its owner. Set gitNamespace and gitRepo to plain names.`,
+      `${JSON.stringify(part)} is not a valid name of a repository or its owner. Set gitNamespace and gitRepo to plain names.`,
     )
   }
-  return new URL(`${baseUrl.replace(/\/+$/, '')}/${parts.join('/')}.git`)
+  return new URL(`${baseUrl.replace(/\/+$/, '')}/${deps.join('/')}.git`)
 }
 
 class GitFailed extends Error {
@@ -112,7 +112,7 @@ interface GitRun {
   signal: AbortSignal
 }
 
-/** No shell, and an environment of its own: nothing of the platform's or the machine's configuration is read. */
+/** Runs without a shell and with its own environment, so that no configuration of the platform or machine is read. */
 function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun): Promise<string> {
   const settings: Record<string, string> = {
     'protocol.allow': 'never',
@@ -144,13 +144,13 @@ function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun
   }
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
-    // A group of its own, because git works through programs it starts.
+    // Its own process group, because git starts helper programs.
     const child = spawn('git', [...args], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     const end = () => {
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {
-        // It ended by itself.
+        // Already exited.
       }
     }
     signal.addEventListener('abort', end, { once: true })
@@ -174,9 +174,12 @@ function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun
   })
 }
 
-/** Ends the work when it takes too long or grows too large. */
-function guardFolder(
-  folder: string,
+/**
+ * Stops git if it takes too long or writes too much: a tree that refers to the same files many times is small in the
+ * repository and huge in the archive.
+ */
+function guardSize(
+  written: readonly string[],
   limits: { bytes: number; timeoutMs: number },
   clock: Clock,
   signal: AbortSignal,
@@ -189,7 +192,8 @@ function guardFolder(
     ),
   )
   const cancelSize = every(clock, 250, async () => {
-    if ((await sizeOf(folder)) > limits.bytes)
+    const sizes = await Promise.all(written.map(sizeOf))
+    if (Math.max(...sizes) > limits.bytes)
       stop(
         `The repository is larger than ${Math.floor(limits.bytes / 1024 ** 2)} MiB. Upload what the build needs instead.`,
       )
@@ -203,20 +207,22 @@ function guardFolder(
   }
 }
 
-async function sizeOf(folder: string): Promise<number> {
+async function sizeOf(target: string): Promise<number> {
   let bytes = 0
   try {
-    for await (const entry of await opendir(folder, { recursive: true })) {
+    const found = await stat(target)
+    if (found.isFile()) return found.size
+    for await (const entry of await opendir(target, { recursive: true })) {
       if (entry.isFile()) bytes += (await stat(path.join(entry.parentPath, entry.name))).size
     }
   } catch {
-    // Files come and go while git writes; the next look sees what stays.
+    // Files come and go while git writes; the next check sees the rest.
   }
   return bytes
 }
 
-/** Git's words decide what is said, but are not repeated: a host may write anything into them. */
-function told(error: unknown, { namespace, repo, branch, commitId }: GitSource): unknown {
+/** Chooses our own message by git's output, but never repeats it: a host can write anything into it. */
+function translateGitError(error: unknown, { namespace, repo, branch, commitId }: GitSource): unknown {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT')
     return new EngineFailure('git', 'This machine has no git in its PATH; the operator must install it.', {
       cause: error,

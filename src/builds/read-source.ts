@@ -1,11 +1,11 @@
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { PackageFacts, SourceFacts } from '../domain/generated-dockerfile.ts'
+import type { PackageFacts, SourceFacts } from '../domain/apps/generated-dockerfile.ts'
 import { EngineFailure } from '../engines/engine.ts'
 
 const mostPackageJsonBytes = 1024 * 1024
 
-/** What a preset's Dockerfile is made from. Links are not followed: they could lead out of the source. */
+/** The facts for generating a preset's Dockerfile. Links are not followed: they could lead out of the source. */
 export async function readSourceFacts(contextDir: string): Promise<SourceFacts> {
   const files = new Set<string>()
   for (const entry of await readdir(contextDir, { withFileTypes: true })) {
@@ -58,6 +58,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function unreadable(why: string): EngineFailure {
   return new EngineFailure(
     'no Dockerfile',
-    `package.json ${why}, so no Dockerfile can be generated from it. Mend it, or add a Dockerfile.`,
+    `package.json ${why}, so no Dockerfile can be generated from it. Fix it, or add a Dockerfile.`,
   )
 }

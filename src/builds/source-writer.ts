@@ -1,12 +1,12 @@
 import { mkdir, open } from 'node:fs/promises'
 import path from 'node:path'
-import { AppError } from '../errors.ts'
+import { diskFull } from '../files/disk-full.ts'
 import { badArchive, type PlacedEntry, quoted } from './archive-ledger.ts'
 
-/** Writes what the ledger placed, below one fresh folder. Nothing is ever opened that was there before. */
+/** Writes the entries that the ledger accepted into a new folder. Never opens an existing file. */
 export interface SourceWriter {
   directory(entry: PlacedEntry): Promise<void>
-  /** `executable` keeps the one mode bit that matters; set-id and sticky bits never survive. */
+  /** `executable` is the only mode bit that is kept; set-id and sticky bits are dropped. */
   file(entry: PlacedEntry, executable: boolean, content: AsyncIterable<Uint8Array>): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export function createSourceWriter(into: string): SourceWriter {
     async file(entry, executable, content) {
       await directory(entry)
       const mode = executable ? 0o755 : 0o644
-      // 'wx' is O_EXCL: it follows no link and overwrites nothing, even where names differ only by case.
+      // 'wx' is O_EXCL: it follows no link and overwrites nothing, even if names differ only by case.
       const file = await translated(entry.path, () => open(path.join(into, entry.path), 'wx', mode))
       try {
         for await (const chunk of content) await translated(entry.path, () => file.writeFile(chunk))
@@ -50,13 +50,4 @@ async function translated<T>(name: string, act: () => Promise<T>): Promise<T> {
     }
     throw error
   }
-}
-
-/** The disk of the installation is full: nothing the tenant can mend. */
-export function diskFull(cause: unknown): AppError {
-  return new AppError('unavailable', 'No space left', {
-    details: 'The disk of the installation is full. Free some space there, then deploy again.',
-    retryAfterSeconds: 60,
-    cause,
-  })
 }

@@ -11,30 +11,30 @@ export interface UnpackOptions {
   /** The uploaded file. */
   file: string
   extension: ArchiveExtension
-  /** A folder that does not exist yet; it is removed again when the archive is refused. */
+  /** A folder that does not exist yet; removed again if the archive is rejected. */
   into: string
-  /** Where the Dockerfile is looked for, relative to the source; null when the source needs none. */
+  /** Path of the Dockerfile relative to the source; null if the source needs none. */
   dockerfile?: string | null
-  /** Other files that show where the source begins, when there is no Dockerfile. */
+  /** Other files that identify the source folder if there is no Dockerfile. */
   landmarks?: readonly string[]
   limits?: Partial<ArchiveLimits>
   signal: AbortSignal
 }
 
-export interface Unpacked {
+interface Unpacked {
   /** Entries of the archive, folders included. */
   entries: number
   files: number
   /** Bytes of all files. */
   bytes: number
-  /** `into`, or its only folder when the Dockerfile is in there and not beside it. */
+  /** `into`, or its only folder if the Dockerfile is in that folder. */
   sourceDir: string
 }
 
 /**
- * Unpacks an uploaded archive by the rules of goals.md (Uploads): no links, devices or paths that leave; caps
- * checked while it streams. Throws `EngineFailure('bad archive')`, the signal's reason when aborted, or
- * `AppError('unavailable')` when the disk is full.
+ * Unpacks an uploaded archive without links, devices or paths outside; all names and sizes are checked before the
+ * first file is written. Throws `EngineFailure('bad archive')`, the signal's reason when aborted, or
+ * `AppError('unavailable')` if the disk is full.
  */
 export async function unpackArchive(options: UnpackOptions): Promise<Unpacked> {
   const { file, extension, into, signal } = options
@@ -67,7 +67,7 @@ const looksLike: readonly { magic: number[]; what: string; kind: 'gzip' | 'zip' 
   { magic: [0x28, 0xb5, 0x2f, 0xfd], what: 'zstd', kind: null },
 ]
 
-/** A wrong name is the commonest mistake; say what the file is instead of where its parser stumbled. */
+/** A wrong extension is the most common mistake: report the file's type instead of a parser error. */
 async function refuseOtherType(file: string, extension: ArchiveExtension): Promise<void> {
   const wanted = extension === '.zip' ? 'zip' : 'gzip'
   const handle = await open(file, 'r')
@@ -87,8 +87,8 @@ async function refuseOtherType(file: string, extension: ArchiveExtension): Promi
 }
 
 /**
- * Archives made by Git hosts hold one folder with everything in it. It becomes the source only when the
- * Dockerfile is in there and nothing else lies beside it; any other archive is taken as it is.
+ * Archives from Git hosts contain one folder with everything in it. It becomes the source only if it contains the
+ * Dockerfile and is the only entry; any other archive is used unchanged.
  */
 async function sourceRoot(into: string, landmarks: readonly string[]): Promise<string> {
   const holdsOne = async (folder: string) =>

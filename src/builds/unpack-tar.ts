@@ -1,130 +1,103 @@
 import { createReadStream } from 'node:fs'
-import { Transform } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { extract as createExtract, type Header } from 'tar-stream'
-import { type ArchiveLedger, badArchive, type EntryKind, quoted } from './archive-ledger.ts'
+import { type ArchiveLedger, badArchive, type EntryKind, type PlacedEntry, quoted } from './archive-ledger.ts'
 import type { SourceWriter } from './source-writer.ts'
+import { endsEarly, readTar, type TarEntry, type TarHeader } from './tar-reader.ts'
 
-/** What tar-stream hands out; its own types lean on a package without any. */
-type EntryContent = AsyncIterable<Uint8Array> & { resume(): unknown }
+/** The part of an entry that is kept between the two passes. */
+interface TarItem {
+  /** Null for the root itself. */
+  placed: PlacedEntry | null
+  kind: EntryKind
+}
 
-/** Unpacks a gzip-compressed tar in one pass; memory does not grow with the archive. */
+/**
+ * Unpacks a gzip-compressed tar in two passes: the first checks every header and counts every byte, the second writes
+ * the contents. A rejected archive writes nothing. Memory grows with the number of entries only.
+ */
 export async function unpackTar(
   file: string,
   ledger: ArchiveLedger,
   writer: SourceWriter,
   signal: AbortSignal,
 ): Promise<void> {
-  const extract = createExtract()
-  const counter = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      try {
-        ledger.countOutput(chunk.length)
-        done(null, chunk)
-      } catch (error) {
-        done(error as Error)
-      }
+  const items: TarItem[] = []
+  await eachEntry(
+    file,
+    async ({ header }) => {
+      const kind = kindOf(header)
+      items.push({ kind, placed: ledger.place(header.name, kind, header.size) })
     },
-  })
-  const feeding = pipeline(createReadStream(file), createGunzip(), counter, extract, { signal })
-  const fed = feeding.then(
-    () => undefined,
-    (reason: unknown) => reason ?? new Error('The pipeline failed without a reason'),
+    { signal, onOutput: (bytes) => ledger.countOutput(bytes) },
   )
-  let refusal: unknown
-  try {
-    for await (const entry of extract) {
-      try {
-        await takeEntry(entry as unknown as EntryContent, entry.header, ledger, writer)
-      } catch (error) {
-        // The stream's own failure arrives through the pipeline; what is thrown here is the cause of it all.
-        refusal = error
-        throw error
-      }
-    }
-    await feeding
-  } catch (error) {
-    extract.destroy()
-    throw readable(mostTelling(refusal, await fed, error))
-  }
+  const toWrite = items.values()
+  await eachEntry(
+    file,
+    async ({ header, content }) => {
+      const { placed, kind } = toWrite.next().value as TarItem
+      if (placed && kind === 'file') await writer.file(placed, (header.mode & 0o111) !== 0, content)
+      else if (placed) await writer.directory(placed)
+    },
+    { signal, onOutput: () => {} },
+  )
 }
 
-async function takeEntry(
-  content: EntryContent,
-  header: Header,
-  ledger: ArchiveLedger,
-  writer: SourceWriter,
+async function eachEntry(
+  file: string,
+  visit: (entry: TarEntry) => Promise<void>,
+  { signal, onOutput }: { signal: AbortSignal; onOutput: (bytes: number) => void },
 ): Promise<void> {
-  const size = header.size
-  const kind = kindOf(header, size)
-  const placed = ledger.place(header.name, kind, size)
-  if (kind === 'file' && placed) {
-    await writer.file(placed, (header.mode & 0o111) !== 0, content)
-    return
+  const input = createReadStream(file, { signal })
+  const unzipped = createGunzip()
+  input.once('error', (error) => unzipped.destroy(error)).pipe(unzipped)
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of unzipped as AsyncIterable<Buffer>) {
+      onOutput(chunk.length)
+      yield chunk
+    }
   }
-  if (placed) await writer.directory(placed)
-  content.resume()
+  try {
+    for await (const entry of readTar(counted())) await visit(entry)
+  } catch (error) {
+    throw readable(error)
+  } finally {
+    input.destroy()
+    unzipped.destroy()
+  }
 }
 
-function kindOf(header: Header, size: number): EntryKind {
+function kindOf(header: TarHeader): EntryKind {
   const name = quoted(header.name)
-  const pax = (header.pax ?? {}) as Record<string, string>
-  if (Object.keys(pax).some((key) => key.startsWith('GNU.sparse.'))) {
-    throw badArchive(`${name} is packed as a sparse file. Pack without --sparse.`)
-  }
+  if (header.isSparse) throw badArchive(`${name} is packed as a sparse file. Pack without --sparse.`)
   switch (header.type) {
-    case 'directory':
+    case '5':
       return 'directory'
-    case 'file':
-    case 'contiguous-file':
-      // Old tars mark a folder by the slash at the end of its name.
+    case '0':
+    case '7':
+      // Old tars mark a folder by a slash at the end of its name.
       if (!header.name.endsWith('/')) return 'file'
-      if (size > 0) throw badArchive(`${name} is both a file and a folder.`)
+      if (header.size > 0) throw badArchive(`${name} is both a file and a folder.`)
       return 'directory'
-    case 'symlink':
+    case '2':
       throw badArchive(`${name} is a symbolic link. Links are refused: pack what it points to (tar -h).`)
-    case 'link':
+    case '1':
       throw badArchive(`${name} is a hard link. Links are refused: pack a copy (tar --hard-dereference).`)
-    case 'fifo':
-    case 'character-device':
-    case 'block-device':
-      throw badArchive(
-        `${name} is a ${header.type.replace('-', ' ')}. Only files and folders can be uploaded.`,
-      )
+    case '3':
+    case '4':
+    case '6':
+      throw badArchive(`${name} is a ${special[header.type]}. Only files and folders can be uploaded.`)
     default:
-      throw badArchive(`${name} is of a kind that is not known. Only files and folders can be uploaded.`)
+      throw badArchive(`${name} is of an unknown type. Only files and folders can be uploaded.`)
   }
 }
 
-/** One failure shows up at both ends of the pipeline, at one of them as a mere consequence. */
-function mostTelling(refusal: unknown, fed: unknown, seen: unknown): unknown {
-  const consequence = (error: unknown) => {
-    const code = (error as { code?: string } | undefined)?.code
-    return error === undefined || code === 'ERR_STREAM_PREMATURE_CLOSE' || isStreamDestroyed(error)
-  }
-  for (const error of [fed, refusal, seen]) if (!consequence(error)) return error
-  return refusal ?? fed ?? seen
-}
-
-function isStreamDestroyed(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    /^(?:Stream was destroyed|Premature close|Writable stream closed)/i.test(error.message)
-  )
-}
+const special = { 3: 'character device', 4: 'block device', 6: 'fifo' } as const
 
 function readable(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
-  const code = (error as NodeJS.ErrnoException).code
-  if (code === 'Z_BUF_ERROR' || error.message === 'Unexpected end of data') {
-    return badArchive('The archive ends too early. Upload it again as a whole.', error)
-  }
+  const code = (error as NodeJS.ErrnoException | null)?.code
+  if (code === 'Z_BUF_ERROR') return endsEarly(error)
   if (code?.startsWith('Z_')) {
     return badArchive('The archive is not valid gzip data. Pack it with tar -czf and upload it again.', error)
-  }
-  if (/^(?:Invalid (?:tar )?header|Header exceeds)/.test(error.message)) {
-    return badArchive('The archive is not a valid tar. Pack it with tar -czf and upload it again.', error)
   }
   return error
 }

@@ -6,7 +6,7 @@ import { AppError } from '../errors.ts'
 import { type ArchiveLedger, badArchive, type PlacedEntry, quoted } from './archive-ledger.ts'
 import type { SourceWriter } from './source-writer.ts'
 
-/** What is kept of an entry between the two passes: small, whatever the central directory carries. */
+/** The part of an entry that is kept between the two passes: small, whatever the central directory contains. */
 interface ZipItem {
   name: string
   placed: PlacedEntry
@@ -16,7 +16,7 @@ interface ZipItem {
   crc32: number
   compressedSize: number
   uncompressedSize: number
-  /** Where its content begins in the file. */
+  /** Offset of its content in the file. */
   dataStart: number
   headerStart: number
 }
@@ -26,8 +26,8 @@ const sizesFollowFlag = 0x8
 const zip64Marker = 0xffffffff
 
 /**
- * Unpacks a zip in two passes: first every entry is checked (names, kinds, both headers, overlaps), then the
- * contents are written. Nothing is written when the directory is bad.
+ * Unpacks a zip in two passes: the first checks every entry (names, types, both headers, overlaps), the second writes
+ * the contents. A bad directory writes nothing.
  */
 export async function unpackZip(
   file: string,
@@ -57,7 +57,7 @@ export async function unpackZip(
 }
 
 async function readDirectory(zip: ZipFile, ledger: ArchiveLedger, signal: AbortSignal): Promise<ZipItem[]> {
-  // An archive may claim any count; refuse before reading, not after.
+  // An archive may claim any count, so check it before reading.
   ledger.refuseEntryCount(zip.entryCount)
   const directoryStart = zip.readEntryCursor as unknown as number
   const items: ZipItem[] = []
@@ -75,7 +75,7 @@ async function readDirectory(zip: ZipFile, ledger: ArchiveLedger, signal: AbortS
 
 async function checkEntry(zip: ZipFile, entry: Entry, ledger: ArchiveLedger): Promise<ZipItem | null> {
   const raw = entry.fileNameRaw
-  // Code page 437 shows control bytes as pictures, so look at the bytes too.
+  // Code page 437 decodes control bytes to printable characters, so check the raw bytes too.
   if (raw.some((byte) => byte < 0x20 || byte === 0x7f)) {
     throw badArchive(`The entry ${quoted(raw.toString('latin1'))} has a control character in its name.`)
   }
@@ -85,7 +85,7 @@ async function checkEntry(zip: ZipFile, entry: Entry, ledger: ArchiveLedger): Pr
     throw badArchive(`${quoted(name)} is encrypted. Pack the source without a password.`)
   }
   if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
-    throw badArchive(`${quoted(name)} is compressed in a way that is not known (${entry.compressionMethod}).`)
+    throw badArchive(`${quoted(name)} has an unknown compression method (${entry.compressionMethod}).`)
   }
   const local = await zip.readLocalFileHeaderPromise(entry)
   if (contradicts(entry, local)) {
@@ -107,7 +107,7 @@ async function checkEntry(zip: ZipFile, entry: Entry, ledger: ArchiveLedger): Pr
   }
 }
 
-/** The Unix mode, which Unix-like makers keep in the upper half of the external attributes; else 0. */
+/** The Unix mode, which Unix-like tools store in the upper half of the external attributes; otherwise 0. */
 function unixMode(entry: Entry): number {
   return entry.externalFileAttributes >>> 16
 }
@@ -132,7 +132,7 @@ function kindOf(entry: Entry, name: string): 'file' | 'directory' {
   return isFolderName ? 'directory' : 'file'
 }
 
-/** Readers that trust the other header would see another archive: that is how checks are tricked. */
+/** A reader that trusts the other header would unpack another archive, which would bypass the checks. */
 function contradicts(entry: Entry, local: LocalFileHeader): boolean {
   if (!local.fileName.equals(entry.fileNameRaw)) return true
   if (local.compressionMethod !== entry.compressionMethod) return true
@@ -146,7 +146,7 @@ function contradicts(entry: Entry, local: LocalFileHeader): boolean {
   )
 }
 
-/** Overlapping entries let a few bytes unfold many times. */
+/** Overlapping entries would unpack the same bytes many times. */
 function refuseOverlaps(spans: { start: number; end: number; name: string }[], directoryStart: number): void {
   spans.sort((a, b) => a.start - b.start)
   let end = 0

@@ -1,53 +1,66 @@
-import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { Option } from 'commander'
 import { alertAggregations, alertDurations, alertQueryRanges } from '../contract/alerts.ts'
 import { defaultThresholds, type Metric, metrics, metricUnits } from '../contract/metrics.ts'
+import { type CliCommand, choice, given, type Options, repeated } from './cli-command.ts'
 import { UsageError } from './command-io.ts'
 
-/** Options of create and preview that say what an alert watches. */
-export const conditionOptions = {
-  name: { type: 'string' },
-  description: { type: 'string' },
-  metric: { type: 'string' },
-  gt: { type: 'string' },
-  lt: { type: 'string' },
-  for: { type: 'string' },
-  range: { type: 'string' },
-  aggregation: { type: 'string' },
-  to: { type: 'string', multiple: true },
-} as const satisfies NonNullable<ParseArgsConfig['options']>
-
-export type ConditionValues = ReturnType<typeof parseArgs<{ options: typeof conditionOptions }>>['values']
-
-/** What of an alert the options say; what is left out is left out. Throws `UsageError` naming what is allowed. */
-export function conditionOf(values: ConditionValues): Record<string, unknown> {
-  const { name, description, metric, gt, lt, to } = values
-  if (gt !== undefined && lt !== undefined) throw new UsageError('--gt and --lt exclude each other')
-  const side = gt ?? lt
-  const condition = {
-    name,
-    description,
-    metric: metric === undefined ? undefined : chosen('--metric', metric, metrics),
-    operator: side === undefined ? undefined : lt === undefined ? 'gt' : 'lt',
-    threshold: side === undefined ? undefined : threshold(side),
-    duration: values.for === undefined ? undefined : chosen('--for', values.for, alertDurations),
-    queryRange: values.range === undefined ? undefined : chosen('--range', values.range, alertQueryRanges),
-    aggregation:
-      values.aggregation === undefined
-        ? undefined
-        : chosen('--aggregation', values.aggregation, alertAggregations),
-    contactPointIds: to?.flatMap((ids) => ids.split(',')).filter((id) => id !== ''),
+/** Options of create and preview that define the condition of an alert. */
+export function addConditionOptions(command: CliCommand): CliCommand {
+  command.option('--name <text>', 'name of the alert').option('--description <text>', 'what to do about it')
+  for (const option of [
+    choice('--metric <metric>', 'what to watch', metrics),
+    choice('--operator <gt|lt>', 'fires above (gt, the default) or below (lt) the threshold', ['gt', 'lt']),
+    new Option('--threshold <n>', "left out: the metric's own threshold").argParser(threshold),
+    choice('--duration <duration>', 'how long the condition must hold', alertDurations),
+    choice('--query-range <range>', 'time range that is evaluated', alertQueryRanges),
+    choice('--aggregation <kind>', 'how values of several containers are combined', alertAggregations),
+    repeated('--contact-point-ids <id,...>', 'contact points to notify'),
+  ]) {
+    command.addOption(option)
   }
-  return Object.fromEntries(Object.entries(condition).filter(([, value]) => value !== undefined))
+  // Short forms that earlier versions had.
+  for (const option of [
+    new Option('--gt <n>').argParser(threshold),
+    new Option('--lt <n>').argParser(threshold),
+    choice('--for <duration>', '', alertDurations),
+    choice('--range <range>', '', alertQueryRanges),
+    repeated('--to <id,...>', ''),
+  ]) {
+    command.addOption(option.hideHelp())
+  }
+  return command
 }
 
-/** A new alert: a metric is needed; without a threshold the metric's own one is taken (interface.md 2.7). */
-export function newAlertOf(values: ConditionValues): { input: Record<string, unknown>; metric: Metric } {
+/** The fields of an alert that the options set. Throws `UsageError` with the allowed values. */
+export function conditionOf(options: Options): Record<string, unknown> {
+  const { name, description, metric, gt, lt, aggregation } = options
+  if (gt !== undefined && lt !== undefined) throw new UsageError('use either --gt or --lt, not both')
+  const contactPointIds = ((options.contactPointIds ?? options.to) as string[] | undefined)
+    ?.flatMap((ids) => ids.split(','))
+    .filter((id) => id !== '')
+  const short = gt !== undefined ? 'gt' : lt !== undefined ? 'lt' : undefined
+  return given({
+    name,
+    description,
+    metric,
+    operator: options.operator ?? short,
+    threshold: options.threshold ?? gt ?? lt,
+    duration: options.duration ?? options.for,
+    queryRange: options.queryRange ?? options.range,
+    aggregation,
+    contactPointIds,
+  })
+}
+
+/** A new alert: a metric is needed; without a threshold the metric's own one is taken. */
+export function newAlertOf(values: Options): { input: Record<string, unknown>; metric: Metric } {
   const given = conditionOf(values)
   const metric = given.metric as Metric | undefined
-  if (metric === undefined) throw new UsageError('--metric says what to watch; alerts metrics lists them')
-  const usual = `${metric} above ${defaultThresholds[metric]} ${metricUnits[metric]}`
+  if (metric === undefined) throw new UsageError('--metric is required; alerts metrics lists the metrics')
+  const side = given.operator === 'lt' ? 'below' : 'above'
+  const usual = `${metric} ${side} ${defaultThresholds[metric]} ${metricUnits[metric]}`
   const defaults = {
-    name: given.threshold === undefined ? usual : `${metric} ${given.operator} ${given.threshold}`,
+    name: given.threshold === undefined ? usual : `${metric} ${given.operator ?? 'gt'} ${given.threshold}`,
     operator: 'gt',
     threshold: defaultThresholds[metric],
     duration: '5m',
@@ -59,27 +72,9 @@ export function newAlertOf(values: ConditionValues): { input: Record<string, unk
 function threshold(text: string): number {
   const value = Number(text)
   if (text.trim() === '' || !Number.isFinite(value)) {
-    throw new UsageError(`a threshold is a number in the unit of the metric, not ${JSON.stringify(text)}`)
+    throw new UsageError(
+      `the threshold must be a number in the unit of the metric, not ${JSON.stringify(text)}`,
+    )
   }
   return value
-}
-
-/** The one of `from` that was given; throws `UsageError` naming them all. */
-export function chosen<T extends string>(option: string, text: string, from: readonly T[]): T {
-  const found = from.find((one) => one === text)
-  if (found === undefined) throw new UsageError(`${option} is one of ${from.join(', ')}`)
-  return found
-}
-
-/** `parseArgs` whose complaints are wrong calls of the command. */
-export function parsedOptions<T extends NonNullable<ParseArgsConfig['options']>>(
-  argv: readonly string[],
-  options: T,
-) {
-  const config = { args: [...argv], options, allowPositionals: true, strict: true } as const
-  try {
-    return parseArgs(config)
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
 }

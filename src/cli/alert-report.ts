@@ -3,14 +3,14 @@ import type { ContactPoint } from '../contract/contact-points.ts'
 import { defaultThresholds, type Metric, metrics, metricUnits } from '../contract/metrics.ts'
 import { printable, readableDuration } from './progress.ts'
 
-/** An alert with the name of its environment in URLs; `details` where they were read. */
+/** An alert with the cliEnvName of its environment; `details` if they were read. */
 export interface ListedAlert {
   alert: Alert
   envName: string
   details: AlertDetails | null
 }
 
-/** What a Dry-Run of create-alert and update-alert answers (contract.md 11, Preview). */
+/** Response of a dry run of create-alert and update-alert (docs/interface.md#alert-preview). */
 export interface Preview {
   effects: string[]
   preview: { samples: number; wouldHaveFired: { at: string; value: number }[]; noDataShare: number }
@@ -19,8 +19,8 @@ export interface Preview {
 const shownFirings = 20
 /** The most urgent first. */
 const order = ['Firing', 'Error', 'NoData', 'Pending', 'Normal', 'paused'] as const
-type Standing = (typeof order)[number]
-const signs: Readonly<Record<Standing, string>> = {
+type ShownState = (typeof order)[number]
+const signs: Readonly<Record<ShownState, string>> = {
   Firing: '✗ FIRING ',
   Error: '! Error  ',
   NoData: '? NoData ',
@@ -29,28 +29,28 @@ const signs: Readonly<Record<Standing, string>> = {
   paused: '· paused ',
 }
 
-export function standingOf(alert: Pick<Alert, 'enabled' | 'lastKnownState'>): Standing {
+export function shownStateOf(alert: Pick<Alert, 'enabled' | 'lastKnownState'>): ShownState {
   return alert.enabled ? alert.lastKnownState : 'paused'
 }
 
-/** Every alert, the firing ones first and with what to look at; one line each for those that are well. */
+/** All alerts, firing ones first and with details; one line each for normal ones. */
 export function listReport(listed: readonly ListedAlert[], nowMs: number): string[] {
   if (listed.length === 0)
-    return ['There are no alerts. `longshore alerts create --help` shows how to make one.']
-  const rank = ({ alert }: ListedAlert) => order.indexOf(standingOf(alert))
+    return ['There are no alerts. `longshore alerts create --help` shows how to create one.']
+  const rank = ({ alert }: ListedAlert) => order.indexOf(shownStateOf(alert))
   const sorted = [...listed].sort((a, b) => rank(a) - rank(b))
-  const counts = order.flatMap((standing) => {
-    const count = listed.filter(({ alert }) => standingOf(alert) === standing).length
-    return count === 0 ? [] : [`${count} ${standing === 'Firing' ? 'FIRING' : standing}`]
+  const counts = order.flatMap((state) => {
+    const count = listed.filter(({ alert }) => shownStateOf(alert) === state).length
+    return count === 0 ? [] : [`${count} ${state === 'Firing' ? 'FIRING' : state}`]
   })
   return [counts.join(', '), '', ...sorted.flatMap((one) => listLines(one, nowMs))]
 }
 
 function listLines({ alert, envName, details }: ListedAlert, nowMs: number): string[] {
-  const standing = standingOf(alert)
-  const head = `${signs[standing]}  ${printable(alert.name)}  (${envName})  ${alert.alertId}`
-  if (!details || standing === 'Normal' || standing === 'paused') return [head]
-  const failed = failedNotices(details)
+  const state = shownStateOf(alert)
+  const head = `${signs[state]}  ${printable(alert.name)}  (${envName})  ${alert.alertId}`
+  if (!details || state === 'Normal' || state === 'paused') return [head]
+  const failed = failedNotifications(details)
   return [
     head,
     `             ${nowLine(details)}; ${sinceLine(details, nowMs)}`,
@@ -58,38 +58,38 @@ function listLines({ alert, envName, details }: ListedAlert, nowMs: number): str
   ]
 }
 
-/** One alert in full: condition, value, who is told, what happened, and what to do about it. */
+/** One alert in full: condition, value, contact points, history and next steps. */
 export function alertReport(alert: AlertDetails, envName: string, nowMs: number): string[] {
   const named = new Map(alert.contactPoints.map((point) => [point.contactPointId, printable(point.name)]))
   const description = alert.description === '' ? [] : [`  ${printable(alert.description)}`]
   const tells = alert.contactPoints.map(({ name, type }) => `${printable(name)} (${type})`)
   const { alertId, enabled } = alert
   return [
-    `${signs[standingOf(alert)].trim()}  ${printable(alert.name)}  (${envName})`,
+    `${signs[shownStateOf(alert)].trim()}  ${printable(alert.name)}  (${envName})`,
     ...description,
     '',
     `  Fires when  ${conditionText(alert)}`,
     `  Now         ${nowLine(alert)}; ${sinceLine(alert, nowMs)}`,
-    `  Looked at   ${alert.lastStateCheck === null ? 'not yet' : `${agoText(alert.lastStateCheck, nowMs)} ago`}`,
-    `  Tells       ${tells.length === 0 ? 'NOBODY: it has no contact point' : tells.join(', ')}`,
+    `  Evaluated   ${alert.lastStateCheck === null ? 'not yet' : `${agoText(alert.lastStateCheck, nowMs)} ago`}`,
+    `  Notifies    ${tells.length === 0 ? 'no contact point is set' : tells.join(', ')}`,
     '',
     ...section(
       'What happened',
       alert.stateHistory.map(({ at, from, to, value }) => {
-        const measured = value === null ? '' : `  ${amountText(value, alert.metric)}`
-        return `${at}  ${from} → ${to}${measured}`
+        const valueText = value === null ? '' : `  ${amountText(value, alert.metric)}`
+        return `${at}  ${from} → ${to}${valueText}`
       }),
     ),
     ...section(
-      'Notices',
+      'Notifications',
       alert.notifications.map(({ at, contactPointId, ok, reason }) => {
         const to = named.get(contactPointId) ?? contactPointId
         return `${ok ? '✓' : '✗'} ${at}  ${to}${reason === undefined ? '' : `: ${printable(reason)}`}`
       }),
     ),
     enabled
-      ? `  Quiet it with: longshore alerts pause ${alertId}`
-      : `  It is paused: not looked at, and tells nobody. longshore alerts resume ${alertId}`,
+      ? `  Pause it with: longshore alerts pause ${alertId}`
+      : `  It is paused: no evaluation, no notifications. Resume it with: longshore alerts resume ${alertId}`,
   ]
 }
 
@@ -97,7 +97,7 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [`  ${title}`, ...lines.map((line) => `    ${line}`), '']
 }
 
-/** The answer of a preview: sentences, then each time it would have fired. */
+/** The result of a preview: sentences, then each time the alert would have fired. */
 export function previewReport({ effects, preview }: Preview, metric: Metric): string[] {
   const { wouldHaveFired } = preview
   const times = wouldHaveFired
@@ -119,7 +119,7 @@ export function pointsReport(points: readonly ContactPoint[]): string[] {
   )
 }
 
-/** The metrics of interface.md 2.7: what a threshold means, and the usual one. */
+/** The metrics (2.7) with unit and usual threshold. */
 export function metricsReport(): string[] {
   const row = (metric: string, unit: string, usual: string) =>
     `${metric.padEnd(24)}  ${unit.padEnd(10)}  ${usual}`.trimEnd()
@@ -139,11 +139,11 @@ export function conditionText(alert: Condition): string {
 
 function nowLine(alert: AlertDetails): string {
   const { metric, currentValue, operator, threshold } = alert
-  if (currentValue === null) return `nothing is measured for ${metric}`
+  if (currentValue === null) return `no samples of ${metric}`
   const isMet = operator === 'gt' ? currentValue > threshold : currentValue < threshold
   const relation = currentValue === threshold ? 'exactly' : currentValue > threshold ? 'above' : 'below'
-  const mark = isMet ? '' : ' (fine)'
-  return `${metric} is ${amountText(currentValue, metric)}, ${relation} ${amountText(threshold, metric)}${mark}`
+  const remark = isMet ? '' : ' (fine)'
+  return `${metric} is ${amountText(currentValue, metric)}, ${relation} ${amountText(threshold, metric)}${remark}`
 }
 
 function sinceLine(alert: AlertDetails, nowMs: number): string {
@@ -153,11 +153,11 @@ function sinceLine(alert: AlertDetails, nowMs: number): string {
     : `${alert.lastKnownState} for ${agoText(last.at, nowMs)}, since ${last.at}`
 }
 
-/** The newest notice to somebody who did not get it; null when all have arrived. */
-function failedNotices(alert: AlertDetails): string | null {
+/** The contact points whose newest notification was not delivered; null if all were. */
+function failedNotifications(alert: AlertDetails): string | null {
   const newest = new Map<string, AlertDetails['notifications'][number]>()
-  for (const notice of alert.notifications) {
-    if (!newest.has(notice.contactPointId)) newest.set(notice.contactPointId, notice)
+  for (const notification of alert.notifications) {
+    if (!newest.has(notification.contactPointId)) newest.set(notification.contactPointId, notification)
   }
   const failed = [...newest.values()].filter(({ ok }) => !ok)
   if (failed.length === 0) return null

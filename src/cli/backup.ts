@@ -1,134 +1,93 @@
-import { parseArgs } from 'node:util'
-import { type Client, createClient } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
 import { sleep, systemClock } from '../clock.ts'
-import { readConfig } from '../config.ts'
 import { listAccounts } from '../contract/accounts.ts'
 import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import {
-  type BackupAnswer,
+  type BackupResponse,
   createAppEnvBackup,
-  deleteAppEnvBackup,
   getAppEnvBackup,
   listAppEnvBackups,
-  type RestoreAnswer,
+  type RestoreResponse,
   restoreAppEnvBackup,
 } from '../contract/backups.ts'
 import { AppError } from '../errors.ts'
-import { type CommandIo, errorText, exitCodes, processIo, UsageError } from './command-io.ts'
-import { resolveConnection } from './local-installation.ts'
-
-const usage = `longshore backup <what>
-
-  create --env <env>            copy a database into a file, and wait until it is done
-  list [--env <env>]            the backups, newest first; also those of deleted environments
-  delete <backupId> --yes       delete a backup and its file for good
-
-longshore restore <backupId> (--env <env> --yes | --new-env <name>)
-
-  --env       replaces ALL data of that environment by the backup's; --yes says that you mean it
-  --new-env   makes an environment of that name beside the one the backup is of, and fills it
-
-<env> is an environment id or its cliEnvName. Backups lie in LONGSHORE_HOME/backups, readable for their owner only.
-LONGSHORE_URL and LONGSHORE_TOKEN name the platform; without them the local installation is used.
-`
+import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
+import { exitCodes, UsageError } from './command-io.ts'
+import { dryRunLines } from './row-command.ts'
 
 const pauseMs = 300
 
-interface Run {
-  client: Client
-  io: CommandIo
-}
-
-type Perform = (run: Run) => Promise<void>
-
-/** `longshore backup` and `longshore restore`: resolves to the exit code, failed when the copy failed. */
-export async function runBackup(
-  command: 'backup' | 'restore',
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  io: CommandIo = processIo,
-): Promise<number> {
-  const words = command === 'restore' ? ['restore', ...argv] : [...argv]
-  const [what = '--help', ...rest] = words
-  try {
-    if ([what, ...rest].some((word) => word === '--help' || word === '-h')) {
-      io.stdout.write(usage)
-      return exitCodes.done
-    }
-    const found = Object.hasOwn(commands, what) ? commands[what] : undefined
-    if (!found) throw new UsageError(`there is no backup command ${JSON.stringify(what)}`)
-    const perform = found(rest)
-    const connection = await resolveConnection(readConfig(env))
-    await perform({ client: createClient({ ...connection, surface: 'cli' }), io })
-    return exitCodes.done
-  } catch (error) {
-    if (error instanceof UsageError) {
-      io.stderr.write(`Error: ${error.message}.\nSee: longshore ${command} --help\n`)
-      return exitCodes.usage
-    }
-    io.stderr.write(`${errorText(error)}\n`)
-    return exitCodes.failed
-  }
-}
-
-const commands: Record<string, (argv: string[]) => Perform> = {
-  create(argv) {
-    const { values } = parsed(argv, { env: { type: 'string' } })
-    const ref = environmentRef(values.env)
-    return async ({ client, io }) => {
+/** Commands of `longshore backup` that wait, or search all accounts. */
+export function addBackupCommands(backup: CliCommand, cli: Cli, done: Done): void {
+  backup
+    .command('create')
+    .description('copy a database into a file, and wait until it is done')
+    .argument('<environment>', 'its id, or its name in URLs')
+    .runs(cli, done, async ([environment = '']) => {
+      const ref = environmentRef(environment)
+      const { client } = await connected(cli)
       const { backup } = await client.call(createAppEnvBackup, ref)
-      io.stderr.write(`Taking ${backup.backupId} …\n`)
-      const done = await ended(client, backup.backupId, (answer) => answer.backup)
-      io.stdout.write(`${backupLine(done)}\n`)
-    }
-  },
-  list(argv) {
-    const { values } = parsed(argv, { env: { type: 'string' } })
-    return async ({ client, io }) => {
-      const wanted = values.env === undefined ? null : environmentRef(values.env)
+      cli.io.stderr.write(`Taking ${backup.backupId} …\n`)
+      const made = await ended(client, backup.backupId, (answer) => answer.backup)
+      print(cli, { backup: made }, [backupLine(made)])
+      return exitCodes.done
+    })
+  backup
+    .command('list')
+    .description('the backups, newest first; also those of deleted environments')
+    .argument('[environment]', 'only those of this one: its id, or its name in URLs')
+    .runs(cli, done, async ([env]) => {
+      const { client } = await connected(cli)
       const { accounts } = await client.call(listAccounts, {})
-      for (const { accountId } of accounts) {
-        const { backups } = await client.call(listAppEnvBackups, { accountId })
-        const shown = backups.filter((one) => !wanted || [one.appEnvId, one.envName].includes(nameOf(wanted)))
-        for (const backup of shown) io.stdout.write(`${backupLine(backup)}\n`)
+      const lists = accounts.map(({ accountId }) => client.call(listAppEnvBackups, { accountId }))
+      const all = (await Promise.all(lists)).flatMap(({ backups }) => backups)
+      const backups = all.filter((one) => env === undefined || [one.appEnvId, one.envName].includes(env))
+      if (cli.json) print(cli, { backups }, [])
+      else for (const one of backups) cli.io.stdout.write(`${backupLine(one)}\n`)
+      return exitCodes.done
+    })
+}
+
+/** `longshore restore`. */
+export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): void {
+  program
+    .command('restore')
+    .summary('restore a backup into a new or an existing environment')
+    .description(
+      'Restores a backup into a new or an existing environment. longshore backup list shows the backups.',
+    )
+    .argument('<backupId>')
+    .option('--env <environment>', 'replaces ALL data of that environment; needs --yes')
+    .option('--new-env <name>', 'creates an environment with that name in the same app, and restores into it')
+    .option('--yes', 'confirm that all data of --env is replaced')
+    .option('--dry-run', 'check the call and show what would change; only with --env')
+    .runs(cli, done, async ([backupId = ''], { env, newEnv, yes, dryRun = false }) => {
+      if ((env === undefined) === (newEnv === undefined))
+        throw new UsageError('give either --env or --new-env')
+      if (env === undefined && dryRun) throw new UsageError('--dry-run requires --env')
+      if (env !== undefined && yes !== true && !dryRun)
+        throw new UsageError('this replaces all data of the environment; confirm it with --yes')
+      const { client } = await connected(cli)
+      if (dryRun) {
+        const input = { ...environmentRef(String(env)), backupId }
+        const answer = await client.call(restoreAppEnvBackup, input, { dryRun: true })
+        print(cli, answer, dryRunLines(answer))
+        return exitCodes.done
       }
-    }
-  },
-  delete(argv) {
-    const { values, positionals } = parsed(argv, { yes: { type: 'boolean' } })
-    const backupId = oneId(positionals)
-    if (values.yes !== true) throw new UsageError('--yes says that the backup is to be gone for good')
-    return async ({ client, io }) => {
-      io.stderr.write(`${(await client.call(deleteAppEnvBackup, { backupId })).message}.\n`)
-    }
-  },
-  restore(argv) {
-    const options = {
-      env: { type: 'string' },
-      'new-env': { type: 'string' },
-      yes: { type: 'boolean' },
-    } as const
-    const { values, positionals } = parsed(argv, options)
-    const backupId = oneId(positionals)
-    const name = values['new-env']
-    if ((values.env === undefined) === (name === undefined))
-      throw new UsageError('name one of --env and --new-env')
-    if (values.env !== undefined && values.yes !== true)
-      throw new UsageError('--yes says that all data of that environment is to be replaced')
-    return async ({ client, io }) => {
       const ref =
-        typeof name === 'string' ? await madeBeside(client, backupId, name) : environmentRef(values.env)
+        env === undefined ? await madeBeside(client, backupId, String(newEnv)) : environmentRef(String(env))
       const { restore, appEnv } = await client.call(restoreAppEnvBackup, { ...ref, backupId })
-      io.stderr.write(`Restoring into ${appEnv.name} …\n`)
-      const mine = (answer: { restores: RestoreAnswer[] }) =>
+      const { cliEnvName } = await client.call(getAppEnv, { appEnvId: appEnv.appEnvId })
+      cli.io.stderr.write(`Restoring into ${cliEnvName} …\n`)
+      const mine = (answer: { restores: RestoreResponse[] }) =>
         answer.restores.find(({ restoreId }) => restoreId === restore.restoreId)
       await ended(client, backupId, mine)
-      io.stdout.write(`${appEnv.appEnvId}\n`)
-    }
-  },
+      print(cli, { appEnvId: appEnv.appEnvId, backupId }, [appEnv.appEnvId])
+      return exitCodes.done
+    })
 }
 
-/** An environment of the same app, size and version as the one the backup is of. */
+/** Creates an environment with the app, size and version of the backup's environment. */
 async function madeBeside(client: Client, backupId: string, name: string): Promise<{ appEnvId: string }> {
   const { backup } = await client.call(getAppEnvBackup, { backupId })
   const { appEnvId, accountId, dockerPresetVersion } = backup
@@ -137,49 +96,33 @@ async function madeBeside(client: Client, backupId: string, name: string): Promi
   return await client.call(createAppEnv, { accountId, appId, name, region, ...size })
 }
 
-/** Waits for the end; a failure is an error in the platform's words. */
-async function ended<One extends BackupAnswer | RestoreAnswer>(
+/** Waits for the end; throws the platform's failure message. */
+async function ended<One extends BackupResponse | RestoreResponse>(
   client: Client,
   backupId: string,
-  pick: (answer: { backup: BackupAnswer; restores: RestoreAnswer[] }) => One | undefined,
+  pick: (answer: { backup: BackupResponse; restores: RestoreResponse[] }) => One | undefined,
 ): Promise<One> {
   for (;;) {
     const one = pick(await client.call(getAppEnvBackup, { backupId }))
     if (one?.status === 'SUCCEEDED') return one
     if (one?.status === 'FAILED') {
-      throw new AppError('invalid', 'It failed', { details: one.failure ?? 'The platform does not say why.' })
+      throw new AppError('invalid', 'It failed', {
+        details: one.failure ?? 'The platform reported no reason.',
+      })
     }
     await sleep(systemClock, pauseMs)
   }
 }
 
-function backupLine({ backupId, envName, createdAt, status, sizeBytes, sha256, file }: BackupAnswer): string {
+function backupLine({
+  backupId,
+  envName,
+  createdAt,
+  status,
+  sizeBytes,
+  sha256,
+  file,
+}: BackupResponse): string {
   const size = sizeBytes === null ? '-' : `${sizeBytes} bytes`
   return [backupId, createdAt, envName, status, size, sha256 ?? '-', file ?? '-'].join('  ')
-}
-
-function environmentRef(env: unknown): { appEnvId: string } | { envName: string } {
-  if (typeof env !== 'string' || env === '') throw new UsageError('--env names the environment')
-  return /^env_/.test(env) ? { appEnvId: env } : { envName: env }
-}
-
-function nameOf(ref: { appEnvId: string } | { envName: string }): string {
-  return 'appEnvId' in ref ? ref.appEnvId : ref.envName
-}
-
-function oneId(positionals: readonly string[]): string {
-  const [backupId, ...more] = positionals
-  if (backupId !== undefined && more.length === 0) return backupId
-  throw new UsageError('name one backupId; backup list shows them')
-}
-
-function parsed<const Options extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(
-  argv: string[],
-  options: Options,
-) {
-  try {
-    return parseArgs({ args: argv, options, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
 }

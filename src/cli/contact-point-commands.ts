@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import type { Client } from '../client/client.ts'
+import { Option } from 'commander'
 import { listAccounts } from '../contract/accounts.ts'
 import {
   contactPointTypes,
@@ -8,105 +7,89 @@ import {
   listContactPoints,
   testContactPoint,
 } from '../contract/contact-points.ts'
-import { chosen, parsedOptions } from './alert-options.ts'
 import { pointsReport } from './alert-report.ts'
+import { type Cli, type CliCommand, choice, connected, type Done, print } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
 import { printable } from './progress.ts'
+import { accountOf } from './row-command.ts'
+import { jsonOf } from './row-fields.ts'
 
-/** What a command of `longshore alerts` works with. */
-export interface Run {
-  client: Client
-  /** Prints the answer: as JSON, or as the lines. */
-  say(answer: unknown, lines: readonly string[]): void
-}
-/** Resolves to the exit code. */
-export type Perform = (run: Run) => Promise<number>
-/** Reads its arguments before anything is asked, so that a mistyped option changes nothing. */
-export type Command = (argv: string[]) => Perform
-
-export const contactPointCommands: Record<string, Command> = {
-  points(argv) {
-    none(argv)
-    return async ({ client, say }) => {
+/** Shortcuts below `longshore alerts`; `longshore contact-points` has every operation. */
+export function addContactPointCommands(alerts: CliCommand, cli: Cli, done: Done): void {
+  alerts
+    .command('points')
+    .description('contact points: where notifications go')
+    .runs(cli, done, async () => {
+      const { client } = await connected(cli)
       const { accounts } = await client.call(listAccounts, {})
       const lists = accounts.map(({ accountId }) => client.call(listContactPoints, { accountId }))
       const contactPoints = (await Promise.all(lists)).flatMap((list) => list.contactPoints)
-      say({ contactPoints }, pointsReport(contactPoints))
+      print(cli, { contactPoints }, pointsReport(contactPoints))
       return exitCodes.done
-    }
-  },
-  'add-point'(argv) {
-    const text = { type: 'string' } as const
-    const { values } = parsedOptions(argv, { type: text, name: text, config: text, account: text })
-    const { type, name, config: file } = values
-    if (type === undefined || name === undefined || file === undefined) {
-      throw new UsageError('--type, --name and --config are needed')
-    }
-    const input = { type: chosen('--type', type, contactPointTypes), name, config: configIn(file) }
-    return async ({ client, say }) => {
-      const accountId = values.account ?? (await onlyAccount(client))
-      const answer = await client.call(createContactPoint, { accountId, ...input })
+    })
+  addPointCommand(alerts, cli, done)
+  alerts
+    .command('delete-point')
+    .description('delete a contact point that no alert uses')
+    .argument('<contactPointId>', 'alerts points shows them')
+    .runs(cli, done, async ([contactPointId]) => {
+      const { client } = await connected(cli)
+      const answer = await client.call(deleteContactPoint, { contactPointId })
+      print(cli, answer, [printable(answer.message)])
+      return exitCodes.done
+    })
+}
+
+function addPointCommand(alerts: CliCommand, cli: Cli, done: Done): void {
+  alerts
+    .command('add-point')
+    .description('create a contact point')
+    .needs(choice('--type <type>', 'type of receiver', contactPointTypes))
+    .needs(new Option('--name <name>', 'at most 50 characters'))
+    .needs(
+      new Option(
+        '--config <file>',
+        'file with its settings as JSON, such as {"url": "https://..."}; - is standard input',
+      ),
+    )
+    .option('--account <account>', 'its id or name; not needed with one account')
+    .runs(cli, done, async (_args, { type, name, config: file, account }) => {
+      // From a file or standard input, which keeps addresses and keys out of process lists and shell histories.
+      const config = configIn(String(file))
+      const { client } = await connected(cli)
+      const accountId = await accountOf(client, account)
+      const answer = await client.call(createContactPoint, { accountId, type, name, config })
       const { contactPointId } = answer.contactPoint
-      say(answer, [
+      print(cli, answer, [
         `${printable(answer.message)} ${contactPointId}`,
-        `Try it: longshore alerts test ${contactPointId}`,
+        `Try it: longshore contact-points test ${contactPointId}`,
       ])
       return exitCodes.done
-    }
-  },
-  'delete-point'(argv) {
-    const contactPointId = one(argv, 'a contactPointId; alerts points shows them')
-    return async ({ client, say }) => {
-      const answer = await client.call(deleteContactPoint, { contactPointId })
-      say(answer, [printable(answer.message)])
-      return exitCodes.done
-    }
-  },
-  test(argv) {
-    const contactPointId = one(argv, 'a contactPointId; alerts points shows them')
-    return async ({ client, say }) => {
+    })
+}
+
+/** Also `contact-points test`: the exit code shows whether the notification arrived. */
+export function addTestCommand(noun: CliCommand, cli: Cli, done: Done): void {
+  noun
+    .command('test')
+    .description('send a test notification, and show whether it arrived')
+    .argument('<contactPointId>', 'contact-points list shows them')
+    .runs(cli, done, async ([contactPointId]) => {
+      const { client } = await connected(cli)
       const answer = await client.call(testContactPoint, { contactPointId })
       const attempts = answer.attempts.map(({ at, ok, reason = '' }) =>
         `  ${ok ? '✓' : '✗'} ${at}  ${printable(reason)}`.trimEnd(),
       )
-      const verdict = answer.delivered ? 'The test notice arrived.' : 'The test notice did NOT arrive.'
-      say(answer, [verdict, ...attempts])
+      const verdict = answer.delivered
+        ? 'The test notification arrived.'
+        : 'The test notification did NOT arrive.'
+      print(cli, answer, [verdict, ...attempts])
       return answer.delivered ? exitCodes.done : exitCodes.failed
-    }
-  },
+    })
 }
 
-/** Settings come from a file or standard input: addresses and keys stay out of process lists and histories. */
 function configIn(file: string): unknown {
-  let text: string
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`--config ${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`)
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    // What is in the file may be a secret, so the parser's own words stay out.
-    throw new UsageError(`--config ${file} is not JSON, such as {"url": "https://..."}`)
-  }
-}
-
-async function onlyAccount(client: Client): Promise<string> {
-  const { accounts } = await client.call(listAccounts, {})
-  const [account, ...more] = accounts
-  if (account && more.length === 0) return account.accountId
-  const ids = accounts.map(({ accountId, name }) => `${accountId} (${printable(name)})`)
-  throw new UsageError(`--account says which one: ${ids.join(', ')}`)
-}
-
-export function one(argv: readonly string[], what: string): string {
-  const { positionals } = parsedOptions(argv, {})
-  const [only, ...more] = positionals
-  if (only === undefined || more.length > 0) throw new UsageError(`name ${what}`)
-  return only
-}
-
-export function none(argv: readonly string[]): void {
-  if (parsedOptions(argv, {}).positionals.length > 0) throw new UsageError('this one takes no argument')
+  const config = jsonOf('--config', file === '-' ? file : `@${file}`, 'a file with JSON')
+  if (typeof config === 'object' && config !== null) return config
+  throw new UsageError(`--config ${file} must contain an object such as {"url": "https://..."}`)
 }

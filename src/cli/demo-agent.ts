@@ -6,9 +6,9 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import type { Operation, OutputOf } from '../contract/operation.ts'
 
-/** A tool said no, in these words; an agent sees nothing else. */
+/** An error result of a tool; its text is all that an agent sees. */
 export class ToolRefusal extends Error {
-  /** Id of the rule that the words name, such as `F8`. */
+  /** Id of the rule in the text, such as `F8`. */
   readonly rule: string | null
 
   constructor(text: string) {
@@ -17,22 +17,22 @@ export class ToolRefusal extends Error {
   }
 }
 
-/** What an MCP host does for its model, and nothing more: list tools and call them. */
+/** The part of an MCP host that the demo needs: list tools and call them. */
 export interface DemoAgent {
   listTools(): Promise<string[]>
-  /** Calls the tool of an operation; its structured answer, or `ToolRefusal`. */
+  /** Calls the tool of an operation; returns its structured result or throws `ToolRefusal`. */
   call<Row extends Operation>(
     row: Row,
     args: Record<string, unknown>,
     options?: { onProgress?: (message: string) => void; signal?: AbortSignal },
   ): Promise<OutputOf<Row> & Record<string, unknown>>
-  /** What the server wrote on standard error, its last lines. */
+  /** The last lines of the server's standard error. */
   serverLog(): string
-  /** Ends the server as a host does: closes its input, then SIGTERM, then SIGKILL. */
+  /** Ends the server like a host: closes its input, then SIGTERM, then SIGKILL. */
   close(): Promise<void>
 }
 
-/** Starts `longshore mcp` as a host would and connects to it over stdio. */
+/** Starts `longshore mcp` and connects to it over stdio. */
 export async function startDemoAgent(entry: string, env: NodeJS.ProcessEnv): Promise<DemoAgent> {
   const transport = new StdioProcess(entry, env)
   const client = new Client({ name: 'longshore-demo', version: '1.0.0' })
@@ -66,8 +66,8 @@ export async function startDemoAgent(entry: string, env: NodeJS.ProcessEnv): Pro
 }
 
 function textOf(content: unknown): string {
-  const parts = Array.isArray(content) ? (content as { type?: string; text?: string }[]) : []
-  return parts.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n')
+  const deps = Array.isArray(content) ? (content as { type?: string; text?: string }[]) : []
+  return deps.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n')
 }
 
 const keptLogLength = 8_000

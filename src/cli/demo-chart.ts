@@ -1,4 +1,4 @@
-/** A measured value at a moment, in milliseconds since the start. */
+/** A measured value; the time is in milliseconds since the start. */
 export interface Sample {
   atMs: number
   value: number
@@ -18,7 +18,7 @@ export function barChart(samples: readonly Sample[], columns = 60): string[] {
   let value = first.value
   for (let column = 0; column < columns; column += 1) {
     const endMs = first.atMs + (spanMs * (column + 1)) / columns
-    // The highest value of the slice, so that a short peak is not lost between columns.
+    // The highest value of the slice, so that short peaks stay visible.
     let highest = value
     for (let next = samples[index]; next && next.atMs <= endMs; next = samples[index]) {
       value = next.value

@@ -2,21 +2,20 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { deleteAppEnv } from '../contract/app-envs.ts'
+import { deleteAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import type { DemoAgent } from './demo-agent.ts'
-import { demoEnvName, type Stage } from './demo-story.ts'
-import { findLocalInstallation } from './local-installation.ts'
+import type { Stage } from './demo-story.ts'
 
 const run = promisify(execFile)
 
 /**
- * Takes back all that a demo made, whatever happened to it, and returns what could not be done. First the way an
- * agent would (delete the environment), then from below, so that a broken platform leaves nothing either.
+ * Removes everything that a demo created, also after a failure, and returns the problems. First deletes the environment
+ * through the platform, then processes and files directly, in case the platform is broken.
  */
 export async function cleanUpDemo(options: {
   agent: DemoAgent | null
   created: Stage['created']
-  /** The folder of this run; the installation's home is in it. */
+  /** The folder of this run; it contains the data directory. */
   home: string
   entry: string
   env: NodeJS.ProcessEnv
@@ -32,18 +31,17 @@ export async function cleanUpDemo(options: {
   }
   const { appEnvId, image, engine } = created
   if (agent && appEnvId) {
-    await attempt('delete the environment', () =>
-      agent.call(deleteAppEnv, { appEnvId, confirm: demoEnvName }),
-    )
+    await attempt('delete the environment', async () => {
+      const { cliEnvName } = await agent.call(getAppEnv, { appEnvId })
+      await agent.call(deleteAppEnv, { appEnvId, confirm: cliEnvName })
+    })
     if (engine === 'docker') await attempt('remove the containers', () => containersGone(appEnvId))
   }
-  const local = await findLocalInstallation(env.LONGSHORE_HOME ?? home).catch(() => null)
   if (agent) await attempt('end the MCP server', () => agent.close())
-  if (local) await attempt('end the platform', () => ended(() => [local.pid].filter(isAlive)))
   if (existsSync(env.LONGSHORE_HOME ?? home)) {
-    await attempt('end the gateway', () => run(process.execPath, [entry, 'stop'], { env, timeout: 30_000 }))
+    await attempt('end the platform', () => run(process.execPath, [entry, 'stop'], { env, timeout: 30_000 }))
   }
-  await attempt('end what runs in the background', () => ended(() => processesNaming(home)))
+  await attempt('end the background processes', () => ended(() => processesNaming(home)))
   if (image) await attempt('remove the base image', () => image.remove())
   await attempt('remove the folder', () =>
     rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }),
@@ -51,7 +49,7 @@ export async function cleanUpDemo(options: {
   return problems
 }
 
-/** The platform removes containers in its own time; it must have done so before it is ended. */
+/** The platform removes containers asynchronously; wait for that before ending it. */
 async function containersGone(appEnvId: string): Promise<void> {
   const { connectDocker } = await import('./local-base-image.ts')
   const docker = connectDocker()
@@ -65,7 +63,7 @@ async function containersGone(appEnvId: string): Promise<void> {
   }
 }
 
-/** Waits until these processes are gone: at first by themselves, then asked to, then not asked any more. */
+/** Waits until these processes have ended; sends SIGTERM and later SIGKILL. */
 async function ended(list: () => number[] | Promise<number[]>): Promise<void> {
   const startedMs = performance.now()
   for (;;) {
@@ -79,8 +77,8 @@ async function ended(list: () => number[] | Promise<number[]>): Promise<void> {
 }
 
 /**
- * Gateway and supervisor outlive the server by design; here they must not. Their command lines name the folder,
- * which belongs to this run alone.
+ * Gateway and supervisor outlive the server by design, but the demo must end them. Their command lines contain the
+ * folder, which only this run uses.
  */
 async function processesNaming(folder: string): Promise<number[]> {
   const lines = existsSync('/proc/self/cmdline') ? await commandLinesOfProc() : await commandLinesOfPs()
@@ -102,26 +100,17 @@ async function commandLinesOfProc(): Promise<CommandLine[]> {
   )
 }
 
-/** For systems without /proc, which all have ps. */
+/** For systems without /proc. */
 async function commandLinesOfPs(): Promise<CommandLine[]> {
   const { stdout } = await run('ps', ['-A', '-ww', '-o', 'pid=,args='], { maxBuffer: 32 * 1024 ** 2 })
   return stdout.split('\n').map((text) => ({ pid: Number.parseInt(text, 10), text }))
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function endQuietly(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It ended by itself meanwhile.
+    // It has already ended.
   }
 }
 

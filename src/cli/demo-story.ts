@@ -19,7 +19,7 @@ import { listSource, packSource } from './pack-source.ts'
 import { readableBytes } from './progress.ts'
 import { uploadArchive } from './upload-archive.ts'
 
-export const demoScaling = {
+const demoScaling = {
   containerConcurrency: 10,
   maxScale: 5,
   minScale: 0,
@@ -27,32 +27,32 @@ export const demoScaling = {
 } as const
 const requests = 50
 const holdMs = 1_500
-/** What the story calls its environment; deleting it asks for this name. */
-export const demoEnvName = 'prod'
+/** Name of the demo's environment, which deleting it requires. */
+const demoEnvName = 'prod'
 
-/** What the story plays with, and how it tells. */
+/** The context of the demo's steps. */
 export interface Stage {
   agent: DemoAgent
   /** The sample function. */
   exampleDir: string
-  /** A folder for this run alone. */
+  /** A folder that only this run uses. */
   workDir: string
   signal: AbortSignal
-  /** Plays one step: prints its title, what `act` says it showed, and how long it took. */
+  /** Runs one step: prints its title, the result of `act` and the duration. */
   step(title: string, act: (show: (text: string) => void) => Promise<string>): Promise<void>
   samples: Sample[]
-  /** Told as soon as there is something to clean up. */
+  /** Set as soon as there is something to clean up. */
   created: { engine?: string; appEnvId?: string; image?: NodeImage }
 }
 
-/** Something did not go as promised. */
+/** A check of the demo failed. */
 export class DemoFailure extends Error {}
 
 function expect(holds: boolean, sentence: string): asserts holds {
   if (!holds) throw new DemoFailure(sentence)
 }
 
-/** What later steps know from earlier ones. */
+/** Results of earlier steps that later steps use. */
 interface Plot {
   accountId: string
   region: string
@@ -61,7 +61,7 @@ interface Plot {
   firstInstance: string
 }
 
-/** Plays the agent's whole story; throws `DemoFailure` at the first promise that is not kept. */
+/** Runs all steps of the agent; throws `DemoFailure` at the first failed check. */
 export async function playStory(stage: Stage): Promise<void> {
   const plot: Plot = {
     accountId: '',
@@ -76,7 +76,7 @@ export async function playStory(stage: Stage): Promise<void> {
   await deploy(stage, plot, sourceDir)
   const stopSampling = sampleContainers(stage, plot.appEnvId)
   try {
-    await firstAnswer(stage, plot)
+    await firstResponse(stage, plot)
     await underLoad(stage, plot)
     await toZeroAndBack(stage, plot)
     await whatFunctionsRefuse(stage, plot)
@@ -116,7 +116,7 @@ async function create({ agent, step, created }: Stage, plot: Plot): Promise<void
   })
 }
 
-/** The sample as it is, or with another base where a container engine cannot get the one it names. */
+/** The folder of the sample, or a copy with another base image if its own cannot be pulled. */
 async function prepareSource(stage: Stage): Promise<string> {
   if (stage.created.engine !== 'docker') return stage.exampleDir
   const wanted = 'node:20-alpine'
@@ -127,12 +127,12 @@ async function prepareSource(stage: Stage): Promise<string> {
     const pullTimeoutMs = process.platform === 'linux' ? 12_000 : 300_000
     const base = await ensureNodeImage(wanted, { pullTimeoutMs, signal: stage.signal })
     stage.created.image = base
-    if (base.origin !== 'made here') return base.origin === 'present' ? 'is here' : 'pulled'
+    if (base.origin !== 'made here') return base.origin === 'present' ? 'is present' : 'pulled'
     await cp(stage.exampleDir, copy, { recursive: true })
     const dockerfile = await readFile(path.join(copy, 'Dockerfile'), 'utf8')
     await writeFile(path.join(copy, 'Dockerfile'), dockerfile.replace(/^FROM .*$/m, `FROM ${base.image}`))
     dir = copy
-    return `cannot be pulled here, so ${base.image} was made from this machine's Node.js and stands in for it`
+    return `cannot be pulled here, so ${base.image}, built from this machine's Node.js, is used instead`
   })
   return dir
 }
@@ -147,7 +147,7 @@ async function deploy(stage: Stage, plot: Plot, sourceDir: string): Promise<void
       appEnvId,
       fileExtension: '.tgz',
     }))
-    return 'a place for one upload, good for 15 minutes'
+    return 'an address for one upload, valid for 15 minutes'
   })
   await step('PUT of the packed source', async () => {
     const listing = await listSource(sourceDir)
@@ -170,13 +170,13 @@ async function deploy(stage: Stage, plot: Plot, sourceDir: string): Promise<void
   })
 }
 
-/** Reads the number of containers a few times a second; returns how to stop. */
+/** Reads the number of containers a few times a second; returns a function that stops it. */
 function sampleContainers(stage: Stage, appEnvId: string): () => Promise<void> {
   let going = true
   const startedMs = performance.now()
   const sampling = (async () => {
     while (going && !stage.signal.aborted) {
-      // A missed sample only makes the picture coarser.
+      // A missed sample only lowers the resolution of the chart.
       const status = await stage.agent.call(getAppEnvStatus, { appEnvId }).catch(() => null)
       if (status)
         stage.samples.push({ atMs: performance.now() - startedMs, value: status.containers.running })
@@ -189,14 +189,11 @@ function sampleContainers(stage: Stage, appEnvId: string): () => Promise<void> {
   }
 }
 
-async function firstAnswer({ step, signal }: Stage, plot: Plot): Promise<void> {
+async function firstResponse({ step, signal }: Stage, plot: Plot): Promise<void> {
   await step('HTTP request through the gateway', async () => {
     const reply = await get(plot.address, '/', signal)
     expect(reply.status === 200, `The gateway answered ${reply.status}: ${reply.text.slice(0, 200)}`)
-    expect(
-      reply.body?.message === 'Hello from Longshore',
-      'The answer is not the one of the sample function.',
-    )
+    expect(reply.body?.message === 'Hello from Longshore', 'The response is not from the sample function.')
     plot.firstInstance = reply.body.instance
     return `200 from instance ${reply.body.instance}`
   })
@@ -215,7 +212,7 @@ async function underLoad({ step, signal }: Stage, { address }: Plot): Promise<vo
     const peaks = peaksOf(replies)
     const most = Math.max(...peaks.values())
     expect(peaks.size <= maxScale, `${peaks.size} containers answered, more than maxScale ${maxScale}.`)
-    expect(peaks.size > 1, 'Only one container answered: nothing was added under load (F3).')
+    expect(peaks.size > 1, 'Only one container answered: no container was added under load (F3).')
     expect(
       most <= containerConcurrency,
       `A container had ${most} requests at once, more than ${containerConcurrency}.`,
@@ -231,7 +228,7 @@ async function toZeroAndBack({ agent, step, signal }: Stage, { appEnvId, address
       const { containers, status } = await agent.call(getAppEnvStatus, { appEnvId })
       if (containers.running === 0) {
         expect(status === 'RUNNING', `At zero the function is ${status} instead of RUNNING.`)
-        // Long enough to be seen in the picture, and to notice a container that comes back by itself.
+        // Long enough to be visible in the chart, and to detect a container that restarts without a request.
         await pause(700)
         const later = await agent.call(getAppEnvStatus, { appEnvId })
         expect(later.containers.running === 0, 'A container started again without any request.')
@@ -245,7 +242,7 @@ async function toZeroAndBack({ agent, step, signal }: Stage, { appEnvId, address
   await step('the next request', async () => {
     const reply = await get(address, '/', signal)
     expect(reply.status === 200, `After the cold start the gateway answered ${reply.status}: ${reply.text}`)
-    expect(reply.body?.instance !== firstInstance, 'The container from before answered: it had never gone.')
+    expect(reply.body?.instance !== firstInstance, 'The old container answered, so it was never stopped.')
     return `200 after a cold start of ${Math.round(reply.ms)} ms (F2)`
   })
   await step('get-app-env-pods', async () => {
@@ -263,9 +260,9 @@ async function whatFunctionsRefuse({ agent, step }: Stage, { appEnvId }: Plot): 
       () => null,
       (error: unknown) => error,
     )
-    expect(refusal !== null, 'A function could be scaled by hand (F8).')
+    expect(refusal !== null, 'Manual scaling of a function was accepted (F8).')
     if (!(refusal instanceof ToolRefusal)) throw refusal
-    expect(refusal.rule === 'F8', `Refused, but without naming F8: ${refusal.message}`)
+    expect(refusal.rule === 'F8', `Rejected, but without the rule F8: ${refusal.message}`)
     return `refused with F8: ${refusal.message.split('\n')[0]?.replace(/^Error: | \(rule F8\)$/g, '')}`
   })
 }
@@ -274,7 +271,7 @@ async function reconfigure({ agent, step, signal }: Stage, { appEnvId, address }
   const wanted = { containerConcurrency: 25, minScale: 1 }
   await step('update-function-config', async () => {
     const saved = await agent.call(updateFunctionConfig, { appEnvId, ...wanted })
-    expect(!saved.appliedImmediately, 'The change was applied although nobody asked for that.')
+    expect(!saved.appliedImmediately, 'The change was applied without a request to apply it.')
     const { pendingChanges } = await agent.call(getAppEnv, { appEnvId })
     expect(pendingChanges.hasDeployChanges, 'The saved change is not listed as pending.')
     return 'saved, and pending until it is applied'
@@ -283,10 +280,10 @@ async function reconfigure({ agent, step, signal }: Stage, { appEnvId, address }
     await agent.call(applyAppEnvChanges, { appEnvId, wait: true }, { signal, onProgress: show })
     const { pendingChanges, functionConfig } = await agent.call(getAppEnv, { appEnvId })
     expect(!pendingChanges.hasDeployChanges, 'Changes are still pending after they were applied.')
-    expect(functionConfig?.minScale === 1, 'minScale is not the one that was applied.')
+    expect(functionConfig?.minScale === 1, 'minScale does not have the applied value.')
     const reply = await get(address, '/', signal)
     expect(reply.status === 200, `The gateway answered ${reply.status} after the change.`)
-    return `in force: ${wanted.containerConcurrency} requests a container, one kept warm (F11)`
+    return `in effect: ${wanted.containerConcurrency} requests a container, one kept warm (F11)`
   })
 }
 

@@ -1,7 +1,7 @@
 import http from 'node:http'
 
-/** What the sample function answers. */
-export interface HelloAnswer {
+/** Response body of the sample function. */
+interface HelloReply {
   message: string
   instance: string
   pid: number
@@ -12,14 +12,14 @@ export interface HelloAnswer {
 
 export interface Reply {
   status: number
-  body: HelloAnswer | null
+  body: HelloReply | null
   text: string
   ms: number
 }
 
-/** One function behind the gateway: the address of the gateway and the name it knows the function by. */
+/** One function behind the gateway: the gateway's address and the function's host name. */
 export interface FunctionAddress {
-  /** `127.0.0.1`: names below localhost are not resolved everywhere. */
+  /** `127.0.0.1`, because names below localhost are not resolved everywhere. */
   host: string
   port: number
   hostHeader: string
@@ -59,15 +59,15 @@ export function get(address: FunctionAddress, path: string, signal: AbortSignal)
   })
 }
 
-function parsed(text: string): HelloAnswer | null {
+function parsed(text: string): HelloReply | null {
   try {
-    return JSON.parse(text) as HelloAnswer
+    return JSON.parse(text) as HelloReply
   } catch {
     return null
   }
 }
 
-/** Requests all sent at once. */
+/** Sends all requests at the same time. */
 export function burst(
   address: FunctionAddress,
   path: string,
@@ -77,7 +77,7 @@ export function burst(
   return Promise.all(Array.from({ length: amount }, () => get(address, path, signal)))
 }
 
-/** The most requests that each container had at once, as the containers themselves report. */
+/** Peak concurrent requests of each container, as reported by the containers. */
 export function peaksOf(replies: readonly Reply[]): Map<string, number> {
   const peaks = new Map<string, number>()
   for (const { body } of replies) {

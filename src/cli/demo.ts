@@ -5,34 +5,17 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { AppError } from '../errors.ts'
-import { type CommandIo, errorText, exitCodes, processIo } from './command-io.ts'
+import { type CommandIo, errorText, exitCodes } from './command-io.ts'
 import { type DemoAgent, startDemoAgent } from './demo-agent.ts'
 import { barChart } from './demo-chart.ts'
 import { cleanUpDemo } from './demo-cleanup.ts'
 import { DemoFailure, playStory, type Stage } from './demo-story.ts'
 import { createProgress, printable, readableDuration } from './progress.ts'
 
-const usage = `longshore demo
-
-Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and plays what an agent
-does with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there
-(LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. Everything is removed at the end.
-`
-
-/** `longshore demo`: 0 when every promise was kept, 1 when one was not, 130 after Ctrl-C. */
-export async function runDemo(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  io: CommandIo = processIo,
-): Promise<number> {
-  if (argv.length > 0) {
-    const asked = argv.length === 1 && (argv[0] === '--help' || argv[0] === '-h')
-    if (asked) io.stdout.write(usage)
-    else io.stderr.write(`Error: longshore demo takes no arguments.\n\n${usage}`)
-    return asked ? exitCodes.done : exitCodes.usage
-  }
+/** `longshore demo`: exit code 0 when every check passed, 1 when one failed, 130 after Ctrl-C. */
+export async function runDemo(env: NodeJS.ProcessEnv, io: CommandIo): Promise<number> {
   const interrupt = new AbortController()
-  // Every request of a burst listens to it.
+  // Every request of a burst adds a listener.
   setMaxListeners(0, interrupt.signal)
   const stopListening = io.onInterrupt(() => interrupt.abort(new Error('interrupted')))
   try {
@@ -80,7 +63,7 @@ async function playInThrowAway(env: NodeJS.ProcessEnv, io: CommandIo, signal: Ab
     return exitCodes.interrupted
   }
   const took = readableDuration(performance.now() - startedMs)
-  if (failure === null && isClean) io.stdout.write(`\nEvery promise was kept. ${took} in all.\n`)
+  if (failure === null && isClean) io.stdout.write(`\nAll checks passed in ${took}.\n`)
   else io.stdout.write(`\nThe demo failed after ${took}.\n`)
   return failure === null && isClean ? exitCodes.done : exitCodes.failed
 }
@@ -90,7 +73,7 @@ interface DemoRun {
   home: string
   signal: AbortSignal
   stage: Stage | null
-  /** Also while it is still starting: an interrupt must find it. */
+  /** A promise, so that an interrupt during its start can end it. */
   agent: Promise<DemoAgent> | null
 }
 
@@ -119,7 +102,7 @@ async function play(run: DemoRun, setting: { root: string; entry: string; env: N
   for (const row of barChart(stage.samples)) io.stdout.write(`  ${row}\n`)
 }
 
-/** Prints each step as it ends; in a terminal the running one is shown too. */
+/** Prints each step at its end; a terminal also shows the running one. */
 function createStepper(io: CommandIo, signal: AbortSignal): Stage['step'] {
   const progress = createProgress(io.stderr)
   const inTerminal = io.stderr.isTTY === true
@@ -141,7 +124,7 @@ function createStepper(io: CommandIo, signal: AbortSignal): Stage['step'] {
   }
 }
 
-/** Rejects when the signal aborts; nobody has to be listening. */
+/** Rejects when the signal aborts, without an unhandled rejection. */
 function whenAborted(signal: AbortSignal): Promise<never> {
   const rejects = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -153,10 +136,10 @@ function whenAborted(signal: AbortSignal): Promise<never> {
 async function tellFailure({ io, agent }: DemoRun, error: unknown): Promise<void> {
   io.stderr.write(`\n${errorText(error)}\n`)
   const log = (await agent?.catch(() => null))?.serverLog().trim()
-  if (log && !(error instanceof DemoFailure)) io.stderr.write(`\nThe server said:\n${log}\n`)
+  if (log && !(error instanceof DemoFailure)) io.stderr.write(`\nOutput of the server:\n${log}\n`)
 }
 
-/** Everything of the caller's Longshore settings but the engine stays out of the throw-away installation. */
+/** The demo ignores the caller's Longshore settings, except the engine. */
 function throwAwayEnv(env: NodeJS.ProcessEnv, home: string, scale: string): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('LONGSHORE_'))
   return {
@@ -170,7 +153,7 @@ function throwAwayEnv(env: NodeJS.ProcessEnv, home: string, scale: string): Node
   }
 }
 
-/** The folder that holds `dist` and `examples`, wherever the bundle put this code. */
+/** The folder that contains `dist` and `examples`, independent of where the bundle put this code. */
 function packageRoot(): string {
   let dir = path.dirname(fileURLToPath(import.meta.url))
   while (!existsSync(path.join(dir, 'package.json')) && path.dirname(dir) !== dir) dir = path.dirname(dir)

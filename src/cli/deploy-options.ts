@@ -1,16 +1,15 @@
-import { Command, CommanderError, Option } from 'commander'
 import { image } from '../contract/fields.ts'
 import { type FunctionConfigInput, functionConfig } from '../contract/function-config.ts'
-import { type CommandIo, UsageError } from './command-io.ts'
+import { type CliCommand, environmentRef, type Options } from './cli-command.ts'
+import { UsageError } from './command-io.ts'
 
 export interface DeployOptions {
   userToken: string | undefined
-  /** How calls name the environment: by id when it looks like one, else by its `cliEnvName`. */
+  /** The environment, by id if the text looks like one, else by `cliEnvName`. */
   environment: { appEnvId: string } | { envName: string }
   source: { dir: string } | { image: string }
-  /** The function settings that were given; null when none was. */
+  /** The given function settings; null if there are none. */
   functionConfig: FunctionConfigInput | null
-  json: boolean
 }
 
 /** Flag (as commander names it) → field of the function settings. */
@@ -30,71 +29,48 @@ const flagName = {
   maxScale: '--fn-max-scale',
 } as const
 
-/** Reads the flags of interface.md 4.1. Null when help was asked for and shown; `UsageError` for a wrong call. */
-export function parseDeployOptions(argv: readonly string[], io: CommandIo): DeployOptions | null {
-  const command = deployCommand(io)
-  try {
-    command.parse([...argv], { from: 'user' })
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    if (error.exitCode === 0) return null
-    throw new UsageError(error.message.replace(/^error: /, ''))
-  }
-  const flags = command.opts<Record<string, string | undefined> & { json?: boolean }>()
-  return {
-    userToken: flags.userToken,
-    environment: environmentOf(flags.env ?? ''),
-    source: sourceOf(flags.dir, flags.image),
-    functionConfig: functionConfigOf(flags),
-    json: flags.json === true,
-  }
-}
-
-function deployCommand(io: CommandIo): Command {
-  return new Command('longshore deploy')
-    .description(
-      'Deploys source with a Dockerfile, or a prebuilt image, and waits until it serves or has failed.',
-    )
+/** The options of `longshore deploy`. */
+export function addDeployOptions(command: CliCommand): CliCommand {
+  return command
+    .argument('[environment]', 'environment to deploy to: its id, or its name in URLs')
     .option(
       '--user-token <token>',
       'token to act with (default: LONGSHORE_TOKEN, then the local admin token)',
     )
-    .requiredOption('--env <environment>', 'environment to deploy to: its name or its id')
-    .addOption(new Option('--dir <folder>', 'build from the source in this folder').conflicts('image'))
-    .addOption(new Option('--image <reference>', 'deploy this prebuilt container image'))
-    .option(
-      '--fn-container-concurrency <n>',
-      'function: most concurrent requests in one container, 0 = no limit',
-    )
-    .option('--fn-timeout <seconds>', 'function: most seconds a request may take')
-    .option('--fn-idle-timeout <seconds>', 'function: quiet seconds before it scales to zero, at least 300')
-    .option('--fn-min-scale <n>', 'function: least containers; 0 allows scale to zero')
-    .option('--fn-max-scale <n>', 'function: most containers')
-    .option('--json', 'print the result as one JSON object on standard output')
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: () => {} })
+    .option('--dir <folder>', 'build from the source in this folder')
+    .option('--image <reference>', 'deploy this prebuilt container image')
+    .option('--fn-container-concurrency <n>', 'function: max concurrent requests per container, 0 = no limit')
+    .option('--fn-timeout <seconds>', 'function: max seconds a request may take')
+    .option('--fn-idle-timeout <seconds>', 'function: idle seconds before scale to zero, at least 300')
+    .option('--fn-min-scale <n>', 'function: min containers; 0 allows scale to zero')
+    .option('--fn-max-scale <n>', 'function: max containers')
     .addHelpText(
       'after',
       '\nExit code: 0 when the version serves, 1 when it failed, 2 for a wrong call.' +
-        '\nLeft out of the upload: .git and .longshore always, node_modules unless .longshoreignore or .gitignore' +
-        '\nbrings it back, and what .longshoreignore (without one: .gitignore) lists.',
+        '\nThe upload never includes .git and .longshore. It excludes node_modules, unless an ignore file re-includes it, and' +
+        '\nthe files listed in .longshoreignore (without one: in .gitignore).',
     )
 }
 
-function environmentOf(value: string): DeployOptions['environment'] {
-  const name = value.trim()
-  if (name === '') throw new UsageError('--env must name an environment')
-  return name.startsWith('env_') ? { appEnvId: name } : { envName: name }
+/** What the options ask for; `UsageError` for a wrong call. */
+export function deployOptionsOf(environment: string | undefined, flags: Options): DeployOptions {
+  if (environment === undefined) throw new UsageError('--env <environment> is needed')
+  return {
+    userToken: flags.userToken as string | undefined,
+    environment: environmentRef(environment),
+    source: sourceOf(flags.dir as string | undefined, flags.image as string | undefined),
+    functionConfig: functionConfigOf(flags),
+  }
 }
 
 function sourceOf(dir: string | undefined, reference: string | undefined): DeployOptions['source'] {
   if (dir !== undefined) {
+    if (reference !== undefined) throw new UsageError('use either --dir or --image, not both')
     if (dir === '') throw new UsageError('--dir must name a folder')
     return { dir }
   }
   if (reference === undefined) {
-    throw new UsageError('one of --dir (build from source) and --image (prebuilt image) is needed')
+    throw new UsageError('give --dir (build from source) or --image (prebuilt image)')
   }
   const checked = image.safeParse(reference)
   if (!checked.success) throw new UsageError(`--image: ${checked.error.issues[0]?.message}`)

@@ -6,12 +6,12 @@ import { createLogFollower, type LogFollower } from './log-follower.ts'
 import { createPatientReader } from './patient-reader.ts'
 import { type Progress, readableDuration } from './progress.ts'
 
-export type DeployStatus = OutputOf<typeof getAppEnvStatus>
+type DeployStatus = OutputOf<typeof getAppEnvStatus>
 
 export interface WatchEnd {
   kind: 'serves' | 'failed' | 'superseded'
   status: DeployStatus
-  /** The deployment watched; on `superseded` the one that took its place. */
+  /** The watched deployment; on `superseded` the one that replaced it. */
   deployment: Deployment
 }
 
@@ -20,7 +20,7 @@ export interface Watched {
   appEnvId: string
   contentId: string
   version: number
-  /** What comes first: a build, or the start of an image. */
+  /** The first stage: a build, or the start of an image. */
   begins: 'BUILDING' | 'DEPLOYING'
   progress: Progress
   clock: Clock
@@ -42,7 +42,7 @@ export async function watchDeployment(watched: Watched): Promise<WatchEnd> {
     await log.show()
     const end = endOf(status, watched.contentId)
     if (end) {
-      // The last lines may have been written between the two readings.
+      // The last lines may have been written between the two reads.
       await log.show()
       stages.end(end)
       if (end.kind === 'serves') progress.done(`Version ${version} serves`)
@@ -59,7 +59,7 @@ const stageTexts: Partial<Record<Deployment['status'], string>> = {
   DEPLOYING: 'Starting',
 }
 
-/** Tells when a stage begins, how long it lasts, and that a build is done. */
+/** Shows the start and duration of each stage, and the end of a build. */
 function createStages({ clock, progress, version }: Watched) {
   let stage: Deployment['status'] | null = null
   let sinceMs = clock.monotonicMs()
@@ -94,7 +94,7 @@ function endOf(status: DeployStatus | null, contentId: string): WatchEnd | null 
   return deployment.status === 'DEPLOYED' && settled ? { kind: 'serves', status, deployment } : null
 }
 
-/** What is written while it is deployed, shown as lines of the progress. */
+/** Shows the log of the deployment as lines of the progress. */
 export function deploymentLog(watched: Watched, type: 'BUILD' | 'RUNTIME', size = 1000): LogFollower {
   const { client, appEnvId, contentId, signal, progress } = watched
   const onLine = ({ message }: LogLine) => progress.line(message)

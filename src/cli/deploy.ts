@@ -1,76 +1,66 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { type Client, createClient } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
 import { systemClock } from '../clock.ts'
-import { readConfig } from '../config.ts'
 import { updateFunctionConfig } from '../contract/app-env-actions.ts'
 import { type AppEnv, getAppEnv } from '../contract/app-envs.ts'
 import { getApp } from '../contract/apps.ts'
 import { deployAppEnvImage, notifyCodeUpload, requestDeployStorageKey } from '../contract/deployments.ts'
 import { AppError } from '../errors.ts'
-import { type CommandIo, errorJson, errorText, exitCodes, processIo, UsageError } from './command-io.ts'
-import { type DeployOptions, parseDeployOptions } from './deploy-options.ts'
+import { type Cli, type CliCommand, connected, type Done } from './cli-command.ts'
+import { exitCodes } from './command-io.ts'
+import { addDeployOptions, type DeployOptions, deployOptionsOf } from './deploy-options.ts'
 import { deploymentLog, type WatchEnd, type Watched, watchDeployment } from './deploy-watch.ts'
-import { type Connection, resolveConnection } from './local-installation.ts'
+import { hostHints } from './host-hints.ts'
+import type { Connection } from './local-installation.ts'
 import { listSource, packSource, requireDockerfile, type SourceListing } from './pack-source.ts'
 import { createProgress, type Progress, printable, readableBytes, readableDuration } from './progress.ts'
+import { inShellWords } from './row-names.ts'
 import { uploadArchive } from './upload-archive.ts'
 
-/** What one run of the command works with. */
+/** The context of one run of the command. */
 interface Run {
   options: DeployOptions
   connection: Connection
   client: Client
   progress: Progress
-  io: CommandIo
+  cli: Cli
   signal: AbortSignal
   startedMs: number
-  /** Set as soon as the platform was told to deploy: from then on an interrupt stops only the watching. */
+  /** Set once the platform accepted the deployment; after that an interrupt only stops watching. */
   begun: { contentId: string; version: number } | null
 }
 
-/**
- * `longshore deploy`: deploys from source or an image and ends when the version serves (0) or has failed (1).
- * `argv` is what follows the word `deploy`. Wrong calls give 2, Ctrl-C 130.
- */
-export async function runDeploy(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  io: CommandIo = processIo,
-): Promise<number> {
-  let json = argv.includes('--json')
-  try {
-    const options = parseDeployOptions(argv, io)
-    if (!options) return exitCodes.done
-    json = options.json
-    const connection = await resolveConnection(readConfig(env), options.userToken)
-    return await deployInterruptibly(options, connection, io)
-  } catch (error) {
-    if (error instanceof UsageError) {
-      io.stderr.write(`Error: ${error.message}.\nSee: longshore deploy --help\n`)
-      if (json) io.stdout.write(`${JSON.stringify({ ok: false, error: error.message })}\n`)
-      return exitCodes.usage
-    }
-    io.stderr.write(`${errorText(error)}\n`)
-    if (json) io.stdout.write(`${JSON.stringify({ ok: false, ...errorJson(error) })}\n`)
-    return exitCodes.failed
-  }
+/** `longshore deploy`: ends when the version serves (0) or has failed (1); Ctrl-C gives 130. */
+export function addDeployCommand(program: CliCommand, cli: Cli, done: Done): void {
+  addDeployOptions(
+    program
+      .command('deploy')
+      .summary('deploy a folder or an image, with progress')
+      .description(
+        'Deploys source with a Dockerfile, or a prebuilt image, and waits until it serves or has failed.',
+      ),
+  ).runs(cli, done, async ([environment], flags) => {
+    const options = deployOptionsOf(environment, flags)
+    return deployInterruptibly(options, await connected(cli, options.userToken), cli)
+  })
 }
 
 async function deployInterruptibly(
   options: DeployOptions,
-  connection: Connection,
-  io: CommandIo,
+  { client, ...connection }: Connection & { client: Client },
+  cli: Cli,
 ): Promise<number> {
+  const { io } = cli
   const interrupt = new AbortController()
   const stopListening = io.onInterrupt(() => interrupt.abort(new Error('interrupted')))
   const run: Run = {
     options,
     connection,
-    client: createClient({ ...connection, surface: 'cli' }),
+    client,
     progress: createProgress(io.stderr),
-    io,
+    cli,
     signal: interrupt.signal,
     startedMs: systemClock.monotonicMs(),
     begun: null,
@@ -87,20 +77,20 @@ async function deployInterruptibly(
   }
 }
 
-function sayInterrupted({ begun, io, options }: Run): void {
+function sayInterrupted({ begun, cli }: Run): void {
   const text = begun
-    ? `Stopped watching. The deployment of version ${begun.version} goes on.`
-    : 'Interrupted before anything was deployed.'
-  io.stderr.write(`${text}\n`)
-  if (options.json) io.stdout.write(`${JSON.stringify({ ok: false, interrupted: true, ...begun })}\n`)
+    ? `Stopped watching. The deployment of version ${begun.version} continues.`
+    : 'Interrupted before the deployment started.'
+  cli.io.stderr.write(`${text}\n`)
+  if (cli.json) cli.io.stdout.write(`${JSON.stringify({ ok: false, interrupted: true, ...begun })}\n`)
 }
 
 async function deploy(run: Run): Promise<number> {
   const { client, options, progress, signal } = run
-  progress.stage('Looking at the environment')
+  progress.stage('Reading the environment')
   const appEnv = await client.call(getAppEnv, { ...options.environment }, { signal })
   const config = options.functionConfig
-  // A trial first: nothing is packed or uploaded for settings that the platform would refuse (E3, X3).
+  // A dry run first, so that invalid settings fail before packing and uploading (E3, X3).
   if (config) {
     await client.call(
       updateFunctionConfig,
@@ -174,12 +164,12 @@ async function pack({ progress, signal }: Run, listing: SourceListing, file: str
     signal,
     onFile: (done) => progress.update(`${done} of ${total}`),
   })
-  const rules = listing.ignoreFile ? `, without what ${listing.ignoreFile} lists` : ''
+  const rules = listing.ignoreFile ? `, excluding files in ${listing.ignoreFile}` : ''
   progress.done(`Packed ${total} file${total === 1 ? '' : 's'}, ${readableBytes(listing.bytes)}${rules}`)
   return packed
 }
 
-/** Saved, not applied: the settings come into force with this deployment (interface.md 3.3). */
+/** Saved as pending: this deployment applies the settings (3.3). */
 async function saveFunctionConfig(
   { client, options, progress, signal }: Run,
   appEnvId: string,
@@ -189,7 +179,7 @@ async function saveFunctionConfig(
   progress.done('Saved the function settings; they take effect with this deployment')
 }
 
-/** Where the Dockerfile should be in the source; null when the app brings or generates its own. */
+/** Expected path of the Dockerfile in the source; null when the platform generates it. */
 async function dockerfileOf({ client, signal }: Run, appEnv: AppEnv): Promise<string | null> {
   if (!['CUSTOM', 'FUNCTION', 'JOB'].includes(appEnv.dockerPreset)) return null
   try {
@@ -197,13 +187,13 @@ async function dockerfileOf({ client, signal }: Run, appEnv: AppEnv): Promise<st
     if (app.customDockerfileContent) return null
     return path.posix.join(app.contextDir ?? '.', app.dockerfilePath ?? 'Dockerfile')
   } catch (error) {
-    // An environment token cannot read the app: the platform will judge the source itself.
+    // An environment token cannot read the app; the platform checks the source itself.
     if (error instanceof AppError && error.kind === 'forbidden') return null
     throw error
   }
 }
 
-/** A build's log was shown as it came; what a container said before it died was not. */
+/** Shows the container's last output. The build log was already shown during the build. */
 async function showRuntimeLog(watched: Watched, end: WatchEnd): Promise<void> {
   if (['build step', 'no Dockerfile', 'bad archive'].includes(end.deployment.failure?.reason ?? '')) return
   await deploymentLog(watched, 'RUNTIME', 20).show()
@@ -215,7 +205,7 @@ function report(
   begun: { contentId: string; version: number },
   end: WatchEnd,
 ): number {
-  const { io, options } = run
+  const { io, json } = run.cli
   const seconds = Math.round(systemClock.monotonicMs() - run.startedMs) / 1000
   const took = readableDuration(seconds * 1000)
   const urls = end.status.hosts.map((host) => host.url)
@@ -225,11 +215,11 @@ function report(
       : end.kind === 'superseded'
         ? {
             reason: 'superseded',
-            message: `Version ${end.deployment.version} took its place before it served.`,
+            message: `Version ${end.deployment.version} replaced it before it served.`,
           }
         : (end.deployment.failure ?? { reason: 'unknown', message: 'No reason was recorded.' })
   const name = appEnv.cliEnvName
-  if (options.json) {
+  if (json) {
     const { contentId, version } = begun
     const facts = { ok: failure === null, appEnvId: appEnv.appEnvId, envName: name, contentId, version }
     const servingVersion = end.status.currentVersion
@@ -238,16 +228,17 @@ function report(
     io.stdout.write(
       `Deployed ${name} version ${begun.version} in ${took}${urls.length > 0 ? `: ${urls.join(' ')}` : ''}\n`,
     )
+    for (const line of hostHints(urls, run.connection.url)) io.stderr.write(`${line}\n`)
   } else {
     const { status, currentVersion } = end.status
     const serving =
       currentVersion === null || status === 'STOPPED'
-        ? 'Nothing serves now.'
+        ? 'No version is serving.'
         : `Version ${currentVersion} still serves.`
     io.stdout.write(
-      `Failed ${name} version ${begun.version} after ${took}: ${printable(`${failure.reason}: ${failure.message}`)}\n`,
+      `Failed ${name} version ${begun.version} after ${took}: ${printable(inShellWords(`${failure.reason}: ${failure.message}`, name))}\n`,
     )
-    io.stderr.write(`${serving} Mend the cause, then deploy again.\n`)
+    io.stderr.write(`${serving} Fix the cause, then deploy again.\n`)
   }
   return failure === null ? exitCodes.done : exitCodes.failed
 }

@@ -1,8 +1,8 @@
 import type { EffectiveJobConfig } from '../contract/job-config.ts'
-import type { JobRunAnswer, SnapshotLayers } from '../contract/jobs.ts'
+import type { JobRunResponse, SnapshotLayers } from '../contract/jobs.ts'
 import { printable, readableDuration } from './progress.ts'
 
-const signs: Record<JobRunAnswer['status'], string> = {
+const signs: Record<JobRunResponse['status'], string> = {
   PENDING: '…',
   RUNNING: '▶',
   SUCCEEDED: '✓',
@@ -13,7 +13,7 @@ const signs: Record<JobRunAnswer['status'], string> = {
 const widestCommand = 50
 
 /** Runs of a job, one a line, newest first. */
-export function runsReport(jobRuns: readonly JobRunAnswer[], total: number, nowMs: number): string[] {
+export function runsReport(jobRuns: readonly JobRunResponse[], total: number, nowMs: number): string[] {
   if (jobRuns.length === 0) return ['There are no runs. Start one with: longshore jobs run <environment>']
   const rows = jobRuns.map((run) => [
     `${signs[run.status]} ${run.jobRunId}`,
@@ -28,8 +28,8 @@ export function runsReport(jobRuns: readonly JobRunAnswer[], total: number, nowM
   return [...table(rows), ...(left > 0 ? [`… ${left} more: --limit, --offset`] : [])]
 }
 
-/** One run in full: how it went, what it was started with, and where each value came from. */
-export function runReport(jobRun: JobRunAnswer, from: SnapshotLayers | undefined, nowMs: number): string[] {
+/** One run in full: its progress, its settings and the source of each setting. */
+export function runReport(jobRun: JobRunResponse, from: SnapshotLayers | undefined, nowMs: number): string[] {
   const { jobRunId, status, attempt, snapshot, trigger } = jobRun
   const layer = (name: keyof SnapshotLayers) => (from ? `  (${from[name]})` : '')
   const args = snapshot.args.map((arg) => JSON.stringify(printable(arg))).join(' ')
@@ -53,7 +53,7 @@ export function runReport(jobRun: JobRunAnswer, from: SnapshotLayers | undefined
   ]
 }
 
-/** For each setting its value, where it comes from, and what an apply would make of it. */
+/** For each setting its value, its source, and its value after an apply. */
 export function settingsReport(config: EffectiveJobConfig): string[] {
   const rows = Object.entries(config).map(([name, { value, from, pending }]) => [
     name,
@@ -65,20 +65,20 @@ export function settingsReport(config: EffectiveJobConfig): string[] {
 }
 
 /** How a run or its last attempt ended. */
-export function endText({ exitCode, reason, status }: JobRunAnswer): string {
-  if (status === 'TIMED_OUT') return 'its deadline was over'
+export function endText({ exitCode, reason, status }: JobRunResponse): string {
+  if (status === 'TIMED_OUT') return 'deadline exceeded'
   if (status === 'CANCELED') return 'canceled'
   if (exitCode === null) return reason === null ? 'unknown' : printable(reason)
   return reason === 'OOMKilled' ? `out of memory, exit code ${exitCode}` : `exit code ${exitCode}`
 }
 
-function lastedText({ startedAt, finishedAt }: JobRunAnswer, nowMs: number): string {
+function lastedText({ startedAt, finishedAt }: JobRunResponse, nowMs: number): string {
   if (startedAt === null) return ''
   const endMs = finishedAt === null ? nowMs : Date.parse(finishedAt)
   return readableDuration(Math.max(0, endMs - Date.parse(startedAt)))
 }
 
-function commandText({ command, args }: JobRunAnswer['snapshot']): string {
+function commandText({ command, args }: JobRunResponse['snapshot']): string {
   return [command, ...args].map(printable).join(' ')
 }
 

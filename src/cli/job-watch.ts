@@ -1,15 +1,15 @@
 import type { Client } from '../client/client.ts'
 import { type Clock, sleep } from '../clock.ts'
 import type { LogLine } from '../contract/app-env-reads.ts'
-import { getJobRun, type JobRunAnswer } from '../contract/jobs.ts'
+import { getJobRun, type JobRunResponse } from '../contract/jobs.ts'
 import { endText } from './job-report.ts'
 import { createLogFollower, mostPages } from './log-follower.ts'
 import { createPatientReader } from './patient-reader.ts'
 import { type Progress, printable, readableDuration } from './progress.ts'
 
-export interface WatchedRun {
+interface WatchedRun {
   client: Client
-  jobRun: JobRunAnswer
+  jobRun: JobRunResponse
   progress: Progress
   clock: Clock
   signal: AbortSignal
@@ -18,8 +18,8 @@ export interface WatchedRun {
 
 const pollMs = 300
 
-/** Shows the lines and the attempts of a run until it is over, and answers how it ended. Throws the abort's reason. */
-export async function watchRun(watched: WatchedRun): Promise<JobRunAnswer> {
+/** Shows the output and attempts of a run until it ends; returns the ended run. Throws the abort's reason. */
+export async function watchRun(watched: WatchedRun): Promise<JobRunResponse> {
   const { client, clock, signal, progress } = watched
   const { jobRunId } = watched.jobRun
   const log = createRunLog(watched)
@@ -31,7 +31,7 @@ export async function watchRun(watched: WatchedRun): Promise<JobRunAnswer> {
     const jobRun = await ask()
     await log.show()
     if (jobRun?.finishedAt) {
-      // The last lines may have been written between the two readings.
+      // The last lines may have been written between the two reads.
       await log.show()
       progress.close()
       return jobRun
@@ -42,32 +42,32 @@ export async function watchRun(watched: WatchedRun): Promise<JobRunAnswer> {
   }
 }
 
-/** Every line of a run, its earlier attempts included. */
+/** Every line of a run, including earlier attempts. */
 export function createRunLog({ client, jobRun, signal, onLine }: Omit<WatchedRun, 'progress' | 'clock'>) {
   const { appEnvId, jobRunId } = jobRun
   const query = { appEnvId, jobRunId, size: 1000 }
   return createLogFollower({ client, query, firstPages: mostPages, signal, onLine })
 }
 
-/** Says when an attempt begins and when one has failed; in between, how long it lasts. */
-function createTeller({ clock, progress }: WatchedRun): (jobRun: JobRunAnswer) => void {
-  let said = ''
+/** Shows the start, the failure and the duration of each attempt. */
+function createTeller({ clock, progress }: WatchedRun): (jobRun: JobRunResponse) => void {
+  let shown = ''
   let sinceMs = clock.monotonicMs()
   return (jobRun) => {
     const text = stageOf(jobRun)
-    if (text !== said) {
-      said = text
+    if (text !== shown) {
+      shown = text
       sinceMs = clock.monotonicMs()
       progress.stage(text)
     } else progress.update(readableDuration(clock.monotonicMs() - sinceMs))
   }
 }
 
-function stageOf(jobRun: JobRunAnswer): string {
+function stageOf(jobRun: JobRunResponse): string {
   const { status, attempt, snapshot, reason } = jobRun
   const of = snapshot.backoffLimit > 0 ? ` of at most ${snapshot.backoffLimit + 1}` : ''
   if (status === 'RUNNING') return `Attempt ${attempt}${of} runs`
-  // What keeps its container from being made; set back to null when it runs.
+  // Set while the container cannot be created; null again when it runs.
   if (reason?.startsWith('Waiting')) return printable(reason)
   if (attempt === 0) return 'Waiting to start'
   if (reason === null) return `Attempt ${attempt}${of} starts`

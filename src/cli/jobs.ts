@@ -1,75 +1,160 @@
-import { type Client, createClient } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
 import { systemClock } from '../clock.ts'
-import { readConfig } from '../config.ts'
 import type { LogLine } from '../contract/app-env-reads.ts'
 import { getAppEnv } from '../contract/app-envs.ts'
-import { cancelJobRun, getJobRun, type JobRunAnswer, listJobRuns, startJobRun } from '../contract/jobs.ts'
+import { cancelJobRun, getJobRun, type JobRunResponse, listJobRuns, startJobRun } from '../contract/jobs.ts'
 import { AppError } from '../errors.ts'
-import { type CommandIo, errorJson, errorText, exitCodes, processIo, UsageError } from './command-io.ts'
-import { type JobsCommand, parseJobsCommand, wantsJson } from './job-options.ts'
+import {
+  type Cli,
+  type CliCommand,
+  connected,
+  type Done,
+  environmentRef,
+  given,
+  type Options,
+  print,
+  wholeNumber,
+} from './cli-command.ts'
+import { exitCodes } from './command-io.ts'
+import { addRunOptions, overridesOf } from './job-options.ts'
 import { endText, runReport, runsReport, settingsReport } from './job-report.ts'
 import { createRunLog, watchRun } from './job-watch.ts'
-import { resolveConnection } from './local-installation.ts'
 import { createProgress, type Progress, printable, readableDuration } from './progress.ts'
 
-/** What a command of `longshore jobs` works with. */
+/** The context of a command of `longshore jobs`. */
 interface Run {
+  cli: Cli
   client: Client
-  io: CommandIo
-  json: boolean
   progress: Progress
   signal: AbortSignal
-  /** Set as soon as the platform was told to start a run: from then on an interrupt stops only the watching. */
-  begun: JobRunAnswer | null
+  /** Set once the platform accepted the run; after that an interrupt only stops watching. */
+  begun: JobRunResponse | null
 }
 
-/**
- * `longshore jobs`: resolves to the exit code. 0: done, a run succeeded; 1: refused, or a run did not succeed;
- * 2: a wrong call; 130: Ctrl-C, a run that was started goes on.
- */
-export async function runJobs(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  io: CommandIo = processIo,
-): Promise<number> {
-  const json = wantsJson(argv)
-  try {
-    const command = parseJobsCommand(argv, io)
-    if (!command) return exitCodes.done
-    const connection = await resolveConnection(readConfig(env))
-    return await interruptibly(command, createClient({ ...connection, surface: 'cli' }), json, io)
-  } catch (error) {
-    if (error instanceof UsageError) {
-      io.stderr.write(`Error: ${error.message}.\nSee: longshore jobs --help\n`)
-      return exitCodes.usage
+type Perform = (run: Run, args: readonly string[], options: Options) => Promise<number>
+
+const environmentHint = 'its id or cliEnvName'
+const runHint = 'jobs list <environment> shows them'
+
+/** Commands of `longshore jobs` that watch a run, or do more than one operation. */
+export function addJobCommands(jobs: CliCommand, cli: Cli, done: Done): void {
+  jobs.addHelpText(
+    'after',
+    '\nOutput of a run goes to standard output and standard error, progress to standard error.\nExit code 0: the run succeeded; 1: it was rejected or did not succeed; 130: Ctrl-C, the run continues.',
+  )
+  addStartCommand(jobs, cli, done)
+  addReadCommands(jobs, cli, done)
+  const add = adder(cli, done)
+  add(
+    jobs
+      .command('logs')
+      .description('output of a run, of all attempts')
+      .argument('<jobRunId>', runHint)
+      .option('-f, --follow', 'follow until the run ends'),
+    (run, [jobRunId = ''], { follow }) => showLog(run, jobRunId, follow === true),
+  )
+  add(
+    jobs
+      .command('cancel')
+      .description('stop a run; no further attempt is made')
+      .argument('<jobRunId>', runHint),
+    (run, [jobRunId = '']) => cancel(run, jobRunId),
+  )
+}
+
+function addReadCommands(jobs: CliCommand, cli: Cli, done: Done): void {
+  const add = adder(cli, done)
+  add(
+    jobs
+      .command('list')
+      .description('runs, newest first')
+      .argument('<environment>', environmentHint)
+      .addOption(wholeNumber('--limit <n>', 'how many'))
+      .addOption(wholeNumber('--offset <n>', 'how many to skip')),
+    async ({ client, signal }, [environment = ''], { limit, offset }) => {
+      const input = { ...environmentRef(environment), ...given({ limit, offset }) }
+      const answer = await client.call(listJobRuns, input, { signal })
+      print(cli, answer, runsReport(answer.jobRuns, answer.pagination.total, systemClock.wallMs()))
+      return exitCodes.done
+    },
+  )
+  add(
+    jobs
+      .command('get')
+      .description('one run: its progress, its settings and their sources')
+      .argument('<jobRunId>', runHint),
+    async ({ client, signal }, [jobRunId]) => {
+      const answer = await client.call(getJobRun, { jobRunId }, { signal })
+      print(cli, answer, runReport(answer.jobRun, answer.snapshotFrom, systemClock.wallMs()))
+      return exitCodes.done
+    },
+  )
+  add(
+    jobs
+      .command('settings')
+      .description('each setting, its source, and pending changes')
+      .argument('<environment>', environmentHint),
+    async ({ client, signal }, [environment = '']) => {
+      const { effectiveJobConfig } = await client.call(getAppEnv, environmentRef(environment), { signal })
+      if (!effectiveJobConfig)
+        throw new AppError('invalid', 'Only JOB apps have job settings', { rule: 'E4' })
+      print(cli, { effectiveJobConfig }, settingsReport(effectiveJobConfig))
+      return exitCodes.done
+    },
+  )
+}
+
+/** Attaches actions to commands; Ctrl-C interrupts them. */
+function adder(cli: Cli, done: Done): (command: CliCommand, perform: Perform) => void {
+  return (command, perform) =>
+    command.runs(cli, done, (args, options) => interruptibly(cli, args, options, perform))
+}
+
+function addStartCommand(jobs: CliCommand, cli: Cli, done: Done): void {
+  addRunOptions(
+    jobs
+      .command('run')
+      .description('start a run, show its output and wait for its end')
+      .usage('<environment> [options] [-- program argument...]')
+      .argument('<environment>', environmentHint)
+      .addHelpText(
+        'after',
+        '\nThe program after -- runs without a shell. Without a program, the configured command runs.',
+      )
+      .takesProgram(),
+  ).runs(cli, done, async (args, options) => {
+    // Parsed before the first request, so that a wrong call starts nothing.
+    const input = {
+      ...environmentRef(args[0] ?? ''),
+      ...overridesOf(options, cli.program ?? [], cli.words),
     }
-    if (json) io.stdout.write(`${JSON.stringify(errorJson(error))}\n`)
-    else io.stderr.write(`${errorText(error)}\n`)
-    return exitCodes.failed
-  }
+    return interruptibly(cli, args, options, (run) => start(run, input, options.detach === true))
+  })
 }
 
+/** Ctrl-C gives exit code 130; a started run continues. */
 async function interruptibly(
-  command: JobsCommand,
-  client: Client,
-  json: boolean,
-  io: CommandIo,
+  cli: Cli,
+  args: readonly string[],
+  options: Options,
+  perform: Perform,
 ): Promise<number> {
+  const { client } = await connected(cli)
   const interrupt = new AbortController()
-  const stopListening = io.onInterrupt(() => interrupt.abort(new Error('interrupted')))
-  const progress = createProgress(io.stderr)
-  const run: Run = { client, io, json, progress, signal: interrupt.signal, begun: null }
+  const stopListening = cli.io.onInterrupt(() => interrupt.abort(new Error('interrupted')))
+  const progress = createProgress(cli.io.stderr)
+  const run: Run = { cli, client, progress, signal: interrupt.signal, begun: null }
   try {
-    return await perform(run, command)
+    return await perform(run, args, options)
   } catch (error) {
     progress.close()
     if (!interrupt.signal.aborted) throw error
     if (run.begun) {
       const { jobRunId } = run.begun
-      io.stderr.write(
-        `Stopped watching. Run ${jobRunId} goes on; longshore jobs cancel ${jobRunId} ends it.\n`,
+      cli.io.stderr.write(
+        `Stopped watching. Run ${jobRunId} continues; longshore jobs cancel ${jobRunId} ends it.\n`,
       )
-      if (json) say(run, { ok: false, interrupted: true, jobRun: run.begun }, [])
+      if (cli.json) print(cli, { ok: false, interrupted: true, jobRun: run.begun }, [])
     }
     return exitCodes.interrupted
   } finally {
@@ -77,50 +162,20 @@ async function interruptibly(
   }
 }
 
-async function perform(run: Run, command: JobsCommand): Promise<number> {
-  const { client, signal } = run
-  const options = { signal }
-  switch (command.what) {
-    case 'list': {
-      const answer = await client.call(listJobRuns, command.input, options)
-      say(run, answer, runsReport(answer.jobRuns, answer.pagination.total, systemClock.wallMs()))
-      return exitCodes.done
-    }
-    case 'get': {
-      const answer = await client.call(getJobRun, { jobRunId: command.jobRunId }, options)
-      say(run, answer, runReport(answer.jobRun, answer.snapshotFrom, systemClock.wallMs()))
-      return exitCodes.done
-    }
-    case 'run':
-      return start(run, command)
-    case 'logs':
-      return showLog(run, command)
-    case 'cancel':
-      return cancel(run, command.jobRunId)
-    case 'settings': {
-      const { effectiveJobConfig } = await client.call(getAppEnv, command.input, options)
-      if (!effectiveJobConfig)
-        throw new AppError('invalid', 'Only JOB apps have job settings', { rule: 'E4' })
-      say(run, { effectiveJobConfig }, settingsReport(effectiveJobConfig))
-      return exitCodes.done
-    }
-  }
-}
-
-async function start(run: Run, { input, detach }: JobsCommand & { what: 'run' }): Promise<number> {
+async function start(run: Run, input: Record<string, unknown>, detach: boolean): Promise<number> {
   const { client, progress, signal } = run
   const { jobRun } = await client.call(startJobRun, input, { signal })
   run.begun = jobRun
   if (detach) {
-    say(run, { jobRun }, [jobRun.jobRunId])
+    print(run.cli, { jobRun }, [jobRun.jobRunId])
     return exitCodes.done
   }
   progress.done(`Started run ${jobRun.jobRunId}`)
   return watch(run, jobRun)
 }
 
-/** Until the run is over; its output goes where its own streams would go. */
-async function watch(run: Run, seen: JobRunAnswer): Promise<number> {
+/** Watches a run until it ends; prints its output on the matching streams. */
+async function watch(run: Run, seen: JobRunResponse): Promise<number> {
   const { client, progress, signal } = run
   const onLine = (line: LogLine) => writeLine(run, line)
   const jobRun = await watchRun({ client, jobRun: seen, progress, clock: systemClock, signal, onLine })
@@ -129,14 +184,16 @@ async function watch(run: Run, seen: JobRunAnswer): Promise<number> {
     ? ` in ${readableDuration(Date.parse(jobRun.finishedAt ?? '') - Date.parse(jobRun.startedAt))}`
     : ''
   const attempts = jobRun.attempt > 1 ? `, attempt ${jobRun.attempt}` : ''
-  if (run.json) say(run, { ok, jobRun }, [])
+  if (run.cli.json) print(run.cli, { ok, jobRun }, [])
   else if (ok) progress.done(`Run ${jobRun.jobRunId} succeeded${took}${attempts}`)
   else
-    run.io.stderr.write(`✗ Run ${jobRun.jobRunId} ${jobRun.status}${took}${attempts}: ${endText(jobRun)}\n`)
+    run.cli.io.stderr.write(
+      `✗ Run ${jobRun.jobRunId} ${jobRun.status}${took}${attempts}: ${endText(jobRun)}\n`,
+    )
   return ok ? exitCodes.done : exitCodes.failed
 }
 
-async function showLog(run: Run, { jobRunId, follow }: JobsCommand & { what: 'logs' }): Promise<number> {
+async function showLog(run: Run, jobRunId: string, follow: boolean): Promise<number> {
   const { client, signal } = run
   const { jobRun } = await client.call(getJobRun, { jobRunId }, { signal })
   if (follow && jobRun.finishedAt === null) {
@@ -144,9 +201,9 @@ async function showLog(run: Run, { jobRunId, follow }: JobsCommand & { what: 'lo
     return watch(run, jobRun)
   }
   const lines: LogLine[] = []
-  const onLine = (line: LogLine) => void (run.json ? lines.push(line) : writeLine(run, line))
+  const onLine = (line: LogLine) => void (run.cli.json ? lines.push(line) : writeLine(run, line))
   await createRunLog({ client, jobRun, signal, onLine }).show()
-  if (run.json) say(run, { jobRunId, logs: lines }, [])
+  if (run.cli.json) print(run.cli, { jobRunId, logs: lines }, [])
   return exitCodes.done
 }
 
@@ -156,21 +213,17 @@ async function cancel(run: Run, jobRunId: string): Promise<number> {
   const text =
     status === 'CANCELED'
       ? `Run ${jobRunId} is canceled; its container is stopped.`
-      : `Run ${jobRunId} was over already: ${status}.`
-  say(run, answer, [text])
+      : `Run ${jobRunId} had already ended: ${status}.`
+  print(run.cli, answer, [text])
   return exitCodes.done
 }
 
-function writeLine({ io, json, progress }: Run, { stream, message }: LogLine): void {
-  if (json) {
+function writeLine({ cli, progress }: Run, { stream, message }: LogLine): void {
+  if (cli.json) {
     progress.line(message)
     return
   }
-  // A line that is being updated must not stand before it.
+  // Clear the progress line before the output.
   progress.close()
-  io[stream].write(`${printable(message)}\n`)
-}
-
-function say({ io, json }: Run, answer: unknown, lines: readonly string[]): void {
-  io.stdout.write(json ? `${JSON.stringify(answer)}\n` : `${lines.join('\n')}\n`)
+  cli.io[stream].write(`${printable(message)}\n`)
 }

@@ -8,21 +8,20 @@ import { pipeline } from 'node:stream/promises'
 import Docker from 'dockerode'
 import { type Pack, pack } from 'tar-stream'
 
-/** Changes with the recipe below, so that an image of an older recipe is not used again. */
+/** Increased with every change of the recipe below, so that older images are not reused. */
 const recipe = 1
 
 export interface NodeImage {
-  /** What `FROM` may say. */
+  /** The image for `FROM`. */
   image: string
   origin: 'present' | 'pulled' | 'made here'
-  /** Takes away again what was made here and now; nothing else. */
+  /** Removes the image if this call created it. */
   remove(): Promise<void>
 }
 
 /**
- * Makes sure that an image with `node` and `/bin/sh` is here for a Dockerfile that says `FROM <wanted>`: it is
- * present, or can be pulled, or is made from this machine's own Node.js without any network. Throws when none
- * of these works.
+ * Ensures that an image with `node` and `/bin/sh` exists for a Dockerfile with `FROM <wanted>`: uses a present one, pulls
+ * it, or builds one from this machine's Node.js without network. Throws when all of these fail.
  */
 export async function ensureNodeImage(
   wanted: string,
@@ -46,8 +45,8 @@ export async function ensureNodeImage(
 }
 
 /**
- * A base image of what this Linux machine has: its node at /usr/local/bin/node, its /bin/sh and the shared
- * libraries they need. Made once, then found again by a tag of its content; `made` says whether it was now.
+ * A base image from files of this Linux machine: its node as /usr/local/bin/node, its /bin/sh and their shared
+ * libraries. Reused by a tag of its content; `made` is true if this call created it.
  */
 export async function ensureLocalBaseImage(
   docker: Docker = connectDocker(),
@@ -66,7 +65,7 @@ export async function ensureLocalBaseImage(
   return { image, made }
 }
 
-/** The engine of DOCKER_HOST, else the first usual socket that is there. */
+/** The engine of DOCKER_HOST, else the first usual socket that exists. */
 export function connectDocker(env: NodeJS.ProcessEnv = process.env): Docker {
   // dockerode reads DOCKER_HOST itself.
   if (env.DOCKER_HOST) return new Docker()
@@ -105,7 +104,7 @@ async function pullImage(
   await finished(docker, stream)
 }
 
-/** The engine reports failures inside an answer of status 200. */
+/** The engine reports failures inside a response with status 200. */
 async function finished(docker: Docker, stream: NodeJS.ReadableStream): Promise<void> {
   const answers = await new Promise<{ error?: string }[]>((resolve, reject) => {
     stream.once('error', reject)
@@ -117,7 +116,7 @@ async function finished(docker: Docker, stream: NodeJS.ReadableStream): Promise<
 
 /** Path in the image → path on this machine. */
 function imageFiles(): Map<string, string> {
-  if (process.platform !== 'linux') throw new Error('A base image can be made of Linux programs only')
+  if (process.platform !== 'linux') throw new Error('A base image can only be built on Linux')
   const files = new Map([
     ['usr/local/bin/node', realpathSync(process.execPath)],
     ['bin/sh', realpathSync('/bin/sh')],
@@ -128,7 +127,7 @@ function imageFiles(): Map<string, string> {
   return files
 }
 
-/** Absolute paths that `ldd` names: libraries and loader. A static program has none (ldd then fails). */
+/** Absolute paths in the output of `ldd`: libraries and loader. Empty for a static program, for which ldd fails. */
 function sharedLibraries(program: string): string[] {
   try {
     const text = execFileSync('ldd', [program], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })

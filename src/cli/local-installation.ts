@@ -4,21 +4,21 @@ import path from 'node:path'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 
-/** A Longshore that runs on this machine, and the token of its first admin. */
-export interface LocalInstallation {
-  /** Process that serves; alive a moment ago. */
+/** An installation that runs on this machine. */
+interface LocalInstallation {
+  /** The serving process; it was alive when read. */
   pid: number
-  /** Address of the REST API, as the server wrote it down. */
+  /** Address of the REST API, from the server's file. */
   url: string
   mcp: string | null
-  /** Address where apps and functions answer. */
+  /** Address of the gateway, which serves apps and functions. */
   gateway: string | null
 }
 
-/** What `serve` writes into `<home>/run/serve.json`; it may hold more. */
+/** The fields used from `<home>/run/serve.json`, which `serve` writes. */
 interface ServeFile {
   pid?: unknown
-  /** Start time of that process in clock ticks since boot: tells it from a later one of the same number. */
+  /** Start time of the process in clock ticks since boot; distinguishes it from a later process with the same id. */
   started?: unknown
   api?: unknown
   mcp?: unknown
@@ -26,24 +26,35 @@ interface ServeFile {
   home?: unknown
 }
 
-/** Finds the installation that runs on this home; null when none does. */
+/** Finds the running installation of this data directory; null if there is none. */
 export async function findLocalInstallation(home: string): Promise<LocalInstallation | null> {
   const text = await readFile(path.join(home, 'run', 'serve.json'), 'utf8').catch(absent)
   if (text === null) return null
-  const said = parsed(text)
-  // A file of a process that is gone, or one just being written, is no installation that runs.
-  if (typeof said?.pid !== 'number' || typeof said.api !== 'string' || !isAlive(said.pid, said.started))
+  const facts = parsed(text)
+  // The file may be left by an ended process, or incomplete.
+  if (typeof facts?.pid !== 'number' || typeof facts.api !== 'string' || !isAlive(facts.pid, facts.started))
     return null
-  if (typeof said.home === 'string' && isCopy(home, said.home)) return null
+  if (typeof facts.home === 'string' && isCopy(home, facts.home)) return null
   return {
-    pid: said.pid,
-    url: said.api,
-    mcp: typeof said.mcp === 'string' ? said.mcp : null,
-    gateway: typeof said.gateway === 'string' ? said.gateway : null,
+    pid: facts.pid,
+    url: facts.api,
+    mcp: typeof facts.mcp === 'string' ? facts.mcp : null,
+    gateway: typeof facts.gateway === 'string' ? facts.gateway : null,
   }
 }
 
-/** The token that the first start wrote down; null when this home has none. */
+/** The process that holds the data directory: serving, starting or stopping. Null if there is none. */
+export async function lockHolder(home: string): Promise<number | null> {
+  const lock = path.join(home, 'run', 'lock')
+  const text = await readFile(lock, 'utf8').catch(absent)
+  const [pid = '', started = '', identity] = (text ?? '').trim().split(' ')
+  const file = statSync(lock, { throwIfNoEntry: false })
+  // The lock of a copied data directory names the process that has the original.
+  const isOriginal = identity === undefined || identity === `${file?.dev}:${file?.ino}`
+  return /^[1-9]\d*$/.test(pid) && isOriginal && isAlive(Number(pid), started) ? Number(pid) : null
+}
+
+/** The admin token that the first start saved; null if the data directory has none. */
 export async function readAdminToken(home: string): Promise<string | null> {
   const token = await readFile(path.join(home, 'admin-token'), 'utf8').catch(
     (error: NodeJS.ErrnoException) => {
@@ -57,42 +68,42 @@ export async function readAdminToken(home: string): Promise<string | null> {
   return token?.trim() || null
 }
 
-/** Where a client command talks to, and as whom. */
+/** Address and token of a client command. */
 export interface Connection {
   url: string
   token: string
 }
 
 /**
- * Address and token for a client command: the given token, LONGSHORE_TOKEN, or the local admin token; the
- * address in LONGSHORE_URL, or the installation that runs on LONGSHORE_HOME.
+ * Address and token for a client command: the given token, LONGSHORE_TOKEN or the local admin token; the address in
+ * LONGSHORE_URL or that of the running installation of LONGSHORE_HOME.
  */
 export async function resolveConnection(config: Config, givenToken?: string): Promise<Connection> {
-  const told = givenToken ?? config.token?.reveal()
+  const chosenToken = givenToken ?? config.token?.reveal()
   if (config.url) {
     // The local token is never sent to another machine.
-    if (told) return { url: config.url, token: told }
+    if (chosenToken) return { url: config.url, token: chosenToken }
     throw new AppError('unauthenticated', 'No token was given', {
-      details: 'LONGSHORE_URL names a platform: set LONGSHORE_TOKEN, or pass --user-token to deploy.',
+      details: 'LONGSHORE_URL is set. Also set LONGSHORE_TOKEN, or pass --user-token to deploy.',
     })
   }
   const local = await findLocalInstallation(config.home)
   if (!local) {
-    throw new AppError('unavailable', 'No Longshore is running here', {
-      details: `Nothing serves ${config.home}. Start one with \`npm start\` (or \`longshore serve\`), or set LONGSHORE_URL to one that runs elsewhere.`,
+    throw new AppError('unavailable', 'Longshore is not running here', {
+      details: `No platform is running for ${config.home}. Start one with \`npm start\` (or \`longshore serve\`), or set LONGSHORE_URL to one that runs elsewhere.`,
     })
   }
-  const token = told ?? (await readAdminToken(config.home))
+  const token = chosenToken ?? (await readAdminToken(config.home))
   if (token) return { url: local.url, token }
   throw new AppError('unauthenticated', 'No token was given', {
     details: `There is no ${path.join(config.home, 'admin-token')}. Set LONGSHORE_TOKEN, or pass --user-token to deploy.`,
   })
 }
 
-/** A copy of a home that is served holds the original's file: commands on the copy must not reach the original. */
+/** A copied data directory contains the original's file; commands on the copy must not reach the original platform. */
 function isCopy(home: string, original: string): boolean {
   const [here, there] = [home, original].map((dir) => statSync(dir, { throwIfNoEntry: false }))
-  // A home that was moved while it is served has nothing at its old path.
+  // The old path does not exist if the data directory was moved while the platform runs.
   return here !== undefined && there !== undefined && (here.ino !== there.ino || here.dev !== there.dev)
 }
 
@@ -111,14 +122,14 @@ function parsed(text: string): ServeFile | null {
 }
 
 /**
- * Whether a process runs; one that was killed and not reaped yet does not. With `started`, a process that began at
- * another time is not it: numbers are used again, at the latest after a restart of the machine.
+ * Whether a process runs; a killed process that is not reaped yet does not. `started` must match too, because process
+ * ids are reused.
  */
-export function isAlive(pid: number, started?: unknown): boolean {
+function isAlive(pid: number, started?: unknown): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // EPERM: it is there, and belongs to somebody else.
+    // EPERM: it exists and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
   const { state, startTicks } = statOf(pid)
@@ -126,7 +137,7 @@ export function isAlive(pid: number, started?: unknown): boolean {
   return typeof started !== 'string' || started === '' || startTicks === '' || startTicks === started
 }
 
-/** State letter and start time of a process; empty where /proc is absent. */
+/** State letter and start time of a process; empty without /proc. */
 function statOf(pid: number): { state: string; startTicks: string } {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -3,27 +3,27 @@ import { getLogs, type LogLine } from '../contract/app-env-reads.ts'
 import type { RawInputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 
-/** Lines may be stored a little out of order, so each reading goes back this far and drops what was shown. */
+/** Lines may be stored slightly out of order, so each read overlaps the last one by this much and skips shown lines. */
 const overlapMs = 2_000
-/** A program that writes faster than this many pages between two readings is shown with gaps. */
+/** Most pages per read; a program that writes more between two reads is shown with gaps. */
 export const mostPages = 20
 
 export interface LogFollower {
-  /** Shows the lines that came since; resolves when they are shown. */
+  /** Shows the new lines; resolves when they are shown. */
   show(): Promise<void>
 }
 
-export interface FollowedLog {
+interface FollowedLog {
   client: Client
-  /** Which lines; `size` is how many a page has. */
+  /** Which lines to read; `size` is the page size. */
   query: RawInputOf<typeof getLogs>
-  /** How many pages the first reading goes back; 1 when left out. */
+  /** How many pages the first read goes back; default 1. */
   firstPages?: number
   signal: AbortSignal
   onLine(line: LogLine): void
 }
 
-/** Shows each line of a log once, in order, reading after reading. */
+/** Shows each line of a log once, in order, across repeated reads. */
 export function createLogFollower(followed: FollowedLog): LogFollower {
   const { client, query, firstPages = 1, signal, onLine } = followed
   const shown = new Map<string, number>()
@@ -36,7 +36,7 @@ export function createLogFollower(followed: FollowedLog): LogFollower {
         lines = await readAll(client, { ...query, ...from }, signal, newestMs === 0 ? firstPages : mostPages)
       } catch (error) {
         signal.throwIfAborted()
-        // The log only explains; the status decides, and says when the platform is really gone.
+        // The log is optional; the status read reports an unavailable platform.
         if (error instanceof AppError) return
         throw error
       }
@@ -54,7 +54,7 @@ export function createLogFollower(followed: FollowedLog): LogFollower {
   }
 }
 
-/** Page after page towards older lines, at most so many; answered in order. */
+/** Reads up to `pages` pages towards older lines; returns the lines in order. */
 async function readAll(
   client: Client,
   query: FollowedLog['query'],

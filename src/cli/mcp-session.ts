@@ -4,11 +4,11 @@ import { createReconnectingClient } from '../client/reconnecting-client.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
-import type { Exposure } from '../mcp/exposure.ts'
-import type { ListedTool } from '../mcp/published-tool.ts'
-import { createReadCache } from '../mcp/read-cache.ts'
-import { runTool } from '../mcp/run-tool.ts'
-import { createMcpServer, type IncomingCall, type McpServer } from '../mcp/server.ts'
+import type { ToolPolicy } from '../mcp/policy/tool-policy.ts'
+import type { ListedTool } from '../mcp/tools/published-tool.ts'
+import { createReadCache } from '../mcp/tools/read-cache.ts'
+import { runTool } from '../mcp/tools/run-tool.ts'
+import { createMcpServer, type IncomingCall, type McpServer } from '../mcp/transport/server.ts'
 import { readAdminToken } from './local-installation.ts'
 import { LocalPlatform } from './local-platform.ts'
 
@@ -17,8 +17,12 @@ export interface McpSession {
   close(): void
 }
 
-/** What stands behind one stdio client. Throws when the configuration cannot be used. */
-export function openSession(env: NodeJS.ProcessEnv, exposure: Exposure, listed: ListedTool[]): McpSession {
+/** The full server of one stdio client. Throws when the configuration is invalid. */
+export function openSession(
+  env: NodeJS.ProcessEnv,
+  toolPolicy: ToolPolicy,
+  listed: ListedTool[],
+): McpSession {
   const config = readConfig(env)
   const platform = config.url === undefined ? localPlatform(config, env) : remotePlatform(config, config.url)
   const client = createReconnectingClient(platform.connect)
@@ -29,7 +33,7 @@ export function openSession(env: NodeJS.ProcessEnv, exposure: Exposure, listed: 
     async callTool(call) {
       const stopTelling = tellWaiting(call, platform.connect)
       const { signal, progress, askPerson } = call
-      const served = { tools: registry, exposure, client, reads, clock: systemClock, onFault: reportFault }
+      const served = { tools: registry, toolPolicy, client, reads, clock: systemClock, onFault: reportFault }
       try {
         return await runTool({ ...served, signal, progress, askPerson }, call.name, call.args)
       } finally {
@@ -49,18 +53,18 @@ function remotePlatform(config: Config, url: string): Platform {
   const token = config.token?.reveal()
   if (token === undefined) {
     throw new AppError('invalid', 'LONGSHORE_TOKEN is missing', {
-      details: 'LONGSHORE_URL names a platform; set LONGSHORE_TOKEN to a token of it.',
+      details: 'LONGSHORE_URL is set; also set LONGSHORE_TOKEN to a token of that platform.',
     })
   }
   const client = createClient({ url, token, surface: 'mcp' })
   return { connect: async () => client, close: () => {} }
 }
 
-/** The platform of this machine. Its start begins now; the first call waits for it. */
+/** The platform of this machine, which keeps running at the end. Starts it now; the first call waits for it. */
 function localPlatform(config: Config, env: NodeJS.ProcessEnv): Platform {
   const platform = new LocalPlatform({
     home: config.home,
-    command: [process.execPath, process.argv[1] ?? '', 'serve', '--child'],
+    command: [process.execPath, process.argv[1] ?? '', 'serve'],
     env,
     clock: systemClock,
   })
@@ -75,22 +79,22 @@ function localPlatform(config: Config, env: NodeJS.ProcessEnv): Platform {
     })()
     connected = connecting
     connecting.catch(() => {
-      // The next call tries again: what was in the way may be gone.
+      // The next call tries again, because the problem may be fixed by then.
       if (connected === connecting) connected = undefined
     })
     return connecting
   }
   connect(false).catch(() => {})
-  return { connect, close: () => platform.release() }
+  return { connect, close: () => {} }
 }
 
 function noToken(home: string): AppError {
-  return new AppError('unauthenticated', 'There is no token to use', {
-    details: `${home} holds no admin-token. Set LONGSHORE_TOKEN to a user token.`,
+  return new AppError('unauthenticated', 'No token was found', {
+    details: `${home} has no admin-token file. Set LONGSHORE_TOKEN to a user token.`,
   })
 }
 
-/** While the platform is still starting, tells the caller so every two seconds. */
+/** Sends progress every two seconds while the platform is starting. */
 function tellWaiting(call: IncomingCall, connect: (again: boolean) => Promise<Client>): () => void {
   const { progress } = call
   if (progress === null) return () => {}

@@ -11,20 +11,20 @@ import type { SourceFile, SourceListing } from './source-listing.ts'
 
 export { listSource, type SourceFile, type SourceListing } from './source-listing.ts'
 
-/** What the platform takes at most (goals.md, Uploads); checked here so that nobody uploads for nothing. */
+/** Upload limits of the platform (docs/interface.md#uploads), checked before uploading. */
 const maxFiles = 20_000
 const maxBytes = 1024 ** 3
 const maxArchiveBytes = 512 * 1024 ** 2
 
-export interface PackedSource {
+interface PackedSource {
   file: string
   /** Size of the archive. */
   bytes: number
 }
 
 /**
- * Packs a listing into a `.tgz` file, one source file at a time, so that a large tree needs no memory.
- * `onFile` hears how many files are in it so far.
+ * Packs a listing into a `.tgz` file, one source file at a time, so that memory use stays constant. `onFile` gets the
+ * number of packed files.
  */
 export async function packSource(
   listing: SourceListing,
@@ -34,7 +34,7 @@ export async function packSource(
   refuseTooMuch(listing)
   const pack = createPack()
   const filling = fill(pack, listing, options)
-  // The first failure of either side ends the other; both are awaited so that none goes unheard.
+  // The first failure of either side ends the other; await both, so that no rejection is unhandled.
   filling.catch((error: Error) => (pack as unknown as Readable).destroy(error))
   const writing = pipeline(
     pack as unknown as Readable,
@@ -72,7 +72,7 @@ async function addFile(pack: Pack, root: string, source: SourceFile): Promise<vo
     name: source.path,
     size: source.bytes,
     mode: source.executable ? 0o755 : 0o644,
-    // The same source gives the same archive; the platform keeps no times anyway.
+    // The same source gives the same archive; the platform ignores times.
     mtime: new Date(0),
   }) as unknown as NodeJS.WritableStream
   if (source.bytes === 0) {
@@ -86,8 +86,8 @@ async function addFile(pack: Pack, root: string, source: SourceFile): Promise<vo
     const unreadable = code === 'EACCES' || code === 'EPERM' || code === 'EISDIR'
     throw new AppError('invalid', `${JSON.stringify(source.path)} cannot be packed`, {
       details: unreadable
-        ? `It cannot be read (${code}). Give yourself the right to read it, or leave it out with .longshoreignore.`
-        : 'It changed while it was being packed. Deploy again when nothing writes into the folder.',
+        ? `It cannot be read (${code}). Make it readable, or exclude it with .longshoreignore.`
+        : 'It changed while it was being packed. Deploy again when no program writes to the folder.',
       cause: error,
     })
   }
@@ -106,7 +106,7 @@ function refuseTooMuch(listing: SourceListing): void {
   }
 }
 
-/** Names the part of the tree that weighs most: it is nearly always the one that was not meant to be there. */
+/** Names the largest part of the tree, which is nearly always there by mistake. */
 function leaveOut(listing: SourceListing): string {
   const weight = new Map<string, { bytes: number; files: number }>()
   for (const file of listing.files) {
@@ -119,10 +119,10 @@ function leaveOut(listing: SourceListing): string {
   )[0]
   if (!heavy) return ''
   const [name, { bytes, files }] = heavy
-  return `Most of it is ${JSON.stringify(name)} (${files} files, ${readableBytes(bytes)}): list what the build does not need in .longshoreignore.`
+  return `Most of it is ${JSON.stringify(name)} (${files} files, ${readableBytes(bytes)}). Exclude files that the build does not need with .longshoreignore.`
 }
 
-/** What a Dockerfile looks like, for people who have none yet. */
+/** An example Dockerfile for error messages. */
 export const dockerfileExample = `FROM node:20-alpine
 WORKDIR /app
 COPY . .
@@ -130,18 +130,18 @@ RUN npm ci --omit=dev
 CMD ["node", "server.js"]`
 
 /**
- * Refuses before anything is uploaded when the Dockerfile is not among the packed files. `dockerfile` is
- * relative to the source folder. F6: a function is never built without one.
+ * Fails before the upload when the Dockerfile is not among the packed files. `dockerfile` is relative to the source
+ * folder. F6: a function is never built without one.
  */
 export function requireDockerfile(listing: SourceListing, dockerfile: string, isFunction: boolean): void {
   if (listing.files.some((file) => file.path === dockerfile)) return
   const problem = listing.ignores(dockerfile)
-    ? `${dockerfile} is left out by ${listing.ignoreFile ?? 'the default rules'}`
+    ? `${dockerfile} is excluded by ${listing.ignoreFile ?? 'the default rules'}`
     : listing.skipped.some((skipped) => skipped.path === dockerfile)
       ? `${dockerfile} is not a regular file`
       : `There is no ${dockerfile} in ${listing.root}`
   throw new AppError('invalid', problem, {
     rule: isFunction ? 'F6' : undefined,
-    details: `${isFunction ? 'A function is built from its own Dockerfile' : 'A deploy from source needs a Dockerfile'}. One such as this, where the code listens on the port in $PORT:\n\n${dockerfileExample}\n`,
+    details: `${isFunction ? 'A function is built from its own Dockerfile' : 'A deploy from source needs a Dockerfile'}. Example, for code that listens on the port in $PORT:\n\n${dockerfileExample}\n`,
   })
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 
-/** The platform may restart meanwhile; what was begun goes on, so keep asking this long. */
+/** The platform may restart during a wait, and the work continues, so failed reads are retried this long. */
 const patienceMs = 60_000
 
-/** Repeats a read; null while the platform is away for a moment, its error when it stays away. */
+/** Repeats a read; null while the platform is briefly unavailable, its error when that lasts. */
 export function createPatientReader<T>(
   { clock, signal }: { clock: Clock; signal: AbortSignal },
   read: () => Promise<T>,

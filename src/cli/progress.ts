@@ -1,16 +1,16 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** Where a person sees how far things are. Everything goes to one stream, standard error. */
+/** Progress output for people, on standard error. */
 export interface Progress {
-  /** Begins a stage and shows it at once. */
+  /** Begins a stage and shows it. */
   stage(text: string): void
-  /** How far the stage is. In a terminal it replaces the line; elsewhere it is said only now and then. */
+  /** Updates the stage. Replaces the line in a terminal; elsewhere prints a line now and then. */
   update(text: string): void
   /** A line that stays, such as a line of a build log. */
   line(text: string): void
-  /** Ends the stage: a tick, and what came of it. */
+  /** Ends the stage with a tick and its result. */
   done(text: string): void
-  /** Clears what was being updated, so that other text can follow. */
+  /** Clears the updated line, so that other text can follow. */
   close(): void
 }
 
@@ -20,7 +20,7 @@ export interface ProgressStream {
   columns?: number
 }
 
-/** Away from a terminal an update is repeated at most this often. */
+/** Without a terminal, an update is printed at most this often. */
 const plainUpdateMs = 5_000
 
 export function createProgress(
@@ -40,7 +40,7 @@ function interactiveProgress(stream: ProgressStream): Progress {
   }
   const show = (text: string) => {
     clear()
-    // A line longer than the terminal would wrap, and the next update could not take it back.
+    // A line longer than the terminal would wrap, and the next update could not erase it.
     current = text.slice(0, Math.max(20, (stream.columns ?? 80) - 1))
     stream.write(current)
   }
@@ -71,10 +71,10 @@ function interactiveProgress(stream: ProgressStream): Progress {
 }
 
 function plainProgress(stream: ProgressStream, nowMs: () => number): Progress {
-  let saidMs = 0
+  let writtenMs = 0
   let stageText = ''
   const say = (text: string) => {
-    saidMs = nowMs()
+    writtenMs = nowMs()
     stream.write(`${text}\n`)
   }
   return {
@@ -83,7 +83,7 @@ function plainProgress(stream: ProgressStream, nowMs: () => number): Progress {
       say(`… ${stageText}`)
     },
     update(text) {
-      if (nowMs() - saidMs >= plainUpdateMs) say(`… ${stageText} ${printable(text)}`)
+      if (nowMs() - writtenMs >= plainUpdateMs) say(`… ${stageText} ${printable(text)}`)
     },
     line(text) {
       for (const one of text.split(/\r?\n/)) say(`  ${printable(one)}`)
@@ -93,7 +93,7 @@ function plainProgress(stream: ProgressStream, nowMs: () => number): Progress {
   }
 }
 
-/** Text of others on one line of a terminal: no escape sequence, control, direction or zero-width character survives. */
+/** Makes others' text safe for a terminal: one line, without escape, control, direction and zero-width characters. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text)
     .replace(/\t/g, '    ')

@@ -17,29 +17,29 @@ export interface SourceListing {
   /** In a stable order. */
   files: SourceFile[]
   bytes: number
-  /** Which file said what to leave out; null when there is none. */
+  /** The ignore file in use; null if there is none. */
   ignoreFile: '.longshoreignore' | '.gitignore' | null
-  /** What the platform would refuse and is therefore left out, each with the reason. */
+  /** Files that are excluded because the platform would reject them, with the reason. */
   skipped: { path: string; why: string }[]
-  /** True when an ignore rule left this path out though it exists. */
+  /** True when an ignore rule excludes this existing path. */
   ignores(path: string): boolean
 }
 
-/** Left out whatever an ignore file says: history, and the keys of an installation that lives in the folder. */
+/** Always excluded: history, and the keys of an installation in the folder. */
 const neverPacked = new Set(['.git', '.longshore'])
 
-/** Left out unless an ignore file brings it back (`!node_modules`). */
-export const leftOutByDefault = ['node_modules', '.hg', '.svn', '.DS_Store'] as const
+/** Excluded unless an ignore file re-includes it (`!node_modules`). */
+const leftOutByDefault = ['node_modules', '.hg', '.svn', '.DS_Store'] as const
 
-/** One ignore file and the folder it speaks about. */
+/** One ignore file and the folder that it applies to. */
 interface Rules {
   base: string
   matcher: Ignore
 }
 
 /**
- * Lists what a deploy from this folder sends. `.longshoreignore` decides what is left out; without one, every
- * `.gitignore` of the tree does. Links and special files are skipped: the platform refuses them.
+ * Lists the files that a deploy from this folder uploads. `.longshoreignore` excludes files; without one, every
+ * `.gitignore` of the tree does. Links and special files are skipped, because the platform rejects them.
  */
 export async function listSource(dir: string): Promise<SourceListing> {
   const root = path.resolve(dir)
@@ -107,7 +107,7 @@ class Walk {
   async #take(relative: string): Promise<void> {
     const found = await lstat(path.join(this.#root, relative))
     const why = found.isSymbolicLink()
-      ? 'is a symbolic link; links are refused, so put a copy there if the build needs it'
+      ? 'is a symbolic link, which the platform rejects; replace it with a copy if the build needs it'
       : !found.isFile()
         ? 'is not a regular file'
         : /[\u0000-\u001f\u007f-\u009f\\]/.test(relative)
@@ -118,7 +118,7 @@ class Walk {
   }
 }
 
-/** As Git decides: the ignore file nearest to the entry that says anything about it wins. */
+/** Same as Git: of the ignore files with a matching rule, the nearest one wins. */
 function isIgnored(relative: string, isFolder: boolean, rules: readonly Rules[]): boolean {
   for (const { base, matcher } of [...rules].reverse()) {
     const verdict = matcher.test(relative.slice(base.length) + (isFolder ? '/' : ''))
@@ -139,14 +139,14 @@ async function requireFolder(given: string, root: string): Promise<void> {
   const found = await lstat(`${root}/.`).catch(() => null)
   if (found?.isDirectory()) return
   throw new AppError('invalid', `${JSON.stringify(given)} is not a folder`, {
-    details: 'Give --dir the folder that holds your source and its Dockerfile.',
+    details: 'Set --dir to the folder with your source and its Dockerfile.',
   })
 }
 
 function nothingToDeploy(dir: string, ignoreFile: string | null): AppError {
-  return new AppError('invalid', `There is nothing to deploy in ${JSON.stringify(dir)}`, {
+  return new AppError('invalid', `There are no files to deploy in ${JSON.stringify(dir)}`, {
     details: ignoreFile
-      ? `Every file in it is left out by ${ignoreFile}.`
-      : 'The folder is empty. Give --dir the folder that holds your source and its Dockerfile.',
+      ? `${ignoreFile} excludes every file in it.`
+      : 'The folder is empty. Set --dir to the folder with your source and its Dockerfile.',
   })
 }

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream'
 import { request } from 'undici'
 import { AppError } from '../errors.ts'
 
-/** PUTs a packed archive to the address that request-deploy-storage-key gave. `onSent` hears the bytes so far. */
+/** PUTs an archive to the address from request-deploy-storage-key. `onSent` gets the number of sent bytes. */
 export async function uploadArchive(options: {
   file: string
   bytes: number
   uploadUrl: string
-  /** Address of the platform, should the upload address be a path only. */
+  /** Address of the platform, in case the upload address is only a path. */
   baseUrl: string
   signal: AbortSignal
   onSent: (bytes: number) => void
@@ -22,15 +22,15 @@ export async function uploadArchive(options: {
       headers: { 'content-type': 'application/gzip', 'content-length': String(bytes) },
       body: Readable.from(counted(file, options.onSent), { objectMode: false }),
       signal,
-      // The platform answers when the archive is safely on its disk.
+      // The platform responds once the archive is on its disk.
       headersTimeout: 300_000,
     })
   } catch (error) {
     signal.throwIfAborted()
     const { code } = error as NodeJS.ErrnoException
     if (!code) throw error
-    throw new AppError('unavailable', 'The upload was cut off', {
-      details: `The connection to ${url.origin} ended before the archive was there (${code}). Deploy again.`,
+    throw new AppError('unavailable', 'The upload was interrupted', {
+      details: `The connection to ${url.origin} ended before the archive was uploaded (${code}). Deploy again.`,
       cause: error,
     })
   }
@@ -48,18 +48,18 @@ async function* counted(file: string, onSent: (bytes: number) => void): AsyncGen
 }
 
 function refused(status: number, text: string): AppError {
-  let said: { error?: unknown; details?: unknown } | null = null
+  let body: { error?: unknown; details?: unknown } | null = null
   try {
-    said = JSON.parse(text)
+    body = JSON.parse(text)
   } catch {
-    // Not Longshore's own error body; the status has to do.
+    // Not an error body of Longshore; use the status.
   }
   const kind = status === 413 ? 'too-large' : status >= 500 ? 'unavailable' : 'invalid'
   return new AppError(
     kind,
-    typeof said?.error === 'string' ? said.error : `The upload was refused (${status})`,
+    typeof body?.error === 'string' ? body.error : `The upload was rejected (${status})`,
     {
-      details: typeof said?.details === 'string' ? said.details : 'Deploy again.',
+      details: typeof body?.details === 'string' ? body.details : 'Deploy again.',
     },
   )
 }

@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { apiPrefix, isRead, type Operation, type OutputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
-import { errorFromAnswer, errorFromTransport } from './answer-error.ts'
+import { errorFromResponse, errorFromTransport } from './answer-error.ts'
+import type { HttpRequest, HttpResponse, HttpSend } from './http-send.ts'
 
 export interface CallOptions {
   signal?: AbortSignal
-  /** Sent on writes; made when left out, so that a repeat after a lost answer does nothing twice. */
+  /** Sent on writes; generated if omitted, so that a repeat after a lost response has no second effect. */
   idempotencyKey?: string
-  /** All checks, no effect (contract.md 1). The answer then has the shape of a dry run, not of the row. */
+  /** Runs all checks without any effect; returns a dry-run response instead of the row's (docs/interface.md#dry-runs). */
   dryRun?: boolean
 }
 
 export interface Client {
   /**
-   * Carries out one operation. `input` is sent as given: the platform fills in defaults.
-   * Throws `AppError` only: what the platform refused, or `unavailable` with the remedy.
+   * Runs one operation. `input` is sent unchanged; the platform fills in defaults. Throws only `AppError`: the platform's
+   * error, or `unavailable`.
    */
   call<Row extends Operation>(
     row: Row,
@@ -23,30 +24,14 @@ export interface Client {
   ): Promise<OutputOf<Row>>
 }
 
-export interface HttpRequest {
-  method: string
-  headers: Record<string, string>
-  body: string | null
-  signal: AbortSignal | undefined
-}
-
-export interface HttpAnswer {
-  status: number
-  header(name: string): string | undefined
-  text: string
-}
-
-/** The port to HTTP: one request, the whole answer. */
-export type HttpSend = (url: string, request: HttpRequest) => Promise<HttpAnswer>
-
-export interface ClientOptions {
+interface ClientOptions {
   /** Address of the platform, with or without `/api/public/v1`. */
   url: string
   token: string | null
-  surface: 'mcp' | 'cli'
-  /** Host and port that somebody this client calls for reached the platform at. */
+  surface: 'mcp' | 'cli' | 'console'
+  /** Host and port at which the original caller reached the platform, if this client calls on their behalf. */
   forwardedHost?: string | undefined
-  /** How requests are sent; undici unless given. */
+  /** How requests are sent; undici by default. */
   fetchImpl?: HttpSend
 }
 
@@ -62,20 +47,20 @@ export function createClient(options: ClientOptions): Client {
       callOptions: CallOptions = {},
     ): Promise<OutputOf<Row>> {
       const { url, request } = requestFor(base, row, input, headers, callOptions)
-      let answer: HttpAnswer
+      let answer: HttpResponse
       try {
         answer = await send(url, request)
       } catch (error) {
         callOptions.signal?.throwIfAborted()
         throw errorFromTransport(error, base)
       }
-      return readAnswer(answer, base) as OutputOf<Row>
+      return readResponse(answer, base) as OutputOf<Row>
     },
   }
 }
 
-/** `http://host:port/api/public/v1`, whether the prefix was given or not. */
-export function apiBase(url: string): string {
+/** `http://host:port/api/public/v1`, from an address with or without the prefix. */
+function apiBase(url: string): string {
   const bare = url.replace(/\/+$/, '')
   return bare.endsWith(apiPrefix) ? bare : bare + apiPrefix
 }
@@ -84,10 +69,10 @@ function commonHeaders(options: ClientOptions): Record<string, string> {
   const headers: Record<string, string> = { accept: 'application/json', 'longshore-surface': options.surface }
   if (options.forwardedHost !== undefined) headers['x-forwarded-host'] = options.forwardedHost
   if (options.token === null) return headers
-  // A token with a line break or a blank is a pasting mistake; it must not reach the header, nor the message.
+  // A token with whitespace is a pasting mistake; keep it out of the header and of the message.
   if (!/^[\x21-\x7e]{1,4096}$/.test(options.token)) {
     throw new AppError('unauthenticated', 'The token cannot be used', {
-      details: 'It holds blanks or control characters. Copy it again, whole and on one line.',
+      details: 'It contains spaces or control characters. Copy it again, complete and on one line.',
     })
   }
   headers.authorization = options.token
@@ -117,7 +102,7 @@ function requestFor(
   }
 }
 
-/** JSON is read without limit of depth, also by a host's call of a tool, but not written. */
+/** `JSON.parse` accepts any depth, including in tool calls, but `JSON.stringify` does not. */
 function jsonOf(input: Readonly<Record<string, unknown>>): string {
   try {
     return JSON.stringify(input)
@@ -137,7 +122,7 @@ function queryOf(input: Readonly<Record<string, unknown>>): string {
   return text === '' ? '' : `?${text}`
 }
 
-function readAnswer(answer: HttpAnswer, base: string): unknown {
+function readResponse(answer: HttpResponse, base: string): unknown {
   let body: unknown
   try {
     body = answer.text === '' ? null : JSON.parse(answer.text)
@@ -145,7 +130,7 @@ function readAnswer(answer: HttpAnswer, base: string): unknown {
     body = undefined
   }
   if (answer.status >= 200 && answer.status < 300 && typeof body === 'object' && body !== null) return body
-  throw errorFromAnswer(answer, body, base)
+  throw errorFromResponse(answer, body, base)
 }
 
 /** Loaded on first use: importing undici costs 90 ms, more than the rest of a start. */

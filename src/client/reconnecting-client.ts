@@ -4,8 +4,8 @@ import { brokeUnderWay, neverArrived } from './answer-error.ts'
 import type { CallOptions, Client } from './client.ts'
 
 /**
- * A client whose platform may move or restart: when it cannot be reached, `connect(true)` is asked once to
- * bring it back, and the call is sent again. Writes carry the same idempotency key both times.
+ * A client whose platform may move or restart: if it cannot be reached, calls `connect(true)` once and sends the request
+ * again. Writes use the same idempotency key both times.
  */
 export function createReconnectingClient(connect: (again: boolean) => Promise<Client>): Client {
   return {
@@ -22,7 +22,7 @@ export function createReconnectingClient(connect: (again: boolean) => Promise<Cl
         return await client.call(row, input, keyed)
       } catch (error) {
         options.signal?.throwIfAborted()
-        // A row that shows a token keeps no answer for a replay, so only a request that never arrived is repeated.
+        // Responses with a token are not stored for replays, so repeat these only if the request never arrived.
         const repeatable = neverArrived(error) || (brokeUnderWay(error) && row.answersSecret !== true)
         if (!repeatable) throw error
         return (await connect(true)).call(row, input, keyed)

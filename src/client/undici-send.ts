@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
-import type { HttpSend } from './client.ts'
+import type { HttpSend } from './http-send.ts'
 
-// A call may wait for the one writer of the store; a minute is beyond anything but a hang.
+// A call may wait for the single writer of the store; more than a minute means a hang.
 const agent = new Agent({
   connections: 128,
   headersTimeout: 60_000,
@@ -11,7 +11,7 @@ const agent = new Agent({
   maxResponseSize: 64 * 1024 * 1024,
 })
 
-/** Sends one request and reads the whole answer. Follows no redirects. Throws what undici throws. */
+/** Sends one request and reads the whole response. Follows no redirects. Throws undici's errors. */
 export const sendWithUndici: HttpSend = async (url, { method, headers, body, signal }) => {
   const answer = await request(url, {
     method: method as 'GET',

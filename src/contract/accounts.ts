@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { accountId, expectedRevision, line } from './fields.ts'
 import { operation } from './operation.ts'
 
-/** Account settings and their defaults (contract.md 4). */
+/** Account settings and their defaults (docs/interface.md#account-settings). */
 export const accountSettings = z.object({
   memberEnvAccessEnabled: z.boolean().default(false),
   allowAutoScaling: z.boolean().default(true),
@@ -16,7 +16,7 @@ export const accountSettings = z.object({
 })
 export type AccountSettings = z.output<typeof accountSettings>
 
-export const account = z.object({
+const account = z.object({
   accountId: z.string(),
   name: z.string(),
   slug: z.string(),
@@ -35,9 +35,20 @@ export const listAccounts = operation({
   output: z.object({ accounts: z.array(account) }),
 })
 
+export const createAccount = operation({
+  id: 'create-account',
+  method: 'POST',
+  path: '/account',
+  summary: 'Creates an account; the caller is its admin.',
+  policy: { on: 'installation' },
+  input: z.strictObject({ name: line(100) }),
+  output: z.object({ accountId: z.string() }),
+  peopleOnly: true,
+})
+
 const whole = (least: number, most: number) => z.number().int().min(least).max(most).optional()
 
-/** What an admin may set, within the bounds of the platform (contract.md 4). */
+/** Settings that an admin may change, within the bounds of the platform (docs/interface.md#account-settings). */
 const settingFields = {
   memberEnvAccessEnabled: z.boolean().optional().describe('Per-environment member access (M5)'),
   allowAutoScaling: z.boolean().optional(),
@@ -70,16 +81,4 @@ export const updateAccount = operation({
   }),
   ignored: ['slug', 'permissions', 'revision'],
   output: z.object({ message: z.string(), account }),
-  peopleOnly: true,
-})
-
-export const createAccount = operation({
-  id: 'create-account',
-  method: 'POST',
-  path: '/account',
-  summary: 'Creates an account; the caller is its admin.',
-  policy: { on: 'installation' },
-  input: z.strictObject({ name: line(100) }),
-  output: z.object({ accountId: z.string() }),
-  peopleOnly: true,
 })

@@ -7,7 +7,7 @@ import { operation } from './operation.ts'
 export const alertStates = ['Normal', 'Pending', 'Firing', 'NoData', 'Error'] as const
 export type AlertState = (typeof alertStates)[number]
 
-export const alertOperators = ['gt', 'lt'] as const
+const alertOperators = ['gt', 'lt'] as const
 export const alertDurations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const
 export const alertAggregations = ['mean', 'max', 'min', 'last'] as const
 export const alertQueryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const
@@ -16,18 +16,18 @@ const alertId = id.describe('Alert id')
 const contactPointIds = z.array(id).max(50)
 const description = lines(500)
 
-/** What can be chosen for an alert (interface.md 2.7). */
+/** Fields of an alert that the caller chooses (2.7). */
 const chosen = {
   name: line(100),
   metric: z.enum(metrics),
   operator: z.enum(alertOperators),
   threshold: z.number().min(-1e15).max(1e15).describe('In the unit of the metric'),
-  duration: z.enum(alertDurations).describe('How long it must hold'),
+  duration: z.enum(alertDurations).describe('How long the condition must hold'),
   contactPointIds,
 }
 
-/** The alert of section 2.7. `lastStateCheck` is null before the first evaluation. */
-export const alert = z.object({
+/** An alert (2.7). `lastStateCheck` is null before the first evaluation. */
+const alert = z.object({
   alertId: z.string(),
   appEnvId: z.string(),
   accountId: z.string(),
@@ -53,8 +53,8 @@ export const alert = z.object({
 })
 export type Alert = z.output<typeof alert>
 
-export const alertDetails = alert.extend({
-  /** What the condition is compared with now; null when nothing was measured. */
+const alertDetails = alert.extend({
+  /** The value the condition is compared with now; null without samples. */
   currentValue: z.number().nullable(),
   unit: z.string(),
   stateHistory: z.array(
@@ -85,7 +85,7 @@ export const getAlert = operation({
   id: 'get-alert',
   method: 'GET',
   path: '/alert',
-  summary: 'Reads one alert: state, current value, last state changes and notices.',
+  summary: 'Reads one alert: state, current value, last state changes and notifications.',
   policy: { on: 'alert' },
   input: z.strictObject({ alertId }),
   output: alertDetails,
@@ -95,8 +95,7 @@ export const createAlert = operation({
   id: 'create-alert',
   method: 'POST',
   path: '/app-env/alert',
-  summary:
-    'Creates an alert on a metric of an environment. With the header Dry-Run it answers how often it would have fired.',
+  summary: 'Creates an alert on a metric of an environment. A dry run reports how often it would have fired.',
   policy: { on: 'environment', needs: 'admin' },
   input: z.strictObject({
     ...environmentRef,
@@ -127,7 +126,7 @@ export const updateAlert = operation({
   id: 'update-alert',
   method: 'PATCH',
   path: '/alert',
-  summary: 'Changes an alert; what is left out stays. enabled false pauses it.',
+  summary: 'Changes an alert; omitted fields keep their values. enabled false pauses it.',
   policy: { on: 'alert', needs: 'admin' },
   input: z.strictObject({
     alertId,
@@ -165,7 +164,7 @@ export const deleteAlert = operation({
   id: 'delete-alert',
   method: 'DELETE',
   path: '/alert',
-  summary: 'Deletes an alert for good.',
+  summary: 'Deletes an alert and its history permanently.',
   policy: { on: 'alert', needs: 'admin' },
   input: z.strictObject({ alertId, expectedRevision }),
   output: z.object(message),
@@ -175,7 +174,7 @@ export const toggleAlert = operation({
   id: 'toggle-alert',
   method: 'POST',
   path: '/alert/toggle',
-  summary: 'Pauses an alert (no evaluation, no notices) or resumes it.',
+  summary: 'Pauses an alert, which stops evaluation and notifications, or resumes it.',
   policy: { on: 'alert', needs: 'admin' },
   input: z.strictObject({ alertId, enabled: z.boolean(), expectedRevision }),
   output: z.object({ ...message, enabled: z.boolean() }),
@@ -185,7 +184,7 @@ export const refreshAlert = operation({
   id: 'refresh-alert',
   method: 'POST',
   path: '/alert/refresh',
-  summary: 'Evaluates an alert now and answers its state.',
+  summary: 'Evaluates an alert now and returns its state.',
   policy: { on: 'alert' },
   input: z.strictObject({ alertId, expectedRevision }),
   output: z.object({

@@ -1,27 +1,60 @@
 import { z } from 'zod'
 import { autoscaling, containers, pendingChanges } from './app-envs.ts'
-import { acted, environmentRef, expectedRevision } from './fields.ts'
+import { environmentRef, environmentResponse, expectedRevision } from './fields.ts'
 import { functionConfigFields, functionConfigRead } from './function-config.ts'
 import { operation } from './operation.ts'
 import { envVarChange, variableName } from './variables.ts'
 
-export const updateFunctionConfig = operation({
-  id: 'update-function-config',
-  method: 'PATCH',
-  path: '/app-env/function-config',
-  summary: 'Changes how a function scales and times out. Pending until apply, unless applyImmediately.',
+export const applyAppEnvChanges = operation({
+  id: 'apply-app-env-changes',
+  method: 'POST',
+  path: '/app-env/apply-changes',
+  summary: 'Applies the pending changes of an environment: builds, deploys or scales as needed.',
   policy: { on: 'environment' },
-  input: z.strictObject({
-    ...environmentRef,
-    ...functionConfigFields,
-    applyImmediately: z.boolean().default(false),
-    expectedRevision,
-  }),
-  output: z.object({
-    success: z.literal(true),
-    appEnv: acted.appEnv.extend({ isFunction: z.literal(true), functionConfig: functionConfigRead }),
-    appliedImmediately: z.boolean(),
-  }),
+  input: z.strictObject({ ...environmentRef, expectedRevision }),
+  output: z.object({ ...environmentResponse, appliedImmediately: z.literal(true) }),
+})
+
+export const discardAppEnvChanges = operation({
+  id: 'discard-app-env-changes',
+  method: 'POST',
+  path: '/app-env/discard-changes',
+  summary: 'Discards the pending changes of an environment: its saved settings are those in force again.',
+  policy: { on: 'environment' },
+  input: z.strictObject({ ...environmentRef, expectedRevision }),
+  output: z.object({ ...environmentResponse, pendingChanges }),
+  // Agents undo their own changes with undo-change; discarding everybody's is for people.
+  peopleOnly: true,
+})
+
+export const stopAppEnv = operation({
+  id: 'stop-app-env',
+  method: 'POST',
+  path: '/app-env/stop',
+  summary: 'Stops an environment: all its containers end, and it serves no requests until start-app-env.',
+  policy: { on: 'environment' },
+  input: z.strictObject({ ...environmentRef, expectedRevision }),
+  output: z.object(environmentResponse),
+})
+
+export const startAppEnv = operation({
+  id: 'start-app-env',
+  method: 'POST',
+  path: '/app-env/start',
+  summary: 'Starts a stopped environment at its last version.',
+  policy: { on: 'environment' },
+  input: z.strictObject({ ...environmentRef, expectedRevision }),
+  output: z.object(environmentResponse),
+})
+
+export const restartAppEnv = operation({
+  id: 'restart-app-env',
+  method: 'POST',
+  path: '/app-env/restart',
+  summary: 'Replaces the running containers of an environment with new ones, without downtime.',
+  policy: { on: 'environment' },
+  input: z.strictObject({ ...environmentRef, expectedRevision }),
+  output: z.object(environmentResponse),
 })
 
 export const updateAppEnvVariables = operation({
@@ -37,54 +70,37 @@ export const updateAppEnvVariables = operation({
     unset: z.array(variableName).max(500).optional().describe('Names to remove'),
     expectedRevision,
   }),
-  output: z.object({ ...acted, pendingChanges }),
+  output: z.object({ ...environmentResponse, pendingChanges }),
 })
 
-export const applyAppEnvChanges = operation({
-  id: 'apply-app-env-changes',
-  method: 'POST',
-  path: '/app-env/apply-changes',
-  summary: 'Applies the pending changes of an environment: builds, deploys or scales as they need.',
+export const updateFunctionConfig = operation({
+  id: 'update-function-config',
+  method: 'PATCH',
+  path: '/app-env/function-config',
+  summary: 'Changes how a function scales and times out. Pending until apply, unless applyImmediately.',
   policy: { on: 'environment' },
-  input: z.strictObject({ ...environmentRef, expectedRevision }),
-  output: z.object({ ...acted, appliedImmediately: z.literal(true) }),
-})
-
-export const stopAppEnv = operation({
-  id: 'stop-app-env',
-  method: 'POST',
-  path: '/app-env/stop',
-  summary: 'Stops an environment: all its containers end, nothing answers until start-app-env.',
-  policy: { on: 'environment' },
-  input: z.strictObject({ ...environmentRef, expectedRevision }),
-  output: z.object(acted),
-})
-
-export const startAppEnv = operation({
-  id: 'start-app-env',
-  method: 'POST',
-  path: '/app-env/start',
-  summary: 'Starts a stopped environment at its last version.',
-  policy: { on: 'environment' },
-  input: z.strictObject({ ...environmentRef, expectedRevision }),
-  output: z.object(acted),
-})
-
-export const restartAppEnv = operation({
-  id: 'restart-app-env',
-  method: 'POST',
-  path: '/app-env/restart',
-  summary: 'Replaces the running containers of an environment by fresh ones, without downtime.',
-  policy: { on: 'environment' },
-  input: z.strictObject({ ...environmentRef, expectedRevision }),
-  output: z.object(acted),
+  input: z.strictObject({
+    ...environmentRef,
+    ...functionConfigFields,
+    applyImmediately: z.boolean().default(false),
+    expectedRevision,
+  }),
+  output: z.object({
+    success: z.literal(true),
+    appEnv: environmentResponse.appEnv.extend({
+      isFunction: z.literal(true),
+      functionConfig: functionConfigRead,
+    }),
+    appliedImmediately: z.boolean(),
+  }),
 })
 
 export const updateAppEnvAutoscaling = operation({
   id: 'update-app-env-autoscaling',
   method: 'PATCH',
   path: '/app-env/autoscaling',
-  summary: 'Autoscaling of a regular app on CPU and memory. Not for functions (F8), jobs or databases.',
+  summary:
+    'Configures CPU and memory autoscaling of a regular app. Not for functions (F8), jobs or databases.',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,
@@ -97,7 +113,7 @@ export const updateAppEnvAutoscaling = operation({
     scaleDownWindowSeconds: z.number().int().min(0).max(86_400).optional(),
     expectedRevision,
   }),
-  output: z.object({ ...acted, autoscaling }),
+  output: z.object({ ...environmentResponse, autoscaling }),
 })
 
 export const scaleAppEnvContainers = operation({
@@ -108,5 +124,5 @@ export const scaleAppEnvContainers = operation({
     'Sets how many containers an app or database runs. Not for functions: they scale by concurrency (F8).',
   policy: { on: 'environment' },
   input: z.strictObject({ ...environmentRef, containers, expectedRevision }),
-  output: z.object({ ...acted, containers: z.number() }),
+  output: z.object({ ...environmentResponse, containers: z.number() }),
 })

@@ -3,9 +3,9 @@ import { host, pendingChanges } from './app-envs.ts'
 import { environmentRef, environmentStatuses, id, isoTime } from './fields.ts'
 import { operation } from './operation.ts'
 
-export const deploymentStatuses = ['BUILDING', 'DEPLOYING', 'DEPLOYED', 'FAILED'] as const
+const deploymentStatuses = ['BUILDING', 'DEPLOYING', 'DEPLOYED', 'FAILED'] as const
 
-export const deployment = z.object({
+const deployment = z.object({
   contentId: z.string(),
   version: z.number(),
   status: z.enum(deploymentStatuses),
@@ -21,11 +21,12 @@ export const getAppEnvStatus = operation({
   id: 'get-app-env-status',
   method: 'GET',
   path: '/app-env/status',
-  summary: 'Is it up, at which version, and why did the last deployment fail.',
+  summary: 'Reads whether an environment is up, its version, and why its last deployment failed.',
   policy: { on: 'environment', environmentToken: true },
   input: z.strictObject(environmentRef),
   output: z.object({
     appEnvId: z.string(),
+    cliEnvName: z.string(),
     status: z.enum(environmentStatuses),
     currentContentId: z.string().nullable(),
     currentVersion: z.number().nullable(),
@@ -36,10 +37,10 @@ export const getAppEnvStatus = operation({
   }),
 })
 
-export const podStatuses = ['Pending', 'Running', 'Succeeded', 'Failed'] as const
+const podStatuses = ['Pending', 'Running', 'Succeeded', 'Failed'] as const
 export type PodStatus = (typeof podStatuses)[number]
 
-export const pod = z.object({
+const pod = z.object({
   name: z.string(),
   podId: z.string(),
   status: z.enum(podStatuses),
@@ -58,13 +59,13 @@ export const getAppEnvPods = operation({
   id: 'get-app-env-pods',
   method: 'GET',
   path: '/app-env/pods',
-  summary: 'Lists containers. Functions: the last 20 whatever their status, dead ones included (F10).',
+  summary: 'Lists containers. For functions: the last 20 of any status, including ended ones (F10).',
   policy: { on: 'environment', environmentToken: true },
   input: z.strictObject(environmentRef),
   output: z.object({ appEnvId: z.string(), contentId: z.string().nullable(), pods: z.array(pod) }),
 })
 
-export const activity = z.object({
+const activity = z.object({
   activity: z.string(),
   contentId: z.string().nullable(),
   version: z.number().nullable(),
@@ -101,10 +102,10 @@ export const getAppEnvHistory = operation({
   }),
 })
 
-export const logTypes = ['RUNTIME', 'BUILD', 'JOB'] as const
+const logTypes = ['RUNTIME', 'BUILD', 'JOB'] as const
 export type LogType = (typeof logTypes)[number]
 
-export const logLine = z.object({
+const logLine = z.object({
   timestamp: isoTime,
   stream: z.enum(['stdout', 'stderr']),
   type: z.enum(logTypes),
@@ -133,7 +134,7 @@ export const getLogs = operation({
     to: instant.optional(),
     cursor: z
       .string()
-      .regex(/^\d{1,9}\.\d{1,9}$/, 'must be the cursor of an earlier answer')
+      .regex(/^\d{1,9}\.\d{1,9}$/, 'must be the cursor of an earlier response')
       .optional(),
   }),
   output: z.object({

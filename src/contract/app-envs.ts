@@ -18,7 +18,7 @@ import { effectiveJobConfig, jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 import { envVarRead, envVars } from './variables.ts'
 
-export const hostKinds = ['http', 'function', 'internal', 'amqp', 'mqtt', 'management', 'native'] as const
+const hostKinds = ['http', 'function', 'internal', 'amqp', 'mqtt', 'management', 'native'] as const
 export const host = z.object({ host: z.string(), url: z.string(), kind: z.enum(hostKinds) })
 export type Host = z.output<typeof host>
 
@@ -48,7 +48,7 @@ const mountPath = z
   .regex(/^(?:\/[A-Za-z0-9._-]+)+$/, 'must be an absolute path such as /data')
   .refine((value) => !/\/\.\.?(?:\/|$)/.test(value), 'must not contain . or .. parts')
 
-/** The one grammar that PostgreSQL parameters accept (contract.md 6). */
+/** The grammar of PostgreSQL memory parameters (2.3). */
 const memoryValue = z
   .string()
   .regex(/^[1-9][0-9]{0,6}(kB|MB|GB)$/, 'must be a whole number and a unit, kB, MB or GB, such as 64MB')
@@ -59,7 +59,7 @@ const parameters = z.strictObject({
   max_parallel_workers_per_gather: z.number().int().min(0).max(64).optional(),
   effective_cache_size: memoryValue.optional(),
 })
-export const databaseSettings = z.strictObject({
+const databaseSettings = z.strictObject({
   postgresql: z.strictObject({ parameters }).optional(),
 })
 export type DatabaseSettings = z.output<typeof databaseSettings>
@@ -75,13 +75,13 @@ export const createAppEnv = operation({
     appId,
     name: line(100).describe('Environment name'),
     region: line(64).describe('See list-regions'),
-    branch: branch.optional().describe('Needed for Git-host apps'),
+    branch: branch.optional().describe('Required for Git-host apps'),
     cliEnvName: z
       .string()
       .max(63)
       .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'must be lower-case letters, digits and inner hyphens')
       .optional()
-      .describe('Name in URLs; made when left out'),
+      .describe('Name in URLs; generated if omitted'),
     zClouds: zClouds.default(1),
     envVars: envVars.optional(),
     dockerPresetVersion: z.string().min(1).max(64).optional(),
@@ -97,7 +97,7 @@ export const createAppEnv = operation({
   output: z.object({ appEnvId: z.string() }),
 })
 
-export const appEnv = z.object({
+const appEnv = z.object({
   appEnvId: z.string(),
   appId: z.string(),
   accountId: z.string(),
@@ -144,7 +144,7 @@ export const getAppEnv = operation({
   policy: { on: 'environment', environmentToken: true },
   input: z.strictObject({
     ...environmentRef,
-    decrypt: z.boolean().default(false).describe('Secrets in clear; admin'),
+    decrypt: z.boolean().default(false).describe('Unmask secrets; admin'),
   }),
   output: appEnv,
 })
@@ -210,7 +210,7 @@ export const deleteAppEnv = operation({
   output: z.object(message),
 })
 
-export const appEnvSummary = z.object({
+const appEnvSummary = z.object({
   appEnvId: z.string(),
   appId: z.string(),
   name: z.string(),

@@ -4,6 +4,7 @@ import {
   appId,
   dockerPreset,
   expectedRevision,
+  gitName,
   id,
   image,
   isoTime,
@@ -37,8 +38,8 @@ export const createApp = operation({
     useImage: z.boolean().default(false).describe('Runs a prebuilt image'),
     image: image.optional(),
     isCliDeployment: z.boolean().default(false),
-    gitNamespace: line(100).optional(),
-    gitRepo: line(200).optional(),
+    gitNamespace: gitName(100).optional(),
+    gitRepo: gitName(200).optional(),
     contextDir: sourcePath.optional(),
     dockerfilePath: sourcePath.optional(),
     customDockerfileContent: processText(65_536).optional(),
@@ -47,7 +48,7 @@ export const createApp = operation({
   output: z.object({ appId: z.string() }),
 })
 
-export const app = z.object({
+const app = z.object({
   appId: z.string(),
   accountId: z.string(),
   name: z.string(),

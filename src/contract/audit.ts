@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { accountId, environmentRef, id, isoTime } from './fields.ts'
 import { operation } from './operation.ts'
 
-export const outcomes = ['done', 'refused'] as const
-export type JournalOutcome = (typeof outcomes)[number]
+const outcomes = ['done', 'refused'] as const
+export type AuditOutcome = (typeof outcomes)[number]
 
-export const auditEntry = z.object({
+const auditEntry = z.object({
   entryId: z.string(),
   timestamp: isoTime,
   principal: z.object({
@@ -19,7 +19,7 @@ export const auditEntry = z.object({
   objectType: z.string(),
   objectId: z.string(),
   outcome: z.enum(outcomes),
-  /** Values as text: a string as it is, anything else as JSON; null where there was nothing. */
+  /** Values as text: strings unchanged, other values as JSON, null for an absent value. */
   changes: z.array(
     z.object({ path: z.string(), before: z.string().nullable(), after: z.string().nullable() }),
   ),
@@ -29,7 +29,7 @@ export const listAudit = operation({
   id: 'list-audit',
   method: 'GET',
   path: '/audit',
-  summary: 'Lists who did what and from where, newest first, with changed paths (secrets masked). Admin.',
+  summary: 'Lists audit entries, newest first: caller, origin and changed paths (secrets masked). Admin.',
   policy: { on: 'account', needs: 'admin' },
   input: z.strictObject({
     accountId,
@@ -44,8 +44,8 @@ export const undoChange = operation({
   id: 'undo-change',
   method: 'POST',
   path: '/audit/undo',
-  summary: 'Puts back what one journal entry changed, unless it cannot be or was changed since. Admin.',
-  policy: { on: 'journal-entry', needs: 'admin' },
+  summary: 'Restores the fields that one audit entry changed, unless they changed again since. Admin.',
+  policy: { on: 'audit-entry', needs: 'admin' },
   input: z.strictObject({ entryId: id.describe('See list-audit') }),
   output: z.object({
     message: z.string(),
@@ -60,7 +60,7 @@ export const explainAccess = operation({
   method: 'GET',
   path: '/app-env/access',
   summary:
-    'Says who can do what on an environment and by which rule; without Manage Members only about oneself.',
+    'Shows who can do what on an environment and by which rule. Without Manage Members: only the caller.',
   policy: { on: 'environment' },
   input: z.strictObject(environmentRef),
   output: z.object({

@@ -1,15 +1,18 @@
 import { z } from 'zod'
-import { accountId, acted, environmentRef, id, isoTime } from './fields.ts'
+import { accountId, environmentRef, environmentResponse, id, isoTime } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const backupStatuses = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED'] as const
 export type BackupStatus = (typeof backupStatuses)[number]
 
+/** How a backup is written, for each preset that has backups. */
+export const backupFormats = { POSTGRESQL: 'pg_dump', MYSQL: 'sql.gz', REDIS: 'rdb' } as const
+
 /**
- * A copy of a database in one file below the platform's home. `format`: what reads it (`pg_dump`'s custom format,
- * SQL through gzip, Redis' own dump). Size, hash and file are there once it SUCCEEDED, and only then.
+ * A copy of a database in one file of the data directory. `format`: `pg_dump`'s custom format, gzipped SQL or a Redis
+ * dump. Size, hash and file are null until the status is SUCCEEDED.
  */
-export const backup = z.object({
+const backup = z.object({
   backupId: z.string(),
   appEnvId: z.string(),
   accountId: z.string(),
@@ -17,7 +20,7 @@ export const backup = z.object({
   dockerPreset: z.string(),
   dockerPresetVersion: z.string(),
   status: z.enum(backupStatuses),
-  format: z.enum(['pg_dump', 'sql.gz', 'rdb']),
+  format: z.enum(Object.values(backupFormats)),
   sizeBytes: z.number().nullable(),
   sha256: z.string().nullable(),
   /** Relative to LONGSHORE_HOME. */
@@ -26,10 +29,10 @@ export const backup = z.object({
   finishedAt: isoTime.nullable(),
   failure: z.string().nullable(),
 })
-export type BackupAnswer = z.output<typeof backup>
+export type BackupResponse = z.output<typeof backup>
 
-/** One act of bringing a backup into an environment. */
-export const restore = z.object({
+/** One restore of a backup into an environment. */
+const restore = z.object({
   restoreId: z.string(),
   backupId: z.string(),
   appEnvId: z.string(),
@@ -38,28 +41,28 @@ export const restore = z.object({
   finishedAt: isoTime.nullable(),
   failure: z.string().nullable(),
 })
-export type RestoreAnswer = z.output<typeof restore>
+export type RestoreResponse = z.output<typeof restore>
 
 const backupId = id
-/** A read backup names more of itself; written back it is not asked for. */
+/** Fields that a read adds; writes ignore them. */
 const ignored = ['accountId', 'envName']
 
 export const createAppEnvBackup = operation({
   id: 'create-app-env-backup',
   method: 'POST',
   path: '/app-env/backup',
-  summary: 'Copies a PostgreSQL, MySQL or Redis database into a file while it serves; backups outlive it.',
+  summary:
+    'Backs up a PostgreSQL, MySQL or Redis database to a file while it serves. Backups outlive the environment.',
   policy: { on: 'environment' },
   input: z.strictObject({ ...environmentRef }),
-  output: z.object({ ...acted, backup }),
+  output: z.object({ ...environmentResponse, backup }),
 })
 
 export const listAppEnvBackups = operation({
   id: 'list-app-env-backups',
   method: 'GET',
   path: '/app-env/backups',
-  summary:
-    'Lists backups of an account, also those of deleted databases, and the last 20 restores, newest first.',
+  summary: 'Lists the backups of an account, also of deleted databases, and the last 20 restores.',
   policy: { on: 'account' },
   input: z.strictObject({ accountId, appEnvId: id.optional() }),
   output: z.object({ backups: z.array(backup), restores: z.array(restore) }),
@@ -69,12 +72,12 @@ export const getAppEnvBackup = operation({
   id: 'get-app-env-backup',
   method: 'GET',
   path: '/app-env/backup',
-  summary: 'Reads a backup and its restores: status, size, SHA-256, why it failed.',
+  summary: 'Reads a backup and its restores: status, size, SHA-256, failure reason.',
   policy: { on: 'backup' },
   input: z.strictObject({ backupId }),
   ignored,
   output: z.object({ backup, restores: z.array(restore) }),
-  // An agent sees the same in the list.
+  // list-app-env-backups shows agents the same fields.
   peopleOnly: true,
 })
 
@@ -82,19 +85,19 @@ export const restoreAppEnvBackup = operation({
   id: 'restore-app-env-backup',
   method: 'POST',
   path: '/app-env/restore',
-  summary: "Replaces a database environment's data by a backup's. For a copy, create an environment first.",
+  summary:
+    'Replaces all data of a database environment with a backup. For a copy, restore into a new environment.',
   policy: { on: 'environment', needs: 'admin' },
   input: z.strictObject({ ...environmentRef, backupId }),
-  output: z.object({ ...acted, restore }),
+  output: z.object({ ...environmentResponse, restore }),
 })
 
 export const deleteAppEnvBackup = operation({
   id: 'delete-app-env-backup',
   method: 'DELETE',
   path: '/app-env/backup',
-  summary: 'Deletes a backup and its file for good.',
+  summary: 'Deletes a backup and its file permanently.',
   policy: { on: 'backup', needs: 'admin' },
   input: z.strictObject({ backupId }),
   output: z.object({ message: z.string() }),
-  peopleOnly: true,
 })

@@ -12,10 +12,10 @@ const address = z.string().max(2048)
 const contactPointName = line(50)
 
 /**
- * Every key any type has; which of them go with which type is a rule (domain/contact-point.ts). An empty text
- * clears an optional value on update, the secret mask keeps a secret.
+ * The keys of all types; src/domain/alerts/contact-point.ts checks which keys a type takes. On update, an empty text
+ * clears an optional value and the secret mask keeps a secret.
  */
-export const contactPointConfig = z.strictObject({
+const contactPointConfig = z.strictObject({
   webhookUrl: address.optional().describe('chat'),
   channel: processText(200).optional(),
   mentionUsers: z.array(line(100)).max(50).optional(),
@@ -29,7 +29,7 @@ export const contactPointConfig = z.strictObject({
 })
 export type ContactPointConfig = z.output<typeof contactPointConfig>
 
-export const contactPoint = z.object({
+const contactPoint = z.object({
   contactPointId: z.string(),
   name: z.string(),
   type: z.enum(contactPointTypes),
@@ -49,7 +49,8 @@ export const listContactPoints = operation({
   id: 'list-contact-points',
   method: 'GET',
   path: '/contact-points',
-  summary: 'Lists the contact points of an account: where its alerts send notices. Without their settings.',
+  summary:
+    'Lists the contact points of an account: where its alerts send notifications. Without their settings.',
   policy: { on: 'account' },
   input: z.strictObject({ accountId }),
   output: z.object({ contactPoints: z.array(listed) }),
@@ -59,11 +60,11 @@ export const getContactPoint = operation({
   id: 'get-contact-point',
   method: 'GET',
   path: '/contact-point',
-  summary: 'Reads one contact point; its config only with showSecrets, for admins.',
+  summary: 'Reads one contact point. Admins get its config with showSecrets.',
   policy: { on: 'contact-point' },
   input: z.strictObject({
     contactPointId,
-    showSecrets: z.boolean().default(false).describe('Adds config in clear; admin'),
+    showSecrets: z.boolean().default(false).describe('Include config unmasked; admin'),
   }),
   output: contactPoint,
 })
@@ -89,7 +90,7 @@ export const updateContactPoint = operation({
   method: 'PATCH',
   path: '/contact-point',
   summary:
-    'Renames a contact point or changes its config: keys left out stay. A new url needs the password again.',
+    'Renames a contact point or changes its config; omitted keys keep their values. A new url requires the password again.',
   policy: { on: 'contact-point', needs: 'admin' },
   input: z.strictObject({
     contactPointId,
@@ -115,7 +116,7 @@ export const testContactPoint = operation({
   id: 'test-contact-point',
   method: 'POST',
   path: '/contact-point/test',
-  summary: 'Sends a marked test notice to a contact point and says whether it arrived.',
+  summary: 'Sends a test notification to a contact point and reports whether it arrived.',
   policy: { on: 'contact-point', needs: 'admin' },
   input: z.strictObject({ contactPointId, expectedRevision }),
   output: z.object({

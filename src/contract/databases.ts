@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from './operation.ts'
 
-export const databasePresetNames = [
+const databasePresetNames = [
   'MONGODB',
   'POSTGRESQL',
   'MYSQL',
@@ -12,16 +12,18 @@ export const databasePresetNames = [
 ] as const
 export type DatabasePresetName = (typeof databasePresetNames)[number]
 
-export const databaseVersion = z.object({
+const databaseVersion = z.object({
   key: z.string(),
   label: z.string(),
   image: z.string(),
   variant: z.string().optional(),
+  available: z.boolean(),
+  unavailableReason: z.string().optional(),
 })
 export type DatabaseVersion = z.output<typeof databaseVersion>
 
-/** contract.md 6. Disk in MB; `available`: the region's engine can run it. */
-export const databasePreset = z.object({
+/** Disk in MB. `available`: an engine here can run one of the versions, `defaultVersion` among them. */
+const databasePreset = z.object({
   dockerPreset: z.enum(databasePresetNames),
   name: z.string(),
   versions: z.array(databaseVersion),
@@ -44,8 +46,7 @@ export const listDatabasePresets = operation({
   id: 'list-database-presets',
   method: 'GET',
   path: '/database-presets',
-  summary:
-    'Lists the managed databases: version keys, limits, and whether this installation can run them. Read it before create-app.',
+  summary: 'Lists the managed databases: version keys, limits, and whether each can run here.',
   policy: { on: 'installation' },
   input: z.strictObject({}),
   output: z.object({ presets: z.array(databasePreset) }),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { acted, environmentRef, expectedRevision, image } from './fields.ts'
+import { environmentRef, environmentResponse, expectedRevision, image, isoTime } from './fields.ts'
 import { operation } from './operation.ts'
 
-const deployed = { ...acted, contentId: z.string(), version: z.number() }
+const deployed = { ...environmentResponse, contentId: z.string(), version: z.number() }
 
 export const requestDeployStorageKey = operation({
   id: 'request-deploy-storage-key',
@@ -65,4 +65,34 @@ export const redeployAppEnv = operation({
     expectedRevision,
   }),
   output: z.object(deployed),
+})
+
+const version = z.number().int().min(1).max(2_147_483_647)
+
+const comparedVersion = z.object({
+  version: z.number(),
+  contentId: z.string(),
+  type: z.enum(['BUILD', 'IMAGE']),
+  image: z.string().nullable(),
+  gitBranch: z.string().nullable(),
+  gitCommitId: z.string().nullable(),
+  createdAt: isoTime,
+})
+
+export const compareAppEnvVersions = operation({
+  id: 'compare-app-env-versions',
+  method: 'GET',
+  path: '/app-env/version-changes',
+  summary: 'Compares two versions: source or image, and the settings each was deployed with last.',
+  policy: { on: 'environment' },
+  input: z.strictObject({ ...environmentRef, from: version, to: version }),
+  output: z.object({
+    appEnvId: z.string(),
+    from: comparedVersion,
+    to: comparedVersion,
+    changes: z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown() })),
+    /** By name only: values are never part of a comparison. */
+    variables: z.array(z.object({ name: z.string(), change: z.enum(['added', 'removed', 'changed']) })),
+  }),
+  peopleOnly: true,
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The constant that stands for a secret value on read; written back it means "keep" (interface.md 2.2). */
+/** Replaces secret values in reads; in writes it means "keep the value" (2.2). */
 export const secretMask = '***SECRET***'
 
 // Control, direction and zero-width characters and fillers. An emoji's own selector (U+FE0F) may stay.
@@ -8,7 +8,7 @@ const unseen = String.raw`\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u11
 const printable = new RegExp(`^[^${unseen}]*$`)
 const printableLines = new RegExp(`^(?:[^${unseen}]|[\\n\\r\\t])*$`)
 
-/** Tags and the selectors beyond them spell whole sentences that nobody sees. */
+/** Tag characters and variation selectors can encode invisible text. */
 const hasNoTags = (text: string) => !/[\u{e0000}-\u{e0fff}]/u.test(text)
 
 /** One line of printable text: no control, direction, zero-width or tag characters. */
@@ -17,17 +17,24 @@ export function line(maxLength: number) {
   return z.string().trim().min(1).max(maxLength).regex(printable, message).refine(hasNoTags, message)
 }
 
-/** The same, of several lines or none. */
+/** Printable text of any number of lines; may be empty. */
 export function lines(maxLength: number) {
   const message = 'must be printable text'
   return z.string().max(maxLength).regex(printableLines, message).refine(hasNoTags, message)
+}
+
+const unseenAnywhere = new RegExp(`[${unseen}\\u{e0000}-\\u{e0fff}]`, 'gu')
+
+/** Removes invisible characters from another person's text that was stored before they were rejected. */
+export function plainLine(text: string): string {
+  return text.replace(unseenAnywhere, ' ').slice(0, 254)
 }
 
 export const id = z.string().min(1).max(64)
 export const accountId = id.describe('Account id')
 export const appId = id.describe('App id')
 
-/** Every operation on one environment takes one of these two; `appEnvId` wins (contract.md 1). */
+/** Every operation on one environment takes one of these; `appEnvId` wins (docs/interface.md#naming-an-environment). */
 export const environmentRef = {
   appEnvId: id.optional().describe('Environment id'),
   envName: z.string().min(1).max(140).optional().describe('Or its cliEnvName'),
@@ -39,7 +46,7 @@ export const expectedRevision = z
   .min(0)
   .max(2_147_483_647)
   .optional()
-  .describe('Refuse if the revision is another')
+  .describe('Reject if the revision differs')
 
 export const revision = z.number()
 export const isoTime = z.string().describe('ISO 8601 UTC')
@@ -56,6 +63,17 @@ export const branch = z
     /^(?![-/.])(?!.*(?:\.\.|\/\/|@\{))[A-Za-z0-9._/+@#-]+(?<![/.])$/,
     'branch must be a Git branch name: letters, digits and . _ / + @ # - only',
   )
+
+/** A repository on a Git host, or its owner. Becomes part of a URL and an argument of git. */
+export function gitName(maxLength: number) {
+  return z
+    .string()
+    .max(maxLength)
+    .regex(
+      /^[A-Za-z0-9_][A-Za-z0-9._-]*$/,
+      'must be letters, digits and . _ - only, and begin with a letter, a digit or _',
+    )
+}
 
 /** An OCI image reference: registry, path, tag, digest. Never begins with `-`, so it cannot become an option. */
 export const image = z
@@ -87,7 +105,7 @@ export function processText(maxLength: number) {
     .refine((value) => !value.includes('\0'), 'must not contain a NUL character')
 }
 
-export const dockerPresets = [
+const dockerPresets = [
   'CUSTOM',
   'FUNCTION',
   'JOB',
@@ -109,8 +127,8 @@ export const dockerPreset = z.enum(dockerPresets)
 export const environmentStatuses = ['STOPPED', 'PENDING', 'UPDATING', 'RUNNING'] as const
 export type EnvironmentStatus = (typeof environmentStatuses)[number]
 
-/** The answer family of operations that act on an environment (contract.md 1). */
-export const acted = {
+/** Response of operations that act on an environment (docs/interface.md#responses-of-actions). */
+export const environmentResponse = {
   success: z.literal(true),
   message: z.string(),
   appEnv: z.object({ appEnvId: z.string(), name: z.string(), status: z.enum(environmentStatuses) }),

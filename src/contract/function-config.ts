@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const seconds = (min: number, max: number, what: string) => z.number().int().min(min).max(max).describe(what)
 
-/** Function settings (interface.md 2.4; defaults in contract.md 4). */
+/** Function settings (2.4). */
 export const functionConfigFields = {
   containerConcurrency: z
     .number()
@@ -15,12 +15,12 @@ export const functionConfigFields = {
   idleTimeoutSeconds: z
     .number()
     .int()
-    .min(300, 'must be at least 300 seconds (section 8)')
+    .min(300, 'must be at least 300 seconds')
     .max(86_400)
     .optional()
-    .describe('Quiet seconds before scale to zero'),
+    .describe('Idle seconds before scale to zero'),
   responseStartTimeoutSeconds: seconds(1, 3600, 'Max seconds to the first response byte').optional(),
-  minScale: z.number().int().min(0).max(1000).optional().describe('Least containers; 0 allows scale to zero'),
+  minScale: z.number().int().min(0).max(1000).optional().describe('Min containers; 0 allows scale to zero'),
   maxScale: z.number().int().min(1).max(1000).optional().describe('Most containers'),
 }
 

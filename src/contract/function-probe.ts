@@ -5,36 +5,36 @@ import { operation } from './operation.ts'
 const count = z.number().int()
 const seconds = z.number()
 
-/** One step of the load: so many requests at a time. */
-export const probeLevel = z.object({
+/** One step of the load, at a fixed concurrency. */
+const probeLevel = z.object({
   concurrency: count,
   requests: count,
-  /** Answered with a status below 400. */
+  /** Responses with a status below 400. */
   ok: count,
   answered4xx: count,
-  /** Answered 5xx by the function. */
+  /** 5xx responses of the function. */
   answered5xx: count,
-  /** 503 of the platform: no container had a slot in time. */
+  /** 503 responses of the platform: no container had a free slot in time. */
   refused: count,
-  /** No answer at all. */
+  /** Requests without a response. */
   failed: count,
   requestsPerSecond: z.number(),
   p50Seconds: seconds,
   p95Seconds: seconds,
-  /** The most containers running during this step. */
+  /** Peak number of running containers. */
   containers: count,
 })
 export type ProbeLevel = z.output<typeof probeLevel>
 
-export const probeCheck = z.object({
+const probeCheck = z.object({
   rule: z.enum(['F1', 'F2', 'F3']),
-  /** Null where this probe could not see it. */
+  /** Null if the probe could not measure it. */
   holds: z.boolean().nullable(),
   because: z.string(),
 })
 export type ProbeCheck = z.output<typeof probeCheck>
 
-/** A bounded load on a function, and what it says about its settings. Takes at most 20 s. */
+/** Sends a bounded load to a function and proposes settings. Takes at most 20 s. */
 export const probeFunction = operation({
   id: 'probe-function',
   method: 'POST',
@@ -49,7 +49,7 @@ export const probeFunction = operation({
       .max(2_000)
       .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and hold no spaces')
       .default('/')
-      .describe('What is asked for with GET'),
+      .describe('Path requested with GET'),
     requests: z.number().int().min(1).max(2_000).default(300).describe('In all'),
     concurrency: z
       .number()
@@ -57,15 +57,15 @@ export const probeFunction = operation({
       .min(1)
       .max(200)
       .optional()
-      .describe('Most at a time; default just above one container'),
+      .describe('Max concurrent requests; default just above one container'),
   }),
   output: z.object({
     appEnvId: z.string(),
     startedAt: isoTime,
     tookSeconds: seconds,
-    /** The time limit ended it before every request was sent. */
+    /** The time limit ended the probe before all requests were sent. */
     cutShort: z.boolean(),
-    /** From a request at zero containers to its answer; null where containers were running. */
+    /** Time from a request at zero containers to its response; null if containers were running. */
     coldStartSeconds: seconds.nullable(),
     containersBefore: count,
     mostContainers: count,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { processText } from './fields.ts'
 
-/** Job settings (interface.md 2.5). An empty command, args or workingDir clears the override. */
+/** Job settings (2.5). An empty command, args or workingDir clears the override. */
 export const jobConfigFields = {
   command: processText(8192).optional(),
   args: z.array(processText(8192)).max(256).optional(),
@@ -11,7 +11,7 @@ export const jobConfigFields = {
   ttlSecondsAfterFinished: z
     .number()
     .int()
-    .min(300, 'must be at least 300 seconds (section 8)')
+    .min(300, 'must be at least 300 seconds')
     .max(31_536_000)
     .optional(),
   backoffLimit: z.number().int().min(0).max(100).optional(),
@@ -47,7 +47,7 @@ export const jobConfigNames = [
 ] as const
 export type JobConfigName = (typeof jobConfigNames)[number]
 
-/** Where a value in force comes from; later layers win. */
+/** Sources of an effective value; later layers win. */
 export const jobConfigLayers = ['platform', 'app', 'environment'] as const
 
 function layered<T extends z.ZodType>(value: T) {
@@ -56,8 +56,7 @@ function layered<T extends z.ZodType>(value: T) {
 }
 
 /**
- * For each field the value that the next run takes, and its layer; `pending` is there where an apply would change
- * the one or the other.
+ * For each field the value that the next run uses, and its layer. `pending` is set if an apply would change either.
  */
 export const effectiveJobConfig = z.object({
   command: layered(z.string()),

@@ -4,7 +4,7 @@ import { environmentRef, expectedRevision, id, isoTime } from './fields.ts'
 import { jobConfig, jobConfigFields, jobConfigLayers, jobConfigNames, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 
-/** A plain string in the schema: the names stand beside it already, and an enum would say them twice. */
+/** A plain string in the schema: each name is an input of its own already, so an enum would repeat them all. */
 const jobConfigName = z
   .string()
   .refine(
@@ -23,7 +23,7 @@ export const updateJobConfig = operation({
     ...environmentRef,
     jobConfig: jobConfig.optional(),
     ...jobConfigFields,
-    clear: z.array(jobConfigName).max(9).optional().describe('Fields to inherit again'),
+    clear: z.array(jobConfigName).max(9).optional().describe('Fields to reset to inherited'),
     applyImmediately: z.boolean().default(false),
     expectedRevision,
   }),
@@ -37,12 +37,12 @@ export const updateJobConfig = operation({
 
 export const jobRunStatuses = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELED', 'TIMED_OUT'] as const
 
-/** One run (contract.md 7). `snapshot` is what it was started with, whatever is configured later. */
-export const jobRun = z.object({
+/** One run (docs/interface.md#job-runs). `snapshot` holds the settings it was started with. */
+const jobRun = z.object({
   jobRunId: z.string(),
   appEnvId: z.string(),
   status: z.enum(jobRunStatuses),
-  /** The attempt under way or the last one; 0 before the first. */
+  /** The current or last attempt; 0 before the first. */
   attempt: z.number(),
   snapshot: z.object({
     image: z.string(),
@@ -61,12 +61,12 @@ export const jobRun = z.object({
   exitCode: z.number().nullable(),
   reason: z.string().nullable(),
 })
-export type JobRunAnswer = z.output<typeof jobRun>
+export type JobRunResponse = z.output<typeof jobRun>
 
 const runLayer = z.enum([...jobConfigLayers, 'run'])
 
-/** Where each value of a run's snapshot came from when it was started; `run`: given with the run itself. */
-export const snapshotLayers = z.object({
+/** The source of each snapshot value when the run started; `run` is the call that started it. */
+const snapshotLayers = z.object({
   command: runLayer,
   args: runLayer,
   shell: runLayer,
@@ -77,14 +77,14 @@ export const snapshotLayers = z.object({
 export type SnapshotLayers = z.output<typeof snapshotLayers>
 
 const jobRunId = id.describe('Job run id')
-/** A read job run names its environment; written back it is not asked for. */
+/** Fields that a read adds; writes ignore them. */
 const ignored = ['appEnvId', 'envName']
 
 export const startJobRun = operation({
   id: 'start-job-run',
   method: 'POST',
   path: '/app-env/job-run',
-  summary: 'Starts one run of a job with the applied settings; fields given here hold for this run only.',
+  summary: 'Starts one run of a job with the applied settings; fields sent here apply to this run only.',
   policy: { on: 'environment', environmentToken: true },
   input: z.strictObject({
     ...environmentRef,
@@ -109,6 +109,7 @@ export const listJobRuns = operation({
     ...environmentRef,
     limit: z.number().int().min(1).max(200).default(50),
     offset: z.number().int().min(0).max(1_000_000).default(0),
+    status: z.enum(jobRunStatuses).optional(),
   }),
   output: z.object({
     jobRuns: z.array(jobRun),
@@ -120,7 +121,7 @@ export const getJobRun = operation({
   id: 'get-job-run',
   method: 'GET',
   path: '/job-run',
-  summary: 'Reads one job run: status, attempt, exit code, what it was started with.',
+  summary: 'Reads one job run: status, attempt, exit code and settings snapshot.',
   policy: { on: 'job-run', environmentToken: true },
   input: z.strictObject({ jobRunId }),
   ignored,
@@ -132,7 +133,7 @@ export const cancelJobRun = operation({
   method: 'POST',
   path: '/job-run/cancel',
   summary:
-    'Cancels a job run: its container ends, nothing is tried again. A run that is over stays as it is.',
+    'Cancels a job run: stops its container and makes no further attempt. A finished run does not change.',
   policy: { on: 'job-run', environmentToken: true },
   input: z.strictObject({ jobRunId }),
   ignored,

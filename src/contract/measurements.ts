@@ -8,7 +8,7 @@ export const getAppEnvMetrics = operation({
   id: 'get-app-env-metrics',
   method: 'GET',
   path: '/app-env/metrics',
-  summary: 'Measured values of now: CPU, memory, containers, requests, errors, latencies.',
+  summary: 'Reads the current measurements: CPU, memory, containers, requests, errors, latencies.',
   policy: { on: 'environment' },
   input: z.strictObject(environmentRef),
   output: z.object({
@@ -35,7 +35,7 @@ export const getAppEnvMetricsSeries = operation({
   id: 'get-app-env-metrics-series',
   method: 'GET',
   path: '/app-env/metrics-series',
-  summary: 'One metric over time, for up to seven days back.',
+  summary: 'Reads one metric over time, up to seven days back.',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,
@@ -54,7 +54,7 @@ export const getAppEnvMetricsSeries = operation({
   }),
 })
 
-export const usageHour = z.object({
+const usageHour = z.object({
   hour: isoTime,
   containerSeconds: z.number(),
   zCloudSeconds: z.number(),
@@ -66,7 +66,7 @@ export const getAppEnvUsage = operation({
   id: 'get-app-env-usage',
   method: 'GET',
   path: '/app-env/usage',
-  summary: 'What is billed: container time and zCloud time by hour, and disk above what is included.',
+  summary: 'Reads billed usage: container time and zCloud time by hour, and disk above the included amount.',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,

@@ -6,7 +6,7 @@ const membershipId = id.describe('See list-members')
 const allowedAppEnvIds = z.array(id).max(10_000)
 const accesses = ['full', 'restricted'] as const
 
-export const member = z.object({
+const member = z.object({
   membershipId: z.string(),
   email: z.string(),
   name: z.string(),
@@ -14,6 +14,8 @@ export const member = z.object({
   manageMembers: z.boolean(),
   access: z.enum(accesses),
   allowedAppEnvIds: z.array(z.string()),
+  /** The invitation is pending; the user cannot see the account yet. */
+  invited: z.boolean(),
   revision,
 })
 
@@ -25,7 +27,7 @@ export const listMembers = operation({
   policy: { on: 'account', needs: 'manageMembers' },
   input: z.strictObject({
     accountId,
-    withAppEnvs: z.boolean().default(false).describe('Adds every environment (M6)'),
+    withAppEnvs: z.boolean().default(false).describe('Include every environment (M6)'),
   }),
   output: z.object({
     members: z.array(member),
@@ -39,7 +41,8 @@ export const addMember = operation({
   id: 'add-member',
   method: 'POST',
   path: '/member',
-  summary: 'Adds a member. A new user gets a token, shown once; a known one keeps theirs.',
+  summary:
+    'Adds a member. A new user gets a token, shown once or sent by e-mail; an existing user gets an invitation.',
   policy: { on: 'account', needs: 'manageMembers' },
   input: z.strictObject({
     accountId,
@@ -49,7 +52,7 @@ export const addMember = operation({
       .toLowerCase()
       .max(254)
       .regex(/^[^\s@<>"'(),:;[\]\\]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, 'must be an e-mail address')
-      // What looks like somebody else's address must not be another one.
+      // Invisible characters would make two addresses look the same.
       .refine(
         (email) => !/[\p{C}\p{Default_Ignorable_Code_Point}]/u.test(email),
         'must be an e-mail address',
@@ -57,9 +60,17 @@ export const addMember = operation({
     name: line(100),
     admin: z.boolean().default(false),
     manageMembers: z.boolean().default(false),
-    allowedAppEnvIds: allowedAppEnvIds.optional().describe('Empty or left out: full access'),
+    allowedAppEnvIds: allowedAppEnvIds.optional().describe('Empty or omitted: full access'),
   }),
-  output: z.object({ membershipId: z.string(), token: z.string().nullable() }),
+  output: z.object({
+    membershipId: z.string(),
+    /** Null for a new user, who becomes a member immediately. */
+    invitationId: z.string().nullable(),
+    /** Null for an existing user, and when the token is sent by e-mail. */
+    token: z.string().nullable(),
+    tokenEmailed: z.boolean(),
+    ...message,
+  }),
   answersSecret: true,
   peopleOnly: true,
 })
@@ -68,7 +79,7 @@ export const removeMember = operation({
   id: 'remove-member',
   method: 'DELETE',
   path: '/member',
-  summary: 'Takes a membership away; the user, their tokens and what they made stay.',
+  summary: 'Removes a membership; the user, their tokens and everything they created stay.',
   policy: { on: 'member', needs: 'manageMembers' },
   input: z.strictObject({ accountId, membershipId, expectedRevision }),
   output: z.object(message),
@@ -88,7 +99,7 @@ export const getMemberEnvAccess = operation({
   id: 'get-member-env-access',
   method: 'GET',
   path: '/member/env-access',
-  summary: 'Reads which environments a member may reach. Needs Manage Members.',
+  summary: 'Reads which environments a member may access. Needs Manage Members.',
   policy: { on: 'member', needs: 'manageMembers' },
   input: z.strictObject({ accountId, membershipId }),
   output: memberEnvAccess,
@@ -98,7 +109,7 @@ export const updateMemberEnvAccess = operation({
   id: 'update-member-env-access',
   method: 'PATCH',
   path: '/member/env-access',
-  summary: 'Sets which environments a member may reach; an empty or missing list grants FULL access.',
+  summary: 'Sets which environments a member may access; an empty or missing list grants FULL access.',
   policy: { on: 'member', needs: 'manageMembers' },
   input: z.strictObject({
     accountId,

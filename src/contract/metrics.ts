@@ -1,4 +1,4 @@
-/** Metrics of alerts and series (interface.md 2.7), with the unit that thresholds and points have. */
+/** Metrics of alerts and series (2.7), with the unit of their thresholds and points. */
 export const metricUnits = {
   cpu_percent: '%',
   memory_percent: '%',
@@ -20,7 +20,7 @@ export type Metric = keyof typeof metricUnits
 
 export const metrics = Object.keys(metricUnits) as [Metric, ...Metric[]]
 
-/** Thresholds shown when none is given (interface.md 2.7). */
+/** Usual thresholds (2.7). */
 export const defaultThresholds: Readonly<Record<Metric, number>> = {
   cpu_percent: 80,
   memory_percent: 80,

@@ -1,40 +1,30 @@
 import type { z } from 'zod'
+import type { EnvironmentType, Permission, PolicyType, resources } from './resources.ts'
 
 export const apiPrefix = '/api/public/v1'
 
 /**
- * Who may call an operation (interface.md 5, contract.md 2). `on` names what the caller must reach; the one
- * authorisation function turns it into a loaded target or a refusal.
+ * Who may call an operation (docs/interface.md#permissions). `on` names the object the caller needs access to; the
+ * authorization function loads that target or refuses.
  */
 export type Policy =
   /** Any user token; `environmentToken` lets environment tokens in too. */
-  | { on: 'installation'; environmentToken?: true }
-  /** The account named by `accountId`. */
-  | { on: 'account'; needs?: 'admin' | 'manageMembers' }
-  /** The app named by `appId`. */
-  | { on: 'app' }
+  | { on: 'installation'; environmentToken?: true; needs?: never }
   /** The account of `accountId`, or the app of `appId`: one of the two. */
-  | { on: 'account-or-app' }
-  /** The environment named by `appEnvId` or `envName`; M1 to M7 apply. */
-  | { on: 'environment'; needs?: 'admin'; environmentToken?: true }
-  /** The membership of `membershipId` in the account of `accountId`. */
-  | { on: 'member'; needs: 'manageMembers' }
-  /** The contact point named by `contactPointId`, through its account. */
-  | { on: 'contact-point'; needs?: 'admin' }
-  /** The alert named by `alertId`, through its environment: M1 to M7 apply. */
-  | { on: 'alert'; needs?: 'admin' }
-  /** The journal entry of `entryId`, through its account. */
-  | { on: 'journal-entry'; needs: 'admin' }
-  /** The environment of the run named by `jobRunId`. */
-  | { on: 'job-run'; environmentToken?: true }
-  /** The database backup of `backupId`, through its account; its environment may be gone. M1 to M7 apply. */
-  | { on: 'backup'; needs?: 'admin' }
+  | { on: 'account-or-app'; environmentToken?: never; needs?: never }
   /** The new environment's app and account, before the environment exists. */
-  | { on: 'new-environment' }
+  | { on: 'new-environment'; environmentToken?: never; needs?: never }
+  | { [T in PolicyType]: PolicyOn<T> }[PolicyType]
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+/** The object of this type that the input names; M1 to M7 apply to what belongs to an environment. */
+type PolicyOn<T extends PolicyType> = { on: T } & ((typeof resources)[T] extends { alwaysNeeds: infer Needed }
+  ? { needs: Needed }
+  : { needs?: Permission }) &
+  (T extends EnvironmentType ? { environmentToken?: true } : { environmentToken?: never })
 
-/** One row of the interface. Server, client, OpenAPI document and tools are all made from it. */
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** One row of the interface. Server, client, OpenAPI document and tools are all derived from it. */
 export interface Operation<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodType = z.ZodType,
@@ -48,13 +38,13 @@ export interface Operation<
   readonly policy: P
   readonly input: Input
   readonly output: Output
-  /** Keys that a read adds: accepted and ignored where a read object is written back (contract.md 11). */
+  /** Keys that a read adds: accepted and ignored when the object is written back (docs/interface.md#round-trips). */
   readonly ignored?: readonly string[]
-  /** The answer shows a token: it is never kept for a replay (contract.md 11). */
+  /** The response contains a token, so it is never stored for replays (docs/interface.md#idempotency). */
   readonly answersSecret?: true
-  /** The answer shows an address that whoever knows it may use for a while: kept for a replay, but sealed. */
+  /** The response contains a capability URL, so it is encrypted when stored for replays. */
   readonly answersCapability?: true
-  /** People do these; no agent tool is offered (contract.md 2). */
+  /** For people only; there is no agent tool for it (docs/interface.md#agent-tools). */
   readonly peopleOnly?: true
 }
 

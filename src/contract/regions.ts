@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { operation } from './operation.ts'
 
-export const region = z.object({
+/** `isolation.metadataBlocked`: containers reach neither instance metadata nor services of the region's machine. */
+const region = z.object({
   region: z.string(),
   name: z.string(),
   functionDomain: z.string().nullable(),
   engine: z.string(),
+  isolation: z.object({ metadataBlocked: z.boolean(), reason: z.string().optional() }),
 })
+export type Region = z.output<typeof region>
 
 export const listRegions = operation({
   id: 'list-regions',

@@ -6,7 +6,7 @@ export const getUser = operation({
   id: 'get-user',
   method: 'GET',
   path: '/user',
-  summary: 'Says who the caller is.',
+  summary: 'Reads the user this token belongs to.',
   policy: { on: 'installation' },
   input: z.strictObject({}),
   output: z.object({ userId: z.string(), email: z.string(), name: z.string() }),
@@ -17,21 +17,10 @@ export const rotateUserToken = operation({
   id: 'rotate-user-token',
   method: 'POST',
   path: '/user/token',
-  summary: 'Replaces the token of this call by a new one, shown once; the old one is dead at once.',
+  summary:
+    'Replaces the token of this call with a new one, shown once. The old token stops working immediately.',
   policy: { on: 'installation' },
   input: z.strictObject({}),
-  output: z.object({ token: z.string() }),
-  answersSecret: true,
-  peopleOnly: true,
-})
-
-export const rotateAppEnvToken = operation({
-  id: 'rotate-app-env-token',
-  method: 'POST',
-  path: '/app-env/token',
-  summary: 'Makes a new token of an environment, shown once; the ones before it are dead at once.',
-  policy: { on: 'environment', needs: 'admin' },
-  input: z.strictObject({ ...environmentRef, expectedRevision }),
   output: z.object({ token: z.string() }),
   answersSecret: true,
   peopleOnly: true,
@@ -41,7 +30,7 @@ export const createUserToken = operation({
   id: 'create-user-token',
   method: 'POST',
   path: '/user/tokens',
-  summary: 'Makes one more token of the caller, shown once. A read-only one can change nothing.',
+  summary: 'Creates another token of the caller, shown once. A read-only token cannot change anything.',
   policy: { on: 'installation' },
   input: z.strictObject({
     name: line(100).describe('What it is for'),
@@ -56,7 +45,7 @@ export const listUserTokens = operation({
   id: 'list-user-tokens',
   method: 'GET',
   path: '/user/tokens',
-  summary: 'Lists the tokens of the caller, without the tokens themselves.',
+  summary: 'Lists the tokens of the caller by name, without their values.',
   policy: { on: 'installation' },
   input: z.strictObject({}),
   output: z.object({
@@ -77,9 +66,21 @@ export const revokeUserToken = operation({
   id: 'revoke-user-token',
   method: 'DELETE',
   path: '/user/token',
-  summary: 'Revokes a token of the caller; it is dead on its next request.',
+  summary: 'Revokes a token of the caller, effective from its next request.',
   policy: { on: 'installation' },
   input: z.strictObject({ tokenId: id }),
   output: z.object(message),
+  peopleOnly: true,
+})
+
+export const rotateAppEnvToken = operation({
+  id: 'rotate-app-env-token',
+  method: 'POST',
+  path: '/app-env/token',
+  summary: 'Makes a new token of an environment, shown once; the ones before it are dead at once.',
+  policy: { on: 'environment', needs: 'admin' },
+  input: z.strictObject({ ...environmentRef, expectedRevision }),
+  output: z.object({ token: z.string() }),
+  answersSecret: true,
   peopleOnly: true,
 })

@@ -8,10 +8,10 @@ export const variableName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be letters, digits and _ only, and not begin with a digit')
 
 export const variableTypes = ['DEPLOY', 'BUILD', 'BOTH'] as const
-const variableType = z.enum(variableTypes).describe('When it is there: DEPLOY, BUILD or BOTH')
+const variableType = z.enum(variableTypes).describe('When it is set: DEPLOY, BUILD or BOTH')
 const variableValue = processText(65_536)
 
-/** One environment variable as written (interface.md 2.2). */
+/** One environment variable as written (2.2). */
 export const envVar = z.strictObject({
   _id: id.optional(),
   name: variableName,
@@ -36,7 +36,7 @@ export const envVarRead = z.object({
   isSecret: z.boolean(),
 })
 
-/** One entry of `set` in update-app-env-variables; what is left out stays as it is. */
+/** One entry of `set` in update-app-env-variables; omitted fields keep their values. */
 export const envVarChange = z.strictObject({
   _id: id.optional(),
   name: variableName,

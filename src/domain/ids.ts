@@ -1,30 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import type { ResourceIdPrefix } from '../contract/resources.ts'
 
-export type IdPrefix =
-  | 'acc'
-  | 'app'
-  | 'env'
-  | 'cp'
-  | 'alr'
-  | 'mem'
-  | 'usr'
-  | 'dep'
-  | 'run'
-  | 'upl'
-  | 'rol'
-  | 'pod'
-  | 'var'
-  | 'aud'
-  | 'key'
-  | 'tok'
-  | 'evt'
-  | 'ntc'
-  | 'bak'
-  | 'rst'
+/** Prefixes of object types, and of what an object consists of or leaves behind. */
+type IdPrefix = ResourceIdPrefix | 'usr' | 'dep' | 'rol' | 'pod' | 'var' | 'key' | 'evt' | 'ntc'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** An opaque id with a readable prefix and 100 random bits; lower-case, so it also fits into host and container names. */
+/**
+ * An opaque id with a readable prefix and 100 random bits; lower-case, so that it can be part of host and container
+ * names.
+ */
 export function newId(prefix: IdPrefix): string {
   return `${prefix}_${randomText(20)}`
 }

@@ -1,13 +1,13 @@
 import type { DatabaseSpec } from './engine.ts'
 
-/** A program to run beside a database's server: a fixed script for `/bin/sh -c`, all that varies in variables. */
+/** A program to run next to a database server: a fixed script for `/bin/sh -c`; everything variable is in `env`. */
 export interface DatabaseTool {
   script: string
-  /** Holds the password; never to be put into arguments or logs. */
+  /** Contains the password: never put it into arguments or logs. */
   env: Record<string, string>
 }
 
-/** Writes a copy to standard output; null for presets that are copied over their own protocol. */
+/** Writes a dump to standard output; null for presets that are dumped over their own protocol. */
 export function dumpTool(database: DatabaseSpec, port: number): DatabaseTool | null {
   switch (database.dockerPreset) {
     case 'POSTGRESQL':
@@ -19,11 +19,11 @@ export function dumpTool(database: DatabaseSpec, port: number): DatabaseTool | n
   }
 }
 
-/** Reads such a copy from standard input and puts it in the place of what is there. */
-export function loadTool(database: DatabaseSpec, port: number, mark: string): DatabaseTool | null {
+/** Reads such a dump from standard input and replaces the current data. */
+export function loadTool(database: DatabaseSpec, port: number, restoreId: string): DatabaseTool | null {
   switch (database.dockerPreset) {
     case 'POSTGRESQL':
-      return { script: postgresLoad, env: { ...postgresEnv(database, port), LS_MARK: mark } }
+      return { script: postgresLoad, env: { ...postgresEnv(database, port), LS_RESTORE_ID: restoreId } }
     case 'MYSQL':
       return { script: mysqlLoad, env: mysqlEnv(database, port) }
     default:
@@ -46,13 +46,13 @@ function postgresEnv(database: DatabaseSpec, port: number): Record<string, strin
 const postgresDump = 'exec pg_dump --format=custom --no-owner --no-acl --dbname="$LS_DATABASE"'
 
 /**
- * Loads into a database of its own beside the one that serves, and swaps the two in one transaction when all of it is
- * there: what fails or is cut off in the middle changes nothing. A comment remembers the restore, so that one which
- * came to its end is not done again over newer rows.
+ * Loads the dump into a second database, then swaps the two in one transaction: a failed or interrupted load changes
+ * nothing. A comment on the database stores the restore id, so that a completed restore is not repeated over newer
+ * rows.
  */
 const postgresLoad = `set -eu
 ask() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
-done_before=$(ask -c "select 1 from pg_database where datname = '$LS_DATABASE' and shobj_description(oid, 'pg_database') = 'longshore $LS_MARK'")
+done_before=$(ask -c "select 1 from pg_database where datname = '$LS_DATABASE' and shobj_description(oid, 'pg_database') = 'longshore $LS_RESTORE_ID'")
 if [ "$done_before" = 1 ]; then
   cat > /dev/null
   exit 0
@@ -68,7 +68,7 @@ select from pg_stat_activity, pg_terminate_backend(pid) where datname in ('$LS_D
 begin;
 alter database "$LS_DATABASE" rename to ls_restore_old;
 alter database ls_restore_new rename to "$LS_DATABASE";
-comment on database "$LS_DATABASE" is 'longshore $LS_MARK';
+comment on database "$LS_DATABASE" is 'longshore $LS_RESTORE_ID';
 commit;
 SQL
 }
@@ -88,7 +88,7 @@ function mysqlEnv(database: DatabaseSpec, port: number): Record<string, string> 
   }
 }
 
-/** MariaDB and MySQL call their programs differently. */
+/** MariaDB and MySQL name their client programs differently. */
 const mysqlPrograms = `set -eu
 dump=mysqldump client=mysql
 if command -v mariadb-dump > /dev/null 2>&1; then dump=mariadb-dump client=mariadb; fi
@@ -96,8 +96,8 @@ server="--no-defaults --protocol=tcp --host=127.0.0.1 --port=$LS_PORT --user=$LS
 `
 
 /**
- * What the user defined is its own again under the other user's name. Such definitions begin their lines, which no
- * row does: line breaks within rows are written as two characters.
+ * Views, routines and triggers get the current user as definer, because the restored user may have another name. Only
+ * such definitions begin a line this way: line breaks within rows are escaped.
  */
 const mysqlDump = `${mysqlPrograms}
 copy() {
@@ -115,13 +115,13 @@ $client $server -e "drop database if exists \\\`$LS_DATABASE\\\`; create databas
 exec $client $server --batch --default-character-set=utf8mb4 "$LS_DATABASE"
 `
 
-/** What a tool said on standard error, as one short sentence: its own errors, never rows or passwords. */
+/** The tool's standard error as one short sentence without passwords. It contains error messages, never rows. */
 export function toolFailure(stderr: string, database: DatabaseSpec): string {
   const lines = stderr.split('\n').filter((line) => /error|fatal|denied|not found|refused/i.test(line))
   const line = (lines[0] ?? '').replace(/\s+/g, ' ').trim().slice(0, 300)
-  const told = [database.password, database.adminPassword].reduce(
+  const message = [database.password, database.adminPassword].reduce(
     (text, one) => text.replaceAll(one, '***'),
     line,
   )
-  return told || 'The program ended without saying why.'
+  return message || 'The program failed without an error message.'
 }

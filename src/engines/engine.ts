@@ -1,16 +1,24 @@
 import type { Readable, Writable } from 'node:stream'
 import type { DatabasePresetName } from '../contract/databases.ts'
-import type { DatabaseOffer, DatabasePreset } from '../domain/database-presets.ts'
+import type { DatabaseAvailability, DatabasePreset } from '../domain/databases/presets.ts'
+import type { ListeningSocket } from './listening-sockets.ts'
 
-/** Where a container answers, as seen from this machine. */
+/** Address of a container's port, as seen from this machine. */
 export interface Address {
   host: string
   port: number
-  /** A proxy of the engine's accepts here before the code listens, and then closes at once. */
+  /** A proxy of the engine accepts connections before the container listens, then closes them at once. */
   proxied?: true
 }
 
-/** One container the platform wishes for. Applying the same spec again is harmless: `name` decides. */
+/** The sockets on which a container's own processes listen. */
+export interface ListenerReading {
+  sockets: ListeningSocket[]
+  /** Why `sockets` may be incomplete, as a sentence; absent if it is complete. */
+  unreadable?: string
+}
+
+/** The desired state of one container. `name` identifies it, so applying the same spec again is harmless. */
 export interface ContainerSpec {
   /** Unique in the installation, derived from row ids and the attempt: `[a-z0-9][a-z0-9-]{0,62}`. */
   name: string
@@ -18,58 +26,58 @@ export interface ContainerSpec {
   appEnvId: string
   accountId: string
   contentId: string
-  /** Tells which settings the container was made from; the reconciler compares it, the engine only keeps it. */
+  /** Identifies the settings the container was made from. The reconciler compares it; the engine only stores it. */
   template: string
-  /** What `build` returned, or a container image reference when the engine runs images. */
+  /** The result of `build`, or an image reference if the engine runs images. */
   image: string
-  /** Port the code should listen on; null when it serves nothing. The engine sets PORT. */
+  /** Port the code should listen on; null if it serves nothing. The engine sets PORT. */
   port: number | null
   env: Record<string, string>
   cpuMillicores: number
   memoryMb: number
-  /** Name under which other containers of the account reach this environment. */
+  /** Name by which other containers of the account connect to this environment. */
   internalHost: string
   /**
-   * Persistent volumes. One is made when first named, belongs to the environment, outlives its containers and goes
-   * with `forgetEnvironment`. An empty one begins with what the image holds at `path`.
+   * Persistent volumes. A volume is created on first use, belongs to the environment, survives its containers and is
+   * removed by `purge`. An empty one starts with the image's content at `path`.
    */
   mounts?: readonly Mount[]
-  /** Set for a managed database: the engine knows how to run each preset, `image` comes from `prepareDatabase`. */
+  /** Set for a managed database: the engine knows how to run each preset; `image` comes from `prepareDatabase`. */
   database?: DatabaseSpec
   /**
-   * Program and arguments to run instead of what the image says (its ENTRYPOINT and CMD), each one word as it is: no
-   * shell is between. Null or absent: what the image says.
+   * Program and arguments to run instead of the image's ENTRYPOINT and CMD, without a shell. Null or absent: the
+   * image's.
    */
   command?: readonly string[] | null
-  /** Path in the container, relative ones from what the image says; made when it is not there. Null or absent: what the image says. */
+  /** Path in the container, created if missing; relative to the image's. Null or absent: the image's. */
   workingDir?: string | null
 }
 
 export type DatabaseContainerSpec = ContainerSpec & { database: DatabaseSpec }
 
-/** A managed database to run. Names and passwords are letters, digits and `_` only, parameters checked. */
+/** A managed database to run. Names and passwords contain only letters, digits and `_`; parameters are validated. */
 export interface DatabaseSpec {
   dockerPreset: DatabasePresetName
   version: string
   user: string
   password: string
   adminPassword: string
-  /** Made at the first start. */
+  /** Created at the first start. */
   database: string
-  /** Settings of the server, by its own names. */
+  /** Server settings, by the server's own names. */
   parameters: Record<string, string>
-  /** Every port it answers on; `hostPort` is taken on 127.0.0.1. The first one tells readiness. */
+  /** Every port it serves; `hostPort` is on 127.0.0.1. Readiness is checked on the first one. */
   ports: readonly { name: string; port: number; hostPort: number }[]
-  /** Keeps the data on a volume of the environment; otherwise it goes with the container. */
+  /** Keeps the data on a volume of the environment; otherwise the data is removed with the container. */
   persistent: boolean
   /**
-   * Set for a replica: it begins as a copy of the database that answers there and follows it. `host` and `port` are
-   * those inside the account's network, `hostPort` the one of 127.0.0.1.
+   * Set for a replica: it starts as a copy of the database at this address and follows it. `host` and `port` are
+   * inside the account's network, `hostPort` is on 127.0.0.1.
    */
   primary?: { host: string; port: number; hostPort: number }
 }
 
-export interface Mount {
+interface Mount {
   /** Unique in the environment: `[a-z0-9][a-z0-9-]{0,30}`. */
   volume: string
   /** Absolute path in the container, without `..` parts. */
@@ -86,17 +94,17 @@ export interface EngineContainer {
   contentId: string
   template: string
   state: ContainerState
-  /** ISO 8601; null until it ran. */
+  /** ISO 8601; null until it has run. */
   startedAt: string | null
   finishedAt: string | null
   exitCode: number | null
   outOfMemory: boolean
-  /** Null while it does not run or serves no port. */
+  /** Null if it does not run or serves no port. */
   address: Address | null
   nodeName: string
 }
 
-/** Why a build, an image or a start failed; the reconciler puts it into `currentDeployment.failure`. */
+/** Why a build, an image or a start failed; the reconciler stores it in `currentDeployment.failure`. */
 export type FailureReason =
   | 'image pull'
   | 'no Dockerfile'
@@ -105,14 +113,19 @@ export type FailureReason =
   | 'bad archive'
   | 'git'
   | 'exited'
-  | 'port not listening'
-  | 'out of memory'
+  | 'exits-at-once'
+  | 'missing-module'
+  | 'wrong-port'
+  | 'loopback-bind'
+  | 'start-timeout'
+  | 'out-of-memory'
+  | 'bad-command'
   | 'timeout'
   | 'not supported'
   | 'interrupted'
   | 'database'
 
-/** A failure of the tenant's own code or settings, not of the platform: says what and how to mend it. */
+/** A failure of the tenant's own code or settings. The message names the problem and its fix. */
 export class EngineFailure extends Error {
   readonly reason: FailureReason
 
@@ -126,29 +139,32 @@ export class EngineFailure extends Error {
 export interface BuildSpec {
   appEnvId: string
   contentId: string
-  /** Folder with the unpacked source; the engine may read it, never write it. */
+  /** Folder with the unpacked source, read-only for the engine. */
   sourceDir: string
-  /** Relative to `sourceDir`; where COPY reads from. */
+  /** Relative to `sourceDir`; COPY reads from it. */
   contextDir: string
-  /** Relative to `contextDir`; used unless `dockerfileContent` is given. */
+  /** Relative to `contextDir`; ignored if `dockerfileContent` is set. */
   dockerfilePath: string
   /** Dockerfile text that replaces the one in the source. */
   dockerfileContent: string | null
   /** Build-time variables (types BUILD and BOTH), offered as build arguments. */
   buildArgs: Record<string, string>
-  /** The image need not say what to run: each of its containers gets a `command`. */
+  /** The image needs no CMD or ENTRYPOINT: each of its containers gets a `command`. */
   runsCommands?: boolean
-  /** The values among `buildArgs` that must not stay in an image layer or a log line. */
+  /** The values in `buildArgs` that must not end up in an image layer or a log line. */
   secretBuildArgs: readonly string[]
 }
 
+/** Shorter secret build arguments stand in too many words of a build's output to be masked. */
+export const shortestBuildSecret = 4
+
 export interface BuiltImage {
-  /** What `ContainerSpec.image` takes. */
+  /** The value for `ContainerSpec.image`. */
   image: string
 }
 
 export interface EngineLogLine {
-  /** ISO 8601 with milliseconds or finer. */
+  /** ISO 8601 with at least milliseconds. */
   timestamp: string
   stream: 'stdout' | 'stderr'
   message: string
@@ -162,77 +178,90 @@ export interface Usage {
 
 export interface EngineCapabilities {
   builds: boolean
-  runsImages: boolean
   isolates: boolean
   scalesFunctions: boolean
-  volumes: boolean
+}
+
+/** What the network of containers is cut off from, besides other accounts. */
+export interface Isolation {
+  /** Instance metadata of the cloud and services of the engine's own machine cannot be reached. */
+  metadataBlocked: boolean
+  /** Why not, as a sentence. */
+  reason?: string
 }
 
 /**
- * The port to whatever runs containers. Every verb may be repeated safely; nothing here knows the store.
- * Failures of the tenant's code throw `EngineFailure`; an engine that is away throws an `AppError` of kind
- * `unavailable` that says how to bring it back; anything else is a bug.
+ * The port to an engine that runs containers. Every method is idempotent and none uses the store. Failures of the
+ * tenant's code throw `EngineFailure`; an unavailable engine throws an `AppError` of kind `unavailable` with the
+ * remedy; any other error is a bug.
  */
 export interface Engine {
   readonly kind: 'process' | 'docker' | 'kubernetes' | 'fake'
   readonly capabilities: EngineCapabilities
 
+  /** How containers are isolated from the machine, as last seen. An engine without this method does not isolate. */
+  isolation?(): Isolation
+
   /** Makes the engine ready (networks, supervisor), or throws `unavailable` with the remedy. */
   open(): Promise<void>
-  /** Lets go of sockets and timers; containers keep running. */
+  /** Closes sockets and timers; containers keep running. */
   close(): Promise<void>
+  /** Removes networks and firewall rules that no container uses any more. */
+  tidy?(): Promise<void>
 
-  /** Builds source into an image. `onLog` gets every line while it builds. */
+  /** Builds source into an image. `onLog` receives each line as it is printed. */
   build(spec: BuildSpec, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<BuiltImage>
-  /** Makes an image reference runnable here, or throws `EngineFailure('image pull', …)`. */
+  /** Makes an image reference usable on this engine, or throws `EngineFailure('image pull', …)`. */
   pull(image: string, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<void>
-  /** What of a preset can run here; `images` are its versions' images. An engine without this runs none. */
-  databaseOffer?(preset: DatabasePreset, images: readonly string[]): Promise<DatabaseOffer>
-  /** Makes a version of a database runnable and returns what `ContainerSpec.image` takes, or throws as `pull`. */
+  /** Which versions of a preset can run here. An engine without this method runs none. */
+  databaseAvailabilityOf?(preset: DatabasePreset): Promise<DatabaseAvailability>
+  /** Makes a database version runnable and returns the value for `ContainerSpec.image`. Throws as `pull` does. */
   prepareDatabase?(
     database: { dockerPreset: DatabasePresetName; version: string; image: string },
     onLog: (line: EngineLogLine) => void,
     signal: AbortSignal,
   ): Promise<string>
-  /** Removes what `build` made; unknown images are fine. Never removes an image this platform did not build. */
+  /** Removes an image made by `build`; unknown images are ignored. Never removes an image built by somebody else. */
   removeImage(image: string): Promise<void>
 
-  /** Creates and starts the container unless it exists; returns it as it is. Does not wait until it listens. */
+  /** Creates and starts the container unless it exists, and returns its state. Does not wait until it listens. */
   apply(spec: ContainerSpec): Promise<EngineContainer>
-  /** Creates the container without starting it, so that a later `apply` is short. Optional speed-up. */
+  /** Creates the container without starting it, to make a later `apply` faster. Optional. */
   prepare?(spec: ContainerSpec): Promise<void>
   /** Ends the process: SIGTERM, then SIGKILL after `graceSeconds`. The container stays listed as exited. */
   stop(name: string, graceSeconds: number): Promise<void>
-  /** Removes the container, killing it when it runs; unknown names are fine. */
+  /** Removes the container and kills it if it runs; unknown names are ignored. */
   remove(name: string): Promise<void>
-  /** Every container of this installation, whatever its state. The truth after a restart. */
+  /** Every container of this installation in any state. The source of truth after a restart. */
   list(): Promise<EngineContainer[]>
 
-  /** Lines from `since` (exclusive, an ISO time) on; with `follow` goes on until the container ends or the signal. */
+  /** Lines after `since` (exclusive, an ISO time); with `follow`, until the container ends or the signal aborts. */
   logs(
     name: string,
     options: { since: string | null; follow: boolean; signal: AbortSignal },
   ): AsyncIterable<EngineLogLine>
   /**
-   * Copies a database that runs in the container of `spec` into `sink`, which stays open, as one consistent whole
-   * while it serves. Rejects with an `EngineFailure` in the server's own words, without secrets.
+   * Writes a consistent dump of a running database to `sink`, which stays open. Rejects with an `EngineFailure` that
+   * contains the server's error without secrets.
    */
   dumpDatabase?(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void>
   /**
-   * Replaces its data by what `dumpDatabase` wrote. A restore that was begun before may be done again: `mark` tells
-   * it from others, so that one that came to its end is not repeated where the server can remember it.
+   * Replaces the data by a dump. May be repeated after an interruption: `restoreId` identifies the restore, so that a
+   * completed one is not applied twice, if the server can store the id.
    */
   loadDatabase?(
     spec: DatabaseContainerSpec,
     source: Readable,
-    mark: string,
+    restoreId: string,
     signal: AbortSignal,
   ): Promise<void>
-  /** Null when it does not run. */
+  /** Null if it does not run. */
   usage(name: string): Promise<Usage | null>
-  /** Removes volumes, networks and files kept for an environment that is gone. */
-  forgetEnvironment(appEnvId: string): Promise<void>
+  /** Where the container's processes listen; null if it does not run or this is unknown. */
+  listeners?(name: string): Promise<ListenerReading | null>
+  /** Removes the volumes, networks and files of a deleted environment. */
+  purge(appEnvId: string): Promise<void>
 
-  /** Calls back when something may have changed. A hint only: `list` is the truth. */
+  /** Calls back when something may have changed. Only a hint; `list` is authoritative. */
   watch(onChange: (name: string) => void): () => void
 }

@@ -2,12 +2,12 @@ import net from 'node:net'
 import type { Clock } from '../clock.ts'
 import type { Address } from './engine.ts'
 
-export type ListenOutcome = 'listening' | 'gone' | 'timeout' | 'cancelled'
+export type ListenOutcome = 'listening' | 'gone' | 'timeout' | 'canceled'
 
 /**
- * Connects every few milliseconds until the port answers (goals.md: a connect every 2 ms finds readiness 1 ms
- * after listen). Each try has a short deadline and a new socket: a SYN lost before the container's network
- * is up would otherwise be retried by the kernel only after a second.
+ * Connects every few milliseconds until the port answers (measured: a connect every 2 ms detects readiness 1 ms after
+ * listen). Each attempt has a short deadline and a new socket: the kernel would resend a SYN that was lost before the
+ * container's network was up only after a second.
  */
 export async function waitUntilListening(options: {
   address: () => Address | null
@@ -19,21 +19,21 @@ export async function waitUntilListening(options: {
   const { clock, signal } = options
   const startedMs = clock.monotonicMs()
   for (;;) {
-    if (signal.aborted) return 'cancelled'
+    if (signal.aborted) return 'canceled'
     if (!options.stillRunning()) return 'gone'
     const elapsedMs = clock.monotonicMs() - startedMs
     if (elapsedMs > options.timeoutMs) return 'timeout'
     const address = options.address()
-    // Who answered when the container is over by now was not the container, or is gone with it.
+    // If the container has exited, whatever accepted the connection was not this container.
     if (address && (await connects(address, 50 + heldOpenMs(address)))) {
       return options.stillRunning() ? 'listening' : 'gone'
     }
-    // Quick while a start is likely to be short, then gentler: 2 ms for the first two seconds, 25 ms after.
+    // Often while a start is likely to be short: every 2 ms for two seconds, then every 25 ms.
     await new Promise((resolve) => setTimeout(resolve, elapsedMs < 2_000 ? 2 : 25))
   }
 }
 
-/** A proxy that finds nobody behind it closes within 1 to 13 ms (measured); direct addresses need no such wait. */
+/** A proxy without a listener behind it closes within 1 to 13 ms (measured); direct addresses need no such wait. */
 function heldOpenMs(address: Address): number {
   return address.proxied ? 50 : 0
 }

@@ -3,48 +3,48 @@ import { createServer, type Server } from 'node:net'
 import path from 'node:path'
 import { type Clock, every } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { ControlServer } from './control-server.ts'
-import { Crew } from './crew.ts'
-import type { FromGateway, ToGateway } from './gateway-link.ts'
-import { Serving } from './serving.ts'
-import { freeSocketPath, takePort } from './take-port.ts'
+import type { FromGateway, ToGateway } from './control/protocol.ts'
+import { ControlServer } from './control/server.ts'
+import { bindPort, freeSocketPath } from './workers/bind-port.ts'
+import { ProxyServer } from './workers/proxy-server.ts'
+import { WorkerPool } from './workers/worker-pool.ts'
 
-export interface GatewayOptions {
+interface GatewayOptions {
   /** Unix socket for the control plane; at most about 107 bytes. */
   socketPath: string
-  /** The gateway leaves when this folder goes away. Default: the folder of `socketPath`. */
+  /** The gateway shuts down when this folder is removed. Default: the folder of `socketPath`. */
   home?: string
-  /** Where requests are taken; port 0 picks a free one. */
+  /** Address for requests; port 0 picks a free one. */
   host: string
   port: number
   clockScale: number
   build: string
   log: Log
   clock: Clock
-  /** How long requests in flight may go on after `shutdown`, in seconds. Default 30. */
+  /** How long requests in flight may continue after `shutdown`, in seconds. Default 30. */
   drainSeconds?: number
-  /** How long to wait for a taken port to become free, for the predecessor is leaving. Default 0. */
+  /** How long to wait for a port that an exiting predecessor still uses. Default 0. */
   portPatienceMs?: number
-  /** How many processes serve, this one included. Default 1. */
+  /** Number of processes, including this one. Default 1. */
   processes?: number
-  /** Script and arguments of the others, which run `crewMember`; needed with more than one process. */
+  /** Script and arguments of the other processes, which run `worker`; required for more than one process. */
   memberCommand?: readonly string[]
 }
 
 export interface Gateway {
   host: string
   port: number
-  /** Stops accepting, lets requests in flight finish (bounded), ends. Twice is once. */
+  /** Stops accepting, lets requests in flight finish (bounded), then exits. A second call has no effect. */
   shutdown(reason: string): void
-  /** Resolves when it has ended. */
+  /** Resolves when it has shut down. */
   closed: Promise<void>
 }
 
 const homeCheckMs = 2_000
 
 /**
- * Serves requests until told to leave. Needs a control plane only for news: without one it goes on with the
- * routes it last heard. Throws an `AppError` when the port or the socket cannot be had.
+ * Serves requests until shut down. Needs the control plane only for updates: without one it continues with its last
+ * routes. Throws an `AppError` if the port or the socket is unavailable.
  */
 export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const running = new RunningGateway(options)
@@ -57,8 +57,8 @@ class RunningGateway implements Gateway {
   readonly #options: GatewayOptions
   readonly #server: Server
   readonly #control: ControlServer
-  readonly #serving: Serving
-  readonly #crew: Crew
+  readonly #serving: ProxyServer
+  readonly #workers: WorkerPool
   readonly #timers: (() => void)[] = []
   #resolveClosed: () => void = () => {}
 
@@ -67,14 +67,14 @@ class RunningGateway implements Gateway {
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve
     })
-    this.#serving = new Serving({
+    this.#serving = new ProxyServer({
       clock: options.clock,
       clockScale: options.clockScale,
       linked: () => this.#control.linked,
       report: (message) => this.#control.send(message),
-      elsewhere: (name) => this.#crew.elsewhere(name),
+      elsewhere: (name) => this.#workers.elsewhere(name),
     })
-    this.#crew = new Crew({
+    this.#workers = new WorkerPool({
       processes: options.processes ?? 1,
       command: options.memberCommand ?? [],
       clock: options.clock,
@@ -86,7 +86,7 @@ class RunningGateway implements Gateway {
       },
       report: (message) => this.#control.send(message),
     })
-    // Half-open: a WebSocket's sides end one by one, and an answer outlives the end of what the client sends.
+    // Half-open: the sides of a WebSocket end separately, and a response may continue after the client's side ended.
     this.#server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
       this.#serving.accept(socket),
     )
@@ -104,14 +104,14 @@ class RunningGateway implements Gateway {
 
   async start(): Promise<void> {
     const options = this.#options
-    await takePort(this.#server, options)
+    await bindPort(this.#server, options)
     try {
-      await this.#crew.start()
+      await this.#workers.start()
       await freeSocketPath(options.socketPath, options)
       await this.#control.listen(options.socketPath)
     } catch (error) {
       this.#server.close()
-      await this.#crew.leave(0)
+      await this.#workers.leave(0)
       throw error
     }
     this.#server.on('error', (error) => options.log.error({ err: error }, 'listener failed'))
@@ -121,22 +121,22 @@ class RunningGateway implements Gateway {
 
   shutdown(reason: string): void {
     if (this.#serving.draining) return
-    this.#options.log.info({ reason }, 'gateway leaves when its requests are done')
+    this.#options.log.info({ reason }, 'the gateway exits when its requests are done')
     const drainMs = (this.#options.drainSeconds ?? 30) * 1000
-    // First the control socket, which removes its file, then the port: a successor that gets the port finds no
-    // file of ours in its way and makes its own.
+    // Close the control socket first, which removes its file, then the port: a successor that gets the port then
+    // finds no old socket file and creates its own.
     this.#control.stopListening()
     const accepted = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#serving.drain(drainMs)
-    this.#crew.drain()
+    this.#workers.drain()
     void this.#end(accepted, drainMs)
   }
 
   async #end(accepted: Promise<void>, drainMs: number): Promise<void> {
     await accepted
     await this.#serving.emptied()
-    await this.#crew.leave(drainMs)
-    // A member may have passed its last connections back.
+    await this.#workers.leave(drainMs)
+    // A worker may have passed its last connections back.
     await this.#serving.emptied()
     for (const cancel of this.#timers) cancel()
     this.#control.close()
@@ -150,8 +150,8 @@ class RunningGateway implements Gateway {
     const identity = await identityOf(home)
     const look = async () => {
       if ((await identityOf(home)) === identity) return
-      log.warn('the home folder is gone')
-      this.shutdown('home gone')
+      log.warn('the data directory is gone')
+      this.shutdown('data directory gone')
     }
     this.#timers.push(every(clock, homeCheckMs, look))
   }
@@ -161,13 +161,13 @@ class RunningGateway implements Gateway {
     const events = {
       hello: () => this.#hello(),
       greeted: (theirs: string) => {
-        this.#crew.setLinked(true)
+        this.#workers.setLinked(true)
         if (theirs !== build) this.shutdown('control plane of another build')
       },
       message: (message: ToGateway) => this.#take(message),
       left: () => {
-        this.#crew.setLinked(false)
-        log.info('control plane left; serving on')
+        this.#workers.setLinked(false)
+        log.info('control plane disconnected; still serving')
       },
     }
     return new ControlServer(events, log)
@@ -179,12 +179,12 @@ class RunningGateway implements Gateway {
   }
 
   #take(message: ToGateway): void {
-    if (message.type === 'shutdown') this.shutdown('asked by the control plane')
-    else if (message.type !== 'hello') this.#crew.take(message)
+    if (message.type === 'shutdown') this.shutdown('requested by the control plane')
+    else if (message.type !== 'hello') this.#workers.take(message)
   }
 }
 
-/** Tells one folder from another of the same path; null when there is none. */
+/** Distinguishes a folder from a later one with the same path; null if it does not exist. */
 async function identityOf(folder: string): Promise<string | null> {
   try {
     const { dev, ino } = await stat(folder)

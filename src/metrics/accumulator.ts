@@ -1,8 +1,8 @@
 import { type Metric, metrics } from '../contract/metrics.ts'
 import { LatencyCounts } from './latency-counts.ts'
-import type { MetricPoint } from './metric-source.ts'
+import type { MetricPoint } from './source.ts'
 
-export interface TrafficCounts {
+interface TrafficCounts {
   seconds: number
   requests: number
   answered: number
@@ -10,10 +10,10 @@ export interface TrafficCounts {
   answered5xx: number
 }
 
-/** Adds up one metric over the samples of a step. */
+/** Aggregates one metric over the samples of a step. */
 export class Accumulator {
   readonly metric: Metric
-  /** Place of the metric in the list of all. */
+  /** Position of the metric in the list of all metrics. */
   readonly index: number
   /** Latencies only. */
   readonly latency: LatencyCounts | null
@@ -43,13 +43,13 @@ export class Accumulator {
     this.#lastT = t
   }
 
-  /** No request was answered in `seconds`: a rate of 0; nothing to take a percentage or a latency of. */
+  /** A period without requests: a rate of 0, but no percentage and no latency. */
   addQuiet(seconds: number, t: number): void {
     if (this.#isRate) this.add(0, seconds, 0, 0, 0, t)
     else this.#quiet = true
   }
 
-  /** The metric of counted requests, and what it weighs beside others. */
+  /** A traffic metric of a sample, with its weight in averages. */
   ofTraffic(counts: TrafficCounts): { value: number; weight: number } {
     const { seconds, requests, answered, answered4xx, answered5xx } = counts
     const rate = (count: number) => ({ value: seconds > 0 ? count / seconds : 0, weight: seconds })
@@ -73,7 +73,7 @@ export class Accumulator {
     }
   }
 
-  /** The step that ends at `t`; null when nothing was measured in it. */
+  /** The point for the step that ends at `t`; null without any sample. */
   point(t: number): MetricPoint | null {
     if (this.#weight === 0) {
       const isZero = this.#quiet && this.latency === null

@@ -1,11 +1,11 @@
-import type { TrafficSample } from '../gateway/gateway-link.ts'
-import { addCounts } from '../gateway/histogram.ts'
+import { addCounts } from './histogram.ts'
 import type { IngressSample } from './sample.ts'
+import type { TrafficSample } from './traffic-sample.ts'
 
-/** Requests, answers of 4xx and answers of 5xx since a gateway started. */
+/** Requests, 4xx responses and 5xx responses since a gateway started. */
 type Counters = [requests: number, answered4xx: number, answered5xx: number]
 
-/** What is kept so that the counters of a gateway that outlives the control plane are read on from there. */
+/** Stored state, so that counting continues if a gateway survives the control plane. */
 export interface IngressState {
   gatewayPid: number | null
   counters: Record<string, Counters>
@@ -13,12 +13,12 @@ export interface IngressState {
 
 type Counted = Omit<IngressSample, 'seconds'>
 
-/** The gateway speaks once a second; a shorter sample would see bursts where there are none. */
+/** The gateway reports once a second; a shorter sample would show bursts that did not happen. */
 const leastMs = 1_000
 
 /**
- * Turns the gateway's counters, which run from its start, into what happened between two samples. Exact over
- * restarts: a gateway with another process id counts from zero, the same one goes on from what is kept.
+ * Turns the gateway's counters, which run from its start, into the traffic between two samples. Exact across
+ * restarts: a gateway with another process id counts from zero, the same one continues from the stored state.
  */
 export class IngressCounter {
   readonly #longestMs: number
@@ -35,7 +35,7 @@ export class IngressCounter {
     this.#longestMs = 3 * Math.max(periodMs, leastMs)
   }
 
-  /** Requests and answers of all environments since this process started, and requests in flight now. */
+  /** Requests and responses of all environments since this process started, and requests in flight now. */
   get totals(): { requests: number; answered4xx: number; answered5xx: number; inFlight: number } {
     const [requests, answered4xx, answered5xx] = this.#totals
     let inFlight = 0
@@ -48,15 +48,15 @@ export class IngressCounter {
     return new Map([...this.#counters].map(([appEnvId, [requests]]) => [appEnvId, requests]))
   }
 
-  /** Takes in kept state, oldest first, with the moment of the monotonic clock its turn corresponds to. */
-  restore(state: IngressState, turnMonotonicMs: number): void {
+  /** Restores stored state, oldest first, with the monotonic time of its sample. */
+  restore(state: IngressState, sampleMonotonicMs: number): void {
     if (state.gatewayPid !== this.#gatewayPid) this.#counters.clear()
     this.#gatewayPid = state.gatewayPid
     for (const [appEnvId, counters] of Object.entries(state.counters)) this.#counters.set(appEnvId, counters)
-    this.#sinceMs = turnMonotonicMs
+    this.#sinceMs = sampleMonotonicMs
   }
 
-  /** The gateway answers, and says who it is. */
+  /** The gateway is connected and has identified itself. */
   hello(pid: number, nowMs: number): void {
     if (pid !== this.#gatewayPid) {
       this.#counters.clear()
@@ -76,8 +76,8 @@ export class IngressCounter {
   }
 
   /**
-   * Ends a sampling period: what was counted in it by environment. Null while the gateway is away, too soon after
-   * the last time, or when nobody asked for so long that an average would say nothing of any moment.
+   * Ends a sampling period and returns its traffic by environment. Null while the gateway is down, too soon after the
+   * last call, or after so long that an average would be meaningless.
    */
   take(nowMs: number): ((appEnvId: string) => IngressSample) | null {
     if (!this.#up) return null
@@ -88,14 +88,18 @@ export class IngressCounter {
     const seconds = elapsedMs / 1_000
     this.#counted = new Map()
     this.#sinceMs = nowMs
-    if (elapsedMs > this.#longestMs) return null
-    return (appEnvId) => {
-      const { requests = 0, answered4xx = 0, answered5xx = 0, latency = {} } = counted.get(appEnvId) ?? {}
-      return { seconds, requests, answered4xx, answered5xx, latency }
-    }
+    return elapsedMs > this.#longestMs ? null : (appEnvId) => sampleOf(counted.get(appEnvId), seconds)
   }
 
-  /** What to keep with a turn: all counters, or those that changed since the last call. */
+  /** Traffic of an environment since the last `take`, without ending the period; null if there was none. */
+  peek(appEnvId: string, nowMs: number): IngressSample | null {
+    const counted = this.#counted.get(appEnvId)
+    const elapsedMs = nowMs - (this.#sinceMs ?? nowMs)
+    if (!counted || elapsedMs <= 0 || elapsedMs > this.#longestMs) return null
+    return sampleOf(counted, elapsedMs / 1_000)
+  }
+
+  /** The state to store with a sample: all counters, or those that changed since the last call. */
   state(whole: boolean): IngressState {
     const ids = whole ? [...this.#counters.keys()] : [...this.#changed]
     this.#changed.clear()
@@ -117,7 +121,7 @@ export class IngressCounter {
     const { appEnvId, requests, answered4xx, answered5xx, latency } = sample
     const now: Counters = [requests, answered4xx, answered5xx]
     const known = this.#counters.get(appEnvId)
-    // Lower than before: the route was taken away and came back, so its counters began anew.
+    // Lower than before: the route was removed and added again, so its counters restarted.
     const before = known?.every((count, index) => count <= now[index]!) ? known : [0, 0, 0]
     const more = now.map((count, index) => count - before[index]!) as Counters
     let counted = this.#counted.get(appEnvId)
@@ -134,4 +138,9 @@ export class IngressCounter {
     this.#changed.add(appEnvId)
     this.#inFlight.set(appEnvId, sample.inFlight)
   }
+}
+
+function sampleOf(counted: Counted | undefined, seconds: number): IngressSample {
+  const { requests = 0, answered4xx = 0, answered5xx = 0, latency = {} } = counted ?? {}
+  return { seconds, requests, answered4xx, answered5xx, latency }
 }

@@ -1,9 +1,9 @@
-import { type BucketCounts, bucketValueMs } from '../gateway/histogram.ts'
+import { type BucketCounts, bucketValueMs } from './histogram.ts'
 
-/** More than the bucket of a day; longer times are counted there. */
+/** More than the bucket of one day; longer times are counted in the last one. */
 const buckets = 1024
 
-/** Counts of response times by bucket of the gateway's histogram; many can be added up without a loss. */
+/** Response-time counts by bucket of the gateway's histogram; can be summed without loss. */
 export class LatencyCounts {
   readonly #counts = new Float64Array(buckets)
   #total = 0
@@ -21,7 +21,7 @@ export class LatencyCounts {
     for (const [bucket, count] of Object.entries(counts)) this.add(Number(bucket), count)
   }
 
-  /** Seconds within which a share `quantile` (0 to 1) was answered; 0 without any. */
+  /** Seconds within which a share `quantile` (0 to 1) of requests was answered; 0 if empty. */
   quantileSeconds(quantile: number): number {
     if (this.#total === 0) return 0
     let seen = 0
@@ -36,7 +36,7 @@ export class LatencyCounts {
     return bucketValueMs(highest) / 1_000
   }
 
-  /** Distance to the bucket before and count, both as variable-length numbers: about two bytes a bucket. */
+  /** Distance to the previous bucket, then the count, as variable-length numbers: about two bytes per bucket. */
   encode(): Uint8Array {
     const bytes: number[] = []
     let before = 0
@@ -50,7 +50,7 @@ export class LatencyCounts {
     return Uint8Array.from(bytes)
   }
 
-  /** Adds what `encode` wrote into bytes `from` to `to`. */
+  /** Adds counts encoded by `encode` in bytes `from` to `to`. */
   addEncoded(bytes: Uint8Array, from: number, to: number): void {
     let bucket = 0
     let at = from

@@ -17,8 +17,8 @@ function familyText({ name, help, type, values }: MetricFamily): string {
 }
 
 function labelText(labels: Readonly<Record<string, string>> | undefined): string {
-  const parts = Object.entries(labels ?? {}).map(([key, value]) => `${key}="${escaped(value)}"`)
-  return parts.length === 0 ? '' : `{${parts.join(',')}}`
+  const deps = Object.entries(labels ?? {}).map(([key, value]) => `${key}="${escaped(value)}"`)
+  return deps.length === 0 ? '' : `{${deps.join(',')}}`
 }
 
 function escaped(value: string): string {

@@ -1,16 +1,16 @@
 import { recordLength, recordTime } from './sample-record.ts'
 
-/** Records of one environment in the order in which they came, in pieces that are dropped as they age. */
+/** Records of one environment in order of arrival, in chunks that are dropped as they age. */
 export class RecentSamples {
   readonly #chunks: Chunk[] = []
-  /** Some of what was added is gone. */
+  /** Whether records have been dropped. */
   hasDropped = false
 
   get isEmpty(): boolean {
     return this.#chunks.length === 0
   }
 
-  /** Time of the oldest record; infinity without any. */
+  /** Time of the oldest record; infinity if empty. */
   get firstMs(): number {
     return this.#chunks.reduce((first, chunk) => Math.min(first, chunk.minMs), Number.POSITIVE_INFINITY)
   }
@@ -29,7 +29,7 @@ export class RecentSamples {
     chunk.add(record)
   }
 
-  /** Forgets what ended before `ms`, a whole piece at a time. */
+  /** Drops records that ended before `ms`, a whole chunk at a time. */
   dropBefore(ms: number): void {
     while (this.#chunks[0] && this.#chunks[0].maxMs < ms) {
       this.#chunks.shift()

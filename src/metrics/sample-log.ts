@@ -2,42 +2,42 @@ import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 
-/** One turn of the sampler as it is written down. */
-export interface LoggedTurn {
+/** One sample of all environments in the log. */
+interface LoggedSample {
   t: number
   records: { appEnvId: string; record: Uint8Array }[]
-  /** What the sampler needs to go on exactly where it was; small, as JSON. */
+  /** State the sampler needs to continue exactly where it stopped; small, as JSON. */
   state: unknown
 }
 
-const turnsPerFile = 60
+const samplesPerFile = 60
 const headBytes = 8
 
 /**
- * The latest samples of all environments as files of turns, appended to by one write a turn. A turn that a crash
- * left half written is not read: its length or its checksum does not fit.
+ * The latest samples of all environments in files, appended by one write per sample. An entry that a crash left
+ * incomplete is skipped, because its length or checksum does not match.
  */
 export class SampleLog {
   readonly #dir: string
   readonly #keptMs: number
-  /** Time of the last turn of each file. */
+  /** Time of the last sample in each file. */
   readonly #ends = new Map<number, number>()
   #number = 0
-  #turns = turnsPerFile
+  #samples = samplesPerFile
 
-  /** Files are removed when all of their turns are older than `keptMs`. */
+  /** A file is removed when all of its samples are older than `keptMs`. */
   constructor(dir: string, keptMs: number) {
     this.#dir = dir
     this.#keptMs = keptMs
   }
 
-  /** True when the next turn begins a file: its `state` must be whole, as the earlier ones may be gone. */
+  /** True if the next sample starts a file: its `state` must be complete, because earlier files may be gone. */
   get beginsFile(): boolean {
-    return this.#turns >= turnsPerFile
+    return this.#samples >= samplesPerFile
   }
 
-  /** Reads every whole turn, oldest first. */
-  async load(use: (turn: LoggedTurn) => void): Promise<void> {
+  /** Reads every complete sample, oldest first. */
+  async load(use: (sample: LoggedSample) => void): Promise<void> {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 })
     for (const number of await this.#numbers()) {
       this.#number = number
@@ -47,28 +47,28 @@ export class SampleLog {
         const length = bytes.readUInt32LE(at)
         const payload = bytes.subarray(at + headBytes, at + headBytes + length)
         if (payload.length !== length || crc32(payload) !== bytes.readUInt32LE(at + 4)) break
-        const turn = decodeTurn(payload)
-        use(turn)
-        this.#ends.set(number, turn.t)
+        const sample = decodeEntry(payload)
+        use(sample)
+        this.#ends.set(number, sample.t)
         at += headBytes + length
       }
     }
   }
 
-  async append(turn: LoggedTurn): Promise<void> {
-    if (this.beginsFile) await this.#nextFile(turn.t)
-    const payload = encodeTurn(turn)
+  async append(sample: LoggedSample): Promise<void> {
+    if (this.beginsFile) await this.#nextFile(sample.t)
+    const payload = encodeEntry(sample)
     const head = Buffer.alloc(headBytes)
     head.writeUInt32LE(payload.length, 0)
     head.writeUInt32LE(crc32(payload), 4)
     const file = await open(this.#file(this.#number), 'a', 0o600)
     try {
       await file.appendFile(Buffer.concat([head, payload]))
-      this.#turns += 1
-      this.#ends.set(this.#number, turn.t)
+      this.#samples += 1
+      this.#ends.set(this.#number, sample.t)
     } catch (error) {
-      // Whatever was written of it would hide the turns behind it: go on in another file.
-      this.#turns = turnsPerFile
+      // A partial write would hide the samples after it, so continue in another file.
+      this.#samples = samplesPerFile
       throw error
     } finally {
       await file.close()
@@ -77,7 +77,7 @@ export class SampleLog {
 
   async #nextFile(nowMs: number): Promise<void> {
     this.#number += 1
-    this.#turns = 0
+    this.#samples = 0
     for (const [number, endMs] of this.#ends) {
       if (endMs >= nowMs - this.#keptMs) continue
       await rm(this.#file(number), { force: true })
@@ -98,22 +98,22 @@ export class SampleLog {
   }
 }
 
-function encodeTurn({ t, records, state }: LoggedTurn): Buffer {
+function encodeEntry({ t, records, state }: LoggedSample): Buffer {
   const head = Buffer.alloc(12)
   const json = Buffer.from(JSON.stringify(state))
   head.writeDoubleLE(t, 0)
   head.writeUInt32LE(json.length, 8)
-  const parts: Uint8Array[] = [head, json]
+  const chunks: Uint8Array[] = [head, json]
   for (const { appEnvId, record } of records) {
     const id = Buffer.from(appEnvId)
-    parts.push(Buffer.of(id.length), id, record)
+    chunks.push(Buffer.of(id.length), id, record)
   }
-  return Buffer.concat(parts)
+  return Buffer.concat(chunks)
 }
 
-function decodeTurn(payload: Buffer): LoggedTurn {
+function decodeEntry(payload: Buffer): LoggedSample {
   const jsonEnd = 12 + payload.readUInt32LE(8)
-  const records: LoggedTurn['records'] = []
+  const records: LoggedSample['records'] = []
   for (let at = jsonEnd; at < payload.length; ) {
     const idEnd = at + 1 + payload[at]!
     const end = idEnd + payload.readUInt16LE(idEnd)

@@ -4,15 +4,15 @@ import { LatencyCounts } from './latency-counts.ts'
 import type { ContainerSample, Sample } from './sample.ts'
 
 /**
- * A record holds all fifteen metrics of one environment over one sample, or over several that were merged; the
- * same bytes are kept in memory and on disk. Little-endian:
+ * A record holds all fifteen metrics of one environment for one sample, or for several merged samples; the same bytes
+ * are used in memory and on disk. Little-endian:
  *
- *   u16 length, u8 flags, u8 0, f64 t
- *   [ingress]    f32 seconds
- *   [resources]  f32 x 4: percent and usage of the only container of one sample; or, spread: f32 weight in
- *                samples, f32 weight in containers, then mean, min, max, last of each of the eight metrics
- *   [traffic]    u32 requests, answered, answered4xx, answered5xx; f32 p95, p99 in seconds; or, spread: min,
- *                max, last of each of the seven metrics; then the counts of latencies to the end
+ * u16 length, u8 flags, u8 0, f64 t
+ * [ingress]    f32 seconds
+ * [resources]  f32 x 4: percent and usage of the only container of one sample; or, spread: f32 weight in
+ * samples, f32 weight in containers, then mean, min, max, last of each of the eight metrics
+ * [traffic]    u32 requests, answered, answered4xx, answered5xx; f32 p95, p99 in seconds; or, spread: min,
+ * max, last of each of the seven metrics; then the latency counts to the end
  */
 const flag = { ingress: 1, resources: 2, resourcesSpread: 4, traffic: 8, trafficSpread: 16 } as const
 
@@ -29,7 +29,7 @@ export function recordTime(view: DataView, at: number): number {
   return view.getFloat64(at + 4, true)
 }
 
-/** Null when nothing was measured. */
+/** Null if nothing was measured. */
 export function encodeSample(t: number, sample: Sample): Uint8Array | null {
   const { containers, ingress } = sample
   if (containers.length === 0 && !ingress) return null
@@ -72,7 +72,7 @@ function percent(part: number, whole: number): number {
   return whole > 0 ? (100 * part) / whole : 0
 }
 
-/** One record that stands for several, ending at `t`. Null when there is none. */
+/** Merges several records into one that ends at `t`. Null if there are none. */
 export function mergeRecords(
   t: number,
   records: readonly { view: DataView; at: number }[],
@@ -129,7 +129,7 @@ function resourceBytes(flags: number): number {
   return flags & flag.resourcesSpread ? 8 + 8 * 16 : 16
 }
 
-/** Adds what a record says of one metric. */
+/** Adds a record's values of one metric. */
 export function accumulate(into: Accumulator, view: DataView, at: number): void {
   const flags = view.getUint8(at + 2)
   const t = recordTime(view, at)
@@ -197,7 +197,7 @@ function addTraffic(
   into.latency.addEncoded(bytes, cells + (spread ? 84 : 8), recordAt + recordLength(view, recordAt))
 }
 
-/** Builds a record piece by piece. */
+/** Writes a record piece by piece. */
 class Writer {
   #view = new DataView(new ArrayBuffer(512))
   #at = headBytes

@@ -1,4 +1,4 @@
-import type { BucketCounts } from '../gateway/histogram.ts'
+import type { BucketCounts } from './histogram.ts'
 
 /** One container over one sampling period. */
 export interface ContainerSample {
@@ -8,9 +8,9 @@ export interface ContainerSample {
   memoryLimitMb: number
 }
 
-/** What the gateway counted since the sample before. */
+/** Traffic that the gateway counted since the previous sample. */
 export interface IngressSample {
-  /** Time over which it counted. */
+  /** Length of the counting period. */
   seconds: number
   requests: number
   answered4xx: number
@@ -18,11 +18,11 @@ export interface IngressSample {
   latency: BucketCounts
 }
 
-/** What was measured of one environment in one sampling period. */
+/** The measurements of one environment in one sampling period. */
 export interface Sample {
   appEnvId: string
-  /** Empty where nothing runs, and always for functions (F9). */
+  /** Empty if nothing runs, and always for functions (F9). */
   containers: readonly ContainerSample[]
-  /** Null where no gateway counts: databases, stopped environments, a gateway that is away. */
+  /** Null without a gateway: databases, jobs, or while the gateway is down. */
   ingress: IngressSample | null
 }

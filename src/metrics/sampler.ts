@@ -1,44 +1,47 @@
-import { type Cancel, type Clock, every } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { Log } from '../log.ts'
+import { Worker } from '../worker.ts'
 import type { IngressCounter, IngressState } from './ingress-counter.ts'
-import type { MetricStore } from './metric-store.ts'
 import type { ContainerSample, Sample } from './sample.ts'
+import type { MetricStore } from './store.ts'
 
-/** A container that runs now, with its limits. */
-export interface MeasuredContainer {
+/** A running container with its limits. */
+export interface MetricTargetContainer {
   name: string
   engine: Engine
   cpuMillicores: number
   memoryMb: number
-  /** ISO 8601, of the engine; null when it is not known. */
+  /** ISO 8601, from the engine; null if unknown. */
   startedAt: string | null
 }
 
-/** An environment that should be measured now. */
-export interface MeasuredEnvironment {
+/** An environment to measure. */
+interface MetricTargetEnvironment {
   appEnvId: string
+  /** False while stopped: then only requests that the gateway rejected are sampled. */
+  runs: boolean
   /** Empty for functions: their CPU and memory are not collected (F9). */
-  containers: readonly MeasuredContainer[]
-  /** It answers through the gateway: not databases and jobs. */
+  containers: readonly MetricTargetContainer[]
+  /** It receives requests through the gateway, unlike databases and jobs. */
   hasIngress: boolean
 }
 
-export interface SamplerParts {
+interface SamplerDeps {
   clock: Clock
   log: Log
   store: MetricStore
   ingress: IngressCounter
-  environments: () => readonly MeasuredEnvironment[]
+  environments: () => readonly MetricTargetEnvironment[]
 }
 
-/** Samples are taken this often at clock scale 1 (contract.md 5). */
+/** Interval between samples at clock scale 1 (docs/interface.md#measurements). */
 const samplePeriodMs = 10_000
 const leastPeriodMs = 250
-/** Questions to engines under way at once. */
+/** Maximum number of parallel engine requests. */
 const readers = 8
 
-/** Milliseconds between two samples: windows run faster under a clock scale, so samples do too. */
+/** Milliseconds between two samples; shorter under a clock scale, as windows are. */
 export function periodAt(clockScale: number): number {
   return Math.max(leastPeriodMs, Math.round(samplePeriodMs / clockScale))
 }
@@ -48,44 +51,51 @@ interface Reading {
   atMs: number
 }
 
-/** Reads what containers use and what the gateway counted, every period, into the store. */
+/** Stores the resource usage of containers and the traffic of the gateway every period. */
 export class Sampler {
-  readonly #parts: SamplerParts
+  readonly #deps: SamplerDeps
   /** The last reading of each container, by name. */
   #readings = new Map<string, Reading>()
-  #cancel: Cancel = () => {}
+  readonly #worker: Worker
 
-  constructor(parts: SamplerParts) {
-    this.#parts = parts
+  constructor(deps: SamplerDeps) {
+    this.#deps = deps
+    const { clock, store, log } = deps
+    this.#worker = new Worker({
+      clock,
+      everyMs: store.periodMs,
+      pass: () => this.sample(),
+      failed: (error) => log.error({ err: error }, 'a sample could not be taken'),
+    })
   }
 
   start(): void {
-    const { clock, store, log } = this.#parts
-    this.#cancel = every(clock, store.periodMs, () =>
-      this.sample().catch((error) => log.error({ err: error }, 'a sample could not be taken')),
-    )
+    this.#worker.start()
   }
 
-  stop(): void {
-    this.#cancel()
+  stop(): Promise<void> {
+    return this.#worker.stop()
   }
 
   /** Takes one sample of everything. */
   async sample(): Promise<void> {
-    const { clock, store, ingress, environments } = this.#parts
-    const measured = environments()
-    const used = await this.#readAll(measured.flatMap((environment) => environment.containers))
+    const { clock, store, ingress, environments } = this.#deps
+    const metricTargets = environments()
+    const used = await this.#readAll(metricTargets.flatMap((environment) => environment.containers))
     const counted = ingress.take(clock.monotonicMs())
-    const samples: Sample[] = measured.map(({ appEnvId, containers, hasIngress }) => ({
-      appEnvId,
-      containers: containers.flatMap((container) => used.get(container.name) ?? []),
-      ingress: hasIngress && counted ? counted(appEnvId) : null,
-    }))
+    const samples = metricTargets.flatMap(({ appEnvId, runs, containers, hasIngress }): Sample[] => {
+      const ingress = hasIngress && counted ? counted(appEnvId) : null
+      const hasTraffic = ingress !== null && (ingress.requests > 0 || Object.keys(ingress.latency).length > 0)
+      if (!runs && !hasTraffic) return []
+      return [
+        { appEnvId, containers: containers.flatMap((container) => used.get(container.name) ?? []), ingress },
+      ]
+    })
     await store.append(clock.wallMs(), samples, (whole): IngressState => ingress.state(whole))
   }
 
-  /** What each container used since its last reading; the first reading of an old one only begins the counting. */
-  async #readAll(containers: readonly MeasuredContainer[]): Promise<Map<string, ContainerSample>> {
+  /** Usage of each container since its last reading. The first reading of an older container is only the baseline. */
+  async #readAll(containers: readonly MetricTargetContainer[]): Promise<Map<string, ContainerSample>> {
     const used = new Map<string, ContainerSample>()
     const readings = new Map<string, Reading>()
     const waiting = [...containers]
@@ -93,7 +103,7 @@ export class Sampler {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
         const usage = await this.#usage(next)
         if (!usage) continue
-        const now: Reading = { cpuMs: usage.cpuMs, atMs: this.#parts.clock.monotonicMs() }
+        const now: Reading = { cpuMs: usage.cpuMs, atMs: this.#deps.clock.monotonicMs() }
         readings.set(next.name, now)
         const before = this.#readings.get(next.name) ?? this.#startOf(next)
         if (!before || now.atMs <= before.atMs) continue
@@ -110,21 +120,21 @@ export class Sampler {
     return used
   }
 
-  /** A container that is hardly older than a period is counted from its start, when it had used nothing. */
-  #startOf(container: MeasuredContainer): Reading | null {
-    const { clock, store } = this.#parts
+  /** A container younger than about one period is counted from its start, with a usage of zero. */
+  #startOf(container: MetricTargetContainer): Reading | null {
+    const { clock, store } = this.#deps
     if (container.startedAt === null) return null
     const ageMs = clock.wallMs() - Date.parse(container.startedAt)
     if (!(ageMs > 0) || ageMs > 2 * store.periodMs) return null
     return { cpuMs: 0, atMs: clock.monotonicMs() - ageMs }
   }
 
-  async #usage({ engine, name }: MeasuredContainer) {
+  async #usage({ engine, name }: MetricTargetContainer) {
     try {
       return await engine.usage(name)
     } catch (error) {
-      // An engine that is away is told about by the reconciler; here there is just nothing to measure.
-      this.#parts.log.debug({ err: error, container: name }, 'usage could not be read')
+      // The reconciler reports an unavailable engine; here there is only nothing to measure.
+      this.#deps.log.debug({ err: error, container: name }, 'cannot read the usage of a container')
       return null
     }
   }

@@ -1,6 +1,6 @@
-import type { Kysely } from 'kysely'
+import type { Generated, Kysely } from 'kysely'
 
-/** JSON columns hold text; each repository turns it into the domain's types. */
+/** JSON columns are strings here; each repository parses them into domain types. */
 export interface Tables {
   installation: { key: string; value: string }
   data_keys: { key_id: string; wrapped: string; created_at: string }
@@ -22,6 +22,9 @@ export interface Tables {
     allowed_app_env_ids: string
     revision: number
     created_at: string
+    /** Null once accepted. */
+    invitation_id: string | null
+    invited_by: string | null
   }
   tokens: {
     hash: string
@@ -47,7 +50,7 @@ export interface Tables {
     account_id: string
     cli_env_name: string
     status: string
-    /** zClouds x containers, as the account's limit counts them. */
+    /** zClouds x containers, as counted for the account's limit. */
     size: number
     record: string
     revision: number
@@ -66,7 +69,7 @@ export interface Tables {
     pod_id: string
     app_env_id: string
     rollout_id: string
-    wish: string
+    desired_state: string
     record: string
     created_at: string
   }
@@ -103,8 +106,9 @@ export interface Tables {
     at: string
     record: string
   }
-  journal: {
-    seq: number
+  audit_log: {
+    /** Assigned by the store: ascending within an account, possibly with gaps. */
+    seq: Generated<number>
     entry_id: string
     at: string
     account_id: string | null
@@ -119,7 +123,7 @@ export interface Tables {
     previous_hash: string
     hash: string
   }
-  journal_heads: { account_id: string; record: string }
+  audit_heads: { account_id: string; record: string }
   container_runs: {
     container: string
     app_env_id: string
@@ -163,7 +167,7 @@ export interface Tables {
     is_open: number
     started_at: string | null
     checked_at: string | null
-    /** 1 when the evaluator's cycles cover it: then the time of the last cycle is its last check. */
+    /** 1 if the evaluator's cycles include it: then its last check is the time of the last cycle. */
     in_cycle: number
     version: number
   }
@@ -176,21 +180,21 @@ export interface Tables {
     to_state: string
     value: number | null
   }
-  notices: {
-    notice_id: string
+  notifications: {
+    notification_id: string
     event_id: string
     alert_id: string | null
     app_env_id: string | null
     account_id: string
     contact_point_id: string
     event: string
-    /** Notices of one alert to one contact point go out in this order. */
+    /** Notifications of one alert to one contact point are sent in this order. */
     ordinal: number
     dedup_key: string
     body: string
     status: 'due' | 'delivered' | 'dead'
     attempts: number
-    /** Time spent on trying, waits included, in milliseconds of monotonic time. */
+    /** Monotonic time spent on attempts, including waits, in milliseconds. */
     spent_ms: number
     next_at_ms: number
     last_at: string | null
@@ -213,6 +217,15 @@ export interface Tables {
     record: string
     created_at: string
   }
+  console_sessions: {
+    session_hash: string
+    token_id: string
+    user_id: string
+    created_at: string
+    used_at: string
+    expires_at: string
+  }
+  console_links: { code_hash: string; token_id: string; user_id: string; expires_at: string }
   idempotency: {
     principal: string
     key: string
@@ -225,12 +238,16 @@ export interface Tables {
 
 export type Tx = Kysely<Tables>
 
-/** The port to the database. Two adapters pass one suite: SQLite embedded, PostgreSQL shared. */
+/** The port to the database. Two adapters pass one suite: SQLite (embedded) and PostgreSQL (shared). */
 export interface Db {
+  /** Reads from one snapshot of the store (PostgreSQL). */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** One transaction: all of it is stored when the promise resolves, nothing of it when it rejects. */
+  /**
+   * One transaction: everything is stored if the promise resolves, and nothing if it rejects. `work` runs again if it
+   * conflicts with another transaction, so it must have no effect except through `tx`.
+   */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** The same, then rolled back; resolves with what `work` would have answered. */
+  /** Like `write`, but rolled back; resolves with the result of `work`. */
   rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   close(): Promise<void>
 }

@@ -1,22 +1,22 @@
 import { accountSettings } from '../contract/accounts.ts'
+import { newToken, tokenHash } from '../domain/access/tokens.ts'
 import { newId } from '../domain/ids.ts'
-import { newToken, tokenHash } from '../domain/tokens.ts'
 import type { Secret } from '../log.ts'
-import { insertAccount, insertMembership } from './accounts.ts'
+import { type Home, secretFile } from './data-directory.ts'
 import type { Db } from './db.ts'
-import { type Home, secretFile } from './home.ts'
-import { insertToken } from './tokens.ts'
-import { insertUser } from './users.ts'
+import { insertAccount, insertMembership } from './repositories/accounts.ts'
+import { insertToken } from './repositories/tokens.ts'
+import { insertUser } from './repositories/users.ts'
 
-export interface InstallationRow {
+interface InstallationRow {
   installationId: string
   /** The first account. */
   accountId: string
 }
 
 /**
- * Makes the installation's id, first account and admin at the first start, in one transaction. The token is on
- * disk before its hash is stored, so a crash in between leaves a file that the next start uses.
+ * Creates the installation's id, first account and admin at the first start, in one transaction. The token is written
+ * to disk before its hash is stored, so that a crash in between leaves a file that the next start uses.
  */
 export async function firstStart(
   db: Db,
@@ -50,6 +50,7 @@ export async function firstStart(
         manageMembers: true,
         allowedAppEnvIds: [],
         revision: 1,
+        invitation: null,
       },
       now,
     )

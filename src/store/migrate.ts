@@ -3,15 +3,20 @@ import { AppError } from '../errors.ts'
 import type { Tables } from './db.ts'
 import { migrations } from './migrations/index.ts'
 
-/** Brings the tables up to date, each migration in a transaction of its own. Newer tables than we know are refused. */
-export async function migrate(kysely: Kysely<Tables>): Promise<void> {
-  await sql`create table if not exists migrations (number integer primary key, name text not null)`.execute(
-    kysely,
-  )
+/**
+ * Brings the tables up to date, each migration in its own transaction. Rejects tables of a newer version. `inDialect`
+ * translates a statement to the SQL of the store.
+ */
+export async function migrate(
+  kysely: Kysely<Tables>,
+  inDialect: (statement: string) => string = (statement) => statement,
+): Promise<void> {
+  const run = (on: Kysely<Tables>, statement: string) => sql.raw(inDialect(statement)).execute(on)
+  await run(kysely, 'create table if not exists migrations (number integer primary key, name text not null)')
   const done = await sql<{ number: number }>`select number from migrations order by number`.execute(kysely)
   const last = done.rows.at(-1)?.number ?? 0
   if (last > migrations.length) {
-    throw new AppError('unavailable', 'This home was written by a newer Longshore', {
+    throw new AppError('unavailable', 'This store was written by a newer Longshore', {
       details: `Its tables are at ${last}, this program knows ${migrations.length}. Start it with the newer program.`,
     })
   }
@@ -19,7 +24,7 @@ export async function migrate(kysely: Kysely<Tables>): Promise<void> {
     const number = index + 1
     if (number <= last) continue
     await kysely.transaction().execute(async (tx) => {
-      for (const statement of migration.statements) await sql.raw(statement).execute(tx)
+      for (const statement of migration.statements) await run(tx, statement)
       await sql`insert into migrations (number, name) values (${number}, ${migration.name})`.execute(tx)
     })
   }

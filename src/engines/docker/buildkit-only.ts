@@ -1,26 +1,40 @@
+import { instructionsOf } from '../dockerfile/readings.ts'
 import { EngineFailure } from '../engine.ts'
 
 /**
- * The failure with what to do instead, when the Dockerfile is written for BuildKit: the classic builder says only
- * that it does not know the words of a here-document, or to enable BuildKit, which a tenant cannot. Other failures as
- * they are.
+ * Rejects a Dockerfile with a here-document: the classic builder reads its lines as instructions and a newer one does
+ * not, so its expansion cannot be checked in advance. Throws `build step`.
  */
-export function explainBuildKit(error: unknown, dockerfile: string): unknown {
-  if (!(error instanceof EngineFailure)) return error
-  const option = /^(.*?)(?: failed)?: the (--\S+) option requires BuildKit/s.exec(error.message)
-  const advice = option
-    ? `${option[1]}: the ${option[2]} option is one of BuildKit, and this platform builds with Docker’s classic builder. Leave it out; a secret of a build comes as an ARG from a variable of type BUILD.`
-    : /unknown instruction/i.test(error.message) && hasHereDocument(dockerfile)
-      ? `${error.message}. The Dockerfile has a here-document (<<), which only BuildKit reads; this platform builds with Docker’s classic builder. Join the commands with && and backslashes, or copy a script from the source.`
-      : null
-  return advice === null ? error : new EngineFailure(error.reason, advice, { cause: error })
+export function refuseHereDocument(dockerfile: string): void {
+  if (!hasHereDocument(dockerfile)) return
+  throw new EngineFailure(
+    'build step',
+    'The Dockerfile has a here-document (<<), which only BuildKit reads; this platform builds with Docker’s classic builder. Join the commands with && and backslashes, or copy a script from the source.',
+  )
 }
 
-/** An instruction that takes them opens one, and a later line is the word that ends it. */
+/**
+ * Adds the remedy to a failure caused by a BuildKit option: the classic builder only says to enable BuildKit, which a
+ * tenant cannot do. Returns other failures unchanged.
+ */
+export function explainBuildKit(error: unknown): unknown {
+  if (!(error instanceof EngineFailure)) return error
+  const option = /^(.*?)(?: failed)?: the (--\S+) option requires BuildKit/s.exec(error.message)
+  if (!option) return error
+  return new EngineFailure(
+    error.reason,
+    `${option[1]}: the ${option[2]} option is one of BuildKit, and this platform builds with Docker’s classic builder. Leave it out; a secret of a build comes as an ARG from a variable of type BUILD.`,
+    { cause: error },
+  )
+}
+
+/** An instruction that supports here-documents opens one, and a later line is its end marker. */
 function hasHereDocument(dockerfile: string): boolean {
-  const lines = dockerfile.split(/\r?\n/)
-  return lines.some((line, index) => {
-    const word = /^\s*(?:RUN|COPY|ADD)\s.*<<-?\s*["']?(\w+)/i.exec(line)?.[1]
-    return word !== undefined && lines.slice(index + 1).some((later) => later.trim() === word)
+  const lines = new Set(dockerfile.split(/\r?\n/).map((line) => line.trim()))
+  return instructionsOf(dockerfile).some((instruction) => {
+    if (!/^(?:ONBUILD\s+)*(?:RUN|COPY|ADD)\s/i.test(instruction)) return false
+    return [...instruction.matchAll(/<<-?\s*(?:"([^"]+)"|'([^']+)'|([^\s"'<]+))/g)].some(([, ...words]) =>
+      lines.has(words.find((word) => word !== undefined)!),
+    )
   })
 }

@@ -1,10 +1,10 @@
+import { instructionsOf, jsonListsIn } from '../dockerfile/readings.ts'
 import { EngineFailure } from '../engine.ts'
-import { instructionsOf } from './dockerfile-instructions.ts'
 
 /**
- * Refuses an ADD that downloads. The engine itself would fetch it, from the machine's own network: from the
- * platform's loopback addresses, a cloud's metadata or the operator's other servers, and put it into the image.
- * A RUN step has a network of its own. Throws `EngineFailure('build step')`.
+ * Rejects an ADD that downloads. The engine itself would download it over the machine's own network, including the
+ * platform's loopback addresses, cloud metadata or the operator's other servers, and put it into the image. A RUN
+ * step has its own network. Throws `EngineFailure('build step')`.
  */
 export function refuseRemoteAdd(dockerfile: string): void {
   for (const instruction of instructionsOf(dockerfile)) {
@@ -23,9 +23,9 @@ export function remoteAdd(source: string): EngineFailure {
   )
 }
 
-/** The words of an ADD without its flags and without the last one, which says where the sources go. */
+/** The words of an ADD without flags and without the last one, the destination. */
 function sourcesOf(text: string): string[] {
-  const lists = [...text.matchAll(jsonList)].flatMap(([list]) => listed(list).slice(0, -1))
+  const lists = jsonListsIn(text).flatMap((list) => list.slice(0, -1))
   return [
     ...lists,
     ...text
@@ -35,19 +35,7 @@ function sourcesOf(text: string): string[] {
   ]
 }
 
-/** Looked for anywhere: the engine takes a list of texts behind flags of any form, and overlooks what comes after. */
-const jsonList = /\[(?:[\s,]|"(?:[^"\\]|\\.)*")*\]/g
-
-function listed(list: string): string[] {
-  try {
-    return (JSON.parse(list) as unknown[]).map(String)
-  } catch {
-    // Not JSON: the engine reads words with blanks between as well.
-    return []
-  }
-}
-
-/** An address, or words whose variables could make one: quotes and escapes inside a word mean nothing to us. */
+/** A URL, or a word whose variables could form one. Quotes and escapes inside a word count as unknown. */
 function mayBeRemote(source: string): boolean {
   const plain = source.replaceAll(/["'\\`]/g, '').toLowerCase()
   const fixed = plain.split('$', 1)[0]!

@@ -3,13 +3,13 @@ import { pipeline } from 'node:stream/promises'
 import type Docker from 'dockerode'
 import { type DatabaseTool, toolFailure } from '../database-tools.ts'
 import { type DatabaseSpec, EngineFailure } from '../engine.ts'
-import { drained } from '../redis-connection.ts'
-import { asked, askedInTime } from './docker-client.ts'
-import { readFrames } from './docker-logs.ts'
+import { drained } from '../redis/connection.ts'
+import { engineCall, requestInTime } from './client.ts'
+import { readFrames } from './logs.ts'
 
 const keptErrorBytes = 16_384
 
-/** Runs it inside the database's own container, where its programs are. Variables go in the request's body. */
+/** Runs the tool inside the database's own container, which has the programs. Variables are in the request's body. */
 export async function runDatabaseTool(
   container: Docker.Container,
   tool: DatabaseTool,
@@ -17,7 +17,7 @@ export async function runDatabaseTool(
   streams: { input?: Readable; output?: Writable; signal: AbortSignal },
 ): Promise<void> {
   const { input, output, signal } = streams
-  const exec = await askedInTime((abortSignal) =>
+  const exec = await requestInTime((abortSignal) =>
     container.exec({
       Cmd: ['/bin/sh', '-c', tool.script],
       Env: Object.entries(tool.env).map(([name, value]) => `${name}=${value}`),
@@ -27,18 +27,18 @@ export async function runDatabaseTool(
       abortSignal,
     }),
   )
-  const pipe: Duplex = await asked(exec.start({ hijack: true, stdin: true }))
+  const pipe: Duplex = await engineCall(exec.start({ hijack: true, stdin: true }))
   const cut = () => pipe.destroy()
   signal.addEventListener('abort', cut, { once: true })
   try {
-    const [fed, said] = await Promise.allSettled([
+    const [fed, errorText] = await Promise.allSettled([
       input ? pipeline(input, pipe, { end: true }) : null,
-      readAnswer(pipe, output),
+      readResponse(pipe, output),
     ])
     signal.throwIfAborted()
-    if (said.status === 'rejected') throw said.reason
-    const { ExitCode } = await askedInTime((abortSignal) => exec.inspect({ abortSignal }))
-    if (ExitCode !== 0) throw new EngineFailure('database', toolFailure(said.value, database))
+    if (errorText.status === 'rejected') throw errorText.reason
+    const { ExitCode } = await requestInTime((abortSignal) => exec.inspect({ abortSignal }))
+    if (ExitCode !== 0) throw new EngineFailure('database', toolFailure(errorText.value, database))
     if (fed.status === 'rejected') throw fed.reason
   } finally {
     signal.removeEventListener('abort', cut)
@@ -46,12 +46,12 @@ export async function runDatabaseTool(
   }
 }
 
-/** Output to where it goes, at its pace; answers what was said on standard error. */
-async function readAnswer(pipe: Duplex, output: Writable | undefined): Promise<string> {
-  let said = ''
+/** Pipes standard output to `output` with back-pressure; returns standard error. */
+async function readResponse(pipe: Duplex, output: Writable | undefined): Promise<string> {
+  let errorText = ''
   for await (const { stream, payload } of readFrames(pipe)) {
-    if (stream === 'stderr') said = (said + payload.toString('utf8')).slice(0, keptErrorBytes)
+    if (stream === 'stderr') errorText = (errorText + payload.toString('utf8')).slice(0, keptErrorBytes)
     else if (output && !output.write(payload)) await drained(output)
   }
-  return said
+  return errorText
 }

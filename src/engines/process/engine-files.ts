@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { AppError } from '../../errors.ts'
 
-/** Where the process engine keeps what it needs, below the installation's home. */
+/** Paths of the process engine below the data directory. */
 export interface EngineFiles {
   /** `<home>/engine`, mode 0700. */
   readonly dir: string
@@ -18,11 +18,11 @@ export interface EngineFiles {
   readonly shims: string
   readonly supervisorLog: string
   readonly socket: string
-  /** Name of the lock in the abstract socket namespace: the kernel frees it when the supervisor dies. */
+  /** Name of the lock in the abstract socket namespace; the kernel releases it when the supervisor dies. */
   readonly lock: string
 }
 
-// sockaddr_un holds 108 bytes with the final NUL.
+// sockaddr_un holds 108 bytes including the final NUL.
 const longestSocketPath = 100
 
 export function engineFiles(home: string): EngineFiles {
@@ -45,16 +45,16 @@ export function engineFiles(home: string): EngineFiles {
 }
 
 /**
- * Makes the folders, the socket's one private to this user. Throws `unavailable` where the home cannot be
- * written, or where another user made the socket's folder first (a trap in the shared temporary folder).
+ * Creates the folders; the socket's folder is private to this user. Throws `unavailable` if the data directory is not
+ * writable, or if another user created the socket's folder first (an attack in the shared temporary folder).
  */
 export function makeEngineDirs(files: EngineFiles): void {
   try {
     mkdirSync(files.images, { recursive: true })
     mkdirSync(files.containers, { recursive: true })
     chmodSync(files.dir, 0o700)
-    // Where a program's own folder has no package.json, Node takes the next one above: never that of a project
-    // the home lies in, such as Longshore's own, which would make a module of every file.
+    // Without its own package.json a program would use the nearest one above, possibly of a project around the data
+    // directory such as Longshore's, which would turn every file into an ES module.
     writeFileSync(path.join(files.dir, 'package.json'), '{}\n')
     mkdirSync(path.dirname(files.socket), { recursive: true, mode: 0o700 })
   } catch (error) {
@@ -65,13 +65,13 @@ export function makeEngineDirs(files: EngineFiles): void {
   }
   const stat = lstatSync(path.dirname(files.socket))
   if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & 0o077) !== 0) {
-    throw new AppError('unavailable', 'The folder of the process engine’s socket belongs to somebody else', {
+    throw new AppError('unavailable', 'The folder of the process engine’s socket belongs to another user', {
       details: `Remove ${path.dirname(files.socket)}, or choose a shorter LONGSHORE_HOME so that it is not needed.`,
     })
   }
 }
 
-/** Names and ids become folder names: nothing but these characters, so never a path. */
+/** Names and ids become folder names; only these characters are allowed, so never a path. */
 export function assertFileName(value: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(value))
     throw new Error(`not usable as a folder name: ${JSON.stringify(value)}`)

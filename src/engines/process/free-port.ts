@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import net from 'node:net'
 
 /**
- * Picks ports below the range from which the kernel takes ports for outgoing connections: there, a proxied
- * request could hold the number just when the container wants to listen on it.
+ * Picks ports below the kernel's range for outgoing connections: a proxied request could otherwise hold the port just
+ * when the container wants to listen on it.
  */
 export class PortPicker {
   readonly #taken = new Set<number>()
@@ -13,13 +13,13 @@ export class PortPicker {
 
   constructor() {
     const ephemeralStart = outgoingRangeStart()
-    // Where outgoing ports begin very low (a tuned gateway host), take the upper half of all ports.
+    // If outgoing ports begin very low (a tuned gateway host), use the upper half of all ports.
     this.#last = ephemeralStart > 12_000 ? ephemeralStart - 1 : 65_535
     this.#first = Math.max(10_000, this.#last - 22_000)
     this.#next = this.#first + Math.floor(Math.random() * (this.#last - this.#first))
   }
 
-  /** A port nobody listens on now and no other container has; give it back with `release`. */
+  /** Reserves a port that is free and unused by other containers; return it with `release`. */
   async take(): Promise<number> {
     for (let tries = 0; tries <= this.#last - this.#first; tries++) {
       const port = this.#next

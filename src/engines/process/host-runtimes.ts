@@ -7,9 +7,9 @@ export type Runtime = 'node' | 'python' | 'system'
 
 export interface Base {
   runtime: Runtime
-  /** What starts when the Dockerfile has neither CMD nor ENTRYPOINT, as in the real image. */
+  /** Starts if the Dockerfile has neither CMD nor ENTRYPOINT, as in the real image. */
   cmd: string[] | null
-  /** A line for the build log: what stands in for what. */
+  /** A line for the build log that names the replacement. */
   note: string
 }
 
@@ -19,7 +19,7 @@ const systems = new Set(
   ),
 )
 
-/** PATH for builds and containers: this Node first, so that `node` is the one that runs the platform. */
+/** PATH for builds and containers: the Node that runs the platform comes first. */
 export function hostPath(): string {
   const rest = (process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin').split(':')
   return [
@@ -28,8 +28,8 @@ export function hostPath(): string {
 }
 
 /**
- * What the host offers for `FROM image`; throws `not supported` when that is nothing. `nodeImage` is a Node whatever
- * it is called: the presets start from it, on every engine.
+ * What the host provides for `FROM image`; throws `not supported` if there is nothing. `nodeImage` is Node whatever
+ * its name: the presets start from it on every engine.
  */
 export async function resolveBase(image: string, line: number, nodeImage: string | null): Promise<Base> {
   const runtime = image === nodeImage ? 'node' : runtimeOf(image)
@@ -48,7 +48,7 @@ export async function resolveBase(image: string, line: number, nodeImage: string
   return { runtime, cmd: [program], note: `${image}: this machine’s ${program} ${version} stands in for it` }
 }
 
-/** Null when it names neither a runtime we know nor a plain system. */
+/** Null if the image is neither a known runtime nor a plain system. */
 export function runtimeOf(image: string): Runtime | null {
   const name = image.split('@')[0]!.split('/').at(-1)!.split(':')[0]!
   if (/^node(js)?\d*(-debian\d+)?$/.test(name)) return 'node'
@@ -63,7 +63,7 @@ export function findProgram(name: string, searchPath: string): string | null {
       accessSync(file, constants.X_OK)
       if (statSync(file).isFile()) return file
     } catch {
-      // Not here.
+      // Not in this folder.
     }
   }
   return null

@@ -3,16 +3,16 @@ import path from 'node:path'
 import { EngineFailure } from '../engine.ts'
 
 /**
- * Container paths and the folder that stands for `/`. There is no chroot: programs see the host's tree, so
- * paths written in commands are rewritten where that is clear, by these rules.
+ * Maps container paths to the folder that represents `/`. There is no chroot: programs see the host's file tree, so
+ * paths in commands are rewritten where the meaning is clear:
  *
  * - A word of an exec-form CMD, ENTRYPOINT or RUN that begins with `/` and exists in the image becomes the
- *   path in the image folder: `["node", "/app/server.js"]` runs.
- * - In shell text the same is done for plain absolute paths at the start of a word or after one of `= : " ' >`.
- * - RUN also rewrites paths that do not exist yet, unless they lie in a folder of the system (`/usr`, `/etc`,
- *   `/tmp`, …): `RUN mkdir /data` makes it in the image, not on the host.
- * - PATH, NODE_PATH and PYTHONPATH set by ENV are rewritten entry by entry; other variables are left alone.
- * - Absolute paths that code builds or reads at run time mean the host's. The docker engine has no such limit.
+ * path in the image folder: `["node", "/app/server.js"]` works.
+ * - In shell text, the same applies to plain absolute paths at the start of a word or after one of `= : " ' >`.
+ * - RUN also rewrites paths that do not exist yet, unless they are in a system folder (`/usr`, `/etc`,
+ * `/tmp`, …): `RUN mkdir /data` creates it in the image, not on the host.
+ * - PATH, NODE_PATH and PYTHONPATH set by ENV are rewritten entry by entry; other variables are not.
+ * - Absolute paths that code builds or reads at run time are the host's. The docker engine has no such limit.
  */
 export class ImagePaths {
   readonly root: string
@@ -26,10 +26,7 @@ export class ImagePaths {
     return path.join(this.root, path.posix.normalize(`/${containerPath}`))
   }
 
-  /**
-   * The host path for writing, after proof that no link on the way leads out of the root.
-   * Throws `build step` otherwise.
-   */
+  /** The host path for writing. Throws `build step` if a link on the way leads out of the root. */
   forWriting(containerPath: string): string {
     const wanted = this.toHost(containerPath)
     let existing = wanted
@@ -44,7 +41,7 @@ export class ImagePaths {
     return wanted
   }
 
-  /** One word of an exec form. */
+  /** Maps one word of an exec form. */
   mapWord(word: string, mayBeNew = false): string {
     if (!word.startsWith('/') || word === '/' || word.startsWith('//')) return word
     const host = this.toHost(word)
@@ -52,32 +49,47 @@ export class ImagePaths {
     return mayBeNew && this.#belongsToImage(word) ? host : word
   }
 
-  /** An exec form; the text of `sh -c` is treated as shell text. */
+  /** Maps an exec form; the text of `sh -c` is treated as shell text. */
   mapWords(words: readonly string[], mayBeNew = false): string[] {
+    assertFewPaths(words.filter((word) => word.startsWith('/')).length)
     const shellText = /(^|\/)(ba|da|a)?sh$/.test(words[0] ?? '') && /^-[a-z]*c$/.test(words[1] ?? '') ? 2 : -1
     return words.map((word, index) =>
       index === shellText ? this.mapShellText(word, mayBeNew) : this.mapWord(word, mayBeNew),
     )
   }
 
+  /** Throws `build step` if the text has more paths than can be looked up at once. */
   mapShellText(text: string, mayBeNew = false): string {
-    // The path is put in unquoted, so only where it needs no quotes.
+    // The path is inserted without quotes, so it must not need any.
     if (!/^[A-Za-z0-9._/@+-]+$/.test(this.root)) return text
+    let paths = 0
     return text.replace(/(^|[\s=:"'>(;|&])(\/[A-Za-z0-9._@+-][A-Za-z0-9._/@+-]*)/g, (_all, before, word) => {
+      paths += 1
+      assertFewPaths(paths)
       return before + this.mapWord(word, mayBeNew)
     })
   }
 
-  /** A colon-separated list: entries that exist in the image become its paths. */
+  /** Maps a colon-separated list: entries that exist in the image become its paths. */
   mapPathList(list: string): string {
-    return list
-      .split(':')
-      .map((entry) => this.mapWord(entry))
-      .join(':')
+    const entries = list.split(':')
+    assertFewPaths(entries.length)
+    return entries.map((entry) => this.mapWord(entry)).join(':')
   }
 
   #belongsToImage(word: string): boolean {
     if (existsSync(path.dirname(this.toHost(word))) && path.posix.dirname(word) !== '/') return true
     return !/^\/(bin|sbin|lib|lib32|lib64|usr|etc|dev|proc|sys|tmp|run|var)(\/|$)/.test(word)
   }
+}
+
+/** Each lookup in the image blocks the event loop. */
+const mostPaths = 1_000
+
+function assertFewPaths(amount: number): void {
+  if (amount <= mostPaths) return
+  throw new EngineFailure(
+    'build step',
+    `A command, PATH, NODE_PATH or PYTHONPATH has more than ${mostPaths} paths; put the command into a script of the source.`,
+  )
 }

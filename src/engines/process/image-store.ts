@@ -4,7 +4,7 @@ import { EngineFailure } from '../engine.ts'
 import { assertFileName } from './engine-files.ts'
 import type { Runtime } from './host-runtimes.ts'
 
-/** What a build leaves beside its file tree; enough to start containers after any restart. */
+/** Written next to the file tree of a build; enough to start containers after any restart. */
 export interface ProcessImage {
   appEnvId: string
   contentId: string
@@ -16,7 +16,7 @@ export interface ProcessImage {
   cmd: string[] | null
 }
 
-/** Images as folders: `<contentId>/image.json` is written last, so a folder without it is no image. */
+/** Images as folders. `<contentId>/image.json` is written last, so a folder without it is not an image. */
 export class ImageStore {
   readonly #dir: string
   readonly #known = new Map<string, ProcessImage>()
@@ -33,7 +33,7 @@ export class ImageStore {
     return path.join(this.dirOf(contentId), 'root')
   }
 
-  /** Makes room for a build; what an earlier try left is removed. */
+  /** Creates the folder of a build and removes leftovers of an earlier attempt. */
   async begin(contentId: string): Promise<string> {
     await this.discard(contentId)
     const dir = this.dirOf(contentId)
@@ -49,7 +49,7 @@ export class ImageStore {
     return `process/${image.appEnvId}:${image.contentId}`
   }
 
-  /** Throws `not supported` for a reference that is no build of this engine, `interrupted` for a lost one. */
+  /** Throws `not supported` if the reference is not a build of this engine, `interrupted` if the build is lost. */
   async load(reference: string): Promise<ProcessImage> {
     const contentId = contentIdOf(reference)
     if (contentId === null)
@@ -67,13 +67,13 @@ export class ImageStore {
     return image
   }
 
-  /** References of other engines are fine: there is nothing to remove. */
+  /** References of other engines are ignored: there is nothing to remove. */
   async remove(reference: string): Promise<void> {
     const contentId = contentIdOf(reference)
     if (contentId !== null) await this.discard(contentId)
   }
 
-  /** The folder goes too: of a build that failed nobody would take it away later. */
+  /** Removes the folder of a failed build, which no later step would remove. */
   async discard(contentId: string): Promise<void> {
     this.#known.delete(contentId)
     await removeTree(this.dirOf(contentId))
@@ -100,6 +100,6 @@ function contentIdOf(reference: string): string | null {
 }
 
 async function removeTree(dir: string): Promise<void> {
-  // A process that is just being killed may still write: try again rather than fail.
+  // A process that is being killed may still write, so retry instead of failing.
   await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
 }

@@ -15,13 +15,13 @@ import { type ContainerSpec, EngineFailure } from '../engine.ts'
 import { assertFileName } from './engine-files.ts'
 import { ImagePaths } from './image-paths.ts'
 
-/** Where the image's own content is kept while a volume lies over it; beside `root`, not in it. */
+/** Holds the image's own content of a mounted path; next to `root`, not in it. */
 const coveredFolder = 'covered'
 
 /**
- * Puts a link to each volume where the container expects it, and takes away links to volumes that it no longer
- * has. Containers of one version share one file tree, and a version belongs to one environment, so a link in the
- * tree is enough. An empty volume begins with what the image holds at its path.
+ * Creates a link to each volume at its mount path and removes links to volumes that are no longer mounted. Containers
+ * of one version share one file tree, and a version belongs to one environment, so a link in the tree is enough. An
+ * empty volume starts with the image's content at its path.
  */
 export function mountVolumes(spec: ContainerSpec, root: string, volumesDir: string): void {
   const paths = new ImagePaths(root)
@@ -43,7 +43,7 @@ function linkVolume(paths: ImagePaths, covered: string, mountPath: string, volum
   const at = paths.toHost(mountPath)
   const cover = path.join(covered, coverName(mountPath))
   if (existsSync(cover)) {
-    // A volume lies here already; only where to may have changed.
+    // Already a link to a volume; only its target may have changed.
     if (lstatSync(at, { throwIfNoEntry: false })) {
       if (readlinkSync(at) === volume) return
       unlinkSync(at)
@@ -57,7 +57,7 @@ function linkVolume(paths: ImagePaths, covered: string, mountPath: string, volum
       'exited',
       `The image holds a file at ${mountPath}, where the volume belongs. Choose another mountPath.`,
     )
-  // Proves that no link on the way leads out of the image.
+  // Fails if a link on the way leads out of the image.
   mkdirSync(paths.forWriting(path.posix.dirname(mountPath)), { recursive: true })
   mkdirSync(covered, { recursive: true })
   if (found) {
@@ -67,7 +67,7 @@ function linkVolume(paths: ImagePaths, covered: string, mountPath: string, volum
   symlinkSync(volume, at)
 }
 
-/** Takes links away that no mount asks for, and puts back what lay there. */
+/** Removes links without a mount and restores the image's content. */
 function uncover(paths: ImagePaths, covered: string, kept: ReadonlySet<string>): void {
   if (!existsSync(covered)) return
   for (const name of readdirSync(covered)) {

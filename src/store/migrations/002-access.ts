@@ -1,6 +1,6 @@
-import type { Migration } from './index.ts'
+import type { Migration } from './migration.ts'
 
-/** Tokens have names and may only read; journal entries have an outcome and hang on each other by hashes. */
+/** Tokens have names and may be read-only; audit entries have an outcome and are chained by hashes. */
 export const access: Migration = {
   name: 'access',
   statements: [

@@ -1,6 +1,6 @@
-import type { Migration } from './index.ts'
+import type { Migration } from './migration.ts'
 
-/** Billing (contract.md 8): the life of each container, and hours of those that are long over. */
+/** Billing (docs/interface.md#billing): start and end of each container, and hourly sums of old ones. */
 export const usage: Migration = {
   name: 'usage',
   statements: [

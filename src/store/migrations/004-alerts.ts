@@ -1,6 +1,6 @@
-import type { Migration } from './index.ts'
+import type { Migration } from './migration.ts'
 
-/** Contact points, alerts, where each alert stands, and the outbox of notices. */
+/** Contact points, alerts with their states, and the outbox of notifications. */
 export const alerts: Migration = {
   name: 'alerts',
   statements: [

@@ -1,6 +1,6 @@
-import type { Migration } from './index.ts'
+import type { Migration } from './migration.ts'
 
-/** Backups outlive the environment they were taken of. */
+/** Backups survive the deletion of their environment. */
 export const backups: Migration = {
   name: 'backups',
   statements: [

@@ -1,0 +1,230 @@
+// Takes the pictures of the console for README and docs: starts an installation of its own on free ports, has a person
+// deploy the sample and an agent work on it over MCP, sends requests, and writes docs/images/<page>-<theme>.png.
+// npm run screenshots. Needs Chromium; everything but the pictures is removed at the end.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import http from 'node:http'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { chromium } from 'playwright-core'
+
+const images = path.resolve('docs/images')
+const mostBytes = 150_000
+/** Long enough for charts and sparklines, with a point each two minutes, to show a course. */
+const loadSeconds = 5 * 60
+const entry = path.resolve('dist/longshore.js')
+const browserPaths = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+async function startPlatform(home) {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('LONGSHORE_')),
+  )
+  Object.assign(env, {
+    LONGSHORE_HOME: home,
+    LONGSHORE_PORT: '0',
+    LONGSHORE_GATEWAY_PORT: '0',
+    LONGSHORE_ENGINE: 'process',
+    LONGSHORE_LOG_LEVEL: 'warn',
+  })
+  const child = spawn(process.execPath, [entry, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ready = await new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`serve ended with ${code}`)))
+    createInterface({ input: child.stdout }).once('line', (line) => resolve(JSON.parse(line)))
+  })
+  const stop = async () => {
+    child.kill('SIGTERM')
+    const stopping = spawn(process.execPath, [entry, 'stop'], { env, stdio: 'ignore' })
+    await new Promise((resolve) => stopping.once('exit', resolve))
+  }
+  return {
+    ...ready,
+    api: new URL(ready.api).origin,
+    token: (await readFile(ready.adminTokenFile, 'utf8')).trim(),
+    stop,
+  }
+}
+
+function restOf({ api, token }) {
+  return async (method, pathname, input, as = token) => {
+    const inQuery = method === 'GET' || method === 'DELETE'
+    const query = inQuery ? `?${new URLSearchParams(input)}` : ''
+    const answer = await fetch(`${api}/api/public/v1${pathname}${query}`, {
+      method,
+      headers: { authorization: as, ...(inQuery ? {} : { 'content-type': 'application/json' }) },
+      ...(inQuery ? {} : { body: JSON.stringify(input) }),
+    })
+    const body = await answer.json()
+    if (!answer.ok) throw new Error(`${method} ${pathname}: ${body.error}. ${body.details ?? ''}`)
+    return body
+  }
+}
+
+/** The first run in the browser, up to a serving function. */
+async function firstRun(page) {
+  await page.getByRole('button', { name: 'Create sample function' }).click()
+  const served = page.getByRole('listitem').filter({ hasText: 'Serving requests' })
+  await served.getByText('Done').waitFor({ timeout: 120_000 })
+}
+
+/** Two more environments, and three members with access to some. Returns the token of the first member. */
+async function fillAccount(rest, accountId, functionId) {
+  const { appId } = await rest('POST', '/app', { name: 'Shop', accountId, port: 8080 })
+  const [prod, staging] = await Promise.all(
+    ['prod', 'staging'].map((name) => rest('POST', '/app-env', { accountId, appId, name, region: 'local' })),
+  )
+  const people = [
+    ['Ada Lindqvist', 'ada@example.com', [functionId, staging.appEnvId]],
+    ['Ben Okafor', 'ben@example.com', [prod.appEnvId, staging.appEnvId]],
+    ['Chiara Rossi', 'chiara@example.com', []],
+  ]
+  const tokens = []
+  for (const [name, email, allowedAppEnvIds] of people) {
+    tokens.push((await rest('POST', '/member', { accountId, name, email, allowedAppEnvIds })).token)
+  }
+  await rest('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
+  return tokens[0]
+}
+
+/** A database, where the programs of one are installed; answers its name in URLs. */
+async function addDatabase(rest, accountId) {
+  const { presets } = await rest('GET', '/database-presets', {})
+  const found = presets.find(({ dockerPreset, available }) => dockerPreset === 'POSTGRESQL' && available)
+  if (!found) return null
+  const { appId } = await rest('POST', '/app', { name: 'Orders', accountId, dockerPreset: 'POSTGRESQL' })
+  const { appEnvId } = await rest('POST', '/app-env', { accountId, appId, name: 'data', region: 'local' })
+  for (;;) {
+    const { status } = await rest('GET', '/app-env/status', { appEnvId })
+    if (status === 'RUNNING') break
+    await delay(500)
+  }
+  await rest('POST', '/app-env/backup', { appEnvId })
+  return (await rest('GET', '/app-env', { appEnvId })).cliEnvName
+}
+
+/** Measures the function as a person does, and leaves the charts in view. */
+async function probe(page) {
+  await page.getByRole('button', { name: 'Measure' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Measure' }).click({ timeout: 15_000 })
+  const result = page.getByRole('region', { name: 'Result of the probe' })
+  await result.waitFor({ timeout: 60_000 })
+  await page.getByText('The probe is done.').waitFor({ state: 'detached', timeout: 15_000 })
+  await result.evaluate((element) => element.closest('.panel').scrollIntoView())
+}
+
+/** What a person does on a page before its picture is taken. */
+const before = { probe }
+
+/** An agent that tunes the function, and is refused what its person may not do either (A3). */
+async function agentWorks({ mcp, accountId }, token, envName) {
+  const agent = new Client({ name: 'agent', version: '1' })
+  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  await agent.connect(new StreamableHTTPClientTransport(new URL(mcp), { requestInit }))
+  const call = (name, args) => agent.callTool({ name, arguments: { envName, ...args } })
+  await call('update-function-config', { containerConcurrency: 5, maxScale: 3, applyImmediately: true })
+  await call('update-app-env-variables', { set: [{ name: 'COLOR', value: 'green', isSecret: false }] })
+  const contactPoint = {
+    name: 'On call',
+    type: 'webhook',
+    config: { url: 'https://hooks.example.com/longshore' },
+  }
+  await agent.callTool({ name: 'create-contact-point', arguments: { accountId, ...contactPoint } })
+  await agent.close()
+}
+
+/** Requests in waves, so that the function scales up and down. */
+async function load({ gateway }, host) {
+  const { hostname, port } = new URL(gateway)
+  const send = (pathname) =>
+    new Promise((resolve) => {
+      const request = http.get({ hostname, port, path: pathname, headers: { host } }, (answer) => {
+        answer.resume().once('close', resolve)
+      })
+      request.once('error', resolve)
+    })
+  for (let second = 0; second < loadSeconds; second += 1) {
+    const wave = 6 + Math.round(5 * Math.sin(second / 7))
+    void Promise.all(Array.from({ length: wave }, () => send(`/?ms=${60 + 15 * wave}`)))
+    await delay(1_000)
+  }
+}
+
+async function takePictures(browser, { api, token }, pages) {
+  for (const colorScheme of ['light', 'dark']) {
+    const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 800 } })
+    const page = await context.newPage()
+    const link = await fetch(`${api}/console/sign-in-link`, {
+      method: 'POST',
+      headers: { authorization: token },
+    })
+    if (!link.ok) throw new Error(`sign-in link: ${await link.text()}`)
+    await page.goto((await link.json()).signInUrl)
+    await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
+    for (const [name, pathname] of Object.entries(pages)) {
+      await page.goto(`${api}/console${pathname}`)
+      await page.locator('main h1').waitFor()
+      await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' })
+      // These pages have no animation; the last chart is drawn when its data arrives.
+      await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {})
+      await before[name]?.(page)
+      await picture(page, `${name}-${colorScheme}`)
+    }
+    await context.close()
+  }
+}
+
+async function picture(page, name) {
+  const file = path.join(images, `${name}.png`)
+  await page.screenshot({ path: file })
+  const { size } = await stat(file)
+  if (size > mostBytes) throw new Error(`${file} has ${size} bytes, more than ${mostBytes}`)
+  process.stdout.write(`docs/images/${name}.png ${size} bytes\n`)
+}
+
+const executablePath = browserPaths.find((one) => existsSync(one))
+if (!executablePath) throw new Error(`No Chromium at ${browserPaths.join(', ')}`)
+await mkdir(images, { recursive: true })
+const home = await mkdtemp(path.join(os.tmpdir(), 'longshore-screenshots-'))
+const platform = await startPlatform(home)
+const browser = await chromium.launch({
+  executablePath,
+  args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+})
+try {
+  const rest = restOf(platform)
+  const { accountId } = platform
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage()
+  await page.goto(platform.signInUrl)
+  await page.getByRole('button', { name: 'Create sample function' }).waitFor()
+  await picture(page, 'first-run-light')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await picture(page, 'first-run-dark')
+  await firstRun(page)
+  const [{ cliEnvName, appEnvId }] = (await rest('GET', '/app-envs', { accountId })).appEnvs
+  const { hosts } = await rest('GET', '/app-env', { appEnvId })
+  const token = await fillAccount(rest, accountId, appEnvId)
+  const database = await addDatabase(rest, accountId)
+  await agentWorks(platform, token, cliEnvName)
+  await load(platform, hosts[0].host)
+  const { userId } = await rest('GET', '/user', {}, token)
+  await takePictures(browser, platform, {
+    overview: '/',
+    environment: `/environments/${cliEnvName}`,
+    probe: `/environments/${cliEnvName}/scaling`,
+    ...(database ? { database: `/environments/${database}/database` } : {}),
+    activity: '/activity',
+    agent: `/agents/${userId}?surface=mcp`,
+    members: '/members',
+    tokens: '/tokens',
+    system: '/system',
+    ...(process.argv.includes('--all') ? { settings: '/settings', agents: '/agents', start: '/start' } : {}),
+  })
+} finally {
+  await browser.close()
+  await platform.stop()
+  await rm(home, { recursive: true, force: true })
+}

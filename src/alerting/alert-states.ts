@@ -1,0 +1,203 @@
+import type { AlertState } from '../contract/alerts.ts'
+import type { StoredAlert } from '../domain/alerts/alert.ts'
+import { type AlertProgress, newAlertProgress } from '../domain/alerts/state.ts'
+import type { Tables, Tx } from '../store/db.ts'
+import { alertRecord } from '../store/repositories/alerts.ts'
+
+/** The stored state of an alert. `version` increases with every write. */
+export interface StoredAlertState {
+  alertId: string
+  appEnvId: string
+  progress: AlertProgress
+  /** When the open episode started to fire. */
+  startedAt: string | null
+  checkedAt: string | null
+  isInCycle: boolean
+  version: number
+}
+
+interface StateChange {
+  from: AlertState
+  to: AlertState
+  at: string
+  value: number | null
+}
+
+const keptChanges = 20
+const lastCycleKey = 'alerts-evaluated-at'
+
+type StateRow = Tables['alert_states']
+
+function stateOf(row: StateRow): StoredAlertState {
+  return {
+    alertId: row.alert_id,
+    appEnvId: row.app_env_id,
+    progress: {
+      state: row.state as AlertState,
+      heldMs: Number(row.held_ms),
+      episode: row.episode,
+      isOpen: row.is_open === 1,
+    },
+    startedAt: row.started_at,
+    checkedAt: row.checked_at,
+    isInCycle: row.in_cycle === 1,
+    version: row.version,
+  }
+}
+
+export async function insertAlertState(
+  tx: Tx,
+  alert: { alertId: string; appEnvId: string },
+): Promise<StoredAlertState> {
+  const state: StoredAlertState = {
+    alertId: alert.alertId,
+    appEnvId: alert.appEnvId,
+    progress: newAlertProgress,
+    startedAt: null,
+    checkedAt: null,
+    isInCycle: false,
+    version: 1,
+  }
+  await tx
+    .insertInto('alert_states')
+    .values({ alert_id: alert.alertId, app_env_id: alert.appEnvId, ...columnsOf(state) })
+    .execute()
+  return state
+}
+
+export async function findAlertStates(
+  tx: Tx,
+  alertIds: readonly string[],
+): Promise<Map<string, StoredAlertState>> {
+  if (alertIds.length === 0) return new Map()
+  const rows = await tx
+    .selectFrom('alert_states')
+    .selectAll()
+    .where('alert_id', 'in', [...alertIds])
+    .execute()
+  return new Map(rows.map((row) => [row.alert_id, stateOf(row)]))
+}
+
+/** The alerts that the evaluator checks in each cycle: every alert that is not paused. */
+export async function listEvaluatedAlerts(
+  tx: Tx,
+): Promise<{ alert: StoredAlert; state: StoredAlertState; appEnvName: string }[]> {
+  const rows = await tx
+    .selectFrom('alerts')
+    .innerJoin('alert_states', 'alert_states.alert_id', 'alerts.alert_id')
+    .innerJoin('app_envs', 'app_envs.app_env_id', 'alerts.app_env_id')
+    .selectAll('alert_states')
+    .select(['alerts.record', 'app_envs.cli_env_name'])
+    .where('alerts.enabled', '=', 1)
+    .orderBy('alerts.app_env_id')
+    .execute()
+  return rows.map((row) => ({
+    alert: alertRecord.parse(row.record),
+    state: stateOf(row),
+    appEnvName: row.cli_env_name,
+  }))
+}
+
+/**
+ * Saves `state` as the next version. False if the state was changed or the alert was removed since it was read: then
+ * nothing is written and the caller discards its result.
+ */
+export async function saveAlertState(
+  tx: Tx,
+  state: StoredAlertState,
+  change: StateChange | null,
+): Promise<boolean> {
+  const version = state.version + 1
+  const result = await tx
+    .updateTable('alert_states')
+    .set(columnsOf({ ...state, version }))
+    .where('alert_id', '=', state.alertId)
+    .where('version', '=', state.version)
+    .executeTakeFirst()
+  if (Number(result.numUpdatedRows) === 0) return false
+  if (change) await keepChange(tx, state, version, change)
+  return true
+}
+
+async function keepChange(
+  tx: Tx,
+  state: StoredAlertState,
+  version: number,
+  change: StateChange,
+): Promise<void> {
+  const { from, to, at, value } = change
+  const alert_id = state.alertId
+  await tx
+    .insertInto('alert_history')
+    .values({ alert_id, version, app_env_id: state.appEnvId, at, from_state: from, to_state: to, value })
+    .execute()
+  const oldest = await tx
+    .selectFrom('alert_history')
+    .select('version')
+    .where('alert_id', '=', alert_id)
+    .orderBy('version', 'desc')
+    .offset(keptChanges)
+    .limit(1)
+    .executeTakeFirst()
+  if (!oldest) return
+  await tx
+    .deleteFrom('alert_history')
+    .where('alert_id', '=', alert_id)
+    .where('version', '<=', oldest.version)
+    .execute()
+}
+
+/** Newest first. */
+export async function listStateChanges(tx: Tx, alertId: string): Promise<StateChange[]> {
+  const rows = await tx
+    .selectFrom('alert_history')
+    .selectAll()
+    .where('alert_id', '=', alertId)
+    .orderBy('version', 'desc')
+    .limit(keptChanges)
+    .execute()
+  return rows.map((row) => ({
+    from: row.from_state as AlertState,
+    to: row.to_state as AlertState,
+    at: row.at,
+    value: row.value,
+  }))
+}
+
+/** One row for all alerts: a cycle without changes writes nothing else. */
+export async function markCycle(tx: Tx, at: string): Promise<void> {
+  await tx
+    .insertInto('installation')
+    .values({ key: lastCycleKey, value: at })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: at }))
+    .execute()
+}
+
+export async function lastCycleAt(tx: Tx): Promise<string | null> {
+  const row = await tx
+    .selectFrom('installation')
+    .select('value')
+    .where('key', '=', lastCycleKey)
+    .executeTakeFirst()
+  return row?.value ?? null
+}
+
+/** When an alert was last evaluated: alone, or by the cycles that include it. */
+export function lastCheckOf(state: StoredAlertState, cycleAt: string | null): string | null {
+  if (!state.isInCycle || cycleAt === null) return state.checkedAt
+  return state.checkedAt !== null && state.checkedAt > cycleAt ? state.checkedAt : cycleAt
+}
+
+function columnsOf(state: StoredAlertState) {
+  const { progress, startedAt, checkedAt, isInCycle, version } = state
+  return {
+    state: progress.state,
+    held_ms: Math.round(progress.heldMs),
+    episode: progress.episode,
+    is_open: progress.isOpen ? 1 : 0,
+    started_at: startedAt,
+    checked_at: checkedAt,
+    in_cycle: isInCycle ? 1 : 0,
+    version,
+  }
+}

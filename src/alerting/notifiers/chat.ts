@@ -1,0 +1,67 @@
+import type { Receiver } from '../../domain/alerts/contact-point.ts'
+import {
+  type Notification,
+  type NotificationEnvelope,
+  notificationFacts,
+  notificationTitle,
+} from '../../domain/alerts/notification.ts'
+import type { NotifyResult } from './notifier.ts'
+import type { Outbound } from './outbound.ts'
+
+type ChatConfig = Extract<Receiver, { type: 'chat' }>['config']
+
+export async function sendChat(
+  outbound: Outbound,
+  config: ChatConfig,
+  { notification }: NotificationEnvelope,
+): Promise<NotifyResult> {
+  return outbound({
+    url: config.webhookUrl,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(chatBody(config, notification)),
+  })
+}
+
+/** The body of a Slack-compatible incoming webhook: `text` for push notifications, `blocks` for the message. */
+function chatBody(config: Pick<ChatConfig, 'channel' | 'mentionUsers'>, notification: Notification) {
+  const title = escaped(notificationTitle(notification))
+  const mentions = notification.event === 'firing' ? (config.mentionUsers ?? []).map(mention) : []
+  const facts = [escaped(notificationFacts(notification)), escaped(notification.description)].filter(
+    (text) => text !== '',
+  )
+  const text = [title, ...mentions].join(' ')
+  return {
+    ...(config.channel ? { channel: config.channel } : {}),
+    text,
+    blocks: [
+      section(`*${title}*${mentions.length > 0 ? `\n${mentions.join(' ')}` : ''}`),
+      section(facts.join('\n')),
+      {
+        type: 'context',
+        elements: [
+          { type: 'mrkdwn', text: escaped(`Since ${notification.startedAt} · ${notification.region}`) },
+        ],
+      },
+    ],
+  }
+}
+
+function section(text: string) {
+  return { type: 'section', text: { type: 'mrkdwn', text: text.slice(0, 3000) } }
+}
+
+/** Escapes the three characters that begin links and mentions. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/**
+ * `U012AB3CD` is a member’s id (names have no capitals), `here`, `channel` and `everyone` are groups; anything else
+ * is a name.
+ */
+function mention(user: string): string {
+  const name = user.replace(/^@/, '')
+  if (/^(here|channel|everyone)$/.test(name)) return `<!${name}>`
+  return /^[UW][A-Z0-9]{2,20}$/.test(name) ? `<@${name}>` : `@${escaped(name)}`
+}

@@ -1,0 +1,56 @@
+import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
+import { createApp, deleteApp } from '../contract/apps.ts'
+import { listRegions } from '../contract/regions.ts'
+import { AppError } from '../errors.ts'
+import { type Cli, type CliCommand, connected, type Done, print } from './cli-command.ts'
+import { exitCodes } from './command-io.ts'
+import { accountOf, addFields, inputOf } from './row-command.ts'
+import { fieldsOf } from './row-fields.ts'
+
+/** Fields of the environment that are set from the app or from options of this command. */
+const ofEnvironment = ['accountId', 'appId', 'name', 'region', 'jobConfig']
+
+/** `longshore create`: an app with its first environment. */
+export function addCreateCommand(program: CliCommand, cli: Cli, done: Done): void {
+  const app = fieldsOf(createApp, ['name'])
+  const environment = fieldsOf(createAppEnv, ofEnvironment)
+  const command = program
+    .command('create')
+    .summary('create an app and its first environment')
+    .description('Creates an app and its first environment. Deploy code to it with longshore deploy.')
+    .argument('<name>', 'name of the app')
+    .option('--env <name>', 'name of the environment', 'prod')
+    .option('--region <region>', 'longshore regions list shows them (default: the first)')
+  addFields(command, app)
+  addFields(command, environment)
+  command
+    .addHelpText('after', '\nExample: longshore create hello --docker-preset FUNCTION --port 8080')
+    .runs(cli, done, async ([name], options) => {
+      const { client } = await connected(cli)
+      const accountId = await accountOf(client, options.account)
+      const region = options.region ?? (await client.call(listRegions, {})).regions[0]?.region
+      const input = { ...inputOf(app, [], options), name, accountId }
+      const { appId } = await client.call(createApp, input)
+      const wanted = { ...inputOf(environment, [], options), accountId, appId, name: options.env, region }
+      const { appEnvId } = await client.call(createAppEnv, wanted).catch(async (error) => {
+        // Delete the app, so that a corrected call can be repeated.
+        await client.call(deleteApp, { appId }).catch((cause) => {
+          const details = `The app ${appId} was created but could not be deleted again. Delete it with longshore apps delete ${appId}.`
+          throw new AppError('invalid', (error as Error).message, { details, cause })
+        })
+        throw error
+      })
+      const { cliEnvName, status } = await client.call(getAppEnv, { appEnvId })
+      print(cli, { appId, appEnvId, cliEnvName, status }, [
+        `Created ${cliEnvName}: app ${appId}, environment ${appEnvId}, ${status}.`,
+        ...(options.dockerPreset === undefined || isSource(String(options.dockerPreset))
+          ? [`Deploy to it: longshore deploy --env ${cliEnvName} --dir <folder>`]
+          : [`Check its status: longshore status ${cliEnvName}`]),
+      ])
+      return exitCodes.done
+    })
+}
+
+function isSource(preset: string): boolean {
+  return ['CUSTOM', 'FUNCTION', 'JOB', 'NEXT_JS', 'EXPRESS', 'NODE_JS', 'STATIC'].includes(preset)
+}

@@ -1,0 +1,120 @@
+import type { DatabasePresetRead } from '../contract/databases.ts'
+import { printable } from './progress.ts'
+import { inShellWords } from './row-names.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const widestCell = 60
+/** Columns of lists that add nothing for people. */
+const leftOut = new Set(['slug', 'revision', 'accountId', 'updatedAt'])
+
+/**
+ * A response of the platform for people: its message first, a list as a table, an object as one field per line. Others'
+ * text is made safe for a terminal.
+ */
+export function renderResult(answer: unknown): string[] {
+  if (!isFields(answer)) return [cell(answer)]
+  const { message, success: _success, pagination, cursor, ...fields } = answer
+  const lists = Object.entries(fields).filter(([, value]) => isList(value))
+  const lines = typeof message === 'string' ? [inShellWords(printable(message))] : []
+  const only = lists[0]
+  if (only && Object.keys(fields).length === 1) {
+    return [...lines, ...renderTable(only[1] as Fields[], only[0]), ...moreLine(only[1], pagination, cursor)]
+  }
+  return [...lines, ...renderFields(fields, ''), ...moreLine(only?.[1], pagination, cursor)]
+}
+
+/** Rows with aligned columns; omits empty columns. */
+export function renderTable(rows: readonly Fields[], name: string): string[] {
+  if (rows.length === 0) return [`There are no ${wordsOf(name)}.`]
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter(
+    (column) => !leftOut.has(column) && rows.some((row) => hasContent(row[column])),
+  )
+  return aligned([columns, ...rows.map((row) => columns.map((column) => shortened(cell(row[column]))))])
+}
+
+/** A line for each version of each managed database: what to write, and whether it runs here. */
+export function presetLines({ presets }: { presets: readonly DatabasePresetRead[] }): string[] {
+  const rows = presets.flatMap(({ dockerPreset, defaultVersion, versions }) =>
+    versions.map(({ key, label, variant, available, unavailableReason }) => [
+      dockerPreset,
+      `${key}${key === defaultVersion ? ' (default)' : ''}`,
+      printable(label),
+      variant ?? '-',
+      available ? 'yes' : `no: ${printable(unavailableReason ?? 'it cannot run here')}`,
+    ]),
+  )
+  return aligned([['preset', 'version', 'label', 'variant', 'available'], ...rows])
+}
+
+/** Cells padded to the width of their column. */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_cell, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  return rows.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+function renderFields(fields: Fields, indent: string): string[] {
+  const plain = Object.entries(fields).filter(([, value]) => !isFields(value) && !isList(value))
+  const nested = Object.entries(fields).filter(([, value]) => isFields(value) || isList(value))
+  return [
+    ...aligned(plain.map(([name, value]) => [name, cell(value)])).map((line) => indent + line),
+    ...nested.flatMap(([name, value]) => [
+      `${indent}${name}`,
+      ...(isFields(value)
+        ? renderFields(value, `${indent}  `)
+        : renderTable(value as Fields[], name).map((line) => `${indent}  ${line}`)),
+    ]),
+  ]
+}
+
+/** Shows booleans as yes and no, an object as its e-mail address or name, a list as its items. */
+function cell(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cell).join(', ')
+  if (isFields(value)) {
+    const named = ['email', 'cliEnvName', 'name', 'url', 'path', 'id'].find(
+      (field) => typeof value[field] === 'string',
+    )
+    return printable(named === undefined ? JSON.stringify(value) : String(value[named]))
+  }
+  const text = printable(String(value))
+  // Only sentences name operations: a name or an id stays as it is.
+  return text.includes(' ') ? inShellWords(text) : text
+}
+
+function hasContent(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0
+  return value !== null && value !== undefined && value !== '' && value !== false
+}
+
+function shortened(text: string): string {
+  return text.length <= widestCell ? text : `${text.slice(0, widestCell - 1)}…`
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isFields)
+}
+
+/** `contactPoints` → `contact points`. */
+function wordsOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}
+
+function moreLine(list: unknown, pagination: unknown, cursor: unknown): string[] {
+  if (typeof cursor === 'string') return [`… more: --cursor ${printable(cursor)}`]
+  if (!isFields(pagination) || !Array.isArray(list)) return []
+  const left = Number(pagination.total) - Number(pagination.offset ?? 0) - list.length
+  return left > 0 ? [`… ${left} more: --limit, --offset`] : []
+}

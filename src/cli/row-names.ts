@@ -1,0 +1,67 @@
+import { operations } from '../contract/index.ts'
+
+/** Nouns of the shell whose name differs from the plural of the object's name in operation ids. */
+const nouns: Readonly<Record<string, string>> = {
+  'app-env': 'envs',
+  'app-env-backup': 'backup',
+  'job-run': 'jobs',
+  'user-token': 'token',
+  user: 'user',
+  audit: 'audit',
+}
+
+/** Operations whose command cannot be derived from their id. */
+const exceptions: Readonly<Record<string, string>> = {
+  'list-database-presets': 'databases presets',
+  'get-logs': 'envs logs',
+  'request-deploy-storage-key': 'envs request-storage-key',
+  'notify-code-upload': 'envs notify-upload',
+  'deploy-app-env-image': 'envs deploy-image',
+  'apply-app-env-changes': 'envs apply',
+  'scale-app-env-containers': 'envs scale',
+  'update-app-env-variables': 'envs variables',
+  'update-app-env-autoscaling': 'envs autoscaling',
+  'update-function-config': 'envs function-config',
+  'rotate-app-env-token': 'envs rotate-token',
+  'explain-access': 'envs explain-access',
+  'diagnose-app-env': 'why',
+  'diagnosis-causes': 'causes list',
+  'what-changed': 'envs changes',
+  'probe-function': 'probe',
+  'start-job-run': 'jobs run',
+  'update-job-config': 'jobs configure',
+  'restore-app-env-backup': 'restore',
+  'get-member-env-access': 'members access',
+  'update-member-env-access': 'members set-access',
+  'rotate-user-token': 'token rotate',
+  'undo-change': 'audit undo',
+}
+
+/**
+ * The words of an operation in the shell: `list-apps` is `apps list`, `get-app-env-status` is `envs status`. The
+ * command of a new operation follows from its id.
+ */
+export function wordsOf(operationId: string): readonly string[] {
+  const exception = exceptions[operationId]
+  if (exception !== undefined) return exception.split(' ')
+  const [verb = '', ...rest] = operationId.split('-')
+  const object = rest.join('-').replace(/s$/, '')
+  const noun = nouns[object]
+  if (noun !== undefined) return [noun, verb]
+  // For a part of an object, the part is the last word.
+  if (object.startsWith('app-env-')) {
+    const part = rest.slice(2).join('-')
+    return ['envs', verb === 'get' ? part : `${verb}-${part}`]
+  }
+  return [`${object}s`, verb]
+}
+
+const operationIds: ReadonlySet<string> = new Set(operations.map(({ id }) => id))
+
+/** A text of the platform with the operations that it names as commands; `envName` is the environment it is about. */
+export function inShellWords(text: string, envName?: string): string {
+  return text.replace(/[a-z]+(?:-[a-z]+)+/g, (word) => {
+    if (word === 'get-logs') return ['longshore logs', envName].filter(Boolean).join(' ')
+    return operationIds.has(word) ? `longshore ${wordsOf(word).join(' ')}` : word
+  })
+}

@@ -1,0 +1,76 @@
+import { diagnoseAppEnv, type Evidence, type Finding } from '../contract/diagnosis.ts'
+import { operations } from '../contract/index.ts'
+import type { OutputOf } from '../contract/operation.ts'
+import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
+import { exitCodes } from './command-io.ts'
+import { printable } from './progress.ts'
+import { kebab } from './row-fields.ts'
+import { inShellWords, wordsOf } from './row-names.ts'
+
+/** `longshore why`: what is wrong with an environment, and the command that fixes it. */
+export function addWhyCommand(parent: CliCommand, cli: Cli, done: Done): void {
+  parent
+    .command('why')
+    .summary('why an environment does not work, and what fixes it')
+    .description(inShellWords(diagnoseAppEnv.summary))
+    .argument('<environment>', 'its id, or its name in URLs')
+    .runs(cli, done, async ([environment = '']) => {
+      const { client } = await connected(cli)
+      const answer = await client.call(diagnoseAppEnv, environmentRef(environment))
+      print(cli, answer, diagnosisReport(answer))
+      return exitCodes.done
+    })
+}
+
+const signs: Readonly<Record<Finding['severity'], string>> = { critical: '✗', warning: '!', info: '·' }
+
+function diagnosisReport({ findings, checked }: OutputOf<typeof diagnoseAppEnv>): string[] {
+  if (findings.length === 0) return [`✓ No cause found. Checked: ${checked.join(', ')}.`]
+  return findings.flatMap((finding, index) => [...(index === 0 ? [] : ['']), ...findingLines(finding)])
+}
+
+function findingLines({ cause, severity, confidence, summary, since, evidence, fix }: Finding): string[] {
+  return [
+    `${signs[severity]} ${cause} (${confidence}${since === null ? '' : `, since ${since}`})`,
+    `  ${inShellWords(printable(summary))}`,
+    ...evidence.map((one) => `    ${evidenceLine(one)}`),
+    ...(fix === null ? [] : fix.effects.map((effect) => `  ${inShellWords(printable(effect))}`)),
+    ...(fix === null
+      ? []
+      : [`  ${fix.safe ? 'Fix' : 'Possible fix'}: ${shellCommand(fix.operation, fix.input)}`]),
+  ]
+}
+
+function evidenceLine({ source, at, text, value }: Evidence): string {
+  const parts = [at, `${source}:`, text === undefined ? null : printable(text), value]
+  return parts.filter((part) => part !== null && part !== undefined).join(' ')
+}
+
+/** A call of the platform as a command that can be pasted into a shell. */
+function shellCommand(operationId: string, input: Readonly<Record<string, unknown>>): string {
+  const row = operations.find(({ id }) => id === operationId)
+  if (!row) return operationId
+  const positional = row.policy.on === 'alert' ? 'alertId' : 'appEnvId'
+  const options = Object.entries(input)
+    .filter(([field]) => field !== positional)
+    .flatMap(([field, value]) => optionWords(field, value))
+  return ['longshore', ...wordsOf(operationId), String(input[positional] ?? ''), ...options].join(' ')
+}
+
+function optionWords(field: string, value: unknown): string[] {
+  const flag = `--${kebab(field)}`
+  if (typeof value === 'boolean') return [value ? flag : `--no-${kebab(field)}`]
+  const values = Array.isArray(value) ? value : [value]
+  return values.flatMap((one) => [flag, quoted(wordOf(one))])
+}
+
+function wordOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  const { name, value: inner } = value as { name?: unknown; value?: unknown }
+  return name === undefined ? JSON.stringify(value) : `${name}=${inner ?? ''}`
+}
+
+/** As a shell takes it for one word, whatever it holds. */
+function quoted(word: string): string {
+  return /^[\w.:/=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,35 @@
+import { errorFromResponse } from '../../client/answer-error.ts'
+import { getUser } from '../../contract/users.ts'
+import { AppError } from '../../errors.ts'
+import { client, forgetAnswers, send } from './client.ts'
+import { drafts } from './drafts.ts'
+
+/** Signs in by a one-time code or a token; the browser keeps only the http-only cookie. Throws `AppError`. */
+export async function signIn(by: { code: string } | { token: string }): Promise<void> {
+  await sessionRequest('POST', '/console/session', by)
+  // Unsaved text is for the person who typed it; if that cannot be found out, it goes.
+  const user = await client.call(getUser, {}).catch(() => null)
+  drafts.belongTo(user?.userId ?? 'unknown')
+}
+
+/** Ends this session, or all sessions and open sign-in links of the user. */
+export async function signOut(everywhere: boolean): Promise<void> {
+  await sessionRequest('DELETE', everywhere ? '/console/sessions' : '/console/session', null)
+  forgetAnswers()
+  drafts.clear()
+}
+
+async function sessionRequest(method: string, path: string, body: object | null): Promise<void> {
+  const answer = await send(location.origin + path, {
+    method,
+    headers: body ? { 'content-type': 'application/json' } : {},
+    body: body ? JSON.stringify(body) : null,
+    signal: undefined,
+  }).catch((cause) => {
+    throw new AppError('unavailable', 'The platform cannot be reached', {
+      details: 'Try again in a moment.',
+      cause,
+    })
+  })
+  if (answer.status !== 200) throw errorFromResponse(answer, JSON.parse(answer.text), location.origin)
+}

@@ -1,0 +1,166 @@
+import { useEffect, useMemo, useRef } from 'react'
+import uPlot from 'uplot'
+import { quantity } from './words.ts'
+
+interface ChartSeries {
+  label: string
+  /** A custom property such as `--chart-1`. */
+  color: string
+  /** `t`: an ISO time, or a number as text where the chart is `across` something else. */
+  points: readonly { t: string; value: number }[]
+}
+
+interface Props {
+  title: string
+  unit: string
+  series: readonly ChartSeries[]
+  /** Label of a horizontal axis other than time; each step doubles. */
+  across?: string
+}
+
+/** Series over time with the newest values in words, also for screen readers. */
+export function Chart({ title, unit, series, across }: Props) {
+  const summary = series.map(({ label, points }) => {
+    const values = points.map(({ value }) => value)
+    if (values.length === 0) return `${label}: no data`
+    if (across !== undefined) {
+      const at = (point = points[0]!) => `${quantity(point.value, unit)} at ${point.t}`
+      return `${label}: ${at()}${points.length > 1 ? `, ${at(points.at(-1))}` : ''}`
+    }
+    return `${label}: now ${quantity(values.at(-1)!, unit)}, at most ${quantity(Math.max(...values), unit)}`
+  })
+  return (
+    <figure className="panel">
+      <header>
+        <h3>{title}</h3>
+        <span className="muted small">
+          {unitWords[unit] ?? unit}
+          {across && ` by ${across}`}
+        </span>
+      </header>
+      <div className="body">
+        <Plot series={series} label={`${title}. ${summary.join('. ')}`} isTime={across === undefined} />
+        <figcaption className="row small">
+          {series.map(({ label, color }, index) => (
+            <span key={label} className="row">
+              <svg width="14" height="8" aria-hidden="true">
+                <path
+                  d="M0 4H14"
+                  stroke={`var(${color})`}
+                  strokeWidth="2.5"
+                  strokeDasharray={index ? '4 2' : ''}
+                />
+              </svg>
+              <span className="muted">{summary[index]}</span>
+            </span>
+          ))}
+        </figcaption>
+      </div>
+    </figure>
+  )
+}
+
+const plain = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
+
+const unitWords: Record<string, string> = {
+  'req/s': 'requests per second',
+  'err/s': 'errors per second',
+  '%': 'percent',
+  containers: 'containers',
+  s: 'seconds',
+}
+
+interface PlotProps {
+  series: readonly ChartSeries[]
+  label: string
+  isTime: boolean
+}
+
+function Plot({ series, label, isTime }: PlotProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | null>(null)
+  const data = useMemo(() => alignedData(series, isTime), [series, isTime])
+  const newest = useRef(data)
+  newest.current = data
+  const shape = series.map(({ label: name, color }) => `${name}${color}`).join()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` contains the relevant parts of the series
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const made = new uPlot(optionsFor(series, element, isTime), newest.current, element)
+    plot.current = made
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: 170 }))
+    observer.observe(element)
+    // A canvas does not follow custom properties.
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    const redraw = () => made.redraw()
+    scheme.addEventListener('change', redraw)
+    const theme = new MutationObserver(redraw)
+    theme.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
+    return () => {
+      theme.disconnect()
+      scheme.removeEventListener('change', redraw)
+      observer.disconnect()
+      made.destroy()
+    }
+  }, [shape])
+  useEffect(() => plot.current?.setData(data), [data])
+  return <div ref={place} className="chart" role="img" aria-label={label} />
+}
+
+/** One column of places on the horizontal axis, and a value or a gap for each series. */
+function alignedData(series: readonly ChartSeries[], isTime: boolean): uPlot.AlignedData {
+  const place = (t: string) => (isTime ? Date.parse(t) / 1000 : Number(t))
+  const times = [...new Set(series.flatMap(({ points }) => points.map(({ t }) => place(t))))].sort(
+    (a, b) => a - b,
+  )
+  const columns = series.map(({ points }) => {
+    const byTime = new Map(points.map(({ t, value }) => [place(t), value]))
+    return times.map((time) => byTime.get(time) ?? null)
+  })
+  return [times, ...columns]
+}
+
+function optionsFor(series: readonly ChartSeries[], element: HTMLElement, isTime: boolean): uPlot.Options {
+  // Resolves light-dark() too: a canvas needs the color itself.
+  const color = (property: string) => () => {
+    element.style.color = `var(${property})`
+    const found = getComputedStyle(element).color
+    element.style.color = ''
+    return found
+  }
+  const axis = {
+    stroke: color('--muted'),
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { show: false },
+  }
+  return {
+    width: element.clientWidth,
+    height: 170,
+    legend: { show: false },
+    cursor: { y: false },
+    scales: {
+      x: isTime ? { time: true } : { time: false, distr: 3, log: 2 },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        ...(isTime ? {} : { values: (_plot, values) => values.map((value) => plain.format(value)) }),
+      },
+      { ...axis, size: 52, values: (_plot, values) => values.map((value) => plain.format(value)) },
+    ],
+    series: [
+      {},
+      ...series.map(({ label, color: property }, index) => ({
+        label,
+        stroke: color(property),
+        width: 1.75,
+        spanGaps: false,
+        points: { show: !isTime },
+        ...(index ? { dash: [4, 3] } : {}),
+      })),
+    ],
+  }
+}

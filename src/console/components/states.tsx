@@ -1,0 +1,76 @@
+import { Link } from '@tanstack/react-router'
+import type { AppError } from '../../errors.ts'
+
+/** Loading placeholder, announced once to screen readers. */
+export function Loading({ rows = 4 }: { rows?: number }) {
+  return (
+    <div role="status" className="body stack">
+      <span className="hidden-text">Loading</span>
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the blocks are all alike
+        <div key={row} className="skeleton" style={{ width: `${92 - ((row * 17) % 45)}%` }} />
+      ))}
+    </div>
+  )
+}
+
+export function Empty({ title, children }: { title: string; children?: React.ReactNode }) {
+  return (
+    <div className="state">
+      <h2>{title}</h2>
+      {children && <div className="muted">{children}</div>}
+    </div>
+  )
+}
+
+/** M2: the same page for missing objects and for objects without access. */
+export function NotFound() {
+  return (
+    <div className="state">
+      <h1>Page not found</h1>
+      <p className="muted">This page does not exist, or you have no access to it.</p>
+      <Link to="/" className="button">
+        Go to the overview
+      </Link>
+    </div>
+  )
+}
+
+/** Shows the platform's error. Use `hidesForbidden` on pages of one environment (M2). */
+export function Failed({
+  error,
+  retry,
+  hidesForbidden = false,
+}: {
+  error: AppError
+  retry?: () => void
+  hidesForbidden?: boolean
+}) {
+  if (error.kind === 'not-found' || (hidesForbidden && error.kind === 'forbidden')) return <NotFound />
+  const title = error.kind === 'forbidden' ? 'You do not have permission for this' : error.message
+  return (
+    <div className="state" role="alert">
+      <h2>{title}</h2>
+      <p className="muted">
+        {error.kind === 'forbidden' && `${error.message}. `}
+        {error.details}
+      </p>
+      {retry && error.kind !== 'forbidden' && (
+        <button type="button" className="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** The error of a form or action, next to its inputs. */
+export function Problem({ error }: { error: AppError | null }) {
+  if (!error) return null
+  return (
+    <div role="alert" className="note tone-bad">
+      <strong>{error.message}</strong>
+      {error.details && <span>{error.details}</span>}
+    </div>
+  )
+}

@@ -1,0 +1,60 @@
+/** Formats of numbers, times and units. Dates are in the reader's time zone. */
+const number = new Intl.NumberFormat(undefined, {
+  maximumSignificantDigits: 3,
+  maximumFractionDigits: 3,
+  roundingPriority: 'lessPrecision',
+})
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
+const clockTime = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
+const short = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+
+export const exactTime = (iso: string): string => exact.format(new Date(iso))
+export const timeOfDay = (iso: string): string => clockTime.format(new Date(iso))
+/** Day, hour and minute, for the axis of a chart. */
+export const shortTime = (ms: number): string => short.format(new Date(ms))
+export const dayOf = (iso: string): string => day.format(new Date(iso))
+
+const steps: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** "3 minutes ago". Below a minute: "just now", so that the page does not change every second. */
+export function ago(iso: string, nowMs: number): string {
+  const seconds = (Date.parse(iso) - nowMs) / 1000
+  const step = steps.find(([, size]) => Math.abs(seconds) >= size)
+  return step ? relative.format(Math.round(seconds / step[1]), step[0]) : 'just now'
+}
+
+/** A measured value with its unit; seconds below one become milliseconds. */
+export function quantity(value: number, unit: string): string {
+  if (unit === 's' && value > 0 && value < 1) return `${number.format(value * 1000)} ms`
+  return unit === '%' ? `${number.format(value)} %` : `${number.format(value)} ${unit}`
+}
+
+/** "1 container", "3 containers". */
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count.toLocaleString()} ${count === 1 ? singular : plural}`
+}
+
+/** `update-app-env-variables` as text: "Update app env variables". */
+export function operationWords(id: string): string {
+  const words = id.replaceAll('-', ' ').replace('app env', 'environment')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+export function megabytes(mb: number): string {
+  return mb >= 1024 ? `${number.format(mb / 1024)} GB` : `${number.format(mb)} MB`
+}

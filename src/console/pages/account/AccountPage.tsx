@@ -1,0 +1,137 @@
+import { useState } from 'react'
+import { type AccountSettings, updateAccount } from '../../../contract/accounts.ts'
+import { useWrite } from '../../api/queries.ts'
+import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
+import { NameForm } from '../../components/NameForm.tsx'
+import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { useAccount } from '../../shell/account.ts'
+import { Invitations } from '../invitations/Invitations.tsx'
+
+/** Name, limits and switches of the account. All members see them; only admins can change them. */
+export function AccountPage() {
+  const { permissions, accountId } = useAccount()
+  return (
+    <>
+      <div className="page-head">
+        <h1>Account settings</h1>
+        <span className="muted">
+          <code>{accountId}</code>
+        </span>
+      </div>
+      <div className="stack" key={accountId}>
+        {!permissions.admin && (
+          <p className="note tone-idle">Only an admin of the account can change these.</p>
+        )}
+        <AccountName />
+        <Limits />
+        <Switches />
+        <Invitations />
+      </div>
+    </>
+  )
+}
+
+function AccountName() {
+  const { accountId, name, revision, permissions } = useAccount()
+  const write = useWrite(updateAccount)
+  return (
+    <NameForm
+      title="Name"
+      label="Account name"
+      of={accountId}
+      name={name}
+      revision={revision}
+      disabled={!permissions.admin}
+      write={write}
+      onSave={(typed, expectedRevision) =>
+        write.mutate(
+          { accountId, name: typed, expectedRevision },
+          { onSuccess: ({ message }) => toast(message) },
+        )
+      }
+    />
+  )
+}
+
+function Limits() {
+  const { accountId, settings, revision } = useAccount()
+  const write = useWrite(updateAccount)
+  return (
+    <SettingsForm
+      title="Limits and defaults"
+      of={accountId}
+      action="Save"
+      settings={limitsOf(settings)}
+      revision={revision}
+      write={write}
+      onSave={(changed, expectedRevision) =>
+        write.mutate(
+          { accountId, ...changed, expectedRevision },
+          { onSuccess: ({ message }) => toast(message) },
+        )
+      }
+    />
+  )
+}
+
+function limitsOf(settings: AccountSettings): NumberSetting[] {
+  const limit = (name: keyof AccountSettings, label: string, hint: string, min = 1): NumberSetting => ({
+    name,
+    label,
+    hint,
+    value: Number(settings[name]),
+    min,
+  })
+  return [
+    limit('zCloudLimit', 'zClouds of the account', 'zClouds that may run at the same time'),
+    limit('functionMaxScale', 'Most containers of a function', 'Containers'),
+    limit('functionMaxMinScale', 'Most warm containers of a function', 'Containers', 0),
+    limit('functionDefaultMaxScale', 'Containers of a new function', 'Containers at most'),
+    limit('functionMinIdleTimeoutSeconds', 'Shortest idle period', 'Seconds', 300),
+    limit('functionDefaultIdleTimeoutSeconds', 'Idle period of a new function', 'Seconds', 300),
+  ]
+}
+
+const switches = {
+  allowAutoScaling: 'Autoscaling of apps is allowed',
+  functionScaleToZero: 'Functions may scale to zero (F11)',
+} as const
+
+function Switches() {
+  const { accountId, settings, permissions } = useAccount()
+  const [confirming, setConfirming] = useState<keyof typeof switches | null>(null)
+  return (
+    <section className="panel" aria-labelledby="switches">
+      <header>
+        <h2 id="switches">What is allowed</h2>
+      </header>
+      <div className="body stack">
+        {Object.entries(switches).map(([id, label]) => {
+          const name = id as keyof typeof switches
+          return (
+            <label key={id} className="row">
+              <input
+                type="checkbox"
+                checked={settings[name]}
+                disabled={!permissions.admin}
+                onChange={() => setConfirming(name)}
+              />
+              {label}
+            </label>
+          )
+        })}
+      </div>
+      {confirming && (
+        <ConfirmWrite
+          row={updateAccount}
+          input={{ accountId, [confirming]: !settings[confirming] }}
+          title={`Switch ${settings[confirming] ? 'off' : 'on'}: ${switches[confirming]}?`}
+          action={settings[confirming] ? 'Switch off' : 'Switch on'}
+          done={({ message }) => message}
+          onClose={() => setConfirming(null)}
+        />
+      )}
+    </section>
+  )
+}

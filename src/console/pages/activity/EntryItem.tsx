@@ -1,0 +1,63 @@
+import { Link } from '@tanstack/react-router'
+import { Badge } from '../../components/Badge.tsx'
+import { Diff } from '../../components/Diff.tsx'
+import { Time } from '../../components/Time.tsx'
+import { counted } from '../../components/words.ts'
+import { actor, type Entry, entryWords, surfaceNames } from './entries.ts'
+
+interface Props {
+  entry: Entry
+  /** The cliEnvName, if the object is an environment that the reader can access. */
+  envName: string | undefined
+  undo: (entry: Entry) => void
+}
+
+export function EntryItem({ entry, envName, undo }: Props) {
+  const { timestamp, surface, operation, objectType, objectId, outcome, changes } = entry
+  return (
+    <li className="entry">
+      <div className="row">
+        <strong>{entryWords(entry)}</strong>
+        {outcome === 'refused' && <Badge tone="bad">Refused</Badge>}
+        <span className="muted">
+          by{' '}
+          <Link
+            to="/agents/$principalId"
+            params={{ principalId: entry.principal.id }}
+            search={({ account }) => ({ account, surface })}
+          >
+            {actor(entry)}
+          </Link>{' '}
+          · {surfaceNames[surface] ?? surface}
+        </span>
+        <span className="row when">
+          <span className="muted small">
+            <Time at={timestamp} />
+          </span>
+          {outcome === 'done' && changes.length > 0 && operation !== 'undo-change' && (
+            <button type="button" className="button compact" onClick={() => undo(entry)}>
+              Undo<span className="hidden-text"> {entryWords(entry)}</span>
+            </button>
+          )}
+        </span>
+      </div>
+      <span className="muted small">
+        {envName ? (
+          <Link to="/environments/$envName" params={{ envName }} search={({ account }) => ({ account })}>
+            {envName}
+          </Link>
+        ) : (
+          <>
+            {objectType} <code>{objectId}</code>
+          </>
+        )}
+      </span>
+      {changes.length > 0 && (
+        <details>
+          <summary className="small">{counted(changes.length, 'change')}</summary>
+          <Diff changes={changes} />
+        </details>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,113 @@
+import { useQueries } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type AlertDetails, getAlert } from '../../../contract/alerts.ts'
+import type { AppError } from '../../../errors.ts'
+import { client } from '../../api/client.ts'
+import { everyMs } from '../../api/queries.ts'
+import { Badge } from '../../components/Badge.tsx'
+import { ScrollArea } from '../../components/ScrollArea.tsx'
+import { Failed, Loading } from '../../components/states.tsx'
+import { Time } from '../../components/Time.tsx'
+import { counted } from '../../components/words.ts'
+import { byUrgency } from './alert-words.ts'
+import type { AlertRow } from './use-alerts.ts'
+
+/** Each alert is one read: only the most urgent ones are looked at. */
+const mostAlerts = 10
+const mostShown = 20
+
+/** What became of the newest notifications of the alerts that matter most now. */
+export function RecentNotifications({ alerts }: { alerts: readonly AlertRow[] }) {
+  const watched = byUrgency(alerts.filter(({ contactPoints }) => contactPoints.length > 0)).slice(
+    0,
+    mostAlerts,
+  )
+  const reads = useQueries({
+    queries: watched.map(({ alertId }) => ({
+      queryKey: [getAlert.id, { alertId }],
+      queryFn: ({ signal }: { signal: AbortSignal }): Promise<AlertDetails> =>
+        client.call(getAlert, { alertId }, { signal }),
+      refetchInterval: everyMs.chart,
+    })),
+  })
+  const rows = reads
+    .flatMap(({ data }, index) => (data ? sentBy(data, watched[index]!.envName) : []))
+    .sort((a, b) => b.at.localeCompare(a.at))
+    .slice(0, mostShown)
+  const failed = reads.find(({ error, data }) => error && !data)?.error as AppError | undefined
+  const isLoading = reads.some(({ isPending }) => isPending)
+  return (
+    <section className="panel" aria-labelledby="notifications">
+      <header>
+        <h2 id="notifications">Notifications</h2>
+        <span className="muted small">
+          The newest {mostShown} of the {counted(watched.length, 'most urgent alert')} with a contact point
+        </span>
+      </header>
+      {failed && rows.length === 0 && <Failed error={failed} hidesForbidden />}
+      {isLoading && rows.length === 0 && <Loading rows={2} />}
+      {!failed && !isLoading && rows.length === 0 && (
+        <p className="body muted">No notification has been sent yet.</p>
+      )}
+      {rows.length > 0 && <Table rows={rows} />}
+    </section>
+  )
+}
+
+interface Sent {
+  at: string
+  ok: boolean
+  reason: string | undefined
+  to: string
+  alertId: string
+  alert: string
+  envName: string
+}
+
+function sentBy({ alertId, name, contactPoints, notifications }: AlertDetails, envName: string): Sent[] {
+  const names = new Map(contactPoints.map((point) => [point.contactPointId, point.name]))
+  return notifications.map(({ at, ok, reason, contactPointId }) => {
+    const to = names.get(contactPointId) ?? contactPointId
+    return { at, ok, reason, to, alertId, alert: name, envName }
+  })
+}
+
+function Table({ rows }: { rows: readonly Sent[] }) {
+  return (
+    <ScrollArea label="List of notifications">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">Alert</th>
+            <th scope="col">Contact point</th>
+            <th scope="col">Delivery</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ at, ok, reason, to, alertId, alert, envName }) => (
+            <tr key={`${at}${alertId}${to}`}>
+              <td>
+                <Time at={at} />
+              </td>
+              <th scope="row">
+                <Link
+                  to="/environments/$envName/alerts/$alertId"
+                  params={{ envName, alertId }}
+                  search={({ account }) => ({ account })}
+                >
+                  {alert}
+                </Link>
+              </th>
+              <td>{to}</td>
+              <td>
+                <Badge tone={ok ? 'ok' : 'bad'}>{ok ? 'Delivered' : 'Failed'}</Badge>{' '}
+                <span className="small">{reason}</span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollArea>
+  )
+}

@@ -1,0 +1,88 @@
+import type { Pod } from '../../../contract/app-env-reads.ts'
+import { counted, timeOfDay } from '../../components/words.ts'
+
+const lane = 9
+const width = 1000
+
+/** Run times of containers: overlaps are scale-ups, gaps are scale to zero. */
+export function ContainerTimeline({ pods }: { pods: readonly Pod[] }) {
+  const spans = spansOf(pods, Date.now())
+  if (spans.length === 0) return null
+  const from = Math.min(...spans.map(({ start }) => start))
+  const to = Math.max(...spans.map(({ end }) => end), from + 1)
+  const x = (ms: number) => ((ms - from) / (to - from)) * width
+  const height = spans.length * lane + 4
+  const zero = gapsOf(spans, to)
+  const label = `${counted(spans.length, 'container')} between ${timeOfDay(iso(from))} and ${timeOfDay(iso(to))}; at zero ${counted(zero.length, 'time')}.`
+  return (
+    <figure className="body" style={{ paddingBottom: 4 }}>
+      <svg
+        className="lanes"
+        viewBox={`0 0 ${width} ${height}`}
+        height={height}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={label}
+      >
+        {zero.map((gap) => (
+          <rect
+            key={gap.start}
+            x={x(gap.start)}
+            width={x(gap.end) - x(gap.start)}
+            height={height}
+            fill="var(--raised)"
+          >
+            <title>{`At zero from ${timeOfDay(iso(gap.start))} to ${timeOfDay(iso(gap.end))}`}</title>
+          </rect>
+        ))}
+        {spans.map(({ name, start, end, failed, running }, index) => (
+          <rect
+            key={name}
+            x={x(start)}
+            y={2 + index * lane}
+            width={Math.max(3, x(end) - x(start))}
+            height={lane - 3}
+            fill={failed ? 'var(--bad)' : running ? 'var(--ok)' : 'var(--line-strong)'}
+          >
+            <title>{`${name}: ${timeOfDay(iso(start))} to ${running ? 'now' : timeOfDay(iso(end))}${failed ? ', failed' : ''}`}</title>
+          </rect>
+        ))}
+      </svg>
+      <figcaption className="muted small">{label} Shaded: scaled to zero, not billed (F1).</figcaption>
+    </figure>
+  )
+}
+
+interface Span {
+  name: string
+  start: number
+  end: number
+  failed: boolean
+  running: boolean
+}
+
+/** Run times of containers in milliseconds, oldest first; a running one lasts until now. */
+export function spansOf(pods: readonly Pod[], nowMs: number): Span[] {
+  return pods
+    .flatMap(({ name, startedAt, finishedAt, status }) => {
+      if (startedAt === null) return []
+      const running = finishedAt === null
+      const end = running ? nowMs : Date.parse(finishedAt)
+      return [{ name, start: Date.parse(startedAt), end, failed: status === 'Failed', running }]
+    })
+    .sort((a, b) => a.start - b.start)
+}
+
+/** Periods without a running container, up to `to`. */
+export function gapsOf(spans: readonly Span[], to: number): { start: number; end: number }[] {
+  const gaps: { start: number; end: number }[] = []
+  let covered = spans[0]?.start ?? to
+  for (const { start, end } of spans) {
+    if (start > covered) gaps.push({ start: covered, end: start })
+    covered = Math.max(covered, end)
+  }
+  if (to > covered) gaps.push({ start: covered, end: to })
+  return gaps
+}
+
+const iso = (ms: number) => new Date(ms).toISOString()

@@ -1,0 +1,142 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Activity, getAppEnvHistory } from '../../../contract/app-env-reads.ts'
+import { redeployAppEnv } from '../../../contract/deployments.ts'
+import { everyMs, useRead } from '../../api/queries.ts'
+import { Badge, type Tone } from '../../components/Badge.tsx'
+import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
+import { Pages } from '../../components/Pages.tsx'
+import { Empty, Failed, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
+import { Time } from '../../components/Time.tsx'
+import { useEnvironment } from './environment.ts'
+
+const tones: Record<string, Tone> = {
+  DEPLOYED: 'ok',
+  FAILED: 'bad',
+  BUILDING: 'busy',
+  DEPLOYING: 'busy',
+  PENDING: 'busy',
+}
+const pageSize = 50
+
+/** History of the environment, newest first, with rollback to an earlier version. */
+export function DeploymentsPage() {
+  const { appEnvId, cliEnvName } = useEnvironment()
+  const [offset, setOffset] = useState(0)
+  const [version, setVersion] = useState<number | null>(null)
+  const history = useRead(
+    getAppEnvHistory,
+    { appEnvId, limit: pageSize, offset },
+    { everyMs: everyMs.status, keep: true },
+  )
+  if (history.error && !history.data) return <Failed error={history.error} hidesForbidden />
+  if (!history.data) return <Loading />
+  const { activities, pagination } = history.data
+  return (
+    <section className="panel" aria-label="Deployments">
+      {activities.length === 0 && (
+        <Empty title="No deployments yet">
+          Deploy with <code>longshore deploy --env {cliEnvName} --dir .</code>, or let an agent do it.
+        </Empty>
+      )}
+      {activities.length > 0 && (
+        <Table
+          label="History"
+          columns={columns}
+          rows={activities}
+          keyOf={({ timestamp }, index) => `${timestamp} ${index}`}
+          actions={(one) => one.version !== null && <VersionActions entry={one} redeploy={setVersion} />}
+        />
+      )}
+      <Pages offset={offset} size={pageSize} total={pagination.total} go={setOffset} />
+      {version !== null && (
+        <ConfirmWrite
+          row={redeployAppEnv}
+          input={{ appEnvId, version }}
+          title={`Deploy version ${version} again?`}
+          action={`Deploy version ${version}`}
+          done={({ message }) => message}
+          onClose={() => setVersion(null)}
+        />
+      )}
+    </section>
+  )
+}
+
+const columns: Column<Activity>[] = [
+  { title: 'What', cell: ({ activity }) => activityWords(activity) },
+  { title: 'When', cell: ({ timestamp }) => <Time at={timestamp} /> },
+  { title: 'Version', kind: 'number', cell: ({ version }) => <Version version={version} /> },
+  {
+    title: 'Result',
+    cell: ({ status }) => <Badge tone={tones[status] ?? 'idle'}>{status.toLowerCase()}</Badge>,
+  },
+  {
+    title: 'Details',
+    kind: 'small',
+    cell: ({ gitCommitId, details }) => (
+      <>
+        {gitCommitId && <code>{gitCommitId.slice(0, 12)} </code>}
+        {details}
+      </>
+    ),
+  },
+]
+
+function Version({ version }: { version: number | null }) {
+  const { currentVersion } = useEnvironment()
+  return (
+    <>
+      {version ?? '–'}
+      {version !== null && version === currentVersion && <span className="muted"> (current)</span>}
+    </>
+  )
+}
+
+function VersionActions({
+  entry: { version, contentId },
+  redeploy,
+}: {
+  entry: Activity
+  redeploy: (version: number | null) => void
+}) {
+  const { cliEnvName: envName, currentVersion } = useEnvironment()
+  if (version === null) return null
+  const isCurrent = version === currentVersion
+  return (
+    <>
+      <Link
+        to="/environments/$envName/logs"
+        params={{ envName }}
+        search={{ type: 'BUILD', version: contentId ?? undefined }}
+      >
+        Build log
+      </Link>
+      {(!isCurrent || version > 1) && (
+        <Link
+          to="/environments/$envName/versions"
+          params={{ envName }}
+          search={({ account }) => ({
+            account,
+            from: isCurrent ? version - 1 : (currentVersion ?? undefined),
+            to: version,
+          })}
+        >
+          Compare<span className="hidden-text"> version {version}</span>
+        </Link>
+      )}
+      {!isCurrent && (
+        <button type="button" className="button compact" onClick={() => redeploy(version)}>
+          {currentVersion !== null && version < currentVersion ? 'Roll back' : 'Deploy again'}
+        </button>
+      )}
+    </>
+  )
+}
+
+/** `DEPLOY_IMAGE` as "Deploy image". */
+function activityWords(activity: string): string {
+  const words = activity.toLowerCase().replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,93 @@
+import { useState } from 'react'
+import { updateFunctionConfig } from '../../../contract/app-env-actions.ts'
+import type { FunctionConfig } from '../../../contract/function-config.ts'
+import { useWrite } from '../../api/queries.ts'
+import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { useEnvironment } from './environment.ts'
+
+/** The settings of 2.4. */
+export function FunctionForm() {
+  const { appEnvId, functionConfig, revision } = useEnvironment()
+  const write = useWrite(updateFunctionConfig)
+  const [applyImmediately, setApplyImmediately] = useState(true)
+  if (!functionConfig) return null
+  const settings = functionSettings(functionConfig)
+  return (
+    <SettingsForm
+      title="Function settings"
+      of={appEnvId}
+      action={applyImmediately ? 'Save and apply' : 'Save as pending'}
+      revision={revision}
+      settings={settings}
+      write={write}
+      onSave={(changed, expectedRevision) =>
+        write.mutate(
+          { appEnvId, ...changed, applyImmediately, expectedRevision },
+          {
+            onSuccess: ({ appliedImmediately }) =>
+              toast(
+                appliedImmediately ? 'Function settings applied.' : 'Function settings saved as pending.',
+              ),
+          },
+        )
+      }
+    >
+      <label className="row">
+        <input
+          type="checkbox"
+          checked={applyImmediately}
+          onChange={(event) => setApplyImmediately(event.target.checked)}
+        />
+        Apply at once
+      </label>
+    </SettingsForm>
+  )
+}
+
+function functionSettings(config: FunctionConfig): NumberSetting[] {
+  return [
+    {
+      name: 'minScale',
+      label: 'Fewest containers',
+      hint: '0 allows scale to zero (F11)',
+      value: config.minScale,
+      min: 0,
+    },
+    {
+      name: 'maxScale',
+      label: 'Most containers',
+      hint: 'Within the limit of the account (F3)',
+      value: config.maxScale,
+      min: 1,
+    },
+    {
+      name: 'containerConcurrency',
+      label: 'Requests per container',
+      hint: 'At the same time; 0 is no limit',
+      value: config.containerConcurrency,
+      min: 0,
+    },
+    {
+      name: 'idleTimeoutSeconds',
+      label: 'Idle period',
+      hint: 'Seconds without a request before zero (F1)',
+      value: config.idleTimeoutSeconds,
+      min: 300,
+    },
+    {
+      name: 'timeoutSeconds',
+      label: 'Request timeout',
+      hint: 'Seconds a request may take',
+      value: config.timeoutSeconds,
+      min: 1,
+    },
+    {
+      name: 'responseStartTimeoutSeconds',
+      label: 'First byte timeout',
+      hint: 'Seconds until the answer begins',
+      value: config.responseStartTimeoutSeconds,
+      min: 1,
+    },
+  ]
+}

@@ -1,0 +1,56 @@
+import { useEffect, useRef, useState } from 'react'
+import { getLogs, type LogLine } from '../../../contract/app-env-reads.ts'
+import { client } from '../../api/client.ts'
+import { Time } from '../../components/Time.tsx'
+
+interface LinesProps {
+  input: Parameters<typeof client.call<typeof getLogs>>[1]
+  newest: readonly LogLine[]
+  cursor: string | null
+  follows: boolean
+}
+
+/** Lines as they arrive, newest last; older ones on demand. */
+export function LogLines({ input, newest, cursor, follows }: LinesProps) {
+  const place = useRef<HTMLOListElement>(null)
+  const [older, setOlder] = useState<{ lines: readonly LogLine[]; cursor: string | null } | null>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when lines arrive
+  useEffect(() => {
+    const list = place.current
+    if (follows && list) list.scrollTop = list.scrollHeight
+  }, [newest, follows])
+  const next = older ? older.cursor : cursor
+  const loadOlder = async () => {
+    const page = await client.call(getLogs, { ...input, cursor: next })
+    setOlder({ lines: [...page.logs, ...(older?.lines ?? [])], cursor: page.cursor })
+  }
+  // Loaded lines stay when newer lines push them out of the newest page.
+  const lines = older ? [...older.lines, ...newest.filter((line) => !isIn(older.lines, line))] : newest
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <ol className="logs" ref={place} tabIndex={0} aria-label="Log lines, newest last">
+      {next !== null && !follows && (
+        <li>
+          <button type="button" className="button quiet compact" onClick={loadOlder}>
+            Load older lines
+          </button>
+        </li>
+      )}
+      {lines.map((line, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: equal lines may repeat within a millisecond
+        <li key={`${line.timestamp} ${index}`} className={line.stream}>
+          <Time at={line.timestamp} clock />
+          <pre>
+            {line.stream === 'stderr' && <span className="hidden-text">standard error: </span>}
+            {line.message}
+          </pre>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function isIn(lines: readonly LogLine[], line: LogLine): boolean {
+  const last = lines.at(-1)
+  return last !== undefined && line.timestamp < last.timestamp
+}

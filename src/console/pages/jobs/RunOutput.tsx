@@ -1,0 +1,34 @@
+import { useState } from 'react'
+import { getLogs } from '../../../contract/app-env-reads.ts'
+import type { JobRunResponse } from '../../../contract/jobs.ts'
+import { everyMs, useRead } from '../../api/queries.ts'
+import { Empty, Failed, Loading } from '../../components/states.tsx'
+import { LogLines } from '../environments/LogLines.tsx'
+import { isActive } from './run-words.ts'
+
+/** The live output of the run. */
+export function RunOutput({ run }: { run: JobRunResponse }) {
+  const { appEnvId, jobRunId } = run
+  const [follows, setFollows] = useState(true)
+  const input = { appEnvId, type: 'JOB', jobRunId, size: 300 } as const
+  // Lines of an ended container may arrive a moment after its end, so an ended run is still read, less often.
+  const every = isActive(run) ? everyMs.live : everyMs.list
+  const read = useRead(getLogs, input, { everyMs: follows ? every : false })
+  return (
+    <section className="panel" aria-labelledby="output">
+      <header>
+        <h2 id="output">Output</h2>
+        <label className="row actions">
+          <input type="checkbox" checked={follows} onChange={(event) => setFollows(event.target.checked)} />
+          Follow
+        </label>
+      </header>
+      {read.error && !read.data && <Failed error={read.error} hidesForbidden />}
+      {read.isPending && <Loading />}
+      {read.data?.logs.length === 0 && <Empty title="No output yet">What the run prints appears here.</Empty>}
+      {read.data && read.data.logs.length > 0 && (
+        <LogLines input={input} newest={read.data.logs} cursor={read.data.cursor} follows={follows} />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,101 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react'
+import { listAppEnvs } from '../../../contract/app-envs.ts'
+import { listApps } from '../../../contract/apps.ts'
+import { everyMs, useRead } from '../../api/queries.ts'
+import { Empty, Failed, Loading } from '../../components/states.tsx'
+import { counted } from '../../components/words.ts'
+import { useAccount } from '../../shell/account.ts'
+import { statusNames } from '../environments/status-words.ts'
+import { type EnvironmentRow, EnvironmentTable } from './EnvironmentTable.tsx'
+import { matching } from './matching.ts'
+
+const FirstRun = lazy(() => import('../start/FirstRun.tsx').then((module) => ({ default: module.FirstRun })))
+
+/** All environments of the account that the reader can access, with live status. */
+export function OverviewPage() {
+  const { accountId, name } = useAccount()
+  const environments = useRead(listAppEnvs, { accountId }, { everyMs: everyMs.status })
+  const apps = useRead(listApps, { accountId }, { everyMs: 15_000 })
+  // Keep showing the first run after its sample exists, so that its progress stays visible.
+  const [isFirstRun, setIsFirstRun] = useState(false)
+  const rows = useMemo(() => {
+    const appNames = new Map(apps.data?.apps.map((app) => [app.appId, app.name]))
+    return (environments.data?.appEnvs ?? []).map(
+      (one): EnvironmentRow => ({ ...one, appName: appNames.get(one.appId) ?? '' }),
+    )
+  }, [environments.data, apps.data])
+  if (environments.error && !environments.data)
+    return <Failed error={environments.error} retry={() => environments.refetch()} />
+  const isEmpty = environments.data !== undefined && rows.length === 0
+  return (
+    <>
+      <div className="page-head">
+        <h1>Environments</h1>
+        <span className="muted">
+          {name}
+          {environments.data && ` · ${isEmpty ? 'none yet' : summaryOf(rows)}`}
+        </span>
+      </div>
+      {(isEmpty || isFirstRun) && (
+        <Suspense fallback={<Loading rows={6} />}>
+          <FirstRun onCreated={() => setIsFirstRun(true)} />
+        </Suspense>
+      )}
+      {!isEmpty && <EnvironmentList rows={rows} isPending={environments.isPending} />}
+    </>
+  )
+}
+
+function EnvironmentList({ rows, isPending }: { rows: readonly EnvironmentRow[]; isPending: boolean }) {
+  const search = useSearch({ from: '/frame/' })
+  const navigate = useNavigate({ from: '/' })
+  const find = useDeferredValue(search.find ?? '')
+  const shown = useMemo(() => matching(rows, find, search.status), [rows, find, search.status])
+  const set = (change: { find?: string; status?: string }) =>
+    navigate({ search: (before) => ({ ...before, ...change }), replace: true })
+  return (
+    <section className="panel" aria-label="Environments">
+      <header>
+        <input
+          type="search"
+          aria-label="Search environments"
+          placeholder="Name, app or region"
+          value={search.find ?? ''}
+          onChange={(event) => set({ find: event.target.value || undefined })}
+        />
+        <select
+          aria-label="Status"
+          value={search.status ?? ''}
+          onChange={(event) => set({ status: event.target.value || undefined })}
+        >
+          <option value="">Every status</option>
+          {Object.entries(statusNames).map(([status, label]) => (
+            <option key={status} value={status}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <span className="muted small" role="status">
+          {shown.length !== rows.length &&
+            `${shown.length.toLocaleString()} of ${counted(rows.length, 'environment')}`}
+        </span>
+      </header>
+      {isPending && <Loading rows={6} />}
+      {rows.length > 0 && shown.length === 0 && (
+        <Empty title="No environment matches">Change the search or the status.</Empty>
+      )}
+      {shown.length > 0 && <EnvironmentTable rows={shown} />}
+    </section>
+  )
+}
+
+function summaryOf(rows: readonly EnvironmentRow[]): string {
+  const count = (status: string) => rows.filter((row) => row.status === status).length
+  const moving = count('PENDING') + count('UPDATING')
+  return [
+    `${count('RUNNING').toLocaleString()} running`,
+    ...(moving > 0 ? [`${moving.toLocaleString()} deploying`] : []),
+    `${count('STOPPED').toLocaleString()} stopped`,
+  ].join(', ')
+}

@@ -1,0 +1,29 @@
+import { useEffect, useRef, useState } from 'react'
+
+const overscan = 6
+
+/** The visible ones of `count` rows with equal height, in the scrolling element with the ref `place`. */
+export function useWindow(count: number, rowHeight: number) {
+  const place = useRef<HTMLElement>(null)
+  const [range, setRange] = useState({ first: 0, last: 30 })
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const measure = () => {
+      const first = Math.max(0, Math.floor(element.scrollTop / rowHeight) - overscan)
+      const last = Math.ceil((element.scrollTop + element.clientHeight) / rowHeight) + overscan
+      // The same object if unchanged, so that scrolling within a row does not render.
+      setRange((before) => (before.first === first && before.last === last ? before : { first, last }))
+    }
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    element.addEventListener('scroll', measure, { passive: true })
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', measure)
+    }
+  }, [rowHeight])
+  const first = Math.min(range.first, Math.max(0, count - 1))
+  return { place, first, last: Math.min(count, range.last) }
+}

@@ -1,0 +1,78 @@
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import type { AppError } from '../../../errors.ts'
+import { signIn } from '../../api/session.ts'
+import { Problem } from '../../components/states.tsx'
+import { Logo } from '../../shell/Frame.tsx'
+import { insideConsole } from './inside-console.ts'
+
+/** Takes the code of a one-time link from the fragment, or a pasted token. */
+export function SignInPage() {
+  const { next } = useSearch({ from: '/sign-in' })
+  const navigate = useNavigate()
+  const router = useRouter()
+  const [token, setToken] = useState('')
+  const [error, setError] = useState<AppError | null>(null)
+  const [busy, setBusy] = useState(false)
+  const spent = useRef(false)
+
+  const enter = async (by: { code: string } | { token: string }) => {
+    setBusy(true)
+    setError(null)
+    try {
+      await signIn(by)
+      setToken('')
+      await navigate({ href: insideConsole(next, router.origin ?? location.origin), replace: true })
+    } catch (refusal) {
+      setError(refusal as AppError)
+      setBusy(false)
+    }
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the code is used once, when the page opens
+  useEffect(() => {
+    const code = location.hash.slice(1)
+    if (code === '' || spent.current) return
+    spent.current = true
+    // Remove the code from the address bar and the history first.
+    history.replaceState(history.state, '', location.pathname + location.search)
+    void enter({ code })
+  }, [])
+
+  return (
+    <main className="sign-in">
+      <form
+        className="panel"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void enter({ token })
+        }}
+      >
+        <div className="row">
+          <Logo />
+          <h1>Sign in to Longshore</h1>
+        </div>
+        <p className="muted">
+          Run <code>longshore console</code> on the machine for a link that signs you in, or paste a user
+          token.
+        </p>
+        <div className="field">
+          <label htmlFor="token">User token</label>
+          <input
+            id="token"
+            type="password"
+            autoComplete="off"
+            spellCheck={false}
+            value={token}
+            onChange={(event) => setToken(event.target.value)}
+            placeholder="lsu_…"
+            required
+          />
+        </div>
+        <Problem error={error} />
+        <button type="submit" className="button primary" disabled={busy}>
+          {busy ? 'Signing in…' : 'Sign in'}
+        </button>
+      </form>
+    </main>
+  )
+}

@@ -1,0 +1,65 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { listAudit } from '../../../contract/audit.ts'
+import { everyMs, useRead } from '../../api/queries.ts'
+import { Badge } from '../../components/Badge.tsx'
+import { Failed } from '../../components/states.tsx'
+import { Time } from '../../components/Time.tsx'
+import { operationWords } from '../../components/words.ts'
+import { useAccount } from '../../shell/account.ts'
+import { actor } from '../activity/entries.ts'
+
+/** Live list of agents' writes over MCP. */
+export function AgentWatch() {
+  const { accountId } = useAccount()
+  const [openedAt] = useState(() => new Date().toISOString())
+  const read = useRead(listAudit, { accountId, limit: 50 }, { everyMs: everyMs.live })
+  const calls = (read.data?.entries ?? []).filter(({ surface }) => surface === 'mcp').slice(0, 8)
+  const isNew = calls.some(({ timestamp }) => timestamp >= openedAt)
+  return (
+    <section className="panel" aria-labelledby="watch">
+      <header>
+        <h2 id="watch">3. Watch the agent</h2>
+      </header>
+      <div className="body stack">
+        {read.error && !read.data && <Failed error={read.error} />}
+        {read.data && (
+          <div role="status" className="row">
+            {isNew ? (
+              <>
+                <Badge tone="ok">Connected</Badge> An agent has made a call since you opened this page.
+              </>
+            ) : (
+              <>
+                <Badge tone="busy">Waiting</Badge> Ask the agent, for example: “Set the variable COLOR of my
+                function to green.”
+              </>
+            )}
+          </div>
+        )}
+        {calls.length > 0 && (
+          <ol className="steps" aria-label="Calls of agents, newest first">
+            {calls.map((entry) => (
+              <li key={entry.entryId}>
+                <strong>{operationWords(entry.operation)}</strong>
+                {entry.outcome === 'refused' && <Badge tone="bad">Refused</Badge>}
+                <span className="muted small">
+                  by{' '}
+                  <Link
+                    to="/agents/$principalId"
+                    params={{ principalId: entry.principal.id }}
+                    search={({ account }) => ({ account, surface: 'mcp' })}
+                  >
+                    {actor(entry)}
+                  </Link>
+                  , <Time at={entry.timestamp} />
+                </span>
+              </li>
+            ))}
+          </ol>
+        )}
+        <p className="muted small">Changes and rejected calls appear here. Reads are not in the audit log.</p>
+      </div>
+    </section>
+  )
+}

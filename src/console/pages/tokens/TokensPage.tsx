@@ -1,0 +1,135 @@
+import { useState } from 'react'
+import type { OutputOf } from '../../../contract/operation.ts'
+import { listUserTokens, revokeUserToken } from '../../../contract/users.ts'
+import { useKept } from '../../api/drafts.ts'
+import { useRead } from '../../api/queries.ts'
+import { Badge } from '../../components/Badge.tsx'
+import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
+import { ShownOnce } from '../../components/ShownOnce.tsx'
+import { Failed, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
+import { Time } from '../../components/Time.tsx'
+import { useAccount } from '../../shell/account.ts'
+import { CreateTokenDialog } from './CreateTokenDialog.tsx'
+import { EnvironmentTokens } from './EnvironmentTokens.tsx'
+import { RotateDialog } from './RotateDialog.tsx'
+
+type Token = OutputOf<typeof listUserTokens>['tokens'][number]
+interface Made {
+  title: string
+  token: string
+}
+
+/** The reader's own tokens, and the tokens of environments. A new token is shown once. */
+export function TokensPage() {
+  const { permissions } = useAccount()
+  const [made, setMade] = useState<Made | null>(null)
+  return (
+    <>
+      <div className="page-head">
+        <h1>Tokens</h1>
+      </div>
+      <div className="stack">
+        {made && <ShownOnce title={made.title} token={made.token} onClose={() => setMade(null)} />}
+        <UserTokens onMade={setMade} />
+        {permissions.admin && <EnvironmentTokens onMade={setMade} />}
+      </div>
+    </>
+  )
+}
+
+function UserTokens({ onMade }: { onMade: (made: Made) => void }) {
+  const read = useRead(listUserTokens, {}, { everyMs: 15_000 })
+  const [creates, setCreates] = useKept('open token', false)
+  const [confirming, setConfirming] = useState<'rotate' | Token | null>(null)
+  const close = () => setConfirming(null)
+  return (
+    <section className="panel" aria-labelledby="user-tokens">
+      <header>
+        <h2 id="user-tokens">Your tokens</h2>
+        <span className="muted small">
+          For agents, the command line and programs. They are valid in all your accounts.
+        </span>
+        <div className="actions">
+          <button type="button" className="button primary" onClick={() => setCreates(true)}>
+            Create token
+          </button>
+        </div>
+      </header>
+      {read.error && !read.data && <Failed error={read.error} retry={() => read.refetch()} />}
+      {read.isPending && <Loading />}
+      {read.data && (
+        <TokenTable tokens={read.data.tokens} revoke={setConfirming} rotate={() => setConfirming('rotate')} />
+      )}
+      {creates && (
+        <CreateTokenDialog
+          onMade={(name, token) => onMade({ title: `Token “${name}”`, token })}
+          onClose={() => setCreates(false)}
+        />
+      )}
+      {confirming === 'rotate' && (
+        <RotateDialog onMade={(token) => onMade({ title: 'Your new token', token })} onClose={close} />
+      )}
+      {confirming !== null && typeof confirming === 'object' && (
+        <ConfirmWrite
+          row={revokeUserToken}
+          input={{ tokenId: confirming.tokenId }}
+          title={`Revoke “${nameOf(confirming)}”?`}
+          action="Revoke token"
+          danger
+          done={({ message }) => message}
+          onClose={close}
+        />
+      )}
+    </section>
+  )
+}
+
+interface TableProps {
+  tokens: readonly Token[]
+  revoke: (token: Token) => void
+  rotate: () => void
+}
+
+const columns: Column<Token>[] = [
+  {
+    title: 'Name',
+    cell: (token) => (
+      <>
+        {nameOf(token)} {token.current && <Badge tone="busy">This session</Badge>}
+      </>
+    ),
+  },
+  {
+    title: 'May',
+    kind: 'muted',
+    cell: ({ readOnly }) => (readOnly ? 'Read only' : 'Everything you may'),
+  },
+  { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+]
+
+function TokenTable({ tokens, revoke, rotate }: TableProps) {
+  return (
+    <Table
+      label="List of tokens"
+      columns={columns}
+      rows={tokens}
+      keyOf={({ tokenId }) => tokenId}
+      actions={(token) => (
+        <button
+          type="button"
+          className="button compact"
+          onClick={() => (token.current ? rotate() : revoke(token))}
+        >
+          {token.current ? 'Rotate' : 'Revoke'}
+          <span className="hidden-text"> {nameOf(token)}</span>
+        </button>
+      )}
+    />
+  )
+}
+
+/** Tokens that came with a user have no name. */
+function nameOf({ name }: Token): string {
+  return name || 'First token'
+}

@@ -1,0 +1,286 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from '@tanstack/react-router'
+import { jobRunStatuses } from '../contract/jobs.ts'
+import { NotFound } from './components/states.tsx'
+import { Frame } from './shell/Frame.tsx'
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value.slice(0, 500) : undefined
+
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: (search): { next?: string } => ({ next: text(search.next) }),
+  component: lazyRouteComponent(() => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
+})
+
+/** Everything that needs a session. `account` selects one of the reader's accounts; default the first. */
+const frame = createRoute({
+  getParentRoute: () => root,
+  id: 'frame',
+  validateSearch: (search): { account?: string } => ({ account: text(search.account) }),
+  component: Frame,
+})
+
+const overview = createRoute({
+  getParentRoute: () => frame,
+  path: '/',
+  validateSearch: (search): { find?: string; status?: string } => ({
+    find: text(search.find),
+    status: text(search.status),
+  }),
+  component: lazyRouteComponent(() => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
+})
+
+/** Filters of a timeline, in its address so that a view can be shared. */
+interface TimelineSearch {
+  who?: string
+  surface?: string
+  operation?: string
+  outcome?: string
+}
+const timelineSearch = (search: Record<string, unknown>): TimelineSearch => ({
+  who: text(search.who),
+  surface: text(search.surface),
+  operation: text(search.operation),
+  outcome: text(search.outcome),
+})
+
+const activity = createRoute({
+  getParentRoute: () => frame,
+  path: '/activity',
+  validateSearch: timelineSearch,
+  component: lazyRouteComponent(() => import('./pages/activity/ActivityPage.tsx'), 'ActivityPage'),
+})
+
+const alerts = createRoute({
+  getParentRoute: () => frame,
+  path: '/alerts',
+  component: lazyRouteComponent(() => import('./pages/alerts/AlertsPage.tsx'), 'AlertsPage'),
+})
+const contactPoints = createRoute({
+  getParentRoute: () => frame,
+  path: '/contact-points',
+  component: lazyRouteComponent(
+    () => import('./pages/contact-points/ContactPointsPage.tsx'),
+    'ContactPointsPage',
+  ),
+})
+
+const start = createRoute({
+  getParentRoute: () => frame,
+  path: '/start',
+  component: lazyRouteComponent(() => import('./pages/start/StartPage.tsx'), 'StartPage'),
+})
+const agents = createRoute({
+  getParentRoute: () => frame,
+  path: '/agents',
+  component: lazyRouteComponent(() => import('./pages/agents/AgentsPage.tsx'), 'AgentsPage'),
+})
+const agent = createRoute({
+  getParentRoute: () => frame,
+  path: '/agents/$principalId',
+  validateSearch: timelineSearch,
+  component: lazyRouteComponent(() => import('./pages/agents/AgentPage.tsx'), 'AgentPage'),
+})
+const members = createRoute({
+  getParentRoute: () => frame,
+  path: '/members',
+  validateSearch: (search): { find?: string; explain?: string } => ({
+    find: text(search.find),
+    explain: text(search.explain),
+  }),
+  component: lazyRouteComponent(() => import('./pages/members/MembersPage.tsx'), 'MembersPage'),
+})
+const tokens = createRoute({
+  getParentRoute: () => frame,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
+})
+const accountSettings = createRoute({
+  getParentRoute: () => frame,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/account/AccountPage.tsx'), 'AccountPage'),
+})
+const system = createRoute({
+  getParentRoute: () => frame,
+  path: '/system',
+  component: lazyRouteComponent(() => import('./pages/system/SystemPage.tsx'), 'SystemPage'),
+})
+
+const environment = createRoute({
+  getParentRoute: () => frame,
+  path: '/environments/$envName',
+  component: lazyRouteComponent(
+    () => import('./pages/environments/EnvironmentFrame.tsx'),
+    'EnvironmentFrame',
+  ),
+})
+
+const summary = createRoute({
+  getParentRoute: () => environment,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/environments/SummaryPage.tsx'), 'SummaryPage'),
+})
+const deployments = createRoute({
+  getParentRoute: () => environment,
+  path: '/deployments',
+  component: lazyRouteComponent(() => import('./pages/environments/DeploymentsPage.tsx'), 'DeploymentsPage'),
+})
+const logs = createRoute({
+  getParentRoute: () => environment,
+  path: '/logs',
+  validateSearch: (search): { type?: string; search?: string; version?: string } => ({
+    type: text(search.type),
+    search: text(search.search),
+    version: text(search.version),
+  }),
+  component: lazyRouteComponent(() => import('./pages/environments/LogsPage.tsx'), 'LogsPage'),
+})
+const versions = createRoute({
+  getParentRoute: () => environment,
+  path: '/versions',
+  validateSearch: (search): { from?: number; to?: number } => ({
+    from: count(search.from),
+    to: count(search.to),
+  }),
+  component: lazyRouteComponent(() => import('./pages/environments/VersionsPage.tsx'), 'VersionsPage'),
+})
+const runs = createRoute({
+  getParentRoute: () => environment,
+  path: '/runs',
+  validateSearch: (search): { status?: (typeof jobRunStatuses)[number]; from?: number } => ({
+    status: jobRunStatuses.find((one) => one === search.status),
+    from: count(search.from),
+  }),
+  component: lazyRouteComponent(() => import('./pages/jobs/RunsPage.tsx'), 'RunsPage'),
+})
+const run = createRoute({
+  getParentRoute: () => environment,
+  path: '/runs/$jobRunId',
+  component: lazyRouteComponent(() => import('./pages/jobs/RunPage.tsx'), 'RunPage'),
+})
+const jobSettings = createRoute({
+  getParentRoute: () => environment,
+  path: '/job-settings',
+  component: lazyRouteComponent(() => import('./pages/jobs/JobSettingsPage.tsx'), 'JobSettingsPage'),
+})
+const variables = createRoute({
+  getParentRoute: () => environment,
+  path: '/variables',
+  component: lazyRouteComponent(() => import('./pages/environments/VariablesPage.tsx'), 'VariablesPage'),
+})
+const scaling = createRoute({
+  getParentRoute: () => environment,
+  path: '/scaling',
+  component: lazyRouteComponent(() => import('./pages/environments/ScalingPage.tsx'), 'ScalingPage'),
+})
+const database = createRoute({
+  getParentRoute: () => environment,
+  path: '/database',
+  component: lazyRouteComponent(() => import('./pages/databases/DatabasePage.tsx'), 'DatabasePage'),
+})
+const backups = createRoute({
+  getParentRoute: () => environment,
+  path: '/backups',
+  component: lazyRouteComponent(() => import('./pages/databases/BackupsPage.tsx'), 'BackupsPage'),
+})
+const environmentActivity = createRoute({
+  getParentRoute: () => environment,
+  path: '/activity',
+  validateSearch: timelineSearch,
+  component: lazyRouteComponent(
+    () => import('./pages/environments/EnvironmentActivityPage.tsx'),
+    'EnvironmentActivityPage',
+  ),
+})
+const environmentAlerts = createRoute({
+  getParentRoute: () => environment,
+  path: '/alerts',
+  component: lazyRouteComponent(
+    () => import('./pages/alerts/EnvironmentAlertsPage.tsx'),
+    'EnvironmentAlertsPage',
+  ),
+})
+const newAlert = createRoute({
+  getParentRoute: () => environment,
+  path: '/alerts/new',
+  component: lazyRouteComponent(() => import('./pages/alerts/NewAlertPage.tsx'), 'NewAlertPage'),
+})
+const alert = createRoute({
+  getParentRoute: () => environment,
+  path: '/alerts/$alertId',
+  component: lazyRouteComponent(() => import('./pages/alerts/AlertPage.tsx'), 'AlertPage'),
+})
+const editAlert = createRoute({
+  getParentRoute: () => environment,
+  path: '/alerts/$alertId/edit',
+  component: lazyRouteComponent(() => import('./pages/alerts/EditAlertPage.tsx'), 'EditAlertPage'),
+})
+const settings = createRoute({
+  getParentRoute: () => environment,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/environments/SettingsPage.tsx'), 'SettingsPage'),
+})
+
+const routeTree = root.addChildren([
+  signIn,
+  frame.addChildren([
+    overview,
+    activity,
+    alerts,
+    contactPoints,
+    start,
+    agents,
+    agent,
+    members,
+    tokens,
+    accountSettings,
+    system,
+    environment.addChildren([
+      summary,
+      deployments,
+      versions,
+      runs,
+      run,
+      jobSettings,
+      logs,
+      variables,
+      scaling,
+      database,
+      backups,
+      environmentAlerts,
+      newAlert,
+      alert,
+      editAlert,
+      environmentActivity,
+      settings,
+    ]),
+  ]),
+])
+
+export function createConsoleRouter() {
+  return createRouter({
+    routeTree,
+    basepath: '/console',
+    defaultNotFoundComponent: NotFound,
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>
+  }
+}

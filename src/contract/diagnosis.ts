@@ -1,0 +1,180 @@
+import { z } from 'zod'
+import { instant } from './app-env-reads.ts'
+import { environmentRef, isoTime } from './fields.ts'
+import { metrics } from './metrics.ts'
+import { operation } from './operation.ts'
+
+/** The closed catalog of causes (docs/interface.md#diagnosis), the most fundamental first. */
+export const diagnosisCauses = [
+  'engine-away',
+  'interrupted',
+  'not-supported',
+  'image-pull',
+  'git-fetch',
+  'bad-archive',
+  'no-dockerfile',
+  'lock-file',
+  'build-out-of-memory',
+  'build-timeout',
+  'build-step',
+  'missing-module',
+  'missing-variable',
+  'database-down',
+  'dependency-refused',
+  'disk-full',
+  'out-of-memory',
+  'bad-command',
+  'loopback-bind',
+  'wrong-port',
+  'start-timeout',
+  'exits-at-once',
+  'crash-loop',
+  'failing-checks',
+  'quota',
+  'concurrency-saturated',
+  'request-timeout',
+  'error-burst',
+  'scale-limit',
+  'slow-start',
+  'stopped',
+  'pending-change',
+  'alert-misconfigured',
+] as const
+export type DiagnosisCause = (typeof diagnosisCauses)[number]
+
+/** `critical`: nothing serves; `warning`: it serves badly, or the newest deployment failed; `info`: it serves. */
+export const findingSeverities = ['critical', 'warning', 'info'] as const
+
+/** `certain`: the platform recorded the cause itself; `likely`: output of the program names it; `possible`: measured values fit it. */
+export const findingConfidences = ['certain', 'likely', 'possible'] as const
+
+export const evidenceSources = [
+  'deployment',
+  'container',
+  'build-log',
+  'log',
+  'metric',
+  'setting',
+  'alert',
+  'engine',
+] as const
+
+/** `text` may quote what a tenant's program printed; known secret values are masked in it. */
+export const evidence = z.object({
+  source: z.enum(evidenceSources),
+  at: isoTime.nullable(),
+  text: z.string().optional(),
+  value: z.number().optional(),
+})
+export type Evidence = z.output<typeof evidence>
+
+/** `safe`: it heals the finding as it stands, loses no data, and another call takes it back. */
+export const fix = z.object({
+  operation: z.string(),
+  input: z.record(z.string(), z.unknown()),
+  effects: z.array(z.string()),
+  safe: z.boolean(),
+})
+export type Fix = z.output<typeof fix>
+
+export const finding = z.object({
+  cause: z.enum(diagnosisCauses),
+  severity: z.enum(findingSeverities),
+  confidence: z.enum(findingConfidences),
+  summary: z.string(),
+  since: isoTime.nullable(),
+  evidence: z.array(evidence),
+  fix: fix.nullable(),
+})
+export type Finding = z.output<typeof finding>
+
+export const diagnosedFacts = [
+  'status',
+  'deployments',
+  'containers',
+  'logs',
+  'metrics',
+  'settings',
+  'alerts',
+  'engine',
+] as const
+
+export const diagnoseAppEnv = operation({
+  id: 'diagnose-app-env',
+  method: 'GET',
+  path: '/app-env/diagnosis',
+  summary:
+    'Why an environment does not work: causes of the catalog with evidence and the call that fixes each, the root cause first.',
+  policy: { on: 'environment', environmentToken: true },
+  input: z.strictObject(environmentRef),
+  output: z.object({
+    appEnvId: z.string(),
+    healthy: z.boolean(),
+    findings: z.array(finding),
+    /** What was looked at; a fact that could not be read is missing. */
+    checked: z.array(z.enum(diagnosedFacts)),
+    checkedAt: isoTime,
+  }),
+})
+
+export const listDiagnosisCauses = operation({
+  id: 'diagnosis-causes',
+  method: 'GET',
+  path: '/diagnosis-causes',
+  summary: 'Lists every cause that diagnose-app-env can name, what it means and how to fix it.',
+  policy: { on: 'installation', environmentToken: true },
+  input: z.strictObject({}),
+  output: z.object({
+    causes: z.array(z.object({ cause: z.enum(diagnosisCauses), meaning: z.string(), fix: z.string() })),
+  }),
+  peopleOnly: true,
+})
+
+export const changeKinds = [
+  'deployment',
+  'variables',
+  'settings',
+  'scale',
+  'access',
+  'alert',
+  'platform',
+] as const
+
+export const change = z.object({
+  at: isoTime,
+  kind: z.enum(changeKinds),
+  /** In words of the platform: ids, versions and states. */
+  what: z.string(),
+  /** Names of variables or fields that changed, never their values. */
+  names: z.array(z.string()),
+  /** Id of the user or environment that did it; null for the platform itself. */
+  by: z.string().nullable(),
+  /** 1 is the likeliest reason of `broke`; null when nothing broke, or the change came after it. */
+  rank: z.number().nullable(),
+})
+export type Change = z.output<typeof change>
+
+export const whatChanged = operation({
+  id: 'what-changed',
+  method: 'GET',
+  path: '/app-env/changes',
+  summary:
+    'One timeline of deployments, variables (names only), settings, scale, access, alerts and platform events, ranked against the moment a metric broke.',
+  policy: { on: 'environment' },
+  input: z.strictObject({
+    ...environmentRef,
+    from: instant.optional().describe('ISO time; default a day before to'),
+    to: instant.optional().describe('Default now'),
+  }),
+  output: z.object({
+    appEnvId: z.string(),
+    from: isoTime,
+    to: isoTime,
+    broke: z
+      .object({ metric: z.enum(metrics), at: isoTime, before: z.number(), after: z.number() })
+      .nullable(),
+    /** Newest first. */
+    changes: z.array(change),
+    truncated: z.boolean(),
+  }),
+})

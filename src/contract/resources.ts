@@ -1,0 +1,222 @@
+export type Permission = 'admin' | 'manageMembers'
+
+/** How narrowly a person may pin an MCP server, from wide to narrow. */
+export const pinLevels = ['account', 'app', 'env'] as const
+export type PinLevel = (typeof pinLevels)[number]
+
+/** The narrowest pin under which tools exist; null: under no pin. */
+interface ToolScope {
+  reads: PinLevel | null
+  writes: PinLevel | null
+}
+
+/** What every part of the program may know about an object type. */
+interface ResourceFacts {
+  /** As in "Job run not found". */
+  noun: string
+  idPrefix: string
+  /** Inputs that name an object of this type; the first one given counts. Empty: no input does. */
+  idFields: readonly string[]
+  /** What to check after "not found", when it is more than an id. */
+  idHint?: string
+  /** The operation that shows the ids. */
+  listedBy?: string
+  /** `objectType` in the audit log. */
+  auditName: string
+  /** What it belongs to. It is loaded with that, and members who may not see that do not see it either (M2). */
+  in: 'account' | 'app' | 'environment'
+  /** Its environment may be gone, so only its account is loaded with it. */
+  outlivesEnvironment?: true
+  /** The input names this as well, and access to it is decided first. */
+  through?: 'account'
+  /** Its key in what a handler gets, and in the answer of `readBy`. Left out where no policy is on this type. */
+  key?: string
+  /** Every policy on this type asks for it. */
+  alwaysNeeds?: Permission
+  /** The read that shows the account, app or environment it belongs to, for types that are none of these themselves. */
+  readBy?: string
+  toolScope?: ToolScope
+}
+
+/**
+ * One row for each object type. `src/operations/core/resources.ts` adds what needs the store: loader and revision
+ * (docs/decisions/resource-registry.md).
+ */
+export const resources = {
+  account: {
+    noun: 'Account',
+    idPrefix: 'acc',
+    idFields: ['accountId'],
+    listedBy: 'list-accounts',
+    auditName: 'account',
+    in: 'account',
+    key: 'account',
+    toolScope: { reads: 'env', writes: 'account' },
+  },
+  app: {
+    noun: 'App',
+    idPrefix: 'app',
+    idFields: ['appId'],
+    listedBy: 'list-apps',
+    auditName: 'app',
+    in: 'app',
+    key: 'app',
+    toolScope: { reads: 'env', writes: 'app' },
+  },
+  environment: {
+    noun: 'App environment',
+    idPrefix: 'env',
+    idFields: ['appEnvId', 'envName'],
+    idHint: 'Check appEnvId (env_…) or envName (its cliEnvName, not the name of its app)',
+    listedBy: 'list-app-envs',
+    auditName: 'app-env',
+    in: 'environment',
+    key: 'environment',
+    toolScope: { reads: 'env', writes: 'env' },
+  },
+  member: {
+    noun: 'Member',
+    idPrefix: 'mem',
+    idFields: ['membershipId'],
+    listedBy: 'list-members',
+    auditName: 'membership',
+    in: 'account',
+    through: 'account',
+    key: 'member',
+    alwaysNeeds: 'manageMembers',
+    toolScope: { reads: 'account', writes: 'account' },
+  },
+  'contact-point': {
+    noun: 'Contact point',
+    idPrefix: 'cp',
+    idFields: ['contactPointId'],
+    listedBy: 'list-contact-points',
+    auditName: 'contact-point',
+    in: 'account',
+    key: 'contactPoint',
+    readBy: 'get-contact-point',
+    toolScope: { reads: 'env', writes: 'account' },
+  },
+  alert: {
+    noun: 'Alert',
+    idPrefix: 'alr',
+    idFields: ['alertId'],
+    listedBy: 'list-alerts',
+    auditName: 'alert',
+    in: 'environment',
+    key: 'alert',
+    readBy: 'get-alert',
+    toolScope: { reads: 'env', writes: 'env' },
+  },
+  'job-run': {
+    noun: 'Job run',
+    idPrefix: 'run',
+    idFields: ['jobRunId'],
+    listedBy: 'list-job-runs',
+    auditName: 'job-run',
+    in: 'environment',
+    key: 'jobRun',
+    readBy: 'get-job-run',
+    toolScope: { reads: 'env', writes: 'env' },
+  },
+  backup: {
+    noun: 'Backup',
+    idPrefix: 'bak',
+    idFields: ['backupId'],
+    listedBy: 'list-app-env-backups',
+    auditName: 'backup',
+    in: 'environment',
+    outlivesEnvironment: true,
+    key: 'backup',
+    readBy: 'get-app-env-backup',
+    toolScope: { reads: 'account', writes: 'account' },
+  },
+  'audit-entry': {
+    noun: 'Audit entry',
+    idPrefix: 'aud',
+    idFields: ['entryId'],
+    listedBy: 'list-audit',
+    auditName: 'audit-entry',
+    in: 'account',
+    key: 'entry',
+    alwaysNeeds: 'admin',
+    toolScope: { reads: null, writes: null },
+  },
+  // New rows go above this line.
+
+  // No policy is on the types below: their operations find them among what the caller or an environment owns.
+  token: {
+    noun: 'Token',
+    idPrefix: 'tok',
+    idFields: ['tokenId'],
+    listedBy: 'list-user-tokens',
+    auditName: 'token',
+    in: 'environment',
+  },
+  invitation: {
+    noun: 'Invitation',
+    idPrefix: 'inv',
+    idFields: ['invitationId'],
+    listedBy: 'list-invitations',
+    auditName: 'membership',
+    in: 'account',
+  },
+  upload: { noun: 'Upload', idPrefix: 'upl', idFields: [], auditName: 'upload', in: 'environment' },
+  restore: { noun: 'Restore', idPrefix: 'rst', idFields: [], auditName: 'restore', in: 'environment' },
+} as const satisfies Record<string, ResourceFacts>
+
+type Resources = typeof resources
+export type ResourceType = keyof Resources
+export const resourceTypes = Object.keys(resources) as ResourceType[]
+/** Types that a policy can be on. */
+export type PolicyType = {
+  [T in ResourceType]: Resources[T] extends { key: string } ? T : never
+}[ResourceType]
+/** Types whose handlers get an environment, so that the token of an environment can be accepted. */
+export type EnvironmentType = {
+  [T in PolicyType]: Resources[T] extends { outlivesEnvironment: true }
+    ? never
+    : Resources[T]['in'] extends 'environment'
+      ? T
+      : never
+}[PolicyType]
+export type AuditName = Resources[ResourceType]['auditName']
+export type ResourceIdPrefix = Resources[ResourceType]['idPrefix']
+
+interface Scope {
+  /** Types that the input may name, nearest first. */
+  names: readonly ResourceType[]
+  toolScope: ToolScope
+}
+
+/** Policies that are on no single object that exists. */
+const scopes = {
+  installation: { names: ['token', 'invitation'], toolScope: { reads: 'env', writes: null } },
+  'account-or-app': { names: ['app', 'account'], toolScope: { reads: 'env', writes: null } },
+  'new-environment': { names: ['app'], toolScope: { reads: 'app', writes: 'app' } },
+} as const satisfies Record<string, Scope>
+
+type PolicyTarget = keyof typeof scopes | PolicyType
+
+/** Whether a policy can be on this. */
+export function isPolicyTarget(on: string): on is PolicyTarget {
+  return isScope(on) || (Object.hasOwn(resources, on) && factsOf(on as ResourceType).key !== undefined)
+}
+
+export function toolScopeOf(on: PolicyTarget): ToolScope {
+  return isScope(on) ? scopes[on].toolScope : resources[on].toolScope
+}
+
+/** Types that the input of an operation may name, nearest first. */
+export function typesNamedBy(on: PolicyTarget): readonly ResourceType[] {
+  return isScope(on) ? scopes[on].names : [on]
+}
+
+function isScope(on: string): on is keyof typeof scopes {
+  return Object.hasOwn(scopes, on)
+}
+
+/** A row with every fact that a row can have. */
+export function factsOf(type: ResourceType): ResourceFacts {
+  return resources[type]
+}

@@ -1,0 +1,16 @@
+import type { AccountSettings } from '../../contract/accounts.ts'
+import { AppError } from '../../errors.ts'
+
+/** zCloudLimit: the sum of zClouds x containers, functions by maxScale (docs/interface.md#account-settings). */
+export function checkZCloudLimit(options: {
+  settings: AccountSettings
+  /** zClouds of all other environments of the account. */
+  others: number
+  wanted: number
+}): void {
+  const total = options.others + options.wanted
+  if (total <= options.settings.zCloudLimit) return
+  throw new AppError('invalid', 'Account limit reached: zCloudLimit', {
+    details: `The account's zCloudLimit is ${options.settings.zCloudLimit}; this would need ${total} (${options.wanted} here, ${options.others} elsewhere). Choose a smaller zClouds, maxScale or container count, or delete an environment.`,
+  })
+}

@@ -1,0 +1,152 @@
+import type { AlertState } from '../../contract/alerts.ts'
+import { metricUnits } from '../../contract/metrics.ts'
+import type { StoredAlert } from './alert.ts'
+
+const notificationEvents = ['firing', 'resolved', 'test'] as const
+type NotificationEvent = (typeof notificationEvents)[number]
+
+/** A notification (docs/interface.md#notifications): the body of a webhook and the source of the other formats. */
+export interface Notification {
+  version: '1'
+  event: NotificationEvent
+  /** The same for every attempt, so that a receiver can detect duplicates. */
+  eventId: string
+  alertId: string
+  name: string
+  description: string
+  accountId: string
+  appEnvId: string
+  appEnvName: string
+  region: string
+  metric: string
+  unit: string
+  operator: string
+  threshold: number
+  value: number | null
+  aggregation: string
+  duration: string
+  state: AlertState
+  previousState: AlertState
+  /** When the episode started to fire. */
+  startedAt: string
+  url: string
+}
+
+/** A notification with delivery data that the receiver does not get. */
+export interface NotificationEnvelope {
+  notification: Notification
+  /** Identifies alert and episode: the firing and the resolved notification share it. */
+  dedupKey: string
+}
+
+export function alertNotification(options: {
+  event: 'firing' | 'resolved'
+  eventId: string
+  alert: StoredAlert
+  appEnvName: string
+  value: number | null
+  state: AlertState
+  previousState: AlertState
+  startedAt: string
+  url: string
+}): Notification {
+  const { alert, event, eventId, appEnvName, value, state, previousState, startedAt, url } = options
+  const { alertId, name, description, accountId, appEnvId, region } = alert
+  const { metric, operator, threshold, aggregation, duration } = alert
+  return {
+    version: '1',
+    event,
+    eventId,
+    alertId,
+    name,
+    description,
+    accountId,
+    appEnvId,
+    appEnvName,
+    region,
+    metric,
+    unit: metricUnits[metric],
+    operator,
+    threshold,
+    value,
+    aggregation,
+    duration,
+    state,
+    previousState,
+    startedAt,
+    url,
+  }
+}
+
+/** A test notification: it belongs to no alert and its values say that it is a test. */
+export function testNotification(options: {
+  eventId: string
+  accountId: string
+  contactPointName: string
+  region: string
+  at: string
+  url: string
+}): Notification {
+  return {
+    version: '1',
+    event: 'test',
+    eventId: options.eventId,
+    alertId: 'test',
+    name: 'Test notification',
+    description: `A test of the contact point ${options.contactPointName}. Nothing is wrong.`,
+    accountId: options.accountId,
+    appEnvId: 'test',
+    appEnvName: 'test',
+    region: options.region,
+    metric: 'cpu_percent',
+    unit: metricUnits.cpu_percent,
+    operator: 'gt',
+    threshold: 80,
+    value: 81,
+    aggregation: 'mean',
+    duration: '5m',
+    state: 'Normal',
+    previousState: 'Normal',
+    startedAt: options.at,
+    url: options.url,
+  }
+}
+
+/** A one-line title, such as `FIRING: Slow checkout (shop-prod)`. */
+export function notificationTitle(notification: Notification): string {
+  if (notification.event === 'test') return `TEST: ${notification.description}`
+  return `${notification.event === 'firing' ? 'FIRING' : 'RESOLVED'}: ${notification.name} (${notification.appEnvName})`
+}
+
+/** The condition and the current value, in one sentence. */
+export function notificationFacts(notification: Notification): string {
+  const { metric, unit, operator, threshold, value, aggregation, duration, state } = notification
+  const current =
+    value === null
+      ? state === 'NoData'
+        ? 'There is no data.'
+        : 'There is no value.'
+      : `The value is ${shown(value)} ${unit}.`
+  const condition = `${metric} (${aggregation}) ${operator === 'gt' ? 'above' : 'below'} ${shown(threshold)} ${unit} for ${duration}`
+  return `${condition}. ${current}`
+}
+
+/** Delay before the next attempt: doubles from 5 s to 10 minutes, half of it random. */
+export function retryDelayMs(options: {
+  /** Attempts so far, at least 1. */
+  attempts: number
+  /** 0 to 1. */
+  random: number
+}): number {
+  const steps = Math.min(options.attempts - 1, 10)
+  const delay = Math.min(5_000 * 2 ** steps, 10 * minuteMs)
+  return delay * (0.5 + options.random / 2)
+}
+
+const minuteMs = 60_000
+/** Delivery is given up after this long. */
+export const giveUpAfterMs = 24 * 60 * minuteMs
+
+function shown(value: number): string {
+  return String(Number(value.toPrecision(6)))
+}

@@ -1,0 +1,80 @@
+import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis.ts'
+import { cutQuote, type Detector, type Facts, fixBy, quote, redeployFix } from './facts.ts'
+import { buildSign } from './log-signs.ts'
+
+/** Failure reasons of a deployment that name a cause by themselves. */
+const causeOf: Readonly<Record<string, DiagnosisCause>> = {
+  'image pull': 'image-pull',
+  'no Dockerfile': 'no-dockerfile',
+  'bad archive': 'bad-archive',
+  git: 'git-fetch',
+  'build step': 'build-step',
+  'build timeout': 'build-timeout',
+  'not supported': 'not-supported',
+  interrupted: 'interrupted',
+}
+
+const summaries: Partial<Record<DiagnosisCause, string>> = {
+  'image-pull': 'its image could not be pulled',
+  'no-dockerfile': 'the source has no usable Dockerfile',
+  'bad-archive': 'the uploaded archive cannot be unpacked',
+  'git-fetch': 'the source could not be fetched from the Git host',
+  'lock-file': 'the package manager refused the lock file',
+  'build-out-of-memory': 'a build step ran out of memory',
+  'disk-full': 'the disk was full during the build',
+  'build-step': 'a step of the build failed',
+  'build-timeout': 'the build took too long',
+  'not-supported': 'the engine of the region cannot run it',
+  interrupted: 'the platform was interrupted',
+}
+
+/** Why the newest deployment got no image. */
+export const detectBuild: Detector = (facts) => {
+  const { latest } = facts
+  if (latest?.status !== 'FAILED' || latest.failure === null) return []
+  const named = causeOf[latest.failure.reason]
+  if (named === undefined) return []
+  const sign = named === 'build-step' ? buildSign(facts.buildLog) : null
+  const cause = sign?.cause ?? named
+  const evidence = failureEvidence(facts)
+  if (sign) evidence.push(quote(sign.line))
+  return [
+    {
+      cause,
+      severity: failedSeverity(facts),
+      confidence: sign ? 'likely' : 'certain',
+      summary: `Version ${latest.version} was not deployed: ${summaries[cause]}.${stillServes(facts)}`,
+      since: latest.failedAt ?? latest.createdAt,
+      evidence,
+      fix: cause === 'interrupted' ? redeployFix(facts, latest.version) : returnFix(facts),
+    },
+  ]
+}
+
+/** A failed deployment takes nothing away while an earlier version serves. */
+export function failedSeverity(facts: Facts): Finding['severity'] {
+  return serves(facts) ? 'warning' : 'critical'
+}
+
+export function stillServes(facts: Facts): string {
+  return serves(facts) ? ` Version ${facts.current!.version} still serves.` : ''
+}
+
+function serves({ status, current }: Facts): boolean {
+  return (status === 'RUNNING' || status === 'UPDATING') && current !== null
+}
+
+export function failureEvidence({ latest }: Facts): Evidence[] {
+  if (!latest?.failure) return []
+  const text = cutQuote(`${latest.failure.reason}: ${latest.failure.message}`)
+  return [{ source: 'deployment', at: latest.failedAt ?? latest.createdAt, text }]
+}
+
+/** Where nothing serves any more, the last good version can. */
+export function returnFix(facts: Facts): Finding['fix'] {
+  const { current, latest, appEnvId } = facts
+  if (serves(facts) || current === null || current.version === latest?.version) return null
+  if (facts.pendingFields.length > 0) return redeployFix(facts, current.version)
+  const effect = `Deploys version ${current.version}, which served before.`
+  return fixBy('redeploy-app-env', { appEnvId, version: current.version }, effect, true)
+}

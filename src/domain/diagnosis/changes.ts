@@ -1,0 +1,80 @@
+import type { Change } from '../../contract/diagnosis.ts'
+import type { Metric } from '../../contract/metrics.ts'
+
+export interface Break {
+  metric: Metric
+  at: string
+  before: number
+  after: number
+}
+
+/** Metrics that break when a change goes wrong, the plainest first, and the least rise that counts. */
+export const watchedMetrics: readonly { metric: Metric; leastRise: number }[] = [
+  { metric: 'ingress_5xx_percent', leastRise: 5 },
+  { metric: 'ingress_p95_latency', leastRise: 0.5 },
+  { metric: 'cpu_percent', leastRise: 30 },
+  { metric: 'memory_percent', leastRise: 20 },
+]
+
+const baselinePoints = 20
+const leastBaseline = 2
+const leastFactor = 3
+
+/** The last time a metric rose far above what it was before, and stayed there for another point. */
+export function breakOf(
+  metric: Metric,
+  points: readonly { t: number; value: number }[],
+  leastRise: number,
+): Break | null {
+  let found: Break | null = null
+  let limit = Number.POSITIVE_INFINITY
+  for (const [index, { t, value }] of points.entries()) {
+    if (value > limit) continue
+    limit = Number.POSITIVE_INFINITY
+    const before = median(
+      points.slice(Math.max(0, index - baselinePoints), index).map((point) => point.value),
+    )
+    if (index < leastBaseline || before === null) continue
+    const broken = Math.max(before * leastFactor, before + leastRise)
+    const next = points[index + 1]?.value ?? value
+    if (value <= broken || next <= broken) continue
+    found = { metric, at: new Date(t).toISOString(), before: rounded(before), after: rounded(value) }
+    limit = broken
+  }
+  return found
+}
+
+/** How much a change of each kind changes what runs. */
+const weights: Readonly<Record<Change['kind'], number>> = {
+  deployment: 5,
+  settings: 4,
+  variables: 4,
+  platform: 3,
+  scale: 3,
+  access: 1,
+  alert: 0,
+}
+const fadeMinutes = 10
+
+/** Ranks what came before the break: what changes more and is nearer to it comes first. */
+export function rankChanges(changes: readonly Omit<Change, 'rank'>[], broke: Break | null): Change[] {
+  const scored = changes.map((change) => ({ change, score: scoreOf(change, broke) }))
+  const order = scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score)
+  const ranks = new Map(order.map(({ change }, index) => [change, index + 1]))
+  return changes.map((change) => ({ ...change, rank: ranks.get(change) ?? null }))
+}
+
+function scoreOf({ at, kind }: Omit<Change, 'rank'>, broke: Break | null): number {
+  if (!broke || at > broke.at) return 0
+  const minutes = (Date.parse(broke.at) - Date.parse(at)) / 60_000
+  return weights[kind] / (1 + minutes / fadeMinutes)
+}
+
+function median(values: readonly number[]): number | null {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? null
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(3))
+}

@@ -1,0 +1,82 @@
+import type { DiagnosisCause, Evidence, Fix } from '../../contract/diagnosis.ts'
+import { type DatabaseFacts, type Facts, fixBy, quote, redeployFix } from './facts.ts'
+import type { LogSign } from './log-signs.ts'
+
+/** A cause that output of the program names, checked against the other facts. */
+export interface NamedCause {
+  cause: DiagnosisCause
+  evidence: Evidence[]
+  database: DatabaseFacts | null
+  /** The fixes of a version that could not start and of one that serves; null if only new code or a person can fix it. */
+  startFix: Fix | null
+  runningFix: Fix | null
+}
+
+export function namedCause(facts: Facts, sign: LogSign): NamedCause {
+  const evidence = [quote(sign.line)]
+  if (sign.cause === 'dependency-refused') return dependency(facts, evidence)
+  if (sign.variable !== undefined) return missingVariable(facts, sign.variable, evidence)
+  return { cause: sign.cause, evidence, database: null, startFix: null, runningFix: null }
+}
+
+/** A refused connection is the fault of a database only if one of the account is named and does not run. */
+function dependency(facts: Facts, evidence: Evidence[]): NamedCause {
+  const down = facts.databases.find(({ ready }) => !ready)
+  if (!down) {
+    return { cause: 'dependency-refused', evidence, database: null, startFix: null, runningFix: null }
+  }
+  const { appEnvId, status, namedBy, mayStart } = down
+  const effect = `Starts the database ${appEnvId}.`
+  const fix = mayStart && status === 'STOPPED' ? fixBy('start-app-env', { appEnvId }, effect, true) : null
+  return {
+    cause: 'database-down',
+    evidence: [...evidence, { source: namedBy.source, at: namedBy.at, text: namedBy.text }],
+    database: down,
+    startFix: fix && { ...fix, safe: false },
+    runningFix: fix,
+  }
+}
+
+function missingVariable(facts: Facts, name: string, evidence: Evidence[]): NamedCause {
+  const { appEnvId, latest, variables } = facts
+  const text = variables.saved.includes(name)
+    ? `${name} is saved, but not in force`
+    : `${name} is not among the variables of the environment`
+  const found = { cause: 'missing-variable' as const, database: null }
+  const withSetting: Evidence[] = [...evidence, { source: 'setting', at: null, text }]
+  if (!variables.saved.includes(name)) {
+    const set = [{ name, value: '<value>' }]
+    const effect = 'Saves the variable as a pending change; fill in its value first.'
+    const fix = fixBy('update-app-env-variables', { appEnvId, set }, effect, false)
+    return { ...found, evidence: withSetting, startFix: fix, runningFix: fix }
+  }
+  const effect = 'Replaces the containers by ones that have the saved variables.'
+  return {
+    ...found,
+    evidence: withSetting,
+    startFix: latest?.isBuilt ? { ...redeployFix(facts, latest.version), safe: true } : null,
+    runningFix: fixBy('apply-app-env-changes', { appEnvId }, effect, true),
+  }
+}
+
+const summaries: Partial<Record<DiagnosisCause, string>> = {
+  'wrong-port': 'the program does not listen on the port of the app',
+  'loopback-bind': 'the program listens only inside its own container',
+  'start-timeout': 'it accepted no connections within the time allowed',
+  'out-of-memory': 'it ran out of memory',
+  'bad-command': 'its command cannot be run',
+  'exits-at-once': 'the program ended before it listened, and its output names no known cause',
+  'missing-module': 'a module is missing in the image',
+  'missing-variable': 'an environment variable is missing',
+  'dependency-refused': 'a service that it needs refuses connections or cannot be reached',
+  'disk-full': 'no space is left on a disk',
+  'crash-loop': 'containers end again and again, and their output names no known cause',
+}
+
+/** Why, in our words; ids only, so that no tenant text is part of the sentence. */
+export function summaryOf(cause: DiagnosisCause, { appEnvId }: Facts, named: NamedCause | null): string {
+  if (cause !== 'database-down') return summaries[cause] ?? cause
+  const { mayStart, appEnvId: database = appEnvId, status } = named?.database ?? {}
+  const which = named?.database && !mayStart ? 'a database of the account' : `the database ${database}`
+  return `${which} does not run${status ? ` (${status})` : ''}`
+}

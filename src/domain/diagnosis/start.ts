@@ -1,0 +1,59 @@
+import type { DiagnosisCause, Finding } from '../../contract/diagnosis.ts'
+import { failedSeverity, failureEvidence, returnFix, stillServes } from './build.ts'
+import type { Detector, Facts } from './facts.ts'
+import { runtimeSign } from './log-signs.ts'
+import { namedCause, summaryOf } from './named-cause.ts'
+
+const causeOf: Readonly<Record<string, DiagnosisCause>> = {
+  'wrong-port': 'wrong-port',
+  'loopback-bind': 'loopback-bind',
+  'start-timeout': 'start-timeout',
+  'out-of-memory': 'out-of-memory',
+  'bad-command': 'bad-command',
+  'exits-at-once': 'exits-at-once',
+  exited: 'exits-at-once',
+  'missing-module': 'missing-module',
+  database: 'database-down',
+  timeout: 'start-timeout',
+}
+
+/** Reasons that say what happened and not why: the output of the program may. */
+const vague = new Set<DiagnosisCause>(['exits-at-once', 'missing-module', 'start-timeout'])
+
+/** Why the newest deployment has an image and does not run. */
+export const detectStart: Detector = (facts) => {
+  const { latest } = facts
+  if (latest?.status !== 'FAILED' || latest.failure === null) return []
+  const recorded = causeOf[latest.failure.reason]
+  if (recorded === undefined) return []
+  const sign = vague.has(recorded) ? runtimeSign(facts.runtimeLog, facts.variables.applied) : null
+  const named = sign && explains(recorded, sign.cause) ? namedCause(facts, sign) : null
+  const cause = named?.cause ?? recorded
+  return [
+    {
+      cause,
+      severity: failedSeverity(facts),
+      confidence: named ? 'likely' : 'certain',
+      summary: `Version ${latest.version} did not start: ${summaryOf(cause, facts, named)}.${stillServes(facts)}`,
+      since: latest.failedAt ?? latest.createdAt,
+      evidence: [...failureEvidence(facts), ...(named?.evidence ?? [])],
+      fix: named?.startFix ?? returnFix(facts) ?? moreMemory(cause, facts),
+    },
+  ]
+}
+
+/** A program that still runs waits for a service; what ended other programs did not end it. */
+function explains(recorded: DiagnosisCause, cause: DiagnosisCause): boolean {
+  // A start file that is missing is a missing module to Node, and a wrong command to its owner.
+  if (recorded === 'missing-module') return cause === 'missing-module' || cause === 'bad-command'
+  return recorded === 'exits-at-once' || cause === 'dependency-refused' || cause === 'wrong-port'
+}
+
+/** Twice the memory may still be too little, so a person decides. */
+export function moreMemory(cause: DiagnosisCause, { appEnvId, zClouds }: Facts): Finding['fix'] {
+  if (cause !== 'out-of-memory' || zClouds >= 8) return null
+  const effects = [
+    `Saves ${zClouds * 2} zClouds, twice the memory, as a pending change for the next deployment.`,
+  ]
+  return { operation: 'update-app-env', input: { appEnvId, zClouds: zClouds * 2 }, effects, safe: false }
+}

@@ -1,0 +1,82 @@
+import type { Finding } from '../../contract/diagnosis.ts'
+import { type Detector, fixBy } from './facts.ts'
+
+/** The engine is away: whatever else is wrong, nothing can be done about it now. */
+export const detectEngine: Detector = ({ engineProblem, pods, nowMs }) => {
+  if (engineProblem === null) return []
+  const at = new Date(nowMs).toISOString()
+  const isServing = pods.some(({ ready }) => ready)
+  const rest = isServing ? ' Containers that run keep serving.' : ''
+  return [
+    {
+      cause: 'engine-away',
+      severity: isServing ? 'warning' : 'critical',
+      confidence: 'certain',
+      summary: `The engine of the region does not answer.${rest}`,
+      since: null,
+      evidence: [{ source: 'engine', at, text: engineProblem }],
+      fix: null,
+    },
+  ]
+}
+
+/** The environment was stopped on purpose, or nothing was deployed yet. */
+export const detectStopped: Detector = ({ status, desiredState, latest, stoppedAt, appEnvId, kind }) => {
+  if (desiredState !== 'stopped' || status !== 'STOPPED') return []
+  if (latest?.status === 'FAILED' && (stoppedAt === null || stoppedAt < (latest.failedAt ?? ''))) return []
+  const shared = { cause: 'stopped', severity: 'warning', confidence: 'certain' } as const
+  if (latest === null) {
+    const summary = 'Nothing was deployed to it yet.'
+    return [
+      {
+        ...shared,
+        summary,
+        since: null,
+        evidence: [{ source: 'setting', at: null, text: 'no deployment' }],
+        fix: null,
+      },
+    ]
+  }
+  const effect = kind === 'job' ? 'Lets its runs start again.' : `Starts version ${latest.version}.`
+  return [
+    {
+      ...shared,
+      summary: 'It is stopped.',
+      since: stoppedAt,
+      evidence: [{ source: 'setting', at: stoppedAt, text: 'stop-app-env was called' }],
+      fix: fixBy('start-app-env', { appEnvId }, effect, true),
+    },
+  ]
+}
+
+export const detectPending: Detector = ({ pendingFields, pendingSince, appEnvId, latest }) => {
+  // Before the first deployment everything waits for it.
+  if (pendingFields.length === 0 || latest === null) return []
+  const effect = 'Puts the saved settings in force; containers are replaced without downtime where needed.'
+  return [
+    {
+      cause: 'pending-change',
+      severity: 'info',
+      confidence: 'certain',
+      summary: `${pendingFields.length} saved setting(s) are not in force.`,
+      since: pendingSince,
+      evidence: [{ source: 'setting', at: pendingSince, text: pendingFields.join(', ') }],
+      fix: fixBy('apply-app-env-changes', { appEnvId }, effect, true),
+    },
+  ]
+}
+
+export const detectAlerts: Detector = ({ alerts }) =>
+  alerts
+    .filter(({ warnings }) => warnings.length > 0)
+    .map(
+      ({ alertId, warnings, updatedAt, correction }): Finding => ({
+        cause: 'alert-misconfigured',
+        severity: 'info',
+        confidence: 'certain',
+        summary: `Alert ${alertId} does not warn anybody of what it is about.`,
+        since: updatedAt,
+        evidence: warnings.slice(0, 2).map((text) => ({ source: 'alert' as const, at: updatedAt, text })),
+        fix: correction && fixBy('update-alert', { alertId, ...correction }, 'Corrects the alert.', true),
+      }),
+    )

@@ -1,0 +1,137 @@
+import type { Autoscaling, DatabaseSettings } from '../../contract/app-envs.ts'
+import type { EnvironmentStatus } from '../../contract/fields.ts'
+import type { FunctionConfigInput } from '../../contract/function-config.ts'
+import type { JobConfig } from '../../contract/job-config.ts'
+import type { variableTypes } from '../../contract/variables.ts'
+import type { DatabaseAccess } from '../databases/credentials.ts'
+
+/** A stored variable: the `value` of a secret is sealed by the secret box (E2). */
+export interface StoredVariable {
+  _id: string
+  name: string
+  value: string
+  type: (typeof variableTypes)[number]
+  isSecret: boolean
+}
+
+/** Settings that are first saved as pending changes (3.3). */
+export interface Settings {
+  zClouds: number
+  branch: string
+  containers: number
+  disk: number
+  envVars: StoredVariable[]
+  functionConfig: FunctionConfigInput
+  jobConfig: JobConfig
+  databaseSettings: DatabaseSettings
+  /** A persistent volume at `mountPath`; allows one container at most. Regular apps only. */
+  useVolume: boolean
+  mountPath: string | null
+}
+
+export interface Environment {
+  appEnvId: string
+  appId: string
+  accountId: string
+  name: string
+  slug: string
+  cliEnvName: string
+  /** The target region. While `changingRegion`, the serving containers are still in the region of their rollout. */
+  region: string
+  status: EnvironmentStatus
+  /** Set by users; the reconciler makes it true. */
+  desiredState: 'running' | 'stopped'
+  /** The last saved settings. */
+  saved: Settings
+  /** The settings in effect: the snapshot of the last successful apply or deployment. */
+  applied: Settings
+  autoscaling: Autoscaling
+  dockerPresetVersion: string | null
+  withPersistence: boolean
+  /** Managed databases only: names, sealed passwords and ports. */
+  database?: DatabaseAccess
+  /** The rollout in progress; null if there is none. */
+  wantedRolloutId: string | null
+  /** The rollout that serves, or served last. */
+  currentRolloutId: string | null
+  /** The newest rollout in any state: `currentDeployment` of the status read. */
+  latestRolloutId: string | null
+  currentVersion: number | null
+  nextVersion: number
+  changingRegion: boolean
+  createdBy: string | null
+  createdAt: string
+  updatedAt: string
+  revision: number
+}
+
+/** One deployable version of an environment: immutable but for the image that its build yields and that goes with age. */
+export interface Content {
+  contentId: string
+  appEnvId: string
+  version: number
+  type: 'BUILD' | 'IMAGE'
+  /** IMAGE: the requested reference. */
+  image: string | null
+  /** The image that the engine runs, in the last region it was built for; null until built. */
+  containerImage: string | null
+  /** The image that the engine runs, by region. */
+  images: Record<string, string>
+  /** Set once the version is too old for a rollback: images by region that its engine has still to remove. */
+  removedImages?: Record<string, string>
+  uploadId: string | null
+  /** The branch, for source from the app's Git host. */
+  gitBranch: string | null
+  /** The fetched commit for a Git host's source; otherwise the commit given with the upload. */
+  gitCommitId: string | null
+  createdBy: string | null
+  createdAt: string
+}
+
+/**
+ * One activation of a content with a snapshot of settings. Every deploy, apply, redeploy, start and restart creates
+ * one, so that progress, failure and rollback work the same way for all.
+ */
+export interface Rollout {
+  rolloutId: string
+  appEnvId: string
+  contentId: string
+  /** The region of its containers. */
+  region: string
+  version: number
+  status: 'BUILDING' | 'DEPLOYING' | 'DEPLOYED' | 'FAILED'
+  settings: Settings
+  failure: { reason: string; message: string } | null
+  /** Its cause, for the history. */
+  activity: string
+  createdBy: string | null
+  createdAt: string
+  deployedAt: string | null
+}
+
+/** One container that exists or is about to be created; the record stays after the container is gone (F10). */
+export interface PodRecord {
+  podId: string
+  name: string
+  appEnvId: string
+  rolloutId: string
+  contentId: string
+  region: string
+  /** `run`: should run; `end`: to be drained and removed; `gone`: finished, kept as a record. */
+  desiredState: 'run' | 'end' | 'gone'
+  /** Databases: 0 accepts writes, the others follow it. Absent counts as 0. */
+  ordinal?: number
+  status: 'Pending' | 'Running' | 'Succeeded' | 'Failed'
+  ready: boolean
+  restartCount: number
+  lastTermination: { exitCode: number; reason: string; finishedAt: string } | null
+  cpuMillicores: number
+  memoryMb: number
+  nodeName: string
+  createdAt: string
+  startedAt: string | null
+  finishedAt: string | null
+}
+
+/** One zCloud is 0.5 CPU, 512 MB memory and 5 GB disk (docs/interface.md#account-settings). */
+export const zCloudSize = { cpuMillicores: 500, memoryMb: 512, diskMb: 5120 } as const

@@ -1,0 +1,42 @@
+import type { Content, Environment, Rollout } from './environment.ts'
+
+/** Versions whose images stay for a rollback, besides the ones in use, when nothing else is set. */
+export const defaultKeptVersions = 10
+
+interface ImageUse {
+  environment: Pick<Environment, 'currentRolloutId' | 'wantedRolloutId' | 'latestRolloutId'>
+  contents: readonly Content[]
+  rollouts: readonly Pick<Rollout, 'rolloutId' | 'contentId' | 'status'>[]
+  /** Contents that containers are made of, or will be. */
+  inUse: ReadonlySet<string>
+  keptVersions: number
+}
+
+/**
+ * The built versions whose images may be removed: all but the newest `keptVersions` that were deployed, the one that
+ * runs, the newest one, those under way and those in use. Pure.
+ */
+export function collectableContents(use: ImageUse): Content[] {
+  const { currentRolloutId, wantedRolloutId, latestRolloutId } = use.environment
+  const named = new Set([currentRolloutId, wantedRolloutId, latestRolloutId])
+  const deployed = new Set<string>()
+  const kept = new Set(use.inUse)
+  for (const { rolloutId, contentId, status } of use.rollouts) {
+    if (status === 'DEPLOYED') deployed.add(contentId)
+    if (named.has(rolloutId) || status === 'BUILDING' || status === 'DEPLOYING') kept.add(contentId)
+  }
+  const newestFirst = use.contents.toSorted((a, b) => b.version - a.version)
+  for (const { contentId } of newestFirst
+    .filter((content) => deployed.has(content.contentId))
+    .slice(0, use.keptVersions))
+    kept.add(contentId)
+  return newestFirst.filter(
+    (content) =>
+      content.type === 'BUILD' && Object.keys(content.images).length > 0 && !kept.has(content.contentId),
+  )
+}
+
+/** A version can be deployed again: it runs from an image of a registry, or its own image was not removed. */
+export function isDeployable(content: Content): boolean {
+  return content.type === 'IMAGE' || content.removedImages === undefined
+}

@@ -1,0 +1,67 @@
+/** Shorter values occur in too many ordinary words to be masked. */
+export const shortestMasked = 6
+
+/** Line lengths at which common tools wrap base64 text. */
+const wrapLengths = [76, 64]
+
+export interface SecretForm {
+  text: string
+  /** Base64: the next character may still contain bits of the secret, and padding belongs to it. */
+  isBase64: boolean
+}
+
+/**
+ * The texts under which a secret value may appear in a line of output: as it is, each of its lines, as a JSON string,
+ * URL-encoded, and in base64 at any position of a longer base64 text. Each has at least `shortest` characters.
+ */
+export function secretForms(value: string, shortest = shortestMasked): SecretForm[] {
+  const plain = new Set([value, ...value.split(/\r?\n/)].map((text) => text.trim()))
+  const written = [...plain].flatMap((text) => [text, JSON.stringify(text).slice(1, -1), ...urlForms(text)])
+  const forms = [
+    ...written.map((text) => ({ text, isBase64: false })),
+    ...(value.trim().length < shortest ? [] : base64Forms(value.trim())).map((text) => ({
+      text,
+      isBase64: true,
+    })),
+  ]
+  return forms.filter(({ text }) => text.length >= shortest)
+}
+
+function urlForms(text: string): string[] {
+  if (/^[A-Za-z0-9_.~-]*$/.test(text)) return []
+  const bytes = Buffer.from(text)
+  return urlAlphabets.map((alphabet) => {
+    let form = ''
+    for (const byte of bytes) form += alphabet[byte]
+    return form
+  })
+}
+
+/** The unescaped characters of encodeURIComponent, RFC 3986 and HTML forms, in either case. */
+const urlAlphabets = [/[A-Za-z0-9_.!~*'()-]/, /[A-Za-z0-9_.~-]/].flatMap((kept) =>
+  ['%20', '+'].flatMap((space) =>
+    [true, false].map((isUpper) =>
+      Array.from({ length: 256 }, (_, byte) => {
+        const character = String.fromCharCode(byte)
+        const code = byte.toString(16).padStart(2, '0')
+        if (character === ' ') return space
+        return kept.test(character) ? character : `%${isUpper ? code.toUpperCase() : code}`
+      }),
+    ),
+  ),
+)
+
+/** The common part of all base64 texts whose content includes the value, whatever precedes and follows it. */
+function base64Forms(value: string): string[] {
+  const bytes = Buffer.from(value)
+  const forms = [0, 1, 2].map((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
+    const fullyOurs = Math.floor(((before + bytes.length) * 8) / 6)
+    return encoded.slice(Math.ceil((before * 8) / 6), fullyOurs)
+  })
+  const [atStart = ''] = forms
+  const wrapped = wrapLengths
+    .filter((length) => atStart.length > length)
+    .flatMap((length) => atStart.match(new RegExp(`.{1,${length}}`, 'g')) ?? [])
+  return [...forms, ...wrapped].flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')])
+}

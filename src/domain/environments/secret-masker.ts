@@ -1,0 +1,155 @@
+import { secretMask } from '../../contract/fields.ts'
+import { type SecretForm, secretForms, shortestMasked } from './secret-forms.ts'
+
+/** Appended to a log line that was cut. */
+export const cutMark = ' … [line cut at 8 KiB]'
+
+/** Values beyond this many characters in all are not masked, so that no environment costs more than its share. */
+export const mostMasked = 64 * 1024
+
+/**
+ * Limit of compared characters per line; a line that exceeds it is hidden completely, so that no secret slows the
+ * platform down.
+ */
+const mostCompared = 64 * 1024
+
+export type Mask = (line: string) => string
+
+/**
+ * A function that replaces secret values in a line of output by the mask: also in base64, URL-encoded and as JSON
+ * writes them, also where the end of a cut line holds only the beginning of one. Its time is linear in the line,
+ * whatever the values are. Values of less than `shortest` characters (at least 3) are not masked.
+ */
+export function createMask(values: Iterable<string>, shortest = shortestMasked): Mask {
+  const forms = formsOf(values, shortest)
+  if (forms.length === 0) return (line) => line
+  const masker = new SecretMasker(forms, shortest)
+  return (line) => masker.mask(line)
+}
+
+function formsOf(values: Iterable<string>, shortest: number): SecretForm[] {
+  const forms = new Map<string, SecretForm>()
+  let characters = 0
+  for (const value of new Set(values)) {
+    characters += value.length
+    if (characters > mostMasked) break
+    for (const form of secretForms(value, shortest)) forms.set(form.text, form)
+  }
+  return [...forms.values()].sort((a, b) => b.text.length - a.text.length)
+}
+
+/**
+ * Multi-pattern search (Wu and Manber, 1994): a table gives the distance to the next possible match for three
+ * characters, so most of a line is skipped.
+ */
+class SecretMasker {
+  readonly #shortest: number
+  readonly #bits: number
+  readonly #skip: Uint8Array
+  readonly #byStart = new Map<string, SecretForm[]>()
+  /** Prefixes too short for the table, for the end of a cut line. */
+  readonly #beginnings = new Set<string>()
+
+  /** `forms` with the longest first. */
+  constructor(forms: readonly SecretForm[], shortest: number) {
+    this.#shortest = shortest
+    this.#bits = Math.min(16, Math.max(10, Math.ceil(Math.log2(forms.length * 16))))
+    this.#skip = new Uint8Array(1 << this.#bits).fill(this.#shortest - 2)
+    for (const form of forms) {
+      for (let end = 3; end <= this.#shortest; end += 1) {
+        const slot = this.#slot(form.text, end)
+        this.#skip[slot] = Math.min(this.#skip[slot]!, this.#shortest - end)
+      }
+      const start = form.text.slice(0, this.#shortest)
+      const alike = this.#byStart.get(start)
+      if (alike) alike.push(form)
+      else this.#byStart.set(start, [form])
+      for (let length = 2; length < this.#shortest; length += 1)
+        this.#beginnings.add(form.text.slice(0, length))
+    }
+  }
+
+  mask(line: string): string {
+    const isCut = line.endsWith(cutMark)
+    const text = isCut ? line.slice(0, -cutMark.length) : line
+    const hidden = this.#find(text, isCut)
+    if (hidden === null) return secretMask
+    if (hidden.length === 0) return line
+    let masked = ''
+    let shownFrom = 0
+    for (const { from, to } of hidden) {
+      masked += `${text.slice(shownFrom, from)}${secretMask}`
+      shownFrom = to
+    }
+    return `${masked}${text.slice(shownFrom)}${isCut ? cutMark : ''}`
+  }
+
+  /** The ranges to hide, in order and without overlap; null if the search exceeds its limit. */
+  #find(text: string, isCut: boolean): Range[] | null {
+    const hidden: Range[] = []
+    const work = { left: mostCompared }
+    for (let end = this.#shortest; end <= text.length; ) {
+      const skip = this.#skip[this.#slot(text, end)]!
+      if (skip > 0) {
+        end += skip
+        continue
+      }
+      const from = end - this.#shortest
+      const forms = this.#byStart.get(text.slice(from, end))
+      if (forms) hide(hidden, from, endOfMatch(forms, text, from, { isCut, work }))
+      if (work.left < 0) return null
+      end += 1
+    }
+    if (isCut) hide(hidden, this.#startOfBeginning(text), text.length)
+    return hidden
+  }
+
+  /** The position at which the end of a cut line starts a secret; the end of the text if it does not. */
+  #startOfBeginning(text: string): number {
+    for (let length = this.#shortest - 1; length >= 2; length -= 1)
+      if (this.#beginnings.has(text.slice(-length))) return text.length - length
+    return text.length
+  }
+
+  /** Table slot of the three characters before `end`. */
+  #slot(text: string, end: number): number {
+    const mixed =
+      Math.imul(text.charCodeAt(end - 3), 0x9e3779b1) +
+      Math.imul(text.charCodeAt(end - 2), 0x85ebca6b) +
+      Math.imul(text.charCodeAt(end - 1), 0xc2b2ae35)
+    return (mixed >>> 0) >>> (32 - this.#bits)
+  }
+}
+
+interface Range {
+  from: number
+  to: number
+}
+
+function hide(hidden: Range[], from: number, to: number): void {
+  const last = hidden.at(-1)
+  if (from >= to) return
+  if (last && from <= last.to) last.to = Math.max(last.to, to)
+  else hidden.push({ from, to })
+}
+
+/** The end of the longest form that matches at `from`; `from` if none does or the limit is reached. */
+function endOfMatch(
+  forms: readonly SecretForm[],
+  text: string,
+  from: number,
+  { isCut, work }: { isCut: boolean; work: { left: number } },
+): number {
+  for (const form of forms) {
+    work.left -= Math.min(form.text.length, text.length - from)
+    if (work.left < 0) return from
+    if (text.startsWith(form.text, from)) {
+      const to = from + form.text.length
+      return form.isBase64 ? to + /^[A-Za-z0-9+/_-]?={0,2}/.exec(text.slice(to, to + 3))![0].length : to
+    }
+    if (isCut && form.text.length > text.length - from && form.text.startsWith(text.slice(from))) {
+      return text.length
+    }
+  }
+  return from
+}

@@ -1,0 +1,170 @@
+import type { AppError } from '../../errors.ts'
+import { EngineFailure } from '../engine.ts'
+import { ErrorExcerpt } from '../error-excerpt.ts'
+import { engineAway, engineSentence } from './client.ts'
+import { remoteAdd } from './remote-add.ts'
+
+/** One line of a build log. */
+interface BuildLine {
+  stream: 'stdout' | 'stderr'
+  message: string
+}
+
+/** The engine's own housekeeping output, irrelevant to the source. */
+const noise =
+  /^(?: ---> (?:Running in )?[0-9a-f]{12}|Removing intermediate container [0-9a-f]+|Successfully (?:built [0-9a-f]+|tagged \S+)|Step \d+\/\d+ : LABEL longshore\..*)$/
+
+const isStep = /^(Step \d+\/\d+) : (\S+)(.*)$/
+
+/** Characters; a program may print endlessly without a line feed. The log store cuts lines to less. */
+const longestLine = 16 * 1024
+
+/** Errors of an engine that lost its connection to this platform or its own helper; unrelated to the source. */
+const lostConnection = /\bcontext canceled$|transport is closing|error reading from server: EOF/
+
+/**
+ * Parses the classic builder's messages into log lines and results (the image, the images of finished stages, the
+ * failed step). Pass every message in order; `finish` returns or throws.
+ */
+export class BuildOutput {
+  readonly #onLine: (line: BuildLine) => void
+  #rest = ''
+  #restIsError = false
+  #step: { title: string; instruction: string } | null = null
+  #baseOfStage: string | null = null
+  #lastImage: string | null = null
+  #image: string | null = null
+  #failure: EngineFailure | AppError | null = null
+  readonly #excerpt = new ErrorExcerpt()
+  /** The last image of each stage except the final one, in order. */
+  readonly stages: string[] = []
+  /** The engine downloaded something for a step, and the images of this build contain it. */
+  hasDownloads = false
+
+  constructor(onLine: (line: BuildLine) => void) {
+    this.#onLine = onLine
+  }
+
+  feed(message: Record<string, unknown>): void {
+    if (typeof message.stream === 'string') this.#text(message.stream)
+    else if (typeof message.error === 'string') this.#fail(message)
+    else if (typeof message.status === 'string' && message.progressDetail === undefined) this.#status(message)
+    // A layer of a base image has an id; without one it is a trigger of the base image (ONBUILD ADD).
+    else if (message.status === 'Downloading' && !message.id) this.#downloaded()
+    const image = (message.aux as { ID?: unknown } | undefined)?.ID
+    if (typeof image === 'string') this.#image = image
+  }
+
+  /** Returns the id of the image or throws the failure. Null if the engine's output ended early. */
+  finish(): string | null {
+    this.#flush()
+    if (this.#failure || !this.#image) this.#endStage()
+    if (this.#failure) throw this.#failure
+    return this.#image
+  }
+
+  #text(text: string): void {
+    // The builder prints a step's standard error in red, the only way to distinguish the streams.
+    if (text.includes('\u001b[91m')) this.#restIsError = true
+    const lines = text.split('\n')
+    lines[0] = this.#rest + lines[0]
+    this.#rest = (lines.pop() ?? '').slice(0, longestLine)
+    for (const line of lines) this.#line(line.slice(0, longestLine))
+    if (this.#rest === '') this.#restIsError = false
+  }
+
+  #line(painted: string): void {
+    const message = painted.replace(/\u001b\[[0-9;]*m/g, '').replace(/\r$/, '')
+    this.#follow(message)
+    if (message === '' || noise.test(message)) return
+    if (!isStep.test(message)) this.#excerpt.add(message)
+    this.#onLine({ stream: this.#restIsError ? 'stderr' : 'stdout', message })
+  }
+
+  #flush(): void {
+    if (this.#rest.replace(/\u001b\[[0-9;]*m/g, '') !== '') this.#line(this.#rest)
+    this.#rest = ''
+  }
+
+  #status(message: Record<string, unknown>): void {
+    this.#onLine({
+      stream: 'stdout',
+      message: message.id ? `${message.id}: ${message.status}` : String(message.status),
+    })
+  }
+
+  #follow(line: string): void {
+    const step = isStep.exec(line)
+    if (step) {
+      this.#excerpt.clear()
+      const instruction = step[2]!.toUpperCase()
+      if (instruction === 'FROM') this.#endStage()
+      this.#step = { title: `${step[1]} "${step[2]}${step[3]}"`, instruction }
+    }
+    const made = /^ ---> ([0-9a-f]{12})$/.exec(line)?.[1]
+    if (made) {
+      if (this.#step?.instruction === 'FROM') this.#baseOfStage = made
+      this.#lastImage = made
+    }
+  }
+
+  #endStage(): void {
+    if (this.#lastImage && this.#lastImage !== this.#baseOfStage) this.stages.push(this.#lastImage)
+    this.#lastImage = null
+    this.#baseOfStage = null
+  }
+
+  #downloaded(): void {
+    this.hasDownloads = true
+    this.#failure ??= remoteAdd('of the base image')
+  }
+
+  #fail(message: Record<string, unknown>): void {
+    this.#flush()
+    const text = String(message.error)
+    this.#failure = lostConnection.test(text)
+      ? engineAway(new Error(text))
+      : buildFailure(text, this.#step, this.#excerpt.take())
+    this.#onLine({ stream: 'stderr', message: engineSentence(message.error) })
+  }
+}
+
+/**
+ * Explains a failed build from the builder's message, the current step (null before the first) and the step's output.
+ */
+export function buildFailure(
+  text: string,
+  step: { title: string; instruction: string } | null,
+  excerpt: readonly string[] = [],
+): EngineFailure {
+  const sentence = engineSentence(text)
+  const code = /returned a non-zero code: (\d+)/.exec(text)?.[1]
+  if (step && code !== undefined) {
+    const hint =
+      code === '137' ? ' It was killed, most likely because it took more memory than a build may.' : ''
+    return new EngineFailure(
+      'build step',
+      `${shortTitle(step.title)} failed with exit code: ${code}.${hint}${excerpt.length > 0 ? `\n${excerpt.join('\n')}` : ' It printed nothing.'}`,
+    )
+  }
+  if (
+    /pull access denied|manifest (?:for .* not found|unknown)|repository .* not found|no match for platform/i.test(
+      text,
+    ) ||
+    (step?.instruction === 'FROM' && !/invalid reference|parse/i.test(text))
+  ) {
+    return new EngineFailure(
+      'image pull',
+      `${step?.title ?? 'FROM'} failed: ${sentence.replace(/\.?$/, '.')} Check the name and the tag, and that the registry can be reached.`,
+    )
+  }
+  return new EngineFailure(
+    'build step',
+    step ? `${step.title} failed: ${sentence}` : `The Dockerfile was refused: ${sentence}`,
+  )
+}
+
+/** Shortens the title: the lines that name the error come after it, and many readers see only the beginning. */
+function shortTitle(title: string): string {
+  return title.length > 200 ? `${title.slice(0, 200)}…"` : title
+}

@@ -1,0 +1,292 @@
+import type Docker from 'dockerode'
+import type { Clock } from '../../clock.ts'
+import { timestamp } from '../../clock.ts'
+import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
+import { AppError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { checkExpansion } from '../dockerfile/expansion-check.ts'
+import {
+  type BuildSpec,
+  type BuiltImage,
+  EngineFailure,
+  type EngineLogLine,
+  shortestBuildSecret,
+} from '../engine.ts'
+import { baseImageOf } from './base-image.ts'
+import { openContext, readDockerfile } from './build-context.ts'
+import { BuildOutput, buildFailure } from './build-output.ts'
+import { explainBuildKit, refuseHereDocument } from './buildkit-only.ts'
+import {
+  engineAway,
+  engineCall,
+  engineError,
+  engineSentence,
+  jsonLines,
+  orNull,
+  requestInTime,
+  statusOf,
+} from './client.ts'
+import { refuseOthersImages } from './cross-tenant-image-guard.ts'
+import { imageNamespace, imageTag, stageRepository } from './image-names.ts'
+import { buildContainerPrefix, label } from './names.ts'
+import { refuseRemoteAdd } from './remote-add.ts'
+import { type BuildSecret, secretsTaken, withoutSecrets } from './secrets.ts'
+
+/** Memory limit of the RUN steps of one build, including their page cache. */
+const buildMemoryBytes = 4 * 1024 * 1024 * 1024
+
+/** Less than the 1024 of running containers, which have priority when the CPU is busy. */
+const buildCpuShares = 512
+
+interface BuildOptions {
+  docker: Docker
+  installationId: string
+  /** Network of the RUN steps. */
+  network: string
+  clock: Clock
+  log: Log
+}
+
+/**
+ * Builds with the classic builder, which every engine with the Docker API has, and names the image after its content.
+ */
+export async function buildImage(
+  options: BuildOptions,
+  spec: BuildSpec,
+  onLog: (line: EngineLogLine) => void,
+  signal: AbortSignal,
+): Promise<BuiltImage> {
+  const mask = createMask(spec.secretBuildArgs, shortestBuildSecret)
+  const say = (message: string, stream: EngineLogLine['stream'] = 'stdout') => {
+    onLog({ timestamp: timestamp(options.clock.wallMs()), stream, message: mask(message) })
+  }
+  let output = new BuildOutput((line) => say(line.message, line.stream))
+  let abandoned: BuildOutput | null = null
+  let built: string | null = null
+  let taken: BuildSecret[] = []
+  try {
+    const dockerfile = await readDockerfile(spec)
+    refuseHereDocument(dockerfile)
+    refuseRemoteAdd(dockerfile)
+    refuseOthersImages(dockerfile, spec.buildArgs)
+    await checkExpansion(dockerfile, spec.buildArgs, (image) =>
+      baseImageOf(options.docker, image, say, signal),
+    )
+    taken = secretsTaken(spec, dockerfile)
+    const startedMs = options.clock.wallMs()
+    try {
+      built = await runBuild(options, spec, output, signal)
+    } catch (error) {
+      const reason = await reasonToRepeat(options, error, startedMs)
+      if (reason === null || signal.aborted) throw explainBuildKit(error)
+      say(`${reason}; building again.`)
+      abandoned = output
+      output = new BuildOutput((line) => say(line.message, line.stream))
+      built = await runBuild(options, spec, output, signal)
+    }
+    const kept = await withoutSecrets({
+      docker: options.docker,
+      imageId: built,
+      secrets: taken,
+      containerPrefix: buildContainerPrefix(options.installationId),
+      onLine: say,
+      signal,
+    })
+    await giveName(options.docker, kept, imageTag(spec.appEnvId, spec.contentId))
+    if (kept === built) built = null
+  } catch (error) {
+    throw signal.aborted ? interrupted(signal) : masked(engineError(error), mask)
+  } finally {
+    const leaky = taken.length > 0 || output.hasDownloads || abandoned?.hasDownloads === true
+    // After a retry, remove only leaky images of the first try; the second try reused the rest.
+    const stages = leaky ? [...(abandoned?.stages ?? []), ...output.stages] : output.stages
+    await tidy(options, spec, { dropped: built, stages, leaky })
+  }
+  return { image: imageTag(spec.appEnvId, spec.contentId) }
+}
+
+async function runBuild(
+  { docker, installationId, network }: BuildOptions,
+  spec: BuildSpec,
+  output: BuildOutput,
+  signal: AbortSignal,
+): Promise<string> {
+  const context = await openContext(spec)
+  try {
+    const answer = await docker.buildImage(
+      context.tar as unknown as NodeJS.ReadableStream,
+      {
+        dockerfile: context.dockerfile,
+        buildargs: spec.buildArgs,
+        labels: {
+          [label.installation]: installationId,
+          [label.environment]: spec.appEnvId,
+          [label.content]: spec.contentId,
+        },
+        rm: true,
+        forcerm: true,
+        memory: buildMemoryBytes,
+        memswap: buildMemoryBytes,
+        cpushares: buildCpuShares,
+        networkmode: network,
+        version: '1',
+        abortSignal: signal,
+      } as Docker.ImageBuildOptions,
+    )
+    for await (const message of jsonLines(answer as unknown as AsyncIterable<Buffer>)) output.feed(message)
+  } catch (error) {
+    output.finish()
+    throw refusal(error)
+  } finally {
+    context.tar.destroy()
+  }
+  const image = output.finish()
+  if (!image) throw engineAway(new Error('the build output ended before the image was made'))
+  return image
+}
+
+/** Why a failed build may succeed on a second try; null if the source is at fault. */
+async function reasonToRepeat(
+  { docker, clock }: BuildOptions,
+  error: unknown,
+  startedMs: number,
+): Promise<string | null> {
+  if (!(error instanceof EngineFailure)) return null
+  // Removing another environment deleted a layer that this build had just started to use.
+  if (/unknown parent image|failed to set parent/i.test(error.message))
+    return 'A layer of the build cache was removed meanwhile'
+  // The engine kills a step when it believes that the platform disconnected. Running out of memory also kills a step.
+  if (!/exit code: 137/.test(error.message) || (await ranOutOfMemory(docker, startedMs, clock.wallMs())))
+    return null
+  return 'The engine stopped the step, most likely because it lost the connection'
+}
+
+/** Whether the engine reported an out-of-memory event in that time. Throws `unavailable` if it does not respond. */
+async function ranOutOfMemory(docker: Docker, fromMs: number, toMs: number): Promise<boolean> {
+  const query = {
+    since: Math.floor(fromMs / 1000),
+    until: Math.ceil(toMs / 1000),
+    filters: { type: ['container'], event: ['oom'] },
+  }
+  const events = await requestInTime((abortSignal) => docker.getEvents({ ...query, abortSignal } as object))
+  for await (const _ of jsonLines(events as unknown as AsyncIterable<Buffer>)) return true
+  return false
+}
+
+/** The engine rejects an invalid Dockerfile before it sends any output. */
+function refusal(error: unknown): unknown {
+  const status = statusOf(error)
+  const sentence = status === null ? '' : engineSentence(error)
+  // The platform packs the context, so only a lost connection cuts it short. No step has run.
+  if (/unexpected EOF/.test(sentence)) return engineAway(error)
+  return status === 400 || /dockerfile|build stage|instruction/i.test(sentence)
+    ? buildFailure(sentence, null)
+    : error
+}
+
+function interrupted(signal: AbortSignal): EngineFailure {
+  if (signal.reason instanceof EngineFailure) return signal.reason
+  return new EngineFailure('interrupted', 'The build was stopped before it ended.')
+}
+
+function masked(error: unknown, mask: Mask): unknown {
+  if (!(error instanceof EngineFailure)) return error
+  return new EngineFailure(error.reason, mask(error.message), { cause: error.cause })
+}
+
+async function giveName(docker: Docker, imageId: string, name: string): Promise<void> {
+  const colon = name.lastIndexOf(':')
+  const named = docker.getImage(imageId).tag({ repo: name.slice(0, colon), tag: name.slice(colon + 1) })
+  await engineCall(named)
+}
+
+/**
+ * The builder leaves unnamed images of stages and failed steps. They are the cache of the next build, so those of one
+ * build are kept, under their own names; a build with secrets keeps none.
+ */
+async function tidy(
+  { docker, installationId, log }: BuildOptions,
+  spec: BuildSpec,
+  { dropped, stages, leaky }: { dropped: string | null; stages: readonly string[]; leaky: boolean },
+): Promise<void> {
+  try {
+    if (dropped) await removeUnnamed(docker, dropped)
+    const repo = stageRepository(installationId, spec.appEnvId)
+    const before = await namedStages(docker, repo)
+    if (leaky) for (const id of stages.toReversed()) await removeUnnamed(docker, id)
+    else for (const [index, id] of stages.entries()) await giveName(docker, id, `${repo}:${index + 1}`)
+    for (const [name, id] of before) {
+      const isStale = leaky || Number(name.slice(name.lastIndexOf(':') + 1)) > stages.length
+      if (isStale) await removeQuietly(docker, name)
+      else await removeUnnamed(docker, id)
+    }
+  } catch (error) {
+    // The build's own result matters more than its leftovers.
+    log.warn({ err: error, appEnvId: spec.appEnvId }, 'cannot remove build leftovers')
+  }
+}
+
+async function namedStages(docker: Docker, repo: string): Promise<[name: string, id: string][]> {
+  const images = await requestInTime((abortSignal) =>
+    docker.listImages({ filters: { reference: [repo] }, abortSignal } as object),
+  )
+  return images.flatMap((image) =>
+    (image.RepoTags ?? [])
+      .filter((name) => name.startsWith(`${repo}:`))
+      .map((name): [string, string] => [name, image.Id]),
+  )
+}
+
+/** An image with a name, from this build or any other, is in use and stays. */
+async function removeUnnamed(docker: Docker, id: string): Promise<void> {
+  const found = await orNull(docker.getImage(id).inspect())
+  if (found && (found.RepoTags ?? []).length === 0) await removeQuietly(docker, id)
+}
+
+/** Removes an image (or only the name, if it has others) with its unnamed parents, unless it is in use. */
+async function removeQuietly(docker: Docker, image: string): Promise<void> {
+  try {
+    await orNull(docker.getImage(image).remove())
+  } catch (error) {
+    // 409: another image or container is based on it.
+    if (statusOf(error) !== 409) throw error
+  }
+}
+
+/** Removes the images built under `reference` (without a tag: all of them). Unknown images are ignored. */
+export async function removeBuiltImages(
+  docker: Docker,
+  installationId: string,
+  reference: string,
+): Promise<void> {
+  if (!reference.startsWith(imageNamespace)) return
+  const images = await requestInTime((abortSignal) =>
+    docker.listImages({
+      filters: { reference: [reference], label: [`${label.installation}=${installationId}`] },
+      abortSignal,
+    } as object),
+  )
+  const repository = reference.replace(/:[^:/]*$/, '')
+  for (const name of images.flatMap((image) => image.RepoTags ?? [])) {
+    const isMeant = reference === repository ? name.startsWith(`${repository}:`) : name === reference
+    if (isMeant) await removeNamed(docker, name)
+  }
+}
+
+async function removeNamed(docker: Docker, name: string): Promise<void> {
+  try {
+    await orNull(requestInTime((abortSignal) => docker.getImage(name).remove({ abortSignal })))
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error
+    throw new AppError('conflict', 'The image is still used by a container', {
+      details: 'Remove the containers made of it first.',
+      cause: error,
+    })
+  }
+}
+
+/** Removes the build cache of an environment. */
+export async function removeStages(docker: Docker, installationId: string, appEnvId: string): Promise<void> {
+  for (const [name] of await namedStages(docker, stageRepository(installationId, appEnvId)))
+    await removeQuietly(docker, name)
+}

@@ -1,0 +1,139 @@
+import type Docker from 'dockerode'
+import type { ContainerSpec, DatabaseSpec } from '../engine.ts'
+import type { AddressMode } from './address-mode.ts'
+import { databaseContainer } from './database.ts'
+import { label, volumeName } from './names.ts'
+
+/** Inputs of a container spec besides the desired container. */
+export interface SpecFacts {
+  installationId: string
+  network: string
+  addressMode: AddressMode
+  /** CPUs of the engine's machine; it refuses a limit above them. */
+  hostCpus: number
+  /** Whether the engine has an init process to put before the code. */
+  init: boolean
+}
+
+/**
+ * What common images need to start and nothing more: nginx, PostgreSQL, Redis and the like begin as root, give
+ * their data to a user of their own (CHOWN, FOWNER, DAC_OVERRIDE), become that user (SETUID, SETGID), listen below
+ * 1024 (NET_BIND_SERVICE) and signal their workers (KILL). Left out of Docker's own set: NET_RAW (forged
+ * packets), MKNOD, AUDIT_WRITE, SETFCAP, SETPCAP, FSETID, SYS_CHROOT.
+ */
+const neededCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
+
+/** Enough for a runtime with many threads, and an end to a fork bomb. */
+const pidsLimit = 1024
+
+/** The platform collects the lines; this only bounds what waits on the engine's disk: 30 MB a container. */
+const logConfig = { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } }
+
+const mib = 1024 * 1024
+
+/** The body of the engine's create call for one container. */
+export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.ContainerCreateOptions {
+  const exposed = spec.port !== null && facts.addressMode === 'published port' ? `${spec.port}/tcp` : null
+  if (spec.database) return databaseOptions(spec, spec.database, facts)
+  return {
+    Image: spec.image,
+    Hostname: spec.name,
+    Env: environment(spec),
+    // An entry point of one's own takes the image's CMD away with it.
+    ...(spec.command && { Entrypoint: [...spec.command] }),
+    ...(spec.workingDir && { WorkingDir: spec.workingDir }),
+    Labels: containerLabels(spec, facts.installationId),
+    Tty: false,
+    OpenStdin: false,
+    // The platform finds readiness by connecting; an image's own probe would only cost CPU.
+    Healthcheck: { Test: ['NONE'] },
+    ...(exposed && { ExposedPorts: { [exposed]: {} } }),
+    HostConfig: {
+      NetworkMode: facts.network,
+      ...(spec.mounts?.length && { Mounts: volumeMounts(spec, facts.installationId) }),
+      ...(exposed && { PortBindings: { [exposed]: [{ HostIp: '127.0.0.1', HostPort: '' }] } }),
+      Memory: spec.memoryMb * mib,
+      MemorySwap: spec.memoryMb * mib,
+      NanoCpus: Math.min(spec.cpuMillicores, facts.hostCpus * 1000) * 1_000_000,
+      PidsLimit: pidsLimit,
+      CapDrop: ['ALL'],
+      CapAdd: neededCapabilities,
+      SecurityOpt: ['no-new-privileges'],
+      Privileged: false,
+      // The reconciler starts things, so that one place decides; an engine that restarted on its own would double.
+      RestartPolicy: { Name: 'no' },
+      LogConfig: logConfig,
+      // Passes SIGTERM to code that runs as process 1 and reaps its orphans.
+      ...(facts.init && { Init: true }),
+    },
+    NetworkingConfig: { EndpointsConfig: { [facts.network]: { Aliases: [spec.internalHost] } } },
+  }
+}
+
+/** A managed database: its official image's own conventions, its ports on loopback, its data on a volume. */
+function databaseOptions(
+  spec: ContainerSpec,
+  database: DatabaseSpec,
+  facts: SpecFacts,
+): Docker.ContainerCreateOptions {
+  const container = databaseContainer(database, spec.memoryMb)
+  const { database: _, ...plain } = spec
+  const options = createOptions(
+    {
+      ...plain,
+      env: { ...spec.env, ...container.env },
+      mounts: database.persistent ? [{ volume: 'database', path: container.dataPath }] : [],
+    },
+    { ...facts, addressMode: 'container ip' },
+  )
+  const published = database.ports.map(({ port, hostPort }) => [
+    `${port}/tcp`,
+    [{ HostIp: '127.0.0.1', HostPort: String(hostPort) }],
+  ])
+  return {
+    ...options,
+    ...(container.entrypoint && { Entrypoint: container.entrypoint }),
+    ...(container.cmd && { Cmd: container.cmd }),
+    ExposedPorts: Object.fromEntries(published.map(([port]) => [port, {}])),
+    HostConfig: {
+      ...options.HostConfig,
+      PortBindings: Object.fromEntries(published),
+      ...(container.sharedMemoryMb && { ShmSize: container.sharedMemoryMb * mib }),
+    },
+  }
+}
+
+/** The engine creates a missing volume with these labels, by which `purge` finds it. */
+function volumeMounts(spec: ContainerSpec, installationId: string): Docker.MountConfig {
+  return (spec.mounts ?? []).map((mount) => ({
+    Type: 'volume',
+    Source: volumeName(installationId, spec.appEnvId, mount.volume),
+    Target: mount.path,
+    VolumeOptions: {
+      NoCopy: false,
+      Labels: {
+        [label.installation]: installationId,
+        [label.environment]: spec.appEnvId,
+        [label.account]: spec.accountId,
+      },
+      DriverConfig: { Name: 'local', Options: {} },
+    },
+  }))
+}
+
+function environment(spec: ContainerSpec): string[] {
+  const env = spec.port === null ? spec.env : { ...spec.env, PORT: String(spec.port) }
+  return Object.entries(env).map(([name, value]) => `${name}=${value}`)
+}
+
+function containerLabels(spec: ContainerSpec, installationId: string): Record<string, string> {
+  return {
+    [label.installation]: installationId,
+    [label.pod]: spec.podId,
+    [label.environment]: spec.appEnvId,
+    [label.account]: spec.accountId,
+    [label.content]: spec.contentId,
+    [label.template]: spec.template,
+    [label.port]: spec.port === null ? '' : String(spec.port),
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Metadata addresses of clouds, which also hand out keys: link-local for most, and those of Azure and Alibaba. IPv6
+ * ones (fd00:ec2::254) are unreachable, because account networks have no IPv6.
+ */
+const metadataRanges = ['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32']
+
+/** The chains the kernel checks: for packets to other machines, and for packets to this one. */
+const parents = { forward: 'DOCKER-USER', input: 'INPUT' } as const
+
+interface FirewallState {
+  /** Distinguishes the chains of installations on one machine: 8 hex digits. */
+  id: string
+  /** Bridge interfaces of the account networks; if empty, all of our rules are removed. */
+  bridges: readonly string[]
+  /** IPv4 name servers that containers may use, even in a blocked range or on this machine. */
+  nameservers: readonly string[]
+  /** TCP ports of this machine that stay open: the platform's own. */
+  openPorts: readonly number[]
+}
+
+/**
+ * Input for `iptables-restore --noflush` that leads to the desired rules, given the output of `iptables -S`. It is
+ * one transaction, so the rules are never absent. Changes only the chains named after `id` and the jumps to them.
+ */
+export function firewallScript(desiredState: FirewallState, current: string): string {
+  const chains = { forward: `LONGSHORE-${desiredState.id}-F`, input: `LONGSHORE-${desiredState.id}-I` }
+  const lines: string[] = []
+  for (const way of ['forward', 'input'] as const) {
+    const [chain, parent] = [chains[way], parents[way]]
+    const jump = (bridge: string) => `${parent} -i ${bridge} -j ${chain}`
+    const present = current
+      .split('\n')
+      .filter((line) => line.startsWith(`-A ${parent} `) && line.endsWith(` -j ${chain}`))
+      .map((line) => line.slice('-A '.length))
+    const wanted = desiredState.bridges.map(jump)
+    const extra = present.filter((rule, at) => !wanted.includes(rule) || present.indexOf(rule) !== at)
+    const known = desiredState.bridges.length > 0 || current.includes(`-N ${chain}\n`)
+    if (!known) continue
+    // Declaring a chain empties it.
+    lines.push(`:${chain} - [0:0]`)
+    lines.push(...extra.map((rule) => `-D ${rule}`))
+    lines.push(...wanted.filter((rule) => !present.includes(rule)).map(inserted))
+    if (desiredState.bridges.length === 0) lines.push(`-X ${chain}`)
+    else lines.push(...rulesOf(way, desiredState).map((rule) => `-A ${chain} ${rule}`))
+  }
+  return lines.length === 0 ? '' : ['*filter', ...lines, 'COMMIT', ''].join('\n')
+}
+
+/** Inserts at the top of the chain, before the accept rules of Docker and others. */
+function inserted(rule: string): string {
+  const [parent = '', ...rest] = rule.split(' ')
+  return `-I ${parent} 1 ${rest.join(' ')}`
+}
+
+function rulesOf(way: keyof typeof parents, { nameservers, openPorts }: FirewallState): string[] {
+  const dns = nameservers.flatMap((address) =>
+    ['udp', 'tcp'].map((protocol) => `-d ${address}/32 -p ${protocol} -m ${protocol} --dport 53 -j RETURN`),
+  )
+  if (way === 'forward') return [...dns, ...metadataRanges.map((range) => `-d ${range} -j REJECT`)]
+  return [
+    // Connections that the gateway opened to a container, and their responses.
+    '-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN',
+    ...dns,
+    ...openPorts.map((port) => `-p tcp -m tcp --dport ${port} -j RETURN`),
+    '-j REJECT',
+  ]
+}
+
+/** The IPv4 addresses in the text of a resolv.conf. */
+export function nameserversIn(resolvConf: string): string[] {
+  return [...resolvConf.matchAll(/^\s*nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map((match) => match[1]!)
+}

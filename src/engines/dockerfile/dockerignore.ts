@@ -1,0 +1,172 @@
+import { EngineFailure } from '../engine.ts'
+
+/** Above any list written by hand; each pattern is matched against each file. */
+const mostPatterns = 2_000
+const longestPattern = 1_024
+/** For matching one path; about 20 ms, during which the event loop is blocked. */
+const mostStepsAtOnce = 5_000_000
+/** For one build; a few seconds. */
+export const mostSteps = 1_000_000_000
+/** Yield to the event loop after this many steps. */
+const stepsBetweenYields = 1_000_000
+
+/** Counts the matching steps of one build: a tenant's patterns can make matching slow. */
+export class MatchSteps {
+  #total = 0
+  #atOnce = 0
+  #sinceYield = 0
+
+  get total(): number {
+    return this.#total
+  }
+
+  /** Call before each path. */
+  begin(): void {
+    this.#atOnce = 0
+  }
+
+  /** Throws `build step`. */
+  spend(steps: number): void {
+    this.#total += steps
+    this.#atOnce += steps
+    this.#sinceYield += steps
+    if (this.#atOnce > mostStepsAtOnce || this.#total > mostSteps)
+      throw new EngineFailure(
+        'build step',
+        'The patterns of .dockerignore and COPY take too long to match; use fewer of them, with fewer wildcards.',
+      )
+  }
+
+  /** Await this in loops over many paths. */
+  async breathe(): Promise<void> {
+    if (this.#sinceYield < stepsBetweenYields) return
+    this.#sinceYield = 0
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** The paths that a `.dockerignore` excludes from the build context. Paths are relative, with `/`. */
+interface Dockerignore {
+  isIgnored(relative: string): boolean
+  /** True if no `!` pattern re-includes a path, so an ignored folder need not be read. */
+  readonly prunes: boolean
+}
+
+/**
+ * Docker's rules: patterns are relative to the context's root, a match of a folder covers everything below it, `**`
+ * matches any number of folders, and the last matching pattern wins. Patterns are never turned into regular
+ * expressions: one with many stars would block the platform for hours.
+ */
+export function parseDockerignore(text: string, steps = new MatchSteps()): Dockerignore {
+  const patterns = text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .filter((line) => !line.startsWith('#'))
+    .map((line) => line.trim())
+    .map((line) => {
+      const takesBack = line.startsWith('!')
+      return { takesBack, segments: segmentsOf(takesBack ? line.slice(1).trim() : line) }
+    })
+    .filter(({ segments }) => segments.length > 0)
+  if (patterns.length > mostPatterns)
+    throw new EngineFailure(
+      'build step',
+      `.dockerignore has more than ${mostPatterns} patterns; use wildcards.`,
+    )
+  if (patterns.some(({ segments }) => segments.join('/').length > longestPattern))
+    throw new EngineFailure(
+      'build step',
+      `.dockerignore has a pattern of more than ${longestPattern} characters; shorten it.`,
+    )
+  return {
+    prunes: !patterns.some(({ takesBack }) => takesBack),
+    isIgnored(relative) {
+      steps.begin()
+      const path = relative.split('/')
+      const last = patterns.findLast(({ segments }) => coversPath(segments, path, steps))
+      return last !== undefined && !last.takesBack
+    },
+  }
+}
+
+/**
+ * Matches `*`, `?`, `[a-z]`, `[^a-z]` and `\x` within one path segment, in time proportional to the product of both
+ * lengths: after a mismatch, only the last star takes one more character.
+ */
+export function matchesWildcard(pattern: string, name: string, steps = new MatchSteps()): boolean {
+  let taken = 0
+  let at = 0
+  let from = 0
+  let star = -1
+  let starTook = 0
+  while (from < name.length) {
+    taken += 1
+    const token = pattern[at] === '*' ? null : matchOne(pattern, at, name[from]!)
+    if (pattern[at] === '*') {
+      star = at++
+      starTook = from
+    } else if (token) {
+      at = token
+      from++
+    } else if (star >= 0) {
+      at = star + 1
+      from = ++starTook
+    } else break
+  }
+  steps.spend(taken)
+  if (from < name.length) return false
+  while (pattern[at] === '*') at++
+  return at >= pattern.length
+}
+
+/** The index in the pattern after one matched character; 0 if it did not match. */
+function matchOne(pattern: string, at: number, char: string): number {
+  const wanted = pattern[at]
+  if (wanted === undefined) return 0
+  if (wanted === '?') return at + 1
+  if (wanted === '\\' && at + 1 < pattern.length) return pattern[at + 1] === char ? at + 2 : 0
+  const end = wanted === '[' ? pattern.indexOf(']', at + 2) : -1
+  if (end < 0) return wanted === char ? at + 1 : 0
+  const isNegated = pattern[at + 1] === '^'
+  return inSet(pattern.slice(at + (isNegated ? 2 : 1), end), char) !== isNegated ? end + 1 : 0
+}
+
+function inSet(set: string, char: string): boolean {
+  for (let at = 0; at < set.length; at++) {
+    if (set[at + 1] === '-' && at + 2 < set.length) {
+      if (set[at]! <= char && char <= set[at + 2]!) return true
+      at += 2
+    } else if (set[at] === char) return true
+  }
+  return false
+}
+
+function segmentsOf(pattern: string): string[] {
+  const segments: string[] = []
+  for (const segment of pattern.split('/')) {
+    if (segment === '' || segment === '.') continue
+    if (segment === '..') segments.pop()
+    // Consecutive stars mean the same as one, and would multiply the ways to match.
+    else if (segment !== '**' || segments.at(-1) !== '**') segments.push(segment)
+  }
+  return segments
+}
+
+/** True when the pattern matches the path or a folder above it. */
+function coversPath(segments: readonly string[], path: readonly string[], steps: MatchSteps): boolean {
+  // reach[i]: the segments so far can match the first i folders of the path.
+  let reach = new Array<boolean>(path.length + 1).fill(false)
+  reach[0] = true
+  for (const segment of segments) {
+    steps.spend(path.length)
+    if (!reach.includes(true)) return false
+    const next = new Array<boolean>(path.length + 1).fill(false)
+    for (let at = 0; at <= path.length; at++) {
+      if (segment === '**') next[at] = reach[at]! || (at > 0 && next[at - 1]!)
+      else if (at > 0) next[at] = reach[at - 1]! && matchesWildcard(segment, path[at - 1]!, steps)
+    }
+    reach = next
+  }
+  // `**` alone also matches 0 folders, which is the context itself and not a file in it.
+  return reach.some((reached, at) => reached && at > 0)
+}

@@ -1,0 +1,164 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import type { DatabasePresetName, DatabaseVersion } from '../../../contract/databases.ts'
+import type { DatabaseAvailability, DatabasePreset } from '../../../domain/databases/presets.ts'
+import { dumpTool, loadTool } from '../../database-tools.ts'
+import {
+  type ContainerSpec,
+  type DatabaseContainerSpec,
+  type DatabaseSpec,
+  EngineFailure,
+} from '../../engine.ts'
+import { dumpRedis, loadRedis } from '../../redis/copy.ts'
+import { assertFileName } from '../engine-files.ts'
+import { findProgram, hostPath } from '../host-runtimes.ts'
+import type { StartRequest } from '../supervisor/protocol.ts'
+import {
+  type DatabaseProgram,
+  findDatabasePrograms,
+  hostVersions,
+  missingProgram,
+  unprivilegedPrefix,
+} from './programs.ts'
+import { runDatabaseTool } from './run-tool.ts'
+import { databaseStart } from './scripts.ts'
+
+/** Runs managed databases as programs of this machine instead of the presets' images. */
+export class HostDatabases {
+  readonly #volumesDir: string
+  readonly #find: typeof findDatabasePrograms
+
+  constructor(volumesDir: string, find = findDatabasePrograms) {
+    this.#volumesDir = volumesDir
+    this.#find = find
+  }
+
+  /** A version is available if this machine has exactly that version's program (D4); additional ones are added. */
+  async availability(preset: DatabasePreset): Promise<DatabaseAvailability> {
+    const problem = await this.#problem(preset.dockerPreset)
+    if (problem !== null) return { available: false, unavailableReason: problem }
+    const programs = await this.#find(preset.dockerPreset)
+    const here = new Map(programs.flatMap((one) => hostVersions(preset.dockerPreset, one)))
+    const titles = programs.map(({ title }) => title).join(' and ')
+    const listed = preset.versions.map((version): DatabaseVersion => {
+      if (here.has(version.key)) return { ...version, available: true }
+      const unavailableReason = `This machine has ${titles}. Install ${version.label}, choose another version, or start Longshore with LONGSHORE_ENGINE=docker.`
+      return { ...version, available: false, unavailableReason }
+    })
+    const added = [...here.values()].filter(({ key }) => listed.every((version) => version.key !== key))
+    const availability = { available: true, versions: [...listed, ...added] }
+    const copies = programs.every(({ server }) => findProgram('pg_basebackup', path.dirname(server)) !== null)
+    return preset.dockerPreset === 'POSTGRESQL' && !copies
+      ? { ...availability, maxReplicas: 1 }
+      : availability
+  }
+
+  /** Returns a line for the build log, or throws `not supported` with the reason. */
+  async prepare(preset: DatabasePresetName, version: string): Promise<string> {
+    const problem = await this.#problem(preset)
+    if (problem !== null) throw new EngineFailure('not supported', problem)
+    return `${preset} ${version}: a program of this machine runs it`
+  }
+
+  /** The start request for the supervisor. Data is on the environment's volume, or in the container's own folder. */
+  async startRequest(spec: ContainerSpec, database: DatabaseSpec, searchPath: string): Promise<StartRequest> {
+    const volume = path.join(this.#volumesDir, assertFileName(spec.appEnvId), 'database')
+    const program = await this.#program(database, volume)
+    const prefix = (await unprivilegedPrefix()) ?? []
+    const hostPort = database.ports[0]!.hostPort
+    const start = databaseStart(database, { server: program.server, memoryMb: spec.memoryMb, port: hostPort })
+    // Without a volume, data goes to the script's HOME, which the supervisor removes with the container.
+    const volumeEnv: Record<string, string> = database.persistent ? { LS_VOLUME: volume } : {}
+    const script = database.persistent ? start.script : `LS_VOLUME="$HOME"\n${start.script}`
+    return {
+      name: spec.name,
+      podId: spec.podId,
+      appEnvId: spec.appEnvId,
+      contentId: spec.contentId,
+      template: spec.template,
+      argv: [...prefix, '/bin/sh', '-c', script, 'database', ...start.args],
+      cwd: '/',
+      env: { PATH: `${searchPath}:/usr/sbin`, LANG: 'C.UTF-8', ...start.env, ...volumeEnv },
+      declaredPort: hostPort,
+      fixedPort: hostPort,
+      memoryMb: spec.memoryMb,
+      ...(start.stopSignal ? { stopSignal: start.stopSignal } : {}),
+    }
+  }
+
+  /** Dumps a running database into `sink`. */
+  async dump(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+    const { database } = spec
+    const tool = dumpTool(database, database.ports[0]!.hostPort)
+    if (!tool) return await dumpRedis(database, sink, signal)
+    await runDatabaseTool(tool, database, { output: sink }, { path: await this.#toolPath(spec), signal })
+  }
+
+  /** Replaces the data of a running database by a dump. */
+  async load(
+    spec: DatabaseContainerSpec,
+    source: Readable,
+    restoreId: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { database } = spec
+    const tool = loadTool(database, database.ports[0]!.hostPort, restoreId)
+    if (!tool) return await loadRedis(database, source, signal)
+    await runDatabaseTool(tool, database, { input: source }, { path: await this.#toolPath(spec), signal })
+  }
+
+  /** Prefers the programs that came with the server: an older version's tools may not read a newer server's data. */
+  async #toolPath({ appEnvId, database }: DatabaseContainerSpec): Promise<string> {
+    const volume = path.join(this.#volumesDir, assertFileName(appEnvId), 'database')
+    const { server } = await this.#program(database, volume)
+    return `${path.dirname(server)}:${hostPath()}`
+  }
+
+  async #problem(preset: DatabasePresetName): Promise<string | null> {
+    if ((await this.#find(preset)).length === 0) return missingProgram(preset)
+    if (preset === 'POSTGRESQL' && (await unprivilegedPrefix()) === null) {
+      return 'PostgreSQL refuses to run as root, and this kernel gives no user namespace. Start Longshore as another user, or with LONGSHORE_ENGINE=docker.'
+    }
+    return null
+  }
+
+  /**
+   * D4: a new database runs the chosen version. Existing data keeps the version that created it, even if another one
+   * has been installed since.
+   */
+  async #program(database: DatabaseSpec, volume: string): Promise<DatabaseProgram> {
+    const { dockerPreset, version } = database
+    const programs = await this.#find(dockerPreset)
+    const data = path.join(volume, 'data')
+    const hasData = (database.persistent || database.primary !== undefined) && existsSync(data)
+    if (hasData && dockerPreset !== 'POSTGRESQL' && programs[0]) return programs[0]
+    const made = hasData && dockerPreset === 'POSTGRESQL' ? majorOf(data) : null
+    const found =
+      made === null
+        ? programs.find((one) => hostVersions(dockerPreset, one).some(([key]) => key === version))
+        : programs.find((one) => one.version === made)
+    if (found) return found
+    if (made !== null) {
+      throw new EngineFailure(
+        'not supported',
+        `The data was made by PostgreSQL ${made}, which this machine no longer has. Install it again.`,
+      )
+    }
+    const titles = programs.map(({ title }) => title).join(' and ')
+    throw new EngineFailure(
+      'not supported',
+      programs.length === 0
+        ? missingProgram(dockerPreset)
+        : `This machine has ${titles}, not version ${version}. Create a database of that version, or install this one.`,
+    )
+  }
+}
+
+function majorOf(dataDir: string): string | null {
+  try {
+    return readFileSync(path.join(dataDir, 'PG_VERSION'), 'utf8').trim()
+  } catch {
+    return null
+  }
+}

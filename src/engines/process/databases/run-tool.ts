@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type DatabaseTool, toolFailure } from '../../database-tools.ts'
+import { type DatabaseSpec, EngineFailure } from '../../engine.ts'
+
+const keptErrorBytes = 16_384
+
+/** Standard input and output of the tool; an absent stream is closed. */
+interface ToolStreams {
+  input?: Readable
+  output?: Writable
+}
+
+/** Runs the tool as a child of this process. It ends when the pipes to this process close. */
+export async function runDatabaseTool(
+  tool: DatabaseTool,
+  database: DatabaseSpec,
+  streams: ToolStreams,
+  around: { path: string; signal: AbortSignal },
+): Promise<void> {
+  const child = spawn('/bin/sh', ['-c', tool.script], {
+    cwd: '/',
+    env: { PATH: around.path, LANG: 'C.UTF-8', HOME: '/nonexistent', ...tool.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    signal: around.signal,
+  })
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code ?? 137))
+  })
+  let errorText = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errorText = (errorText + text).slice(0, keptErrorBytes)
+  })
+  if (!streams.output) child.stdout.resume()
+  const [code, read, written] = await Promise.allSettled([
+    ended,
+    streams.input ? pipeline(streams.input, child.stdin) : child.stdin.end(),
+    streams.output ? pipeline(child.stdout, streams.output, { end: false }) : null,
+  ])
+  around.signal.throwIfAborted()
+  if (code.status === 'rejected') throw code.reason
+  if (code.value !== 0) throw new EngineFailure('database', toolFailure(errorText, database))
+  if (read.status === 'rejected') throw read.reason
+  if (written.status === 'rejected') throw written.reason
+}

@@ -1,0 +1,296 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { type Clock, sleep, timestamp } from '../../clock.ts'
+import type { DatabasePresetName } from '../../contract/databases.ts'
+import type { DatabaseAvailability, DatabasePreset } from '../../domain/databases/presets.ts'
+import type { Log } from '../../log.ts'
+import {
+  type Address,
+  type BuildSpec,
+  type BuiltImage,
+  type ContainerSpec,
+  type DatabaseContainerSpec,
+  type Engine,
+  type EngineContainer,
+  EngineFailure,
+  type EngineLogLine,
+  type Isolation,
+  type ListenerReading,
+  type Usage,
+} from '../engine.ts'
+import { BuildLog } from './build/log.ts'
+import { writeShims } from './build/run-shims.ts'
+import { startRequest, workingDirOf } from './container-spec.ts'
+import { HostDatabases } from './databases/host-databases.ts'
+import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
+import { hostPath } from './host-runtimes.ts'
+import { ImagePaths } from './image-paths.ts'
+import { ImageStore, type ProcessImage } from './image-store.ts'
+import { SupervisorClient } from './supervisor/client.ts'
+import { ContainerLogReader } from './supervisor/container-log.ts'
+import type { ContainerRecord } from './supervisor/protocol.ts'
+import { mountVolumes, removeVolumes } from './volumes.ts'
+
+const followPeriodMs = 100
+
+interface ProcessEngineOptions {
+  /** All state is below `<home>/engine`. */
+  home: string
+  /** Unused: the data directory identifies the installation. Present so that all engines have the same options. */
+  installationId?: string
+  clock: Clock
+  log: Log
+  /** Command line that runs `runSupervisor`; `--home <home>` is appended. */
+  supervisorEntry: readonly string[]
+  /** LONGSHORE_NODE_IMAGE: this machine's Node replaces it, whatever its name. */
+  nodeImage?: string
+}
+
+/**
+ * Runs deployed source as child processes of a supervisor daemon; the default if no container engine is available.
+ *
+ * It does not isolate: programs see the host's files, network and users. Memory is limited by polling (a tree above
+ * its `memoryMb` is killed within about a second), CPU is not limited. Containers of one version share one file tree.
+ * Absolute paths are rewritten only as described at `ImagePaths`. Images cannot be run. Needs Linux (/proc).
+ */
+export function createProcessEngine(options: ProcessEngineOptions): Engine {
+  return new ProcessEngine(options)
+}
+
+class ProcessEngine implements Engine {
+  readonly kind = 'process'
+  readonly capabilities = {
+    builds: true,
+    isolates: false,
+    scalesFunctions: true,
+  }
+  readonly #files: EngineFiles
+  readonly #images: ImageStore
+  readonly #databases: HostDatabases
+  readonly #supervisor: SupervisorClient
+  readonly #clock: Clock
+  readonly #nodeImage: string | null
+  readonly #watchers = new Set<(name: string) => void>()
+
+  constructor({ home, clock, log, supervisorEntry, nodeImage }: ProcessEngineOptions) {
+    this.#files = engineFiles(home)
+    this.#images = new ImageStore(this.#files.images)
+    this.#databases = new HostDatabases(this.#files.volumes)
+    this.#clock = clock
+    this.#nodeImage = nodeImage ?? null
+    this.#supervisor = new SupervisorClient({
+      files: this.#files,
+      home: path.resolve(home),
+      entry: supervisorEntry,
+      log,
+      onChange: (name) => {
+        for (const watcher of this.#watchers) watcher(name)
+      },
+    })
+  }
+
+  isolation(): Isolation {
+    return {
+      metadataBlocked: false,
+      reason: 'The process engine does not isolate: programs use the network of this machine.',
+    }
+  }
+
+  async open(): Promise<void> {
+    makeEngineDirs(this.#files)
+    writeShims(this.#files.shims)
+    await this.#supervisor.open()
+  }
+
+  async close(): Promise<void> {
+    await this.#supervisor.close()
+  }
+
+  async build(
+    spec: BuildSpec,
+    onLog: (line: EngineLogLine) => void,
+    signal: AbortSignal,
+  ): Promise<BuiltImage> {
+    // Load the Dockerfile parser at the first build only.
+    const { buildImage } = await import('./build/build.ts')
+    const imageDir = await this.#images.begin(spec.contentId)
+    try {
+      const image = await buildImage(spec, {
+        log: new BuildLog(onLog, spec.secretBuildArgs),
+        imageDir,
+        shimsDir: this.#files.shims,
+        nodeImage: this.#nodeImage,
+        signal,
+        runStep: (step, onOutput) => this.#supervisor.step(step, onOutput, signal),
+      })
+      return { image: await this.#images.save(image) }
+    } catch (error) {
+      await this.#images.discard(spec.contentId)
+      if (!signal.aborted) throw error
+      // The abort reason may explain the failure, such as a build timeout.
+      if (signal.reason instanceof EngineFailure) throw signal.reason
+      throw new EngineFailure('interrupted', 'The build was interrupted. Deploy again.', { cause: error })
+    }
+  }
+
+  async pull(image: string): Promise<void> {
+    throw new EngineFailure(
+      'not supported',
+      `The process engine runs source only, not the image ${image}. Deploy source with a Dockerfile, or start Longshore with LONGSHORE_ENGINE=docker to run images.`,
+    )
+  }
+
+  async removeImage(image: string): Promise<void> {
+    await this.#images.remove(image)
+  }
+
+  async databaseAvailabilityOf(preset: DatabasePreset): Promise<DatabaseAvailability> {
+    return await this.#databases.availability(preset)
+  }
+
+  async prepareDatabase(
+    database: { dockerPreset: DatabasePresetName; version: string },
+    onLog: (line: EngineLogLine) => void,
+  ): Promise<string> {
+    const note = await this.#databases.prepare(database.dockerPreset, database.version)
+    onLog({ timestamp: timestamp(this.#clock.wallMs()), stream: 'stdout', message: note })
+    return `process-database/${database.dockerPreset.toLowerCase()}:${database.version}`
+  }
+
+  dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+    return this.#databases.dump(spec, sink, signal)
+  }
+
+  loadDatabase(
+    spec: DatabaseContainerSpec,
+    source: Readable,
+    restoreId: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    return this.#databases.load(spec, source, restoreId, signal)
+  }
+
+  async apply(spec: ContainerSpec): Promise<EngineContainer> {
+    if (spec.database) {
+      const start = await this.#databases.startRequest(spec, spec.database, hostPath())
+      return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
+    }
+    let image: ProcessImage
+    try {
+      image = await this.#images.load(spec.image)
+    } catch (error) {
+      // An existing container keeps running even if its image is gone.
+      const known = await this.#find(spec.name)
+      if (known) return toContainer(known)
+      throw error
+    }
+    // No check first: the supervisor starts each name once and otherwise returns the existing container.
+    const root = this.#images.rootOf(image.contentId)
+    mountVolumes(spec, root, this.#files.volumes)
+    if (spec.workingDir) makeWorkingDir(new ImagePaths(root), workingDirOf(spec, image))
+    const start = startRequest(spec, image, root, hostPath())
+    return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
+  }
+
+  async stop(name: string, graceSeconds: number): Promise<void> {
+    await this.#supervisor.ask({ verb: 'stop', name, graceSeconds })
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#supervisor.ask({ verb: 'remove', name })
+  }
+
+  async list(): Promise<EngineContainer[]> {
+    const records = await this.#supervisor.ask<ContainerRecord[]>({ verb: 'list' })
+    return records.map(toContainer)
+  }
+
+  async *logs(
+    name: string,
+    options: { since: string | null; follow: boolean; signal: AbortSignal },
+  ): AsyncGenerator<EngineLogLine> {
+    const dir = path.join(this.#files.containers, assertFileName(name))
+    const reader = new ContainerLogReader(dir, options.since)
+    try {
+      for (;;) {
+        // Read the state before the lines: a container that has ended by now has written all its lines.
+        const isOver = options.follow && (await this.#find(name))?.state !== 'running'
+        for await (const line of reader.read()) {
+          if (options.signal.aborted) return
+          yield line
+        }
+        if (!options.follow || isOver || options.signal.aborted) return
+        await sleep(this.#clock, followPeriodMs, options.signal)
+      }
+    } finally {
+      await reader.close()
+    }
+  }
+
+  async usage(name: string): Promise<Usage | null> {
+    return await this.#supervisor.ask<Usage | null>({ verb: 'usage', name })
+  }
+
+  async listeners(name: string): Promise<ListenerReading | null> {
+    return await this.#supervisor.ask<ListenerReading | null>({ verb: 'listeners', name })
+  }
+
+  async purge(appEnvId: string): Promise<void> {
+    for (const container of await this.list()) {
+      if (container.appEnvId === appEnvId) await this.remove(container.name)
+    }
+    if (existsSync(this.#files.images)) await this.#images.removeOf(appEnvId)
+    await removeVolumes(this.#files.volumes, appEnvId)
+  }
+
+  watch(onChange: (name: string) => void): () => void {
+    // A new function for each watcher, so that the same callback can watch twice.
+    const watcher = (name: string) => onChange(name)
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  #find(name: string): Promise<ContainerRecord | null> {
+    return this.#supervisor.ask<ContainerRecord | null>({ verb: 'find', name })
+  }
+}
+
+function makeWorkingDir(paths: ImagePaths, workingDir: string): void {
+  try {
+    mkdirSync(paths.forWriting(workingDir), { recursive: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EEXIST' && code !== 'ENOTDIR' && code !== 'ENAMETOOLONG') throw error
+    throw new EngineFailure(
+      'bad-command',
+      `The working directory ${workingDir} cannot be made: it is not a folder.`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+function toContainer(record: ContainerRecord): EngineContainer {
+  return {
+    name: record.name,
+    podId: record.podId,
+    appEnvId: record.appEnvId,
+    contentId: record.contentId,
+    template: record.template,
+    state: record.state,
+    startedAt: record.startedAt,
+    finishedAt: record.finishedAt,
+    exitCode: record.exitCode,
+    outOfMemory: record.outOfMemory,
+    address: addressOf(record),
+    nodeName: 'local',
+  }
+}
+
+function addressOf(record: ContainerRecord): Address | null {
+  if (record.state !== 'running' || record.port === null) return null
+  // Records of older supervisors have no host.
+  return record.seenAt ?? { host: record.host ?? '127.0.0.1', port: record.port }
+}

@@ -1,6 +1,0 @@
-import { runSupervisor } from './supervisor.ts'
-
-/** The supervisor as a program of its own: `--home <dir>`. For tests and benches; the command has `supervise`. */
-const home = process.argv[process.argv.indexOf('--home') + 1]
-if (!home || !process.argv.includes('--home')) throw new Error('--home <dir> is missing')
-if (!(await runSupervisor({ home }))) process.exit(0)

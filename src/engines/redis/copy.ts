@@ -1,0 +1,65 @@
+import type { Readable, Writable } from 'node:stream'
+import { type DatabaseSpec, EngineFailure } from '../engine.ts'
+import { RedisConnection } from './connection.ts'
+import { crc64 } from './crc64.ts'
+import { readRdb } from './rdb-reader.ts'
+
+/** Maximum number of commands without a reply. */
+const window = 500
+
+/** Requests what a new replica would get: a snapshot of the whole data set, in Redis' own dump format. */
+export async function dumpRedis(database: DatabaseSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+  const redis = await RedisConnection.open(database, signal)
+  try {
+    const size = await redis.ask('SYNC')
+    const length = /^\$(\d+)$/.exec(size)?.[1]
+    if (length === undefined)
+      throw new EngineFailure('database', `Redis answered SYNC with ${size.slice(0, 60)}`)
+    await redis.copy(Number(length), sink)
+  } finally {
+    redis.close()
+  }
+}
+
+/**
+ * Replaces everything by the contents of the dump. An interruption leaves a part of it; a second run completes it.
+ */
+export async function loadRedis(
+  database: DatabaseSpec,
+  source: Readable,
+  signal: AbortSignal,
+): Promise<void> {
+  const redis = await RedisConnection.open(database, signal)
+  try {
+    let waiting = 0
+    const awaitReplies = async (most: number) => {
+      for (; waiting > most; waiting--) await redis.answer()
+    }
+    const tell = async (...words: (string | Buffer)[]) => {
+      await redis.send(words)
+      waiting++
+      if (waiting >= window) await awaitReplies(window / 2)
+    }
+    await tell('FLUSHALL')
+    let selected = 0
+    for await (const item of readRdb(source)) {
+      if (item.kind === 'function') {
+        await tell('FUNCTION', 'LOAD', 'REPLACE', item.code)
+        continue
+      }
+      if (item.db !== selected) await tell('SELECT', String(item.db))
+      selected = item.db
+      const expiry = String(item.expiresAtMs ?? 0)
+      await tell('RESTORE', item.key, expiry, payload(item.value, item.version), 'REPLACE', 'ABSTTL')
+    }
+    await awaitReplies(0)
+  } finally {
+    redis.close()
+  }
+}
+
+/** The payload of RESTORE: type and value as in the file, the format's version, and a checksum of both. */
+function payload(value: Buffer, version: number): Buffer {
+  const body = Buffer.concat([value, Buffer.from([version & 255, version >> 8])])
+  return Buffer.concat([body, crc64(body)])
+}

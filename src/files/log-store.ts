@@ -1,0 +1,285 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFile, readFile, rm, stat } from 'node:fs/promises'
+import path from 'node:path'
+import type { LogLine, LogType } from '../contract/app-env-reads.ts'
+import { cutMark } from '../domain/environments/secret-masker.ts'
+import { AppError } from '../errors.ts'
+
+const segmentBytes = 4 * 1024 * 1024
+const keptSegments = 16
+const keptDays = 7
+const flushAfterMs = 100
+const longestLine = 8 * 1024
+
+/** A line to keep; `at` is the engine's timestamp at full precision, so that following can continue exactly there. */
+interface NewLogLine {
+  at: string
+  stream: 'stdout' | 'stderr'
+  type: LogType
+  podName: string | null
+  contentId: string | null
+  message: string
+}
+
+interface LogFilter {
+  type: LogType
+  stream?: 'stdout' | 'stderr' | undefined
+  podName?: string | undefined
+  /** Only lines of these pods; none if empty. */
+  podNames?: readonly string[] | undefined
+  contentId?: string | undefined
+  search?: string | undefined
+  size: number
+  from?: string | undefined
+  to?: string | undefined
+  cursor?: string | undefined
+}
+
+interface Segments {
+  dir: string
+  numbers: number[]
+  newestBytes: number
+  pending: string[]
+  flushing: Promise<void>
+  timer: NodeJS.Timeout | null
+}
+
+interface LogPage {
+  logs: LogLine[]
+  cursor: string | null
+  truncated: boolean
+}
+
+/** Maximum number of waiting reads of one environment. */
+const mostReaders = 32
+/** How long a search may block the event loop. */
+const longestSliceMs = 5
+
+/**
+ * Log lines of environments in files of JSON lines, newest segment last: 7 days or 64 MiB per environment
+ * (docs/interface.md#logs), kept after the container is gone.
+ */
+export class LogStore {
+  readonly #dir: string
+  readonly #environments = new Map<string, Segments>()
+  readonly #readers = new Map<string, { waiting: number; last: Promise<void> }>()
+
+  constructor(dir: string) {
+    this.#dir = dir
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  }
+
+  append(appEnvId: string, lines: readonly NewLogLine[]): void {
+    const segments = this.#open(appEnvId)
+    for (const line of lines)
+      segments.pending.push(`${JSON.stringify({ ...line, message: cut(line.message) })}\n`)
+    segments.timer ??= setTimeout(() => void this.#flush(segments), flushAfterMs)
+  }
+
+  /**
+   * A page of matching lines, newest first; `cursor` leads to the page of older ones. Reads of one environment run
+   * one at a time, and yield: a search may scan all 64 MiB without a match.
+   */
+  async read(appEnvId: string, filter: LogFilter): Promise<LogPage> {
+    const queue = this.#readers.get(appEnvId) ?? { waiting: 0, last: Promise.resolve() }
+    if (queue.waiting >= mostReaders) throw tooManyReaders()
+    this.#readers.set(appEnvId, queue)
+    queue.waiting += 1
+    const page = queue.last.then(() => this.#page(appEnvId, filter))
+    queue.last = page.then(
+      () => {},
+      () => {},
+    )
+    try {
+      return await page
+    } finally {
+      queue.waiting -= 1
+      if (queue.waiting === 0) this.#readers.delete(appEnvId)
+    }
+  }
+
+  async #page(appEnvId: string, filter: LogFilter): Promise<LogPage> {
+    const segments = this.#open(appEnvId)
+    await this.#flush(segments)
+    const start = parseCursor(filter.cursor)
+    const matches = matcher(filter)
+    const found: { line: LogLine; position: string }[] = []
+    let sliceMs = performance.now()
+    for (const number of [...segments.numbers].reverse()) {
+      if (start && number > start.segment) continue
+      const text = await readFile(segmentFile(segments.dir, number), 'utf8').catch(() => '')
+      const end = start && number === start.segment ? start.offset : text.length
+      for (const { line, offset } of linesBackwards(text, end)) {
+        if (performance.now() - sliceMs > longestSliceMs) {
+          await nextRound()
+          sliceMs = performance.now()
+        }
+        const kept = parseLine(line)
+        if (!kept || !matches(kept)) continue
+        if (found.length === filter.size) {
+          return { logs: inOrder(found), cursor: found.at(-1)?.position ?? null, truncated: true }
+        }
+        found.push({ line: shown(kept), position: `${number}.${offset}` })
+      }
+    }
+    return { logs: inOrder(found), cursor: null, truncated: false }
+  }
+
+  /** The full timestamp of the last stored line of a pod, from which following continues after a restart. */
+  async lastAt(appEnvId: string, podName: string): Promise<string | null> {
+    const segments = this.#open(appEnvId)
+    await this.#flush(segments)
+    for (const number of [...segments.numbers].reverse()) {
+      const text = await readFile(segmentFile(segments.dir, number), 'utf8').catch(() => '')
+      for (const { line } of linesBackwards(text, text.length)) {
+        const kept = parseLine(line)
+        if (kept?.podName === podName && kept.type !== 'BUILD') return kept.at
+      }
+    }
+    return null
+  }
+
+  async forget(appEnvId: string): Promise<void> {
+    const segments = this.#environments.get(appEnvId)
+    if (segments?.timer) clearTimeout(segments.timer)
+    await segments?.flushing
+    this.#environments.delete(appEnvId)
+    await rm(path.join(this.#dir, appEnvId), { recursive: true, force: true })
+  }
+
+  /** Removes segments that are older than seven days. */
+  async sweep(nowMs: number): Promise<void> {
+    for (const segments of this.#environments.values()) {
+      for (const number of segments.numbers.slice(0, -1)) {
+        const file = segmentFile(segments.dir, number)
+        const info = await stat(file).catch(() => null)
+        if (!info || nowMs - info.mtimeMs > keptDays * 86_400_000) await this.#drop(segments, number)
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const segments of this.#environments.values()) await this.#flush(segments)
+  }
+
+  #open(appEnvId: string): Segments {
+    const known = this.#environments.get(appEnvId)
+    if (known) return known
+    const dir = path.join(this.#dir, appEnvId)
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const numbers = readdirSync(dir)
+      .map((name) => Number.parseInt(name, 10))
+      .filter(Number.isInteger)
+      .sort((a, b) => a - b)
+    const newest = numbers.at(-1)
+    const newestBytes = newest === undefined ? 0 : readFileSync(segmentFile(dir, newest)).length
+    const segments: Segments = {
+      dir,
+      numbers: numbers.length > 0 ? numbers : [1],
+      newestBytes,
+      pending: [],
+      flushing: Promise.resolve(),
+      timer: null,
+    }
+    this.#environments.set(appEnvId, segments)
+    return segments
+  }
+
+  #flush(segments: Segments): Promise<void> {
+    if (segments.timer) clearTimeout(segments.timer)
+    segments.timer = null
+    segments.flushing = segments.flushing.then(() => this.#write(segments)).catch(() => {})
+    return segments.flushing
+  }
+
+  async #write(segments: Segments): Promise<void> {
+    if (segments.pending.length === 0) return
+    const text = segments.pending.join('')
+    segments.pending = []
+    if (segments.newestBytes > segmentBytes) {
+      segments.numbers.push((segments.numbers.at(-1) as number) + 1)
+      segments.newestBytes = 0
+      while (segments.numbers.length > keptSegments) await this.#drop(segments, segments.numbers[0] as number)
+    }
+    await appendFile(segmentFile(segments.dir, segments.numbers.at(-1) as number), text, { mode: 0o600 })
+    segments.newestBytes += Buffer.byteLength(text)
+  }
+
+  async #drop(segments: Segments, number: number): Promise<void> {
+    await rm(segmentFile(segments.dir, number), { force: true })
+    segments.numbers = segments.numbers.filter((kept) => kept !== number)
+  }
+}
+
+let round: Promise<void> = Promise.resolve()
+
+/** Across all searches, only one continues per round of the event loop. */
+function nextRound(): Promise<void> {
+  round = round.then(() => new Promise((resolve) => setImmediate(resolve)))
+  return round
+}
+
+function tooManyReaders(): AppError {
+  return new AppError('rate-limited', 'Too many log reads at once', {
+    details: `${mostReaders} reads of this environment are waiting. Narrow them with from and to, and read one after the other.`,
+    retryAfterSeconds: 2,
+  })
+}
+
+function segmentFile(dir: string, number: number): string {
+  return path.join(dir, `${String(number).padStart(8, '0')}.jsonl`)
+}
+
+/** Lines longer than 8 KiB are cut and marked (docs/interface.md#logs). */
+function cut(message: string): string {
+  if (message.length <= longestLine) return message
+  return `${message.slice(0, longestLine - cutMark.length)}${cutMark}`
+}
+
+function* linesBackwards(text: string, end: number): Generator<{ line: string; offset: number }> {
+  let stop = end
+  while (stop > 0) {
+    const from = text.lastIndexOf('\n', stop - 2) + 1
+    yield { line: text.slice(from, stop - 1), offset: from }
+    stop = from
+  }
+}
+
+function parseLine(line: string): NewLogLine | null {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return null // The last line may be incomplete after a crash.
+  }
+}
+
+function parseCursor(cursor: string | undefined): { segment: number; offset: number } | null {
+  const match = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor ?? '')
+  return match ? { segment: Number(match[1]), offset: Number(match[2]) } : null
+}
+
+function matcher(filter: LogFilter): (line: NewLogLine) => boolean {
+  const search = filter.search?.toLowerCase()
+  const podNames = filter.podNames && new Set(filter.podNames)
+  const fromMs = filter.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(filter.from)
+  const toMs = filter.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filter.to)
+  return (line) => {
+    if (line.type !== filter.type) return false
+    if (filter.stream !== undefined && line.stream !== filter.stream) return false
+    if (filter.podName !== undefined && line.podName !== filter.podName) return false
+    if (podNames && !podNames.has(line.podName ?? '')) return false
+    if (filter.contentId !== undefined && line.contentId !== filter.contentId) return false
+    if (search && !line.message.toLowerCase().includes(search)) return false
+    const atMs = Date.parse(line.at)
+    return atMs >= fromMs && atMs <= toMs
+  }
+}
+
+function shown(line: NewLogLine): LogLine {
+  const { at, stream, type, podName, contentId, message } = line
+  return { timestamp: new Date(at).toISOString(), stream, type, podName, contentId, message }
+}
+
+function inOrder(found: { line: LogLine }[]): LogLine[] {
+  return found.map(({ line }) => line).reverse()
+}

@@ -1,0 +1,73 @@
+import type { TrafficSample } from '../../metrics/traffic-sample.ts'
+/**
+ * The protocol between the control plane and the gateway process: lines of JSON over a local socket. The gateway
+ * listens and the control plane connects, so the gateway survives a restart of the control plane, continues with its
+ * last routes, and sends its state again when a control plane reconnects.
+ */
+
+/** A container that may take requests. */
+export interface RouteContainer {
+  /** Name of the container, its identifier on both sides. */
+  name: string
+  host: string
+  port: number
+  /** No new requests; the gateway reports `drained` when the last one is done. */
+  draining: boolean
+}
+
+/** How requests to one environment are served. */
+export interface Route {
+  appEnvId: string
+  envName: string
+  kind: 'app' | 'function'
+  /** `stopped`: 503 without a cold start. */
+  state: 'serving' | 'stopped'
+  containers: RouteContainer[]
+  /** Functions only: the applied settings (2.4). */
+  scaling: FunctionScaling | null
+}
+
+export interface FunctionScaling {
+  /** 0 = no limit. */
+  containerConcurrency: number
+  timeoutSeconds: number
+  responseStartTimeoutSeconds: number
+  idleTimeoutSeconds: number
+  minScale: number
+  maxScale: number
+}
+
+export type ToGateway =
+  /**
+   * First line after connecting. A gateway of another build sends `hello`, then drains and exits. With `probe` it
+   * only sends `hello`: the current control plane stays connected, and no process exits.
+   */
+  | { type: 'hello'; build: string; probe?: true }
+  /** The complete list of routes; other routes are removed. */
+  | { type: 'routes'; routes: Route[] }
+  /** One new or changed route. */
+  | { type: 'route'; route: Route }
+  | { type: 'route-gone'; appEnvId: string }
+  /** A container failed to start; if the function has none, its waiting requests get 503 with this message. */
+  | { type: 'start-failed'; appEnvId: string; message: string }
+  /** Drain, then exit. */
+  | { type: 'shutdown' }
+
+export type FromGateway =
+  | {
+      type: 'hello'
+      build: string
+      pid: number
+      host: string
+      port: number
+      clockScale: number
+      processes: number
+    }
+  /** How many containers a function needs now. Level-triggered: sent on change and after each `routes`. */
+  | { type: 'desired'; appEnvId: string; containers: number }
+  /** The container gets no more requests and has none in flight: it may be removed. */
+  | { type: 'drained'; appEnvId: string; container: string }
+  /** A container refused the connection: the control plane should check it now. */
+  | { type: 'unreachable'; appEnvId: string; container: string }
+  /** Counters since the gateway started, per environment, once a second if they changed. */
+  | { type: 'traffic'; samples: TrafficSample[] }

@@ -1,0 +1,48 @@
+import type { SendHandle } from 'node:child_process'
+import { Socket } from 'node:net'
+
+/** The part of Node's socket handle that is used here; it has no public type. */
+interface Handle {
+  readStop(): number
+}
+
+/**
+ * Stops reading immediately and permanently: later data of the client waits in the kernel for the process that takes
+ * the connection. `pause()` is not enough, because it reads on into a buffer that is not passed on. The socket must
+ * still consider itself reading, or it would start again.
+ */
+function stopReading(socket: Socket): void {
+  handleOf(socket)?.readStop()
+}
+
+/** Hands a connection to another process, together with the bytes already `read` from it. */
+export function handOffConnection(
+  socket: Socket,
+  handOff: (socket: Socket, read: Buffer) => void,
+  read: Buffer,
+): void {
+  stopReading(socket)
+  const pass = () => {
+    if (!socket.destroyed) handOff(socket, read)
+  }
+  // The end of the last answer is sent from here, before anything that another process writes.
+  if (socket.writableLength === 0) pass()
+  else socket.write('', 'latin1', pass)
+}
+
+/** What `process.send` takes; the socket stays open until it is destroyed here. Null: it is gone. */
+export function sendable(socket: Socket): SendHandle | null {
+  return handleOf(socket) as unknown as SendHandle | null
+}
+
+/** The connection received with a message, configured like those of the listener. */
+export function received(handle: unknown): Socket {
+  const options = { handle, allowHalfOpen: true, readable: true, writable: true }
+  const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0])
+  socket.setNoDelay(true)
+  return socket
+}
+
+function handleOf(socket: Socket): Handle | null {
+  return (socket as unknown as { _handle: Handle | null })._handle
+}

@@ -1,0 +1,114 @@
+import { STATUS_CODES } from 'node:http'
+import type { Refusal } from '../routing/request-queue.ts'
+
+/** A reply of the gateway itself: `{error, details}` as everywhere on the platform. Contains no internals. */
+export interface LocalReply {
+  status: number
+  error: string
+  details: string
+  /** Seconds after which a retry may succeed. */
+  retryAfter?: number
+}
+
+export const answers = {
+  unknownHost: {
+    status: 404,
+    error: 'No such app or function',
+    details:
+      'Nothing is served under this host name. Environments answer at <envName>.app.localhost, functions at <envName>.fn.localhost.',
+  },
+  notReady: {
+    status: 503,
+    error: 'Starting',
+    details: 'The platform is starting. Try again in a moment.',
+    retryAfter: 1,
+  },
+  stopped: {
+    status: 503,
+    error: 'Stopped',
+    details: 'This environment is stopped, or nothing was deployed to it yet. Start it or deploy to it.',
+    retryAfter: 30,
+  },
+  busy: {
+    status: 503,
+    error: 'Too many requests waiting',
+    details: 'The queue of this function is full. Try again soon, or raise its maxScale.',
+    retryAfter: 1,
+  },
+  noAnswer: {
+    status: 502,
+    error: 'No answer from the container',
+    details: 'The container closed the connection before it answered. Its logs say why.',
+  },
+  badAnswer: {
+    status: 502,
+    error: 'Bad answer from the container',
+    details: 'The container answered with something that is not valid HTTP.',
+  },
+  startTimeout: {
+    status: 504,
+    error: 'Response start timed out',
+    details: 'No response began within the time allowed (responseStartTimeoutSeconds for functions).',
+  },
+  totalTimeout: {
+    status: 504,
+    error: 'Request timed out',
+    details: 'The request took longer than the timeoutSeconds of the function.',
+  },
+  slowRequest: {
+    status: 408,
+    error: 'Request timed out',
+    details: 'The request did not arrive completely in time.',
+  },
+  badBody: { status: 400, error: 'Bad request', details: 'The chunked request body is malformed.' },
+} satisfies Record<string, LocalReply>
+
+export function answerTo(refusal: Refusal): LocalReply {
+  switch (refusal.why) {
+    case 'stopped':
+      return answers.stopped
+    case 'gone':
+      return answers.unknownHost
+    case 'busy':
+      return answers.busy
+    case 'no-container':
+      return {
+        status: 503,
+        error: 'No container is running',
+        details: 'This environment has no container that takes requests now. Its status says why.',
+        retryAfter: 5,
+      }
+    case 'start-failed':
+      return {
+        status: 503,
+        error: 'The function could not be started',
+        details: refusal.message,
+        retryAfter: 5,
+      }
+  }
+}
+
+/** The bytes of earlier replies, by their four variants. */
+const rendered = new WeakMap<LocalReply, (Buffer | undefined)[]>()
+
+/** The whole response; without the body for HEAD. Rendered replies are cached. */
+export function renderResult(answer: LocalReply, options: { close: boolean; withBody: boolean }): Buffer {
+  let ways = rendered.get(answer)
+  if (!ways) {
+    ways = []
+    rendered.set(answer, ways)
+  }
+  const way = (options.close ? 1 : 0) + (options.withBody ? 2 : 0)
+  ways[way] ??= Buffer.from(answerText(answer, options))
+  return ways[way]
+}
+
+function answerText(answer: LocalReply, options: { close: boolean; withBody: boolean }): string {
+  const body = JSON.stringify({ error: answer.error, details: answer.details })
+  const retry = answer.retryAfter === undefined ? '' : `retry-after: ${answer.retryAfter}\r\n`
+  return (
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n` +
+    `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+    `${retry}connection: ${options.close ? 'close' : 'keep-alive'}\r\n\r\n${options.withBody ? body : ''}`
+  )
+}

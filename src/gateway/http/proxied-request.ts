@@ -1,0 +1,285 @@
+import type { Backend } from '../routing/backend.ts'
+import type { Refusal, Waiter } from '../routing/request-queue.ts'
+import type { RequestScheduler } from '../routing/request-scheduler.ts'
+import type { UpstreamConnection, UpstreamUser } from '../upstream/connection.ts'
+import { lastChunk, mayBeSentTwice, renderRequest, writeChunk } from '../upstream/request.ts'
+import { answers, answerTo, type LocalReply } from './local-reply.ts'
+import type { RequestClient } from './request-client.ts'
+import { RequestDeadlines } from './request-deadlines.ts'
+import type { RequestHead } from './request-head.ts'
+import { type ResponseHead, renderUpgrade } from './response-head.ts'
+import { Tunnel } from './tunnel.ts'
+import { UpstreamResponse } from './upstream-response.ts'
+
+/** A connect that takes longer is abandoned: nothing was sent, so another container can serve the request. */
+const connectMs = 3_000
+/** A request that must not be sent twice only takes a connection that was used this recently. */
+const freshMs = 1_000
+
+/** `waiting` for a slot, `connecting`, `head`: sent, no response yet, `body`: the response is relayed. */
+type Phase = 'waiting' | 'connecting' | 'head' | 'body' | 'tunnel' | 'done'
+
+/** One request from its head to the last byte of its response; holds a slot of one container meanwhile. */
+export class ProxiedRequest implements Waiter, UpstreamUser {
+  readonly #client: RequestClient
+  readonly #head: RequestHead
+  readonly #environment: RequestScheduler
+  readonly #arrivedMs: number
+  #phase: Phase = 'waiting'
+  #container: Backend | null = null
+  #upstream: UpstreamConnection | null = null
+  #connectingSinceMs = 0
+  readonly #deadlines: RequestDeadlines
+  readonly #response: UpstreamResponse
+  #status = 0
+  /** Once the container agreed to a WebSocket. */
+  tunnel: Tunnel | null = null
+  /** The container reads slower than the client writes. */
+  upstreamFull = false
+
+  constructor(client: RequestClient, head: RequestHead, environment: RequestScheduler, nowMs: number) {
+    this.#client = client
+    this.#head = head
+    this.#environment = environment
+    this.#arrivedMs = nowMs
+    this.#deadlines = new RequestDeadlines(environment, client.requestComplete, nowMs)
+    this.#response = new UpstreamResponse(client, head)
+  }
+
+  // --- the slot
+
+  assigned(container: Backend): void {
+    this.#container = container
+    const maxIdleMs = mayBeSentTwice(this.#head) ? Number.POSITIVE_INFINITY : freshMs
+    this.#upstream = container.pool.takeIdle(this, this.#nowMs(), maxIdleMs)
+    if (this.#upstream) this.#sendHead()
+    else this.#connect(container)
+  }
+
+  refused(refusal: Refusal): void {
+    this.#answer(answerTo(refusal))
+  }
+
+  // --- the client's side
+
+  get takesBody(): boolean {
+    return this.#phase === 'head' || this.#phase === 'body'
+  }
+
+  /** The container could take more of the body, but the client does not send it. */
+  get waitsForBody(): boolean {
+    return this.takesBody && !this.upstreamFull
+  }
+
+  requestPiece(piece: Buffer): void {
+    if (this.#upstream?.socket.write(piece) === false) this.#holdClient()
+  }
+
+  requestChunk(data: Buffer): void {
+    if (this.#upstream && !writeChunk(this.#upstream.socket, data)) this.#holdClient()
+  }
+
+  requestDone(): void {
+    if (this.#head.chunked) this.#upstream?.socket.write(lastChunk, 'latin1')
+    this.#deadlines.requestComplete(this.#nowMs())
+  }
+
+  requestBroken(answer: LocalReply): void {
+    this.#fail(answer)
+  }
+
+  clientStalled(): void {
+    this.#fail(answers.slowRequest)
+  }
+
+  clientDrained(): void {
+    if (this.tunnel) this.tunnel.clientDrained()
+    else this.#upstream?.socket.resume()
+  }
+
+  /** The client disconnected, so the response is not needed. */
+  clientLeft(): void {
+    if (this.#phase === 'done') return
+    this.#settle('broken')
+  }
+
+  /** Ends the request if it exceeded a timeout. */
+  sweep(nowMs: number): void {
+    switch (this.#phase) {
+      case 'tunnel':
+        this.tunnel?.sweep(nowMs)
+        return
+      case 'body':
+        if (this.#deadlines.totalPassed(nowMs)) this.#break(answers.totalTimeout)
+        return
+      case 'done':
+        return
+    }
+    if (this.#deadlines.totalPassed(nowMs)) this.#fail(answers.totalTimeout)
+    else if (this.#deadlines.startPassed(nowMs)) this.#fail(answers.startTimeout)
+    else if (this.#phase === 'connecting' && nowMs - this.#connectingSinceMs > connectMs) {
+      this.#upstream?.destroy()
+      this.#tryAnother()
+    }
+  }
+
+  // --- the container's side
+
+  upstreamConnected(): void {
+    this.#sendHead()
+  }
+
+  upstreamData(piece: Buffer): void {
+    if (this.#phase !== 'head' && this.#phase !== 'body') return
+    const progress = this.#response.read(piece)
+    if (this.#phase === 'head' && this.#response.started) this.#startBody(this.#response.head!)
+    if (progress === 'complete') this.#finish()
+    else if (progress === 'slow') this.#upstream?.socket.pause()
+    else if (progress === 'upgrades') this.#becomeTunnel()
+    else if (progress === 'bad') this.#fail(answers.badAnswer)
+  }
+
+  upstreamDrained(): void {
+    this.upstreamFull = false
+    this.#client.resume()
+  }
+
+  upstreamEnded(): void {
+    if (this.#phase === 'body' && this.#response.endsWithConnection()) {
+      this.#settle('spent')
+      this.#client.requestDone(false)
+    } else {
+      this.#upstream?.destroy()
+      this.upstreamClosed()
+    }
+  }
+
+  upstreamClosed(): void {
+    switch (this.#phase) {
+      case 'connecting':
+        this.#tryAnother()
+        return
+      case 'head':
+        this.#closedUnanswered()
+        return
+      case 'body':
+        this.#break(answers.noAnswer)
+        return
+    }
+  }
+
+  #closedUnanswered(): void {
+    const upstream = this.#upstream
+    const container = this.#container
+    if (upstream?.reused && container && !this.#response.begun && mayBeSentTwice(this.#head)) {
+      // The container closed an idle connection while the request was on its way to it.
+      this.#connect(container)
+    } else {
+      this.#fail(answers.noAnswer)
+    }
+  }
+
+  #connect(container: Backend): void {
+    this.#phase = 'connecting'
+    this.#connectingSinceMs = this.#nowMs()
+    this.#upstream = container.pool.connect(this)
+  }
+
+  /** Nothing was sent: another container may serve the request, or this one a moment later. */
+  #tryAnother(): void {
+    const container = this.#container!
+    this.#phase = 'waiting'
+    this.#container = null
+    this.#upstream = null
+    this.#environment.retryElsewhere(container, this)
+  }
+
+  #sendHead(): void {
+    this.#phase = 'head'
+    const socket = this.#upstream!.socket
+    const text = renderRequest(this.#head, this.#client.remoteAddress)
+    if (this.#client.requestComplete) {
+      socket.write(text, 'latin1')
+      return
+    }
+    socket.cork()
+    socket.write(text, 'latin1')
+    this.#client.pumpBody()
+    socket.uncork()
+  }
+
+  #startBody(head: ResponseHead): void {
+    this.#status = head.status
+    this.#phase = 'body'
+    if (head.keepAliveMs !== null) this.#upstream!.pool.announced(this.#upstream!, head.keepAliveMs)
+  }
+
+  #finish(): void {
+    const keep = this.#response.keepsClient
+    this.#settle(this.#response.keepsUpstream && this.#client.requestComplete ? 'reusable' : 'spent')
+    this.#client.requestDone(keep)
+  }
+
+  #becomeTunnel(): void {
+    const { head, early } = this.#response
+    const client = this.#client
+    this.#phase = 'tunnel'
+    this.#status = 101
+    this.#environment.answered(101, this.#nowMs() - this.#arrivedMs)
+    client.socket.write(renderUpgrade(head!), 'latin1')
+    this.tunnel = new Tunnel(client.socket, this.#upstream!, client.context.clock, () => {
+      this.#settle('broken')
+      client.socket.destroySoon()
+    })
+    if (early && early.length > 0) this.tunnel.upstreamData(early)
+    const waiting = client.becomeTunnel()
+    if (waiting) this.tunnel.clientData(waiting)
+  }
+
+  #holdClient(): void {
+    this.upstreamFull = true
+    this.#client.pause()
+  }
+
+  /** Replies in place of the container. */
+  #fail(answer: LocalReply): void {
+    if (this.#phase === 'body') {
+      this.#break(answer)
+      return
+    }
+    this.#answer(answer)
+  }
+
+  #answer(answer: LocalReply): void {
+    this.#status = answer.status
+    this.#settle('broken')
+    this.#client.answer(answer, this.#head)
+  }
+
+  /** The response has started and cannot be completed: destroy the connection, and count it as `why`. */
+  #break(why: LocalReply): void {
+    this.#status = why.status
+    this.#settle('broken')
+    this.#client.break()
+  }
+
+  /** Releases everything once: connection, slot or place in the queue. */
+  #settle(upstreamIs: 'reusable' | 'spent' | 'broken'): void {
+    if (this.#phase === 'done') return
+    const tunnel = this.#phase === 'tunnel'
+    this.#phase = 'done'
+    const nowMs = this.#nowMs()
+    if (!tunnel) this.#environment.answered(this.#status, nowMs - this.#arrivedMs)
+    const upstream = this.#upstream
+    this.#upstream = null
+    if (upstreamIs === 'reusable') upstream?.recycle(nowMs)
+    else if (upstreamIs === 'spent') upstream?.destroy()
+    else upstream?.abort()
+    if (this.#container) this.#environment.release(this.#container)
+    else this.#environment.leave(this)
+  }
+
+  #nowMs(): number {
+    return this.#client.context.clock.monotonicMs()
+  }
+}

@@ -1,0 +1,182 @@
+import { maxHeadBytes, trimmed } from './request-head.ts'
+
+/** The container's response is not HTTP, or is ambiguous. */
+export class BadResponse extends Error {}
+
+/** The head of a container's response. */
+export interface ResponseHead {
+  status: number
+  /** `200 OK`: the part of the status line after the version. */
+  statusText: string
+  /** The header lines to forward, each ending in CRLF: without hop-by-hop ones; Content-Length stays. */
+  headers: string
+  /** -1: no Content-Length. */
+  bodyLength: number
+  chunked: boolean
+  /**
+   * The container keeps the connection, with the idle timeout in milliseconds if it announces one (otherwise null).
+   */
+  keepAlive: boolean
+  keepAliveMs: number | null
+  /** The container accepted a WebSocket. */
+  upgrade: boolean
+}
+
+const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?$/
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const forbidden = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?:^|[^\r])\n/
+
+/** Parses a response head (latin1, without the final CRLF). Throws `BadResponse`. */
+function parseResponseHead(text: string): ResponseHead {
+  if (forbidden.test(text)) throw new BadResponse('control character in the head')
+  let lineEnd = text.indexOf('\r\n')
+  if (lineEnd < 0) lineEnd = text.length
+  const first = statusLine.exec(text.slice(0, lineEnd))
+  if (!first) throw new BadResponse('no status line')
+  const head: ResponseHead = {
+    status: Number(first[2]),
+    statusText: `${first[2]} ${first[3] ?? ''}`,
+    headers: '',
+    bodyLength: -1,
+    chunked: false,
+    keepAlive: first[1] === '1',
+    keepAliveMs: null,
+    upgrade: false,
+  }
+  let named: string[] | null = null
+  let start = lineEnd + 2
+  while (start < text.length) {
+    let end = text.indexOf('\r\n', start)
+    if (end < 0) end = text.length
+    const colon = text.indexOf(':', start)
+    if (colon < 0 || colon > end) throw new BadResponse('header line without a colon')
+    const name = text.slice(start, colon)
+    if (!token.test(name)) throw new BadResponse('bad header name')
+    const options = readHeader(head, name.toLowerCase(), text, start, colon + 1, end)
+    if (options) named = named ? named.concat(options) : options
+    start = end + 2
+  }
+  if (head.chunked && head.bodyLength >= 0) throw new BadResponse('two lengths')
+  if (named) head.headers = withoutNamed(head.headers, named)
+  return head
+}
+
+/** Returns further hop-by-hop header names listed in Connection, if any. */
+function readHeader(
+  head: ResponseHead,
+  name: string,
+  text: string,
+  lineStart: number,
+  valueStart: number,
+  end: number,
+): string[] | null {
+  switch (name) {
+    case 'connection':
+      return readConnection(head, text.slice(valueStart, end).toLowerCase())
+    case 'content-length': {
+      const value = trimmed(text.slice(valueStart, end))
+      if (head.bodyLength >= 0 || !/^[0-9]{1,15}$/.test(value)) throw new BadResponse('bad Content-Length')
+      head.bodyLength = Number(value)
+      break
+    }
+    case 'transfer-encoding':
+      if (head.chunked || trimmed(text.slice(valueStart, end)).toLowerCase() !== 'chunked') {
+        throw new BadResponse('Transfer-Encoding other than chunked')
+      }
+      head.chunked = true
+      return null
+    case 'keep-alive': {
+      const seconds = /timeout=([0-9]{1,6})/.exec(text.slice(valueStart, end))
+      if (seconds) head.keepAliveMs = Number(seconds[1]) * 1000
+      return null
+    }
+    case 'upgrade':
+      head.upgrade = trimmed(text.slice(valueStart, end)).toLowerCase() === 'websocket'
+      return null
+    case 'proxy-connection':
+    case 'te':
+    case 'trailer':
+      return null
+  }
+  head.headers += `${text.slice(lineStart, end)}\r\n`
+  return null
+}
+
+function readConnection(head: ResponseHead, value: string): string[] | null {
+  // The two usual values, without the cost of splitting.
+  if (value === ' keep-alive') {
+    head.keepAlive = true
+    return null
+  }
+  const options = value.split(',').map(trimmed)
+  if (options.includes('close')) head.keepAlive = false
+  else if (options.includes('keep-alive')) head.keepAlive = true
+  const named = options.filter((name) => !['', 'close', 'keep-alive', 'upgrade'].includes(name))
+  return named.length > 0 ? named : null
+}
+
+function withoutNamed(headers: string, named: readonly string[]): string {
+  return headers
+    .split('\r\n')
+    .filter((line) => line !== '')
+    .filter((line) => {
+      const name = line.slice(0, line.indexOf(':')).toLowerCase()
+      return name === 'content-length' || !named.includes(name)
+    })
+    .map((line) => `${line}\r\n`)
+    .join('')
+}
+
+/** The head of a response that agrees to a WebSocket, as the client gets it. */
+export function renderUpgrade(head: ResponseHead): string {
+  return `HTTP/1.1 ${head.statusText}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n${head.headers}\r\n`
+}
+
+/** A complete head and where the body begins in `data`; `text` is the beginning of `data` as latin1. */
+export interface ArrivedHead {
+  head: ResponseHead
+  data: Buffer
+  text: string
+  offset: number
+}
+
+/** A limit, because each one is sent to the client whether it reads or not. */
+const mostInterim = 20
+
+/** Collects the head of one response from pieces. */
+export class ResponseHeadReader {
+  #partial: Buffer | null = null
+  #interim = 0
+
+  /** Part of a head has arrived. */
+  get begun(): boolean {
+    return this.#partial !== null
+  }
+
+  /**
+   * The final head (101 is one), or null while it is incomplete. Interim heads (1xx) go to `onInterim`. Throws
+   * `BadResponse`.
+   */
+  read(piece: Buffer, onInterim: (head: ResponseHead) => void): ArrivedHead | null {
+    let data = this.#partial ? Buffer.concat([this.#partial, piece]) : piece
+    this.#partial = null
+    while (data.length > 0) {
+      const text = data.toString('latin1', 0, Math.min(data.length, maxHeadBytes))
+      const end = text.indexOf('\r\n\r\n')
+      if (end < 0) {
+        if (text.length >= maxHeadBytes) throw new BadResponse('head too long')
+        // Copied: pieces are only valid during the call.
+        this.#partial = Buffer.from(data)
+        return null
+      }
+      const head = parseResponseHead(text.slice(0, end))
+      if (head.status >= 200 || head.status === 101) return { head, data, text, offset: end + 4 }
+      this.#interim += 1
+      if (this.#interim > mostInterim) throw new BadResponse('too many interim heads')
+      if (head.chunked || head.bodyLength >= 0) throw new BadResponse('an interim head with a body')
+      onInterim(head)
+      data = data.subarray(end + 4)
+    }
+    return null
+  }
+}

@@ -1,0 +1,97 @@
+import { BadChunk } from './chunk-scanner.ts'
+import type { RequestClient } from './request-client.ts'
+import type { RequestHead } from './request-head.ts'
+import { type ArrivedHead, BadResponse, type ResponseHead, ResponseHeadReader } from './response-head.ts'
+import { ResponseRelay } from './response-relay.ts'
+
+/** After a piece: `more` is to come, the client is `slow`, or the response is `complete`, `upgrades` or is not HTTP. */
+type ResponseProgress = 'more' | 'slow' | 'complete' | 'upgrades' | 'bad'
+
+/** The container's response to one request: read as it comes, and passed on to the client. */
+export class UpstreamResponse {
+  readonly #client: RequestClient
+  readonly #request: RequestHead
+  readonly #reader = new ResponseHeadReader()
+  #relay: ResponseRelay | null = null
+  #head: ResponseHead | null = null
+  /** What follows the head of a response that upgrades. */
+  early: Buffer | null = null
+
+  constructor(client: RequestClient, request: RequestHead) {
+    this.#client = client
+    this.#request = request
+  }
+
+  /** Something of the response has come. */
+  get begun(): boolean {
+    return this.#head !== null || this.#reader.begun
+  }
+
+  /** The final head; null before it is complete. */
+  get head(): ResponseHead | null {
+    return this.#head
+  }
+
+  /** The client has got a part of it. */
+  get started(): boolean {
+    return this.#relay !== null
+  }
+
+  /** Takes the next piece, which is only valid during the call. */
+  read(piece: Buffer): ResponseProgress {
+    try {
+      return this.#read(piece)
+    } catch (error) {
+      if (error instanceof BadResponse || error instanceof BadChunk) return 'bad'
+      throw error
+    }
+  }
+
+  #read(piece: Buffer): ResponseProgress {
+    if (this.#relay) return this.#send(this.#relay, piece, 0)
+    const arrived = this.#reader.read(piece, (head) => this.#passInterim(head))
+    if (!arrived) return 'more'
+    this.#head = arrived.head
+    if (arrived.head.status !== 101) return this.#start(arrived)
+    if (!this.#request.upgrade || !arrived.head.upgrade) return 'bad'
+    this.early = arrived.data.subarray(arrived.offset)
+    return 'upgrades'
+  }
+
+  /** The container ended its connection; true: that completes the response. */
+  endsWithConnection(): boolean {
+    if (!this.#relay?.endsWithConnection) return false
+    this.#relay.finish()
+    return true
+  }
+
+  /** The client's connection can carry another request after this response. */
+  get keepsClient(): boolean {
+    return this.#relay?.keepsClient === true
+  }
+
+  get keepsUpstream(): boolean {
+    return this.#relay?.keepsUpstream === true
+  }
+
+  #passInterim(head: ResponseHead): void {
+    if (this.#request.minor === 0) return
+    this.#client.socket.write(`HTTP/1.1 ${head.statusText}\r\n${head.headers}\r\n`, 'latin1')
+  }
+
+  #start({ head, data, text, offset }: ArrivedHead): ResponseProgress {
+    // What will be closed is announced, or the client sends its next request into the close.
+    const keep = this.#request.keepAlive && !this.#client.context.draining && this.#client.keepable
+    const relay = new ResponseRelay(this.#client.socket, this.#request, head, keep)
+    this.#relay = relay
+    if (relay.sendWhole(data, text, offset)) return 'complete'
+    relay.sendHead()
+    return this.#send(relay, data, offset)
+  }
+
+  #send(relay: ResponseRelay, data: Buffer, offset: number): ResponseProgress {
+    const room = relay.send(data, offset)
+    if (relay.done) return 'complete'
+    return room ? 'more' : 'slow'
+  }
+}

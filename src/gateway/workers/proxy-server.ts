@@ -1,0 +1,143 @@
+import type { Socket } from 'node:net'
+import { type Clock, every, sleep } from '../../clock.ts'
+import type { TrafficSample } from '../../metrics/traffic-sample.ts'
+import type { FromGateway, Route, ToGateway } from '../control/protocol.ts'
+import { ClientConnection } from '../http/client-connection.ts'
+import type { Handoff, ProxyContext } from '../http/proxy-context.ts'
+import type { EnvironmentHost } from '../routing/backend-set.ts'
+import { RouteTable } from '../routing/route-table.ts'
+
+interface ProxyServerOptions {
+  clock: Clock
+  clockScale: number
+  /** Whether a control plane is connected. */
+  linked(): boolean
+  report(message: FromGateway): void
+  /** The handoff for a connection with an unknown host; null if there is none. */
+  elsewhere?(host: string): Handoff | null
+}
+
+/** Updates from the control plane about environments. */
+export type EnvironmentNews = Extract<ToGateway, { type: 'routes' | 'route' | 'route-gone' | 'start-failed' }>
+
+const sweepMs = 100
+const trafficMs = 1_000
+const emptyCheckMs = 20
+
+/** Serves the connections and environments of one gateway process. */
+export class ProxyServer {
+  readonly table: RouteTable
+  readonly #options: ProxyServerOptions
+  readonly #context: ProxyContext
+  readonly #timers: (() => void)[] = []
+  #muted = false
+
+  constructor(options: ProxyServerOptions) {
+    this.#options = options
+    const host: EnvironmentHost = {
+      clock: options.clock,
+      clockScale: options.clockScale,
+      linked: () => options.linked(),
+      report: (message) => {
+        if (!this.#muted) options.report(message)
+      },
+    }
+    this.table = new RouteTable(host)
+    this.#context = {
+      clock: options.clock,
+      table: this.table,
+      connections: new Set(),
+      draining: false,
+      elsewhere: (name) => options.elsewhere?.(name) ?? null,
+    }
+  }
+
+  get draining(): boolean {
+    return this.#context.draining
+  }
+
+  /** Resolves when no connection is left. */
+  async emptied(): Promise<void> {
+    while (this.#context.connections.size > 0) await sleep(this.#options.clock, emptyCheckMs)
+  }
+
+  /** Accepts a connection; `read` is the part that another process has already read. */
+  accept(socket: Socket, read?: Buffer): void {
+    const connection = new ClientConnection(socket, this.#context)
+    if (read) connection.begin(read)
+  }
+
+  take(news: EnvironmentNews): void {
+    switch (news.type) {
+      case 'routes':
+        this.#replaceAll(news.routes)
+        return
+      case 'route':
+        this.table.put(news.route)
+        return
+      case 'route-gone':
+        this.table.drop(news.appEnvId)
+        return
+      case 'start-failed':
+        this.table.get(news.appEnvId)?.startFailed(news.message)
+        return
+    }
+  }
+
+  startTimers(): void {
+    const { clock, clockScale } = this.#options
+    const scaleMs = Math.min(1000, Math.max(10, 1000 / clockScale))
+    this.#timers.push(
+      every(clock, sweepMs, () => this.#sweep()),
+      every(clock, scaleMs, () => this.#evaluateAwake()),
+      every(clock, trafficMs, () => this.#sendTraffic()),
+    )
+  }
+
+  /** Closes every connection after its current response; those that take longer than `drainMs` are destroyed. */
+  drain(drainMs: number): void {
+    this.#context.draining = true
+    for (const connection of this.#context.connections) connection.drain()
+    const breakAll = () => {
+      for (const connection of this.#context.connections) connection.break()
+    }
+    this.#timers.push(this.#options.clock.after(drainMs, breakAll))
+  }
+
+  stop(): void {
+    for (const cancel of this.#timers) cancel()
+    for (const environment of this.table.all()) environment.remove()
+  }
+
+  #replaceAll(routes: readonly Route[]): void {
+    // The whole state is sent afterwards, so its parts need not be sent before.
+    this.#muted = true
+    try {
+      this.table.replaceAll(routes)
+    } finally {
+      this.#muted = false
+    }
+    for (const environment of this.table.all()) environment.resendState()
+  }
+
+  #sweep(): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const connection of this.#context.connections) connection.sweep(nowMs)
+  }
+
+  #evaluateAwake(): void {
+    for (const environment of this.table.all()) if (environment.awake) environment.evaluate()
+  }
+
+  #sendTraffic(): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const environment of this.table.all()) environment.sweep(nowMs)
+    if (!this.#options.linked()) return
+    const samples: TrafficSample[] = []
+    for (const environment of this.table.all()) {
+      const sample = environment.takeSample()
+      if (sample) samples.push(sample)
+    }
+    if (samples.length > 0) this.#options.report({ type: 'traffic', samples })
+  }
+}

@@ -1,0 +1,59 @@
+import { AppError } from '../../errors.ts'
+import type { Loss, ToolContext, ToolInput } from '../tools/define-tool.ts'
+import { readDryRun } from '../tools/dry-run.ts'
+import { sanitize, sanitizeDeep, sanitizeInline } from './untrusted-text.ts'
+
+/** A refusal that waits for `confirm`; `fields` is text that tenants chose, shown beside its sentences. */
+export class ConfirmationNeeded extends AppError {
+  readonly fields: Record<string, unknown>
+
+  constructor(details: string, fields: Record<string, unknown>) {
+    super('invalid', 'Confirmation needed', { details })
+    this.fields = fields
+  }
+}
+
+/**
+ * Comes before anything is destroyed. Asks the person where the caller can; a caller that cannot must name the
+ * object exactly in `confirm`. What would happen is counted by the platform, in a dry run of the same call.
+ * Anything but a clear yes is a refusal.
+ */
+export async function confirmLoss(
+  ctx: ToolContext,
+  loss: Loss,
+  sent: ToolInput,
+  own: ToolInput,
+): Promise<void> {
+  const cannotAsk = ctx.askPerson === null
+  if (cannotAsk && (loss.isReversible || isConfirmed(loss, own))) return
+  const { effects } = await readDryRun(ctx, sent)
+  const counted = effects.map((effect) => sanitizeInline(effect, 400)).join(' ')
+  const name = sanitizeInline(loss.name)
+  const { verb, fields = {} } = loss
+  const what = sanitizeInline(loss.what, 1_000)
+  const nothing = verb === 'delete' ? 'Nothing was deleted.' : 'Nothing was done.'
+  if (ctx.askPerson === null) {
+    const typed = fields.name === undefined ? `: ${name}` : ', which is the field name of this answer'
+    throw new ConfirmationNeeded(
+      `This would ${verb} ${what}${isForGood(verb) ? ', for good' : ''}. ${counted} ${nothing} Ask the person; if they agree, call again with confirm set to the exact name${typed}`,
+      fields,
+    )
+  }
+  const forGood = isForGood(verb) || verb === 'cancel' ? ' This cannot be undone.' : ''
+  const shown = loss.fields === undefined ? '' : `\n${JSON.stringify(sanitizeDeep(loss.fields))}`
+  const question = `${verb[0]!.toUpperCase()}${verb.slice(1)} ${what}? ${counted}${forGood}${shown}`
+  if (await ctx.askPerson(question, `Yes, ${verb} ${name}`)) return
+  throw new AppError('forbidden', 'The person did not agree', {
+    details: `${nothing} Ask them what they want before trying ${name} again.`,
+  })
+}
+
+/** The name as it is, or as an answer shows it, is typed back. */
+function isConfirmed({ name, fields }: Loss, { confirm }: ToolInput): boolean {
+  const wanted = fields?.name ?? name
+  return confirm === wanted || confirm === sanitize(wanted)
+}
+
+function isForGood(verb: Loss['verb']): boolean {
+  return verb === 'delete' || verb === 'replace'
+}

@@ -1,0 +1,145 @@
+import { isPolicyTarget, type PinLevel, pinLevels, toolScopeOf } from '../../contract/resources.ts'
+import { AppError } from '../../errors.ts'
+import type { ToolGroup } from '../tools/groups.ts'
+
+/** The account, app or environment a server is pinned to; null = not pinned. `env` is an appEnvId or an envName. */
+export interface PinnedScope {
+  account: string | null
+  app: string | null
+  env: string | null
+}
+
+/** The options a person set at server start or in the address of `/mcp`; they override everything else. */
+export interface ToolPolicy {
+  /** Inputs that show secrets exist. */
+  allowSecrets: boolean
+  /** Tools that change anything do not exist, and are refused by name. */
+  readOnly: boolean
+  /** Tools that destroy do not exist, and are refused by name. */
+  noDestructive: boolean
+  /** Only tools of these groups exist; null = of every group. */
+  groups: readonly ToolGroup[] | null
+  excludedTools: readonly string[]
+  pin: PinnedScope
+}
+
+export const noPin: PinnedScope = Object.freeze({ account: null, app: null, env: null })
+
+/** Everything but secrets. */
+export const defaultToolPolicy: ToolPolicy = Object.freeze({
+  allowSecrets: false,
+  readOnly: false,
+  noDestructive: false,
+  groups: null,
+  excludedTools: [],
+  pin: noPin,
+})
+
+/** The facts of a tool that decide whether it is listed and can be called. */
+export interface ToolFacts {
+  name: string
+  /** Null for a tool without a group: it exists only if all groups are enabled. */
+  group: ToolGroup | null
+  readOnly: boolean
+  destructive: boolean
+  /** The type of its target: `on` of the operation's policy. */
+  on: string
+}
+
+/** The narrowest thing that is pinned. */
+export function pinLevelOf(pin: PinnedScope): PinLevel | null {
+  if (pin.env !== null) return 'env'
+  if (pin.app !== null) return 'app'
+  return pin.account === null ? null : 'account'
+}
+
+/** Inputs that a pin fills in, so that they are no inputs any more: an environment pins its app and account too. */
+export function pinnedInputs(pin: PinnedScope): readonly string[] {
+  const level = pinLevelOf(pin)
+  if (level === null) return []
+  if (level === 'account') return ['accountId']
+  return level === 'app' ? ['accountId', 'appId'] : ['accountId', 'appId', 'appEnvId', 'envName']
+}
+
+/** Why a tool does not exist under these choices, as the error of a call by name; null when it does. */
+export function refusalOf(tool: ToolFacts, toolPolicy: ToolPolicy): AppError | null {
+  const { name } = tool
+  if (toolPolicy.readOnly && !tool.readOnly) {
+    return switchedOff(
+      `${name} is switched off: this server is read-only`,
+      'It was started with --read-only. A person can start it without, or make the change themselves.',
+    )
+  }
+  if (toolPolicy.noDestructive && tool.destructive) {
+    return switchedOff(
+      `${name} is switched off: this server destroys nothing`,
+      'It was started with --no-destructive. A person can do it themselves.',
+    )
+  }
+  if (toolPolicy.excludedTools.includes(name)) {
+    return switchedOff(`${name} is switched off`, 'It was excluded when this server was started.')
+  }
+  if (toolPolicy.groups !== null && (tool.group === null || !toolPolicy.groups.includes(tool.group))) {
+    return switchedOff(
+      `${name} is switched off: its group is not offered`,
+      `This server offers the groups ${toolPolicy.groups.join(', ')}.`,
+    )
+  }
+  const level = pinLevelOf(toolPolicy.pin)
+  if (level === null || staysWithin(tool, level)) return null
+  return switchedOff(
+    `${name} is switched off: it reaches beyond the pinned ${pinWords[level]}`,
+    'A person held this server to it when starting it.',
+  )
+}
+
+export const pinWords = { account: 'account', app: 'app', env: 'environment' } as const
+
+function switchedOff(message: string, details: string): AppError {
+  return new AppError('forbidden', message, { details })
+}
+
+/**
+ * Whether a tool can be limited to what is pinned (`src/contract/resources.ts`). Reads of a level above stay where they
+ * are needed, and show what is inside only (scope.ts). Who has access is about the account: those reads go where the
+ * writes go. A tool on something unknown does not exist.
+ */
+function staysWithin({ on, group, readOnly }: ToolFacts, level: PinLevel): boolean {
+  if (!isPolicyTarget(on)) return false
+  const { reads, writes } = toolScopeOf(on)
+  const narrowest = readOnly && group !== 'access' ? reads : writes
+  return narrowest !== null && pinLevels.indexOf(level) <= pinLevels.indexOf(narrowest)
+}
+
+/**
+ * Combines two policies; the result is never weaker than either. Throws `invalid` when they contradict each other, as a pin to
+ * another account does.
+ */
+export function narrowed(base: ToolPolicy, requested: ToolPolicy): ToolPolicy {
+  return {
+    allowSecrets: base.allowSecrets && requested.allowSecrets,
+    readOnly: base.readOnly || requested.readOnly,
+    noDestructive: base.noDestructive || requested.noDestructive,
+    groups: commonGroups(base.groups, requested.groups),
+    excludedTools: [...new Set([...base.excludedTools, ...requested.excludedTools])],
+    pin: {
+      account: samePin('account', base.pin.account, requested.pin.account),
+      app: samePin('app', base.pin.app, requested.pin.app),
+      env: samePin('env', base.pin.env, requested.pin.env),
+    },
+  }
+}
+
+function commonGroups(base: ToolPolicy['groups'], requested: ToolPolicy['groups']): ToolPolicy['groups'] {
+  if (base === null || requested === null) return requested ?? base
+  return base.filter((group) => requested.includes(group))
+}
+
+function samePin(level: PinLevel, base: string | null, requested: string | null): string | null {
+  if (base !== null && requested !== null && base !== requested) {
+    throw new AppError('invalid', `This server is pinned to another ${pinWords[level]}`, {
+      details: `It was started for ${base}. Leave ${level} out of the address, or name that one.`,
+    })
+  }
+  return base ?? requested
+}

@@ -1,0 +1,45 @@
+import { AppError } from '../../errors.ts'
+import type { Check } from './define-tool.ts'
+
+/** E4: job settings and runs exist on apps with the JOB preset only. */
+export const isAJob: Check = async (ctx, input) => {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  if (env.isJob) return undefined
+  throw new AppError('invalid', 'Only JOB apps have job settings and runs', {
+    details: `This app uses the ${env.dockerPreset} preset. Create an app with dockerPreset JOB for commands that run and end.`,
+    rule: 'E4',
+  })
+}
+
+/** The platform needs the environment beside the run id; get-job-run shows it. */
+export const environmentOfRunNamed: Check = (_ctx, { jobRunId, appEnvId, envName }) => {
+  if (jobRunId === undefined || appEnvId !== undefined || envName !== undefined) return undefined
+  throw new AppError('invalid', 'appEnvId or envName is required', {
+    details: 'Send the appEnvId of the run together with jobRunId; get-job-run shows it.',
+  })
+}
+
+/** An empty command, args or workingDir removes the override; models often send empty values by mistake. */
+export const warnClearedJobFields: Check = (_ctx, input) => {
+  const nested = input.jobConfig as Record<string, unknown> | undefined
+  const cleared = ['command', 'args', 'workingDir'].filter((field) => {
+    const value = input[field] ?? nested?.[field]
+    return value === '' || (Array.isArray(value) && value.length === 0)
+  })
+  if (cleared.length === 0) return undefined
+  return `Empty ${cleared.join(', ')}: the override is removed and the app's value is inherited. To keep an override, omit the field.`
+}
+
+/**
+ * With `shell` on (the default), args are $1, $2, … of the command. A command that does not use them ignores them, so a
+ * model that meant `node -e …` would see a successful run that did nothing.
+ */
+export const warnUnusedArgs: Check = async (ctx, input) => {
+  const given = { ...(input.jobConfig as Record<string, unknown> | undefined), ...input }
+  if (!Array.isArray(given.args) || given.args.length === 0) return undefined
+  const { effectiveJobConfig: saved } = await ctx.reads.environment(input, ctx.signal)
+  const shell = given.shell ?? saved?.shell.value ?? true
+  const command = String(given.command ?? saved?.command.value ?? '')
+  if (shell !== true || command === '' || /\$(?:[\d@*#]|\{[\d@*#])/.test(command)) return undefined
+  return 'args have no effect: with shell true they are $1, $2, … of the command, which uses none of these. Send shell false to pass args to the command.'
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { factsOf, type Tool, type ToolHints } from './define-tool.ts'
+import { portableInput, portableOutput, type SchemaNode } from './portable-schema.ts'
+import type { ListedTool, PublishedTool } from './published-tool.ts'
+import { inputSchemaOf, outputSchemaOf } from './schema.ts'
+
+/** Converts every schema. Throws with the name of the tool if its schema cannot be published. */
+export function publishTools(tools: readonly Tool[]): PublishedTool[] {
+  return tools.map((tool) => {
+    try {
+      return publishTool(tool)
+    } catch (error) {
+      throw new Error(`tool ${tool.name}: ${(error as Error).message}`, { cause: error })
+    }
+  })
+}
+
+function publishTool(tool: Tool): PublishedTool {
+  const { policy } = tool.operation
+  return {
+    listed: {
+      name: tool.name,
+      description: tool.description,
+      inputSchema: inputOf(tool),
+      outputSchema: portableOutput(outputSchemaOf(tool)),
+      annotations: annotationsOf(tool.hints),
+    },
+    facts: factsOf(tool),
+    secretInputs: tool.secretInputs,
+    needs: 'needs' in policy ? (policy.needs ?? null) : null,
+    environmentToken: 'environmentToken' in policy && policy.environmentToken === true,
+  }
+}
+
+function inputOf(tool: Tool): SchemaNode {
+  const { properties = {}, ...schema } = referring(
+    portableInput(listedInput(tool)),
+    tool.referredInputs ?? {},
+  )
+  const defaults = Object.entries(tool.defaults ?? {})
+  const changed = defaults.map(([name, value]) => [name, { ...properties[name], default: value }])
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(changed) } }
+}
+
+/** Accepted but not listed, because nearly every call wants the default. */
+const seldomGiven = ['waitSeconds', 'expectedRevision', 'idempotencyKey']
+
+function listedInput(tool: Tool): z.ZodObject {
+  const shape = Object.entries(inputSchemaOf(tool).shape)
+  const unlisted = new Set([...tool.unlistedInputs, ...seldomGiven])
+  return z.strictObject(Object.fromEntries(shape.filter(([name]) => !unlisted.has(name))))
+}
+
+/** Replaces values that another tool already lists, to save tokens; the call still checks them. */
+function referring(schema: SchemaNode, words: Readonly<Record<string, string>>): SchemaNode {
+  const properties = { ...schema.properties }
+  for (const [name, description] of Object.entries(words)) {
+    const { enum: _enum, ...plain } = properties[name]!
+    properties[name] = description === '' ? plain : { ...plain, description }
+  }
+  return { ...schema, properties }
+}
+
+function annotationsOf({
+  readOnly,
+  destructive,
+  idempotent,
+  openWorld,
+}: ToolHints): ListedTool['annotations'] {
+  return {
+    readOnlyHint: readOnly,
+    destructiveHint: destructive,
+    idempotentHint: idempotent,
+    openWorldHint: openWorld,
+  }
+}

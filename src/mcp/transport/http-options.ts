@@ -1,0 +1,50 @@
+import type { Clock } from '../../clock.ts'
+import type { Log } from '../../log.ts'
+import type { ToolPolicy } from '../policy/tool-policy.ts'
+import type { Tool } from '../tools/define-tool.ts'
+import type { Permissions } from '../tools/published-tool.ts'
+import type { createMcpServer } from './server.ts'
+
+export interface McpHttpLimits {
+  /** Largest request body, in bytes. */
+  bodyBytes: number
+  /** How long a request body may take to arrive. */
+  bodyMs: number
+  /** Most sessions kept. */
+  sessions: number
+  /** Most sessions of one principal, across all its tokens. */
+  sessionsOfOne: number
+  sessionIdleMs: number
+  /** How long a session keeps the stream of a call after its connection broke. */
+  brokenStreamMs: number
+}
+
+export const mcpHttpLimits: McpHttpLimits = {
+  bodyBytes: 1024 * 1024,
+  bodyMs: 30_000,
+  sessions: 1_000,
+  sessionsOfOne: 100,
+  sessionIdleMs: 10 * 60_000,
+  brokenStreamMs: 60_000,
+}
+
+export interface McpHttpOptions {
+  registry: readonly Tool[]
+  /** Address of the REST API; read at every call. */
+  apiUrl(): string
+  log: Log
+  clock: Clock
+  limits?: Partial<McpHttpLimits>
+  /** The address that the server is bound to, which decides which `Host` and `Origin` it accepts; default loopback. */
+  host?: string
+  toolPolicy?: Partial<ToolPolicy>
+  /**
+   * Resolves to the principal, for counting its sessions. Throws `unauthenticated` for an unknown token, so that the
+   * response is 401 and not a result, and `rate-limited` for a caller or an address with too many requests.
+   */
+  authenticate?(token: string, address: string): Promise<string>
+  /** The highest permissions of a token; its list omits tools that it may never call. Absent = the whole list. */
+  permissions?(token: string): Promise<Permissions>
+  /** The adapter; tests of the transport replace it with one that supports more of the protocol. */
+  createServer?: typeof createMcpServer
+}

@@ -1,0 +1,85 @@
+import type { HttpExchange } from './http-exchange.ts'
+import { cancelledIdOf, type RequestId } from './json-rpc.ts'
+import type { JSONRPCMessage, Transport } from './server.ts'
+
+/** The transport of the library's server: routes its messages to their exchanges. */
+export class HttpTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: Transport['onmessage']
+  readonly #exchanges = new Set<HttpExchange>()
+  #nextStream = 1
+
+  async start(): Promise<void> {}
+
+  get isIdle(): boolean {
+    return this.#exchanges.size === 0
+  }
+
+  /** A name for the stream of another exchange. */
+  newStreamName(): string {
+    return `s${this.#nextStream++}`
+  }
+
+  /** Accepts the messages of one POST by the caller with `token`; their responses go to `exchange`. */
+  accept(messages: readonly JSONRPCMessage[], exchange: HttpExchange | null, token: string): void {
+    if (exchange !== null) this.#exchanges.add(exchange)
+    const extra = {
+      authInfo: { token, clientId: '', scopes: [] },
+      ...(exchange === null ? {} : { closeSSEStream: () => exchange.detach() }),
+    }
+    for (const message of messages) {
+      this.#dropCanceled(message)
+      this.onmessage?.(message, extra)
+    }
+  }
+
+  /** Removes an ended exchange and cancels its unanswered calls. */
+  forget(exchange: HttpExchange, unanswered: readonly RequestId[]): void {
+    this.#exchanges.delete(exchange)
+    for (const requestId of unanswered) {
+      const params = { requestId, reason: 'the client disconnected' }
+      this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    }
+  }
+
+  /** The exchange whose stream has this event id. */
+  streamOf(eventId: string): HttpExchange | undefined {
+    for (const exchange of this.#exchanges) if (exchange.isOf(eventId)) return exchange
+    return undefined
+  }
+
+  async send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void> {
+    const answered = 'method' in message ? undefined : message.id
+    const id = answered ?? options?.relatedRequestId
+    const exchange = id === undefined ? undefined : this.#exchangeOf(id)
+    if (exchange === undefined) return
+    if (answered !== undefined) exchange.answer(answered, message)
+    else if (!exchange.note(message) && 'id' in message) {
+      throw new Error('the client does not accept an event stream, so it cannot receive questions')
+    }
+  }
+
+  /** Ends all exchanges with an error. */
+  async close(): Promise<void> {
+    for (const exchange of [...this.#exchanges]) exchange.end(calledOff)
+    this.onclose?.()
+  }
+
+  #exchangeOf(id: RequestId): HttpExchange | undefined {
+    for (const exchange of this.#exchanges) if (exchange.has(id)) return exchange
+    return undefined
+  }
+
+  /** The library never answers a canceled request, so its exchange must not wait for it. */
+  #dropCanceled(message: JSONRPCMessage): void {
+    const id = cancelledIdOf(message)
+    if (id !== undefined) this.#exchangeOf(id)?.drop(id)
+  }
+}
+
+const calledOff = {
+  code: -32000,
+  message:
+    'Canceled: the session ended, or the platform is stopping. Accepted work continues; read the current state before repeating a write.',
+}

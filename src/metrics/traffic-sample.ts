@@ -1,0 +1,10 @@
+export interface TrafficSample {
+  appEnvId: string
+  requests: number
+  answered4xx: number
+  answered5xx: number
+  inFlight: number
+  queued: number
+  /** Response times since the last sample, as counts of a fixed log-scale histogram (histogram.ts). */
+  latency: Record<string, number>
+}

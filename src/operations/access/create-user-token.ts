@@ -1,0 +1,32 @@
+import { createUserToken } from '../../contract/users.ts'
+import { newToken, tokenHash } from '../../domain/access/tokens.ts'
+import { AppError } from '../../errors.ts'
+import { insertToken, listTokensOfUser } from '../../store/repositories/tokens.ts'
+import { handler } from '../core/handler.ts'
+import { userOf } from '../core/user-of.ts'
+
+/** Rate limits count per token, so this also bounds the load of one user. */
+const mostTokens = 50
+
+export default handler(createUserToken, async ({ tx, now, caller }, input) => {
+  const userId = userOf(caller)
+  if ((await listTokensOfUser(tx, userId)).length >= mostTokens) {
+    throw new AppError('invalid', `A user has at most ${mostTokens} tokens`, {
+      details: 'Revoke one that is no longer needed: list-user-tokens, then revoke-user-token.',
+    })
+  }
+  const token = newToken('user')
+  const { name, readOnly } = input
+  const tokenId = await insertToken(tx, tokenHash(token), { kind: 'user', userId }, now, { name, readOnly })
+  return {
+    answer: { tokenId, token },
+    change: {
+      objectType: 'token',
+      objectId: tokenId,
+      accountId: null,
+      before: null,
+      after: { tokenId, name, readOnly },
+    },
+    effects: [readOnly ? 'Creates a read-only token.' : 'Creates a token with all your permissions.'],
+  }
+})

@@ -1,0 +1,23 @@
+import { revokeUserToken } from '../../contract/users.ts'
+import { deleteTokenOfUser, listTokensOfUser } from '../../store/repositories/tokens.ts'
+import { notFound } from '../core/authorize.ts'
+import { handler } from '../core/handler.ts'
+import { userOf } from '../core/user-of.ts'
+
+export default handler(revokeUserToken, async ({ tx, caller }, { tokenId }) => {
+  const userId = userOf(caller)
+  const token = (await listTokensOfUser(tx, userId)).find((one) => one.tokenId === tokenId)
+  if (!token || !(await deleteTokenOfUser(tx, userId, tokenId))) throw notFound('token')
+  const { name, readOnly } = token
+  return {
+    answer: { message: 'Token revoked' },
+    change: {
+      objectType: 'token',
+      objectId: tokenId,
+      accountId: null,
+      before: { tokenId, name, readOnly },
+      after: null,
+    },
+    effects: ['Requests with this token are rejected from now on.'],
+  }
+})

@@ -1,0 +1,25 @@
+import { rotateUserToken } from '../../contract/users.ts'
+import { newToken, tokenHash } from '../../domain/access/tokens.ts'
+import { deleteTokenOfUser, insertToken } from '../../store/repositories/tokens.ts'
+import { handler } from '../core/handler.ts'
+import { userOf } from '../core/user-of.ts'
+
+/** Replaces only the token of this call; other tokens of the user stay valid. */
+export default handler(rotateUserToken, async ({ tx, now, caller }) => {
+  const userId = userOf(caller)
+  const { tokenId, name } = caller.token
+  const token = newToken('user')
+  await deleteTokenOfUser(tx, userId, tokenId)
+  const newTokenId = await insertToken(tx, tokenHash(token), { kind: 'user', userId }, now, { name })
+  return {
+    answer: { token },
+    change: {
+      objectType: 'token',
+      objectId: newTokenId,
+      accountId: null,
+      before: { tokenId, name },
+      after: { tokenId: newTokenId, name },
+    },
+    effects: ['The token of this call stops working immediately; its replacement is shown once.'],
+  }
+})

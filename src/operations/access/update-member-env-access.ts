@@ -1,0 +1,37 @@
+import { updateMemberEnvAccess } from '../../contract/members.ts'
+import { type Membership, updateMembership } from '../../store/repositories/accounts.ts'
+import { listEnvironmentIds } from '../../store/repositories/environments.ts'
+import { handler } from '../core/handler.ts'
+import { checkedAppEnvIds, envAccessResponse } from './member-access.ts'
+
+/** An empty or missing list grants full access (2.8); the agent tool also requires `grantFullAccess`. */
+export default handler(updateMemberEnvAccess, async ({ tx }, input, { account, member }) => {
+  const wanted = input.allowedAppEnvIds ?? []
+  const draft: Membership = {
+    ...member,
+    allowedAppEnvIds: await checkedAppEnvIds(tx, account, wanted, member.allowedAppEnvIds),
+    revision: member.revision + 1,
+  }
+  await updateMembership(tx, draft)
+  const environments = await listEnvironmentIds(tx, { accountId: account.accountId })
+  const there = new Set(environments.map(({ appEnvId }) => appEnvId))
+  const reach = ({ allowedAppEnvIds: ids }: Membership) =>
+    ids.length === 0
+      ? `all ${there.size} environments`
+      : `${ids.filter((id) => there.has(id)).length} of ${there.size} environments`
+  const later = account.settings.memberEnvAccessEnabled
+    ? ''
+    : '. Per-environment access is off, so the list takes effect when it is turned on'
+  const message = `Access changed from ${reach(member)} to ${reach(draft)}${later}`
+  return {
+    answer: { ...envAccessResponse(account, draft), message },
+    change: {
+      objectType: 'membership',
+      objectId: member.membershipId,
+      accountId: account.accountId,
+      before: member,
+      after: draft,
+    },
+    effects: [`${message}.`],
+  }
+})

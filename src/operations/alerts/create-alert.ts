@@ -1,0 +1,51 @@
+import { insertAlertState } from '../../alerting/alert-states.ts'
+import { createAlert } from '../../contract/alerts.ts'
+import { metricUnits } from '../../contract/metrics.ts'
+import { checkMetric, type StoredAlert } from '../../domain/alerts/alert.ts'
+import { newId } from '../../domain/ids.ts'
+import { insertAlert } from '../../store/repositories/alerts.ts'
+import { handler } from '../core/handler.ts'
+import { ownContactPoints } from './contact-point-responses.ts'
+import { alertChange, alertPreviewFacts, shownContactPoints, warningsFor } from './responses.ts'
+
+export default handler(createAlert, async (context, input, target) => {
+  const { environment, app, account } = target
+  checkMetric(input.metric, app)
+  const points = await ownContactPoints(context, account.accountId, input.contactPointIds)
+  const { name, metric, operator, threshold, duration, aggregation, queryRange } = input
+  const alert: StoredAlert = {
+    alertId: newId('alr'),
+    appEnvId: environment.appEnvId,
+    accountId: account.accountId,
+    name,
+    description: input.description ?? '',
+    metric,
+    operator,
+    threshold,
+    duration,
+    aggregation,
+    queryRange,
+    contactPointIds: points.map((point) => point.contactPointId),
+    enabled: true,
+    region: environment.region,
+    createdAt: context.now,
+    updatedAt: context.now,
+    revision: 1,
+  }
+  await insertAlert(context.tx, alert)
+  const { progress } = await insertAlertState(context.tx, alert)
+  const warnings = warningsFor(alert, target)
+  const { alertId, enabled } = alert
+  const contactPoints = shownContactPoints(points)
+  const facts = { alertId, name, metric, operator, threshold, duration, aggregation, queryRange }
+  const condition = `${aggregation} of ${metric} over ${queryRange} ${operator === 'gt' ? 'above' : 'below'} ${threshold} ${metricUnits[metric]} for ${duration}`
+  return {
+    answer: {
+      message: [`Alert ${alertId} created.`, ...warnings].join(' '),
+      alert: { ...facts, enabled, lastKnownState: progress.state, contactPoints },
+    },
+    change: alertChange(null, alert),
+    effects: [`Fires on ${condition}; notifications go to ${points.length} contact point(s).`, ...warnings],
+    preview: () => alertPreviewFacts(context, alert, environment),
+  }
+})

@@ -1,0 +1,30 @@
+import { createContactPoint } from '../../contract/contact-points.ts'
+import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
+import { newId } from '../../domain/ids.ts'
+import { insertContactPoint } from '../../store/repositories/contact-points.ts'
+import { handler } from '../core/handler.ts'
+import { contactPointChange, contactPointResponse, sealedConfig } from './contact-point-responses.ts'
+
+export default handler(createContactPoint, async (context, input, { account }) => {
+  const contactPointId = newId('cp')
+  const { name, type, config } = input
+  const point: StoredContactPoint = {
+    contactPointId,
+    accountId: account.accountId,
+    name,
+    type,
+    config: sealedConfig(context, { contactPointId, type, config: {} }, config),
+    createdAt: context.now,
+    updatedAt: context.now,
+    revision: 1,
+  }
+  await insertContactPoint(context.tx, point)
+  return {
+    answer: {
+      message: `Contact point ${contactPointId} created. test-contact-point sends it a test notification.`,
+      contactPoint: contactPointResponse(context, point),
+    },
+    change: contactPointChange(null, point),
+    effects: [`Creates a contact point of type ${type}. Nothing is sent until an alert uses it.`],
+  }
+})

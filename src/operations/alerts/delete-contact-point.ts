@@ -1,0 +1,23 @@
+import { deleteContactPoint } from '../../contract/contact-points.ts'
+import { AppError } from '../../errors.ts'
+import { countAlertsUsing, removeContactPoint } from '../../store/repositories/contact-points.ts'
+import { handler } from '../core/handler.ts'
+import { contactPointChange } from './contact-point-responses.ts'
+
+export default handler(deleteContactPoint, async ({ tx }, _input, { contactPoint }) => {
+  const uses = await countAlertsUsing(tx, contactPoint.contactPointId)
+  if (uses > 0) {
+    throw new AppError('invalid', 'Contact point in use', {
+      details: `${uses} alert(s) are using this contact point. Delete or update them first.`,
+      rule: 'X2',
+    })
+  }
+  await removeContactPoint(tx, contactPoint.contactPointId)
+  return {
+    answer: { message: `Contact point ${contactPoint.contactPointId} deleted` },
+    change: contactPointChange(contactPoint, null),
+    effects: [
+      `Deletes the ${contactPoint.type} contact point ${contactPoint.contactPointId}. No alert uses it.`,
+    ],
+  }
+})

@@ -1,0 +1,31 @@
+import { listStateChanges } from '../../alerting/alert-states.ts'
+import { listNotificationRecords } from '../../alerting/outbox.ts'
+import { type Alert, getAlert } from '../../contract/alerts.ts'
+import { metricUnits } from '../../contract/metrics.ts'
+import type { StoredAlert } from '../../domain/alerts/alert.ts'
+import { AppError } from '../../errors.ts'
+import { type Context, handler } from '../core/handler.ts'
+import { alertResponses, currentValueOf } from './responses.ts'
+
+export default handler(getAlert, async (context, _input, { alert }) => {
+  const [shown] = await alertResponses(context, [alert])
+  return {
+    answer: {
+      ...(shown as Alert),
+      currentValue: await valueOrNull(context, alert),
+      unit: metricUnits[alert.metric],
+      stateHistory: await listStateChanges(context.tx, alert.alertId),
+      notifications: await listNotificationRecords(context.tx, alert.alertId),
+    },
+  }
+})
+
+/** Return the alert even if its metric source is unavailable. */
+async function valueOrNull(context: Context, alert: StoredAlert): Promise<number | null> {
+  try {
+    return await currentValueOf(context, alert)
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
+}

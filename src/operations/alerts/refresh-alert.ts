@@ -1,0 +1,84 @@
+import {
+  findAlertStates,
+  lastCheckOf,
+  lastCycleAt,
+  type StoredAlertState,
+} from '../../alerting/alert-states.ts'
+import { type Evaluation, storeEvaluation } from '../../alerting/alert-steps.ts'
+import { type AlertState, refreshAlert } from '../../contract/alerts.ts'
+import { type StoredAlert, spanMs } from '../../domain/alerts/alert.ts'
+import { readingOf } from '../../domain/alerts/reading.ts'
+import { nextAlertState, type Reading } from '../../domain/alerts/state.ts'
+import { AppError } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
+import type { TargetOn } from '../core/access-targets.ts'
+import { notFound } from '../core/authorize.ts'
+import { type Context, handler } from '../core/handler.ts'
+import { alertUrl, currentValueOf } from './responses.ts'
+
+/**
+ * Evaluates outside the transaction, because the source of the values may be slow. The call does not count towards the
+ * duration of the condition: only the evaluator's cycles do.
+ */
+export default handler(refreshAlert, async (context, _input, target) => {
+  const { alert } = target
+  const state = await stateOf(context.tx, alert)
+  const previousState = state.progress.state
+  const checked = lastCheckOf(state, await lastCycleAt(context.tx)) ?? context.now
+  const answer = answerOf(previousState, previousState, checked)
+  if (!alert.enabled) return { answer }
+  return {
+    answer,
+    preview: async () => {
+      const evaluation = await evaluationOf(context, target, state)
+      const { progress } = nextAlertState(state.progress, evaluation.reading, evaluation)
+      return {
+        effects: [`The alert is evaluated now: ${previousState} becomes ${progress.state}.`],
+        facts: {},
+      }
+    },
+    afterCommit: async (write) => {
+      const evaluation = await evaluationOf(context, target, state)
+      // Null: the alert changed in the meantime, so the evaluation no longer applies.
+      const after = await write(async (tx) => (await storeEvaluation(tx, evaluation)) ?? stateOf(tx, alert))
+      return answerOf(after.progress.state, previousState, after.checkedAt ?? context.now)
+    },
+  }
+})
+
+async function stateOf(tx: Tx, { alertId }: StoredAlert): Promise<StoredAlertState> {
+  const state = (await findAlertStates(tx, [alertId])).get(alertId)
+  if (!state) throw notFound('alert')
+  return state
+}
+
+async function evaluationOf(
+  context: Context,
+  { alert, environment }: TargetOn<'alert'>,
+  state: StoredAlertState,
+): Promise<Evaluation> {
+  return {
+    alert,
+    state,
+    appEnvName: environment.cliEnvName,
+    reading: await readNow(context, alert),
+    sinceMs: 0,
+    durationMs: spanMs(alert.duration) / context.installation.clockScale,
+    nowMs: Date.parse(context.now),
+    url: alertUrl(context, environment.cliEnvName, alert.alertId),
+    isInCycle: state.isInCycle,
+  }
+}
+
+async function readNow(context: Context, alert: StoredAlert): Promise<Reading> {
+  try {
+    return readingOf(alert, await currentValueOf(context, alert))
+  } catch (error) {
+    if (error instanceof AppError) return { kind: 'error' }
+    throw error
+  }
+}
+
+function answerOf(state: AlertState, previousState: AlertState, lastStateCheck: string) {
+  return { state, previousState, lastStateCheck }
+}

@@ -1,0 +1,40 @@
+import { type App, createApp } from '../../contract/apps.ts'
+import { checkApp } from '../../domain/apps/app.ts'
+import { isDatabase, isFunction, isJob } from '../../domain/apps/presets.ts'
+import { slugOf } from '../../domain/environments/names.ts'
+import { newId } from '../../domain/ids.ts'
+import { insertApp } from '../../store/repositories/apps.ts'
+import { handler } from '../core/handler.ts'
+
+export default handler(createApp, async ({ tx, caller, now }, input, { account }) => {
+  checkApp(input)
+  const preset = input.dockerPreset
+  const app: App = {
+    appId: newId('app'),
+    accountId: account.accountId,
+    name: input.name,
+    slug: slugOf(input.name, 'app'),
+    port: input.port ?? null,
+    dockerPreset: preset,
+    useImage: input.useImage,
+    image: input.image ?? null,
+    isCliDeployment: input.isCliDeployment,
+    gitNamespace: input.gitNamespace ?? null,
+    gitRepo: input.gitRepo ?? null,
+    contextDir: input.contextDir ?? null,
+    dockerfilePath: input.dockerfilePath ?? null,
+    customDockerfileContent: input.customDockerfileContent ?? null,
+    jobConfig: isJob(preset) ? (input.jobConfig ?? {}) : null,
+    isFunction: isFunction(preset),
+    isDatabase: isDatabase(preset),
+    isJob: isJob(preset),
+    createdAt: now,
+    revision: 1,
+  }
+  await insertApp(tx, app, caller.kind === 'user' ? caller.userId : null)
+  return {
+    answer: { appId: app.appId },
+    change: { objectType: 'app', objectId: app.appId, accountId: app.accountId, before: null, after: app },
+    effects: [`Creates a ${app.dockerPreset} app. Nothing runs until an environment is deployed.`],
+  }
+})

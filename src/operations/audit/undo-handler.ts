@@ -1,0 +1,18 @@
+import type { Same } from '../../domain/access/undo.ts'
+import type { AccountTarget } from '../core/access-targets.ts'
+import type { Change, Context } from '../core/handler.ts'
+
+/** How changes of one object type are put back. */
+export interface UndoHandler<Stored> {
+  /** Path prefixes that can be put back; anything else that an entry changed makes it irreversible. */
+  fields: readonly string[]
+  /** When two values count as equal; deep equality when left out. */
+  same?(context: Context, object: Stored): Same
+  /** Saves the draft as the next revision. */
+  save(
+    context: Context,
+    target: AccountTarget,
+    current: Stored,
+    draft: Stored,
+  ): Promise<{ change: Change; effect: string; wake?: string[] }>
+}

@@ -1,0 +1,52 @@
+import type { Operation } from '../../contract/operation.ts'
+
+/** Which surface a call came from; recorded in the audit log, never trusted for a decision. */
+export type Surface = 'rest' | 'mcp' | 'cli' | 'console'
+
+/** One call of one operation, its input already checked against the row's schema. */
+export interface Call {
+  operation: Operation
+  input: Record<string, unknown>
+  /** Value of the Authorization header without `Bearer `; null when there was none. */
+  token: string | null
+  /** `token` is the id of a signed-in browser session instead of a token. */
+  session?: boolean
+  surface: Surface
+  idempotencyKey: string | null
+  dryRun: boolean
+  /** Address the caller reached this server at, such as `http://box:4400`; for addresses shown to that caller only. */
+  requestedUrl?: string | undefined
+}
+
+/** `body` is the JSON text, kept as text so that a replay is byte for byte the first answer. */
+export interface Reply {
+  status: number
+  body: string
+}
+
+/** Origin and purpose of a request, for the rate limits. */
+export interface RequestOrigin {
+  /** Remote address; failed authentications count against it. */
+  address: string
+  /** The call is a read. */
+  reads: boolean
+  /** The credential is the id of a console session, not a token. */
+  session?: boolean
+}
+
+/** The port between the API and the operations. Refusals are thrown as `AppError`. */
+export interface OperationRunner {
+  run(call: Call): Promise<Reply>
+  /**
+   * Resolves to the caller's principal. Throws `unauthenticated` unless the token is good: checked before the
+   * input is even read (A5). With `origin` the call counts against the rate limits, and is `rate-limited` above
+   * them.
+   */
+  authenticate(token: string | null, origin?: RequestOrigin): Promise<string>
+}
+
+/** Accepts the one PUT of an upload address (docs/interface.md#uploads). */
+export interface UploadReceiver {
+  /** Streams `body` to disk; refuses unknown, expired and used addresses, and more than the size limit. */
+  receive(uploadSecret: string, body: AsyncIterable<Buffer>, declaredLength: number | null): Promise<void>
+}

@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util'
+import { secretMask } from '../../contract/fields.ts'
+import { fieldPath } from '../../domain/access/undo.ts'
+
+interface ChangedPath {
+  path: string
+  before: unknown
+  after: unknown
+}
+
+/** Bookkeeping that every change touches; showing it would hide what matters. */
+const bookkeepingFields = new Set(['revision', 'updatedAt', 'nextVersion', '_id', 'latestRolloutId'])
+
+/** Field-level difference of two stored objects, secrets masked (docs/interface.md#dry-runs). */
+export function changedPaths(before: unknown, after: unknown): ChangedPath[] {
+  const changes: ChangedPath[] = []
+  compare('', before ?? null, after ?? null, changes)
+  return changes.map((change) => ({ ...change, path: fieldPath(change.path) }))
+}
+
+function compare(path: string, before: unknown, after: unknown, changes: ChangedPath[]): void {
+  if (isDeepStrictEqual(before, after)) return
+  if (isRecord(before) && isRecord(after) && path.split('.').length < 6) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      if (bookkeepingFields.has(key)) continue
+      compare(path ? `${path}.${key}` : key, before[key] ?? null, after[key] ?? null, changes)
+    }
+    return
+  }
+  const named = [before, after].map((value) => (Array.isArray(value) ? byName(value) : null))
+  if (named[0] && named[1]) compare(path, named[0], named[1], changes)
+  else changes.push({ path, before: masked(before, path), after: masked(after, path) })
+}
+
+/** Lists of variables compare by name, so that a moved entry is no change. */
+function byName(values: unknown[]): Record<string, unknown> | null {
+  if (!values.every((value) => isRecord(value) && typeof value.name === 'string')) return null
+  return Object.fromEntries(values.map((value) => [(value as { name: string }).name, value]))
+}
+
+/** Where a contact point sends, and as whom, is read with showSecrets only (2.6): addresses and names too. */
+const contactPointSetting = /^config\.(?!severity$|httpMethod$)/
+
+/** A sealed value begins with `v1.key_` and is never shown. */
+function masked(value: unknown, path: string): unknown {
+  if (value === null) return value
+  if (contactPointSetting.test(path)) return secretMask
+  if (typeof value === 'string') return /^v1\.key_/.test(value) ? secretMask : value
+  if (Array.isArray(value)) return value.map((item) => masked(item, path))
+  if (isRecord(value)) {
+    const hidden = value.isSecret === true
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [
+        key,
+        hidden && key === 'value' ? secretMask : masked(inner, path ? `${path}.${key}` : key),
+      ]),
+    )
+  }
+  return value
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,151 @@
+import type { AccountSettings } from '../../contract/accounts.ts'
+import type { LogLine, LogType } from '../../contract/app-env-reads.ts'
+import type { Host } from '../../contract/app-envs.ts'
+import type { InputOf, Operation, OutputOf } from '../../contract/operation.ts'
+import type { Region } from '../../contract/regions.ts'
+import type { AuditName } from '../../contract/resources.ts'
+import type { DatabaseAccess, DatabaseSecrets } from '../../domain/databases/credentials.ts'
+import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
+import type { ProbeOrder, ProbeOutcome } from '../../domain/functions/probe.ts'
+import type { MetricValues } from '../../metrics/source.ts'
+import type { Db, Tx } from '../../store/db.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import type { TokenMail } from '../access/token-mail.ts'
+import type { Target, TargetOf } from './access-targets.ts'
+import type { Surface } from './call.ts'
+import type { Caller } from './caller.ts'
+
+/** Facts of the installation that operations need. */
+export interface Installation {
+  /** Address of the API, without a trailing slash. */
+  regions(): Region[]
+  apiUrl(): string
+  /** Address under which people reach the platform, without a trailing slash: for links. */
+  publicUrl(): string
+  /** Passwords in database URLs are masked unless `secrets` are given. */
+  hosts(
+    environment: {
+      cliEnvName: string
+      region: string
+      database?: DatabaseAccess
+      applied?: { containers: number }
+    },
+    app: { port: number | null; dockerPreset: string },
+    secrets?: DatabaseSecrets,
+  ): Host[]
+  /** The managed databases that the region's engine, or any engine, can run, as last checked. */
+  databaseAvailability(region?: string): DatabaseAvailabilities
+  /** Where database images come from instead of their own registries; null for these. */
+  databaseImageSource: string | null
+  defaultAccountSettings: AccountSettings
+  /** Why the engine of a region does not answer, in words of the platform; null when it does. */
+  engineProblem(region: string): string | null
+  /** How many times faster alert durations and query ranges run (docs/interface.md#clock-scale). */
+  clockScale: number
+}
+
+interface LogQuery {
+  type: LogType
+  stream?: 'stdout' | 'stderr' | undefined
+  podName?: string | undefined
+  contentId?: string | undefined
+  podNames?: readonly string[] | undefined
+  search?: string | undefined
+  size: number
+  from?: string | undefined
+  to?: string | undefined
+  cursor?: string | undefined
+}
+
+/** The port to kept log lines. */
+export interface LogReader {
+  read(
+    appEnvId: string,
+    query: LogQuery,
+  ): Promise<{ logs: LogLine[]; cursor: string | null; truncated: boolean }>
+}
+
+/** The port to the loop that sends notifications. */
+export interface NotificationSender {
+  /** Looks for stored notifications now. */
+  wake(): void
+  /** Sends one stored notification now, with at most two attempts; never throws. */
+  sendNow(notificationId: string): Promise<{ delivered: boolean; attempts: NotificationAttempt[] }>
+}
+
+/** The port to what loads a function. */
+export interface FunctionProber {
+  /** Resolves within 20 s and a little; an `AppError` when another probe is under way. */
+  probe(order: ProbeOrder): Promise<ProbeOutcome>
+}
+
+interface NotificationAttempt {
+  at: string
+  ok: boolean
+  reason?: string
+}
+
+export interface Context {
+  tx: Tx
+  caller: Caller
+  surface: Surface
+  /** Address of the API for this caller, without a trailing slash. */
+  apiUrl: string
+  /** ISO time of this call. */
+  now: string
+  secrets: SecretBox
+  logs: LogReader
+  metrics: MetricValues
+  notifications: NotificationSender
+  prober: FunctionProber
+  /** Null where no mail server is configured. */
+  tokenMail: TokenMail | null
+  installation: Installation
+}
+
+/** The result of a write, for the audit log, dry runs and undo. Secrets in it are sealed. */
+export interface Change {
+  objectType: AuditName
+  objectId: string
+  /** Null for what belongs to no account, such as a user's own tokens. */
+  accountId: string | null
+  before: unknown
+  after: unknown
+}
+
+export interface Outcome<Answer> {
+  answer: Answer
+  change?: Change | undefined
+  /** What follows from it, in sentences for people; shown by a dry run. */
+  effects?: string[]
+  /** Additional fields of a dry run; called only for dry runs, after the transaction has ended. */
+  preview?: () => Promise<{ effects: string[]; facts: Record<string, unknown> }>
+  /**
+   * Makes the answer after the commit, where it depends on what happens then, such as whether a test notification
+   * arrived. `write` stores what depends on it.
+   */
+  afterCommit?: (write: Db['write']) => Promise<Answer>
+  /** Environments the reconciler should look at once this is stored. */
+  wake?: string[]
+}
+
+export interface Handler {
+  operation: Operation
+  run(context: Context, input: Record<string, unknown>, target: Target): Promise<Outcome<unknown>>
+}
+
+/** The audit entry of a read that shows secrets; it contains no values. */
+export function secretsShown(
+  objectType: Change['objectType'],
+  { objectId, accountId }: { objectId: string; accountId: string },
+): Change {
+  return { objectType, objectId, accountId, before: {}, after: {} }
+}
+
+/** Ties an operation row to the code that carries it out; the types of input, target and answer come from the row. */
+export function handler<O extends Operation>(
+  operation: O,
+  run: (context: Context, input: InputOf<O>, target: TargetOf<O['policy']>) => Promise<Outcome<OutputOf<O>>>,
+): Handler {
+  return { operation, run: run as Handler['run'] }
+}

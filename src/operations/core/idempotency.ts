@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { AppError } from '../../errors.ts'
+import type { KeptResponse } from '../../store/repositories/idempotency.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import type { Call, Reply } from './call.ts'
+import type { Caller } from './caller.ts'
+
+/**
+ * What is stored of an answer: nothing of one that shows a token (a null token shows none), and the sealed text of one
+ * that grants access.
+ */
+export function keptBody(secrets: SecretBox, caller: Caller, call: Call, body: string): string {
+  const { answersSecret, answersCapability } = call.operation
+  if (answersSecret && JSON.parse(body).token !== null) return ''
+  return answersCapability ? secrets.seal(body, keptName(caller, call.idempotencyKey)) : body
+}
+
+/** The kept answer to the same request. Throws `conflict` when the key came with another one, or the answer is gone. */
+export function replay(
+  secrets: SecretBox,
+  caller: Caller,
+  key: string | null,
+  kept: KeptResponse,
+  requestHash: string,
+): Reply {
+  if (kept.requestHash !== requestHash) {
+    throw new AppError('conflict', 'Idempotency key reused', {
+      details:
+        'This Idempotency-Key came with another operation or body before. Use a new key for a new request.',
+    })
+  }
+  const body = openedBody(secrets, caller, key, kept.body)
+  if (body === '') {
+    throw new AppError('conflict', 'Already done', {
+      details:
+        'The answer showed a secret and was not kept. Ask for a new one: rotate a token, or use another Idempotency-Key.',
+    })
+  }
+  return { status: kept.status, body }
+}
+
+/** The body as it was answered; empty when its data key is gone since. */
+function openedBody(secrets: SecretBox, caller: Caller, key: string | null, body: string): string {
+  // Every answer is a JSON object: a body that does not begin as one is sealed.
+  if (body === '' || body.startsWith('{')) return body
+  try {
+    return secrets.open(body, keptName(caller, key))
+  } catch {
+    return ''
+  }
+}
+
+function keptName({ principal }: Caller, key: string | null): string {
+  return `answer/${principal}/${key}`
+}
+
+/** Two requests with one key must be the same request. */
+export function hashOf(call: Call): string {
+  return createHash('sha256')
+    .update(call.operation.id)
+    .update('\n')
+    .update(canonical(call.input))
+    .digest('hex')
+}
+
+/** JSON with sorted keys, so that the order of keys makes no other body. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}

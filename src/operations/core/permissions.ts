@@ -1,0 +1,26 @@
+import type { Tx } from '../../store/db.ts'
+import { listMembershipsOfUser } from '../../store/repositories/accounts.ts'
+import { callerOf } from './caller.ts'
+
+/** What a caller may do at best, in any of its accounts. */
+interface Permissions {
+  kind: 'user' | 'environment'
+  readOnly: boolean
+  admin: boolean
+  manageMembers: boolean
+}
+
+/** Used to list permitted operations only; every call is still authorized. Throws `unauthenticated`. */
+export async function permissionsOf(tx: Tx, token: string): Promise<Permissions> {
+  const caller = await callerOf(tx, token)
+  const { readOnly } = caller.token
+  if (caller.kind === 'environment')
+    return { kind: 'environment', readOnly, admin: false, manageMembers: false }
+  const memberships = await listMembershipsOfUser(tx, caller.userId)
+  return {
+    kind: 'user',
+    readOnly,
+    admin: memberships.some((membership) => membership.admin),
+    manageMembers: memberships.some((membership) => membership.manageMembers),
+  }
+}

@@ -1,0 +1,93 @@
+import type { Clock } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
+
+interface Rate {
+  perSecond: number
+  /** How much may come at once after a quiet time. */
+  burst: number
+}
+
+interface Bucket {
+  tokens: number
+  filledAtMs: number
+}
+
+const mostKeys = 10_000
+
+/**
+ * Token buckets by key, on monotonic time. Keys that were quiet long enough to be full again are forgotten. A rate of
+ * null limits nothing.
+ */
+export class RateLimit {
+  readonly #buckets = new Map<string, Bucket>()
+  readonly #rate: Rate | null
+  readonly #clock: Clock
+
+  constructor(rate: Rate | null, clock: Clock) {
+    this.#rate = rate
+    this.#clock = clock
+  }
+
+  /** Takes one; 0 when it may go on, else how many seconds to wait. */
+  take(key: string): number {
+    if (this.#rate === null) return 0
+    const bucket = this.#filled(key, this.#rate)
+    if (bucket.tokens < 1) return (1 - bucket.tokens) / this.#rate.perSecond
+    bucket.tokens -= 1
+    return 0
+  }
+
+  get keys(): number {
+    return this.#buckets.size
+  }
+
+  #filled(key: string, { perSecond, burst }: Rate): Bucket {
+    const nowMs = this.#clock.monotonicMs()
+    let bucket = this.#buckets.get(key)
+    if (bucket === undefined) {
+      if (this.#buckets.size >= mostKeys) this.#forgetFull(nowMs, { perSecond, burst })
+      bucket = { tokens: burst, filledAtMs: nowMs }
+      this.#buckets.set(key, bucket)
+    }
+    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.filledAtMs) / 1000) * perSecond)
+    bucket.filledAtMs = nowMs
+    return bucket
+  }
+
+  #forgetFull(nowMs: number, { perSecond, burst }: Rate): void {
+    for (const [key, { tokens, filledAtMs }] of this.#buckets) {
+      if (tokens + ((nowMs - filledAtMs) / 1000) * perSecond >= burst) this.#buckets.delete(key)
+    }
+    // All buckets are in use: start over, so that memory stays bounded.
+    if (this.#buckets.size >= mostKeys) this.#buckets.clear()
+  }
+}
+
+export interface RateLimits {
+  /** Writes and reads by principal, failed authentications by address. */
+  writes: Rate | null
+  reads: Rate | null
+  failures: Rate | null
+}
+
+/** A burst holds this many seconds' worth of requests. */
+const burstSeconds = 5
+
+/** Wrong tokens from one address: people mistype a few, only a guesser sends hundreds. */
+const failures: Rate = { perSecond: 1, burst: 100 }
+
+/** The limits of an installation from its setting, in requests a second for one caller; null sets no such limit. */
+export function rateLimitsOf(perSecond: { writes: number; reads: number } | null): RateLimits {
+  if (perSecond === null) return { writes: null, reads: null, failures }
+  const rate = (each: number): Rate => ({ perSecond: each, burst: each * burstSeconds })
+  return { writes: rate(perSecond.writes), reads: rate(perSecond.reads), failures }
+}
+
+export const noRateLimits: RateLimits = { writes: null, reads: null, failures: null }
+
+export function rateLimited(waitSeconds: number): AppError {
+  return new AppError('rate-limited', 'Too many requests', {
+    details: 'Wait for the time in Retry-After, then send requests more slowly.',
+    retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)),
+  })
+}

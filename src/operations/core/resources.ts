@@ -1,0 +1,74 @@
+import type { App } from '../../contract/apps.ts'
+import { resources as facts, type PolicyType } from '../../contract/resources.ts'
+import type { StoredAlert } from '../../domain/alerts/alert.ts'
+import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
+import type { Backup } from '../../domain/databases/backup.ts'
+import type { Environment } from '../../domain/environments/environment.ts'
+import type { JobRun } from '../../domain/jobs/run.ts'
+import type { Tx } from '../../store/db.ts'
+import {
+  type Account,
+  findAccount,
+  findMembershipById,
+  type Membership,
+} from '../../store/repositories/accounts.ts'
+import { findAlert } from '../../store/repositories/alerts.ts'
+import { findApp } from '../../store/repositories/apps.ts'
+import { findAuditEntry, type StoredAuditEntry } from '../../store/repositories/audit.ts'
+import { findBackup } from '../../store/repositories/backups.ts'
+import { findContactPoint } from '../../store/repositories/contact-points.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
+import { findJobRun } from '../../store/repositories/job-runs.ts'
+
+/** Where a stored object belongs. */
+export interface Located {
+  /** Null for an audit entry of no account. */
+  accountId: string | null
+  appId?: string
+  appEnvId?: string
+}
+
+/** What operations do with one object type, beside its facts in `src/contract/resources.ts`. */
+interface Resource<Stored extends Located> {
+  /** `field` is the input that `id` was given in, for types with several. */
+  find(tx: Tx, id: string, field?: string): Promise<Stored | null>
+  /** What `expectedRevision` is compared with; left out for objects that no caller changes. */
+  revision?(object: Stored): number
+}
+
+function resource<Stored extends Located>(row: Resource<Stored>): Resource<Stored> {
+  return row
+}
+
+const revision = (object: { revision: number }) => object.revision
+
+/** One row for each type that a policy can be on; a missing row does not compile. */
+const resources = {
+  account: resource<Account>({ find: findAccount, revision }),
+  app: resource<App>({ find: async (tx, id) => (await findApp(tx, id))?.app ?? null, revision }),
+  environment: resource<Environment>({
+    find: (tx, id, field = 'appEnvId') => findEnvironment(tx, { [field]: id }),
+    revision,
+  }),
+  member: resource<Membership>({ find: findMembershipById, revision }),
+  'contact-point': resource<StoredContactPoint>({ find: findContactPoint, revision }),
+  alert: resource<StoredAlert>({ find: findAlert, revision }),
+  'job-run': resource<JobRun>({ find: findJobRun }),
+  backup: resource<Backup>({ find: findBackup }),
+  'audit-entry': resource<StoredAuditEntry>({ find: findAuditEntry }),
+  // New rows go above this line.
+} satisfies Record<PolicyType, Resource<Located>>
+
+/** What the store holds for a type. */
+export type StoredAs<T extends PolicyType> = NonNullable<Awaited<ReturnType<(typeof resources)[T]['find']>>>
+
+/** A row with its types erased. */
+export function resourceOf(type: PolicyType): Resource<Located> {
+  return resources[type]
+}
+
+/** The type that the audit log records under this name; null for one that no policy is on. */
+export function typeRecordedAs(auditName: string): PolicyType | null {
+  const types = Object.keys(resources) as PolicyType[]
+  return types.find((type) => facts[type].auditName === auditName) ?? null
+}

@@ -1,0 +1,238 @@
+import { type Clock, timestamp } from '../../clock.ts'
+import { isRead } from '../../contract/operation.ts'
+import { AppError } from '../../errors.ts'
+import type { MetricValues } from '../../metrics/source.ts'
+import type { Db, Tx } from '../../store/db.ts'
+import { insertAuditEntry } from '../../store/repositories/audit.ts'
+import { findKeptResponse, keepResponse } from '../../store/repositories/idempotency.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import type { TokenMail } from '../access/token-mail.ts'
+import type { Target } from './access-targets.ts'
+import { authorize } from './authorize.ts'
+import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
+import { type Caller, callerOf } from './caller.ts'
+import { checkHandlers } from './check-handlers.ts'
+import { changedPaths } from './diff.ts'
+import type {
+  Context,
+  FunctionProber,
+  Handler,
+  Installation,
+  LogReader,
+  NotificationSender,
+  Outcome,
+} from './handler.ts'
+import { hashOf, keptBody, replay } from './idempotency.ts'
+import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
+import { RefusalAudit, type Trace } from './refusal-audit.ts'
+import { checkRevision } from './revision.ts'
+
+interface RunnerDeps {
+  db: Db
+  clock: Clock
+  secrets: SecretBox
+  logs: LogReader
+  metrics: MetricValues
+  notifications: NotificationSender
+  prober: FunctionProber
+  /** Null where no mail server is configured. */
+  tokenMail: TokenMail | null
+  installation: Installation
+  handlers: readonly Handler[]
+  /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
+  wake: (appEnvIds: readonly string[]) => void
+  rateLimits: RateLimits
+}
+
+/**
+ * Runs operations: caller, access, rule, save, audit entry and kept answer in one transaction, so that a crash loses
+ * nothing acknowledged and a dry run is the same transaction rolled back.
+ */
+export function createRunner(deps: RunnerDeps): OperationRunner {
+  const handlers = checkHandlers(deps.handlers)
+  const refusals = new RefusalAudit(deps)
+
+  async function run(call: Call): Promise<Reply> {
+    const handler = handlers.get(call.operation.id)
+    if (!handler) throw new Error(`no handler for ${call.operation.id}`)
+    if (isRead(call.operation)) return runRead(deps, handler, call)
+    if (call.dryRun) return dry(handler, call)
+    const { reply, wake, afterCommit, keep } = await write(handler, call)
+    if (wake.length > 0) deps.wake(wake)
+    deps.notifications.wake()
+    if (!afterCommit) return reply
+    const answer = await afterCommit((work) => deps.db.write(work))
+    deps.notifications.wake()
+    const settled = { status: 200, body: JSON.stringify(answer) }
+    await deps.db.write((tx) => keep(tx, settled))
+    return settled
+  }
+
+  /** Tools, commands and the console preview destructive calls: the refused preview is the only trace of the attempt. */
+  async function dry(handler: Handler, call: Call): Promise<Reply> {
+    const trace: Trace = { caller: null, accountId: null, wake: [] }
+    try {
+      return await runDry(deps, handler, call, trace)
+    } catch (error) {
+      await refusals.note(error, call, trace)
+      throw error
+    }
+  }
+
+  async function write(handler: Handler, call: Call): Promise<Written> {
+    const trace: Trace = { caller: null, accountId: null, wake: [] }
+    try {
+      return await deps.db.write((tx) => runWrite(deps, tx, handler, call, trace))
+    } catch (error) {
+      // The commit may have succeeded although its answer was lost.
+      if (trace.wake.length > 0) deps.wake([...trace.wake])
+      await refusals.note(error, call, trace)
+      throw error
+    }
+  }
+
+  return { run, authenticate: createAuthenticate(deps) }
+}
+
+function createAuthenticate({ db, clock, rateLimits }: RunnerDeps) {
+  const writes = new RateLimit(rateLimits.writes, clock)
+  const reads = new RateLimit(rateLimits.reads, clock)
+  const failures = new RateLimit(rateLimits.failures, clock)
+  return async (token: string | null, origin?: RequestOrigin): Promise<string> => {
+    const address = origin?.address ?? ''
+    let caller: Caller
+    try {
+      caller = await db.read((tx) => callerOf(tx, token, origin?.session))
+    } catch (error) {
+      // A good token is never delayed by bad ones from the same address.
+      const unknown = error instanceof AppError && error.kind === 'unauthenticated'
+      const wait = unknown ? failures.take(address) : 0
+      throw wait > 0 ? rateLimited(wait) : error
+    }
+    const wait = origin ? (origin.reads ? reads : writes).take(caller.principal) : 0
+    if (wait > 0) throw rateLimited(wait)
+    return caller.principal
+  }
+}
+
+/** A read of secrets has its audit entry before anybody sees them. */
+async function runRead(deps: RunnerDeps, handler: Handler, call: Call): Promise<Reply> {
+  const { context, outcome } = await deps.db.read(async (tx) => {
+    const { context, target } = await admit(deps, tx, call)
+    return { context, outcome: await handler.run(context, call.input, target) }
+  })
+  if (outcome.change) await deps.db.write((tx) => record(tx, context, call, outcome))
+  return { status: 200, body: JSON.stringify(outcome.answer) }
+}
+
+/** Slow reads come after the transaction: while it is open, all other writes wait. */
+async function runDry(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
+  const outcome = await deps.db.rehearse(async (tx) => {
+    const { context, target } = await admit(deps, tx, call, trace)
+    return handler.run(context, call.input, target)
+  })
+  const changes = outcome.change ? changedPaths(outcome.change.before, outcome.change.after) : []
+  const previewed = await outcome.preview?.()
+  const effects = [...(outcome.effects ?? []), ...(previewed?.effects ?? [])]
+  return { status: 200, body: JSON.stringify({ dryRun: true, changes, effects, ...previewed?.facts }) }
+}
+
+interface Written {
+  reply: Reply
+  wake: string[]
+  /** Set when the answer is known only after the commit; `keep` then stores it for replays. */
+  afterCommit?: NonNullable<Outcome<unknown>['afterCommit']>
+  keep: (tx: Tx, reply: Reply) => Promise<void>
+}
+
+async function runWrite(
+  deps: RunnerDeps,
+  tx: Tx,
+  handler: Handler,
+  call: Call,
+  trace: Trace,
+): Promise<Written> {
+  const caller = await callerOf(tx, call.token, call.session)
+  trace.caller = caller
+  const key = call.idempotencyKey
+  const requestHash = key === null ? '' : hashOf(call)
+  const kept = key === null ? null : await findKeptResponse(tx, caller.principal, key)
+  if (kept) {
+    // A kept answer does not bypass permissions that changed since, above all where it grants access.
+    if (caller.token.readOnly || call.operation.answersCapability) await admit(deps, tx, call, trace)
+    return { reply: replay(deps.secrets, caller, key, kept, requestHash), wake: [], keep: async () => {} }
+  }
+  const { context, target } = await admit(deps, tx, call, trace)
+  const outcome = await handler.run(context, call.input, target)
+  trace.wake = outcome.wake ?? []
+  const reply = { status: 200, body: JSON.stringify(outcome.answer) }
+  await record(tx, context, call, outcome)
+  const keep: Written['keep'] = async (inTx, answer) => {
+    if (key === null || (await findKeptResponse(inTx, caller.principal, key))) return
+    const body = keptBody(deps.secrets, caller, call, answer.body)
+    await keepResponse(inTx, caller.principal, key, { requestHash, status: 200, body }, context.now)
+  }
+  if (!outcome.afterCommit) await keep(tx, reply)
+  return {
+    reply,
+    wake: outcome.wake ?? [],
+    keep,
+    ...(outcome.afterCommit ? { afterCommit: outcome.afterCommit } : {}),
+  }
+}
+
+async function admit(
+  deps: RunnerDeps,
+  tx: Tx,
+  call: Call,
+  trace?: Trace,
+): Promise<{ context: Context; target: Target }> {
+  const { operation, input } = call
+  const caller = trace?.caller ?? (await callerOf(tx, call.token, call.session))
+  if (trace) trace.caller = caller
+  const onAccount = (accountId: string) => {
+    if (trace) trace.accountId = accountId
+  }
+  const target = await authorize({ tx, caller, operation, input, onAccount })
+  checkRevision(operation.policy, target, input.expectedRevision)
+  const now = timestamp(deps.clock.wallMs())
+  const { secrets, logs, metrics, notifications, prober, tokenMail, installation } = deps
+  const context = {
+    tx,
+    caller,
+    surface: call.surface,
+    apiUrl: addressFor(installation.apiUrl(), call.requestedUrl),
+    now,
+    secrets,
+    logs,
+    metrics,
+    notifications,
+    prober,
+    tokenMail,
+    installation,
+  }
+  return { context, target }
+}
+
+/** A server bound to all interfaces has no single address, so links use the address of the request. */
+function addressFor(own: string, requestedUrl: string | undefined): string {
+  return /^http:\/\/(?:0\.0\.0\.0|\[::\])(?::|$)/.test(own) ? (requestedUrl ?? own) : own
+}
+
+async function record(tx: Tx, context: Context, call: Call, outcome: Outcome<unknown>): Promise<void> {
+  const { change } = outcome
+  if (!change) return
+  const entry = {
+    at: context.now,
+    accountId: change.accountId,
+    principal: context.caller.principal,
+    surface: context.surface,
+    operation: call.operation.id,
+    objectType: change.objectType,
+    objectId: change.objectId,
+    outcome: 'done' as const,
+    before: change.before,
+    after: change.after,
+  }
+  await insertAuditEntry(tx, entry, context.secrets)
+}

@@ -1,0 +1,13 @@
+import { getAppEnvBackup } from '../../contract/backups.ts'
+import { backupResponse, restoreResponse } from '../../domain/databases/backup.ts'
+import { listRestores } from '../../store/repositories/backups.ts'
+import { mayAccess } from '../core/authorize.ts'
+import { handler } from '../core/handler.ts'
+
+const shownRestores = 20
+
+export default handler(getAppEnvBackup, async ({ tx }, _input, { backup, account, membership }) => {
+  const restores = await listRestores(tx, { backupIds: [backup.backupId] }, shownRestores)
+  const shown = restores.filter(({ appEnvId }) => mayAccess(account, membership, appEnvId))
+  return { answer: { backup: backupResponse(backup), restores: shown.map(restoreResponse) } }
+})

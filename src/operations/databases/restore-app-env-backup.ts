@@ -1,0 +1,65 @@
+import { restoreAppEnvBackup } from '../../contract/backups.ts'
+import {
+  backupFormat,
+  checkRestorable,
+  checkServes,
+  type Restore,
+  restoreResponse,
+} from '../../domain/databases/backup.ts'
+import { newId } from '../../domain/ids.ts'
+import { AppError } from '../../errors.ts'
+import { insertRestore, listActiveRestores } from '../../store/repositories/backups.ts'
+import { loadVisible, notFound } from '../core/authorize.ts'
+import { handler } from '../core/handler.ts'
+import { noteActivity } from '../deployments/begin-rollout.ts'
+import { environmentResponse } from '../environments/responses.ts'
+
+/** Only records the request; the reconciler restores the data once the database accepts connections. */
+export default handler(restoreAppEnvBackup, async (context, input, { environment, app }) => {
+  const { tx, caller, now } = context
+  backupFormat(app)
+  checkServes(environment)
+  const { backup } = await loadVisible({ tx, caller, operation: restoreAppEnvBackup, input }, 'backup')
+  // Data never crosses from one account to another, also for a member of both.
+  if (backup.accountId !== environment.accountId) throw notFound('backup')
+  checkRestorable(backup, app)
+  if ((await listActiveRestores(tx)).some(({ appEnvId }) => appEnvId === environment.appEnvId)) {
+    throw new AppError('conflict', 'A restore of this environment is already running', {
+      details: 'Wait until list-app-env-backups shows that it has ended.',
+    })
+  }
+  const restore: Restore = {
+    restoreId: newId('rst'),
+    backupId: backup.backupId,
+    appEnvId: environment.appEnvId,
+    accountId: environment.accountId,
+    status: 'PENDING',
+    failure: null,
+    createdBy: caller.kind === 'user' ? caller.userId : null,
+    createdAt: now,
+    finishedAt: null,
+  }
+  await insertRestore(tx, restore)
+  const details = backup.backupId
+  await noteActivity(context, environment.appEnvId, { activity: 'RESTORE', status: 'PENDING', details })
+  return {
+    answer: {
+      ...environmentResponse(
+        environment,
+        `Restoring ${backup.backupId}; list-app-env-backups shows when it is done`,
+      ),
+      restore: restoreResponse(restore),
+    },
+    change: {
+      objectType: 'restore',
+      objectId: restore.restoreId,
+      accountId: restore.accountId,
+      before: null,
+      after: restore,
+    },
+    effects: [
+      `Replaces all data of ${environment.cliEnvName} with the backup of ${backup.envName} from ${backup.createdAt} (${backup.sizeBytes} bytes).`,
+    ],
+    wake: [environment.appEnvId],
+  }
+})

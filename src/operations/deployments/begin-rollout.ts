@@ -1,0 +1,157 @@
+import type { Content, Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
+import { newId } from '../../domain/ids.ts'
+import { insertActivity } from '../../store/repositories/activities.ts'
+import {
+  findContent,
+  findRollout,
+  insertContent,
+  insertRollout,
+  saveRollout,
+} from '../../store/repositories/rollouts.ts'
+import type { Context } from '../core/handler.ts'
+
+/** Adds the next version of an environment; the caller saves the environment. */
+export async function addContent(
+  context: Context,
+  environment: Environment,
+  what: Pick<Content, 'type' | 'image' | 'uploadId' | 'gitCommitId'> & Partial<Pick<Content, 'gitBranch'>>,
+): Promise<Content> {
+  const content: Content = {
+    contentId: newId('dep'),
+    appEnvId: environment.appEnvId,
+    version: environment.nextVersion,
+    containerImage: null,
+    gitBranch: null,
+    images: {},
+    createdBy: userOf(context),
+    createdAt: context.now,
+    ...what,
+  }
+  environment.nextVersion += 1
+  await insertContent(context.tx, content)
+  return content
+}
+
+/**
+ * Makes a content the desired version, with a snapshot of settings, and supersedes an unfinished rollout. Changes
+ * `environment`, which the caller saves.
+ */
+export async function beginRollout(
+  context: Context,
+  environment: Environment,
+  content: Content,
+  options: { settings: Settings; activity: string },
+): Promise<Rollout> {
+  await supersede(context, environment)
+  const rollout: Rollout = {
+    rolloutId: newId('rol'),
+    appEnvId: environment.appEnvId,
+    contentId: content.contentId,
+    region: environment.region,
+    version: content.version,
+    status: content.type === 'BUILD' && !(environment.region in content.images) ? 'BUILDING' : 'DEPLOYING',
+    settings: options.settings,
+    failure: null,
+    activity: options.activity,
+    createdBy: userOf(context),
+    createdAt: context.now,
+    deployedAt: null,
+  }
+  await insertRollout(context.tx, rollout)
+  const serves = environment.status === 'RUNNING' || environment.status === 'UPDATING'
+  environment.status = serves ? 'UPDATING' : 'PENDING'
+  environment.desiredState = 'running'
+  environment.wantedRolloutId = rollout.rolloutId
+  environment.latestRolloutId = rollout.rolloutId
+  await noteActivity(context, environment.appEnvId, {
+    activity: options.activity,
+    status: rollout.status,
+    contentId: content.contentId,
+    version: content.version,
+    gitCommitId: content.gitCommitId,
+    details: null,
+  })
+  return rollout
+}
+
+/** An unfinished rollout has its own snapshot of settings, which must include changes that take effect immediately. */
+export async function changeWantedSettings(
+  context: Context,
+  environment: Environment,
+  change: Partial<Settings>,
+): Promise<void> {
+  if (environment.wantedRolloutId === null) return
+  const rollout = await findRollout(context.tx, environment.wantedRolloutId)
+  if (rollout) await saveRollout(context.tx, { ...rollout, settings: { ...rollout.settings, ...change } })
+}
+
+async function supersede(context: Context, environment: Environment): Promise<void> {
+  if (environment.wantedRolloutId === null) return
+  const earlier = await findRollout(context.tx, environment.wantedRolloutId)
+  if (!earlier || earlier.status === 'DEPLOYED' || earlier.status === 'FAILED') return
+  await giveUp(context, earlier, {
+    reason: 'superseded',
+    message: 'A newer change of this environment replaced it.',
+  })
+}
+
+/** Cancels an unfinished rollout because the environment is being stopped. */
+export async function cancelRollout(context: Context, environment: Environment): Promise<void> {
+  if (environment.wantedRolloutId === null) return
+  const rollout = await findRollout(context.tx, environment.wantedRolloutId)
+  if (rollout) {
+    await giveUp(context, rollout, {
+      reason: 'canceled',
+      message: 'The environment was stopped before the rollout finished.',
+    })
+  }
+  environment.wantedRolloutId = null
+}
+
+/** Ends the rollout's entry in the history, attributed to the user who started it. */
+async function giveUp(
+  context: Context,
+  rollout: Rollout,
+  failure: { reason: string; message: string },
+): Promise<void> {
+  await saveRollout(context.tx, { ...rollout, status: 'FAILED', failure })
+  const content = await findContent(context.tx, rollout.contentId)
+  await insertActivity(context.tx, rollout.appEnvId, {
+    activity: rollout.activity,
+    contentId: rollout.contentId,
+    version: rollout.version,
+    status: 'FAILED',
+    timestamp: context.now,
+    userId: rollout.createdBy,
+    gitCommitId: content?.gitCommitId ?? null,
+    details: `${failure.reason}: ${failure.message}`,
+  })
+}
+
+export async function noteActivity(
+  context: Context,
+  appEnvId: string,
+  what: {
+    activity: string
+    status: string
+    contentId?: string | null
+    version?: number | null
+    gitCommitId?: string | null
+    details?: string | null
+  },
+): Promise<void> {
+  await insertActivity(context.tx, appEnvId, {
+    activity: what.activity,
+    contentId: what.contentId ?? null,
+    version: what.version ?? null,
+    status: what.status,
+    timestamp: context.now,
+    userId: userOf(context),
+    gitCommitId: what.gitCommitId ?? null,
+    details: what.details ?? null,
+  })
+}
+
+function userOf(context: Context): string | null {
+  return context.caller.kind === 'user' ? context.caller.userId : null
+}

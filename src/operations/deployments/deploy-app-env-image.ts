@@ -1,0 +1,41 @@
+import { deployAppEnvImage } from '../../contract/deployments.ts'
+import { AppError } from '../../errors.ts'
+import { handler } from '../core/handler.ts'
+import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { environmentResponse, settingsToDeploy } from '../environments/responses.ts'
+import { addContent, beginRollout } from './begin-rollout.ts'
+
+export default handler(deployAppEnvImage, async (context, input, target) => {
+  const { app } = target
+  if (app.isDatabase) {
+    throw new AppError('invalid', 'A managed database cannot deploy an image', {
+      details: 'Its image comes from dockerPresetVersion.',
+      rule: 'D4',
+    })
+  }
+  if (!app.isFunction && !app.useImage) {
+    throw new AppError('invalid', 'The app does not use images', {
+      details: 'Create the app with useImage true to deploy images, or deploy its source.',
+    })
+  }
+  const draft = draftOf(target.environment)
+  const content = await addContent(context, draft, {
+    type: 'IMAGE',
+    image: input.image,
+    uploadId: null,
+    gitCommitId: null,
+  })
+  const settings = await settingsToDeploy(context, draft)
+  await beginRollout(context, draft, content, { settings, activity: 'DEPLOY_IMAGE' })
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: {
+      ...environmentResponse(draft, `Deploying the image as version ${content.version}`),
+      contentId: content.contentId,
+      version: content.version,
+    },
+    change,
+    effects: [`Pulls ${input.image} and deploys it as version ${content.version} without downtime.`],
+    wake: [draft.appEnvId],
+  }
+})

@@ -1,0 +1,28 @@
+import { discardAppEnvChanges } from '../../contract/app-env-actions.ts'
+import { pendingChangesOf, pendingFields } from '../../domain/environments/pending-changes.ts'
+import { handler } from '../core/handler.ts'
+import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { environmentResponse, settingsInForce } from '../environments/responses.ts'
+
+/** 3.3: what is in force becomes what is saved. Nothing that runs changes. */
+export default handler(discardAppEnvChanges, async (context, _input, target) => {
+  const { environment } = target
+  const inForce = await settingsInForce(context, environment)
+  const fields = pendingFields(environment.saved, inForce)
+  const pendingChanges = pendingChangesOf(inForce, inForce)
+  if (fields.length === 0) {
+    return {
+      answer: { ...environmentResponse(environment, 'Nothing is pending'), pendingChanges },
+      effects: ['Nothing is pending.'],
+    }
+  }
+  const draft = draftOf(environment)
+  draft.saved = structuredClone(inForce)
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: { ...environmentResponse(draft, 'Pending changes discarded'), pendingChanges },
+    change,
+    effects: [`Discards the pending changes of ${fields.join(', ')}. What runs stays as it is.`],
+    wake: [draft.appEnvId],
+  }
+})

@@ -1,0 +1,53 @@
+import { redeployAppEnv } from '../../contract/deployments.ts'
+import type { Content } from '../../domain/environments/environment.ts'
+import { isDeployable } from '../../domain/environments/kept-images.ts'
+import { AppError } from '../../errors.ts'
+import { findContentByVersion, listContents } from '../../store/repositories/rollouts.ts'
+import { type Context, handler } from '../core/handler.ts'
+import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { environmentResponse } from '../environments/responses.ts'
+import { beginRollout } from './begin-rollout.ts'
+import { branchHead, contentToDeploy } from './content-to-deploy.ts'
+
+export default handler(redeployAppEnv, async (context, input, target) => {
+  const draft = draftOf(target.environment)
+  const content =
+    input.version === undefined
+      ? ((await branchHead(context, target, draft)) ??
+        (await contentToDeploy(context, target, draft, draft.saved)))
+      : await findContentByVersion(context.tx, draft.appEnvId, input.version)
+  if (!content) {
+    throw new AppError('invalid', `There is no version ${input.version}`, {
+      details: 'get-app-env-history lists the versions of this environment.',
+    })
+  }
+  if (!isDeployable(content)) throw await noLongerKept(context, content)
+  await beginRollout(context, draft, content, { settings: draft.saved, activity: 'REDEPLOY' })
+  const isNew = content.version === target.environment.nextVersion
+  const message = !isNew
+    ? `Deploying version ${content.version} again`
+    : content.gitBranch === null
+      ? `Building version ${content.version} with the changes`
+      : `Building version ${content.version} from its Git branch`
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: {
+      ...environmentResponse(draft, message),
+      contentId: content.contentId,
+      version: content.version,
+    },
+    change,
+    effects: [`${message} with the saved settings, without downtime.`],
+    wake: [draft.appEnvId],
+  }
+})
+
+/** At most this many versions are named in an error. */
+const mostNamed = 20
+
+async function noLongerKept({ tx }: Context, { appEnvId, version }: Content): Promise<AppError> {
+  const kept = (await listContents(tx, appEnvId)).filter(isDeployable).map((content) => content.version)
+  return new AppError('conflict', `Version ${version} is no longer kept`, {
+    details: `Its image was removed because newer versions were deployed since. Kept versions: ${kept.slice(-mostNamed).join(', ')}. To bring it back, deploy its source again.`,
+  })
+}

@@ -1,0 +1,20 @@
+import { diagnoseAppEnv } from '../../contract/diagnosis.ts'
+import { diagnose, isHealthy } from '../../domain/diagnosis/diagnose.ts'
+import { handler } from '../core/handler.ts'
+import { maskFindings } from './evidence-mask.ts'
+import { loadFacts } from './load-facts.ts'
+
+export default handler(diagnoseAppEnv, async (context, _input, target) => {
+  const { environment } = target
+  const { facts, checked, settings } = await loadFacts(context, target)
+  const findings = maskFindings(context, environment, settings, diagnose(facts))
+  return {
+    answer: {
+      appEnvId: environment.appEnvId,
+      healthy: isHealthy(findings),
+      findings,
+      checked,
+      checkedAt: context.now,
+    },
+  }
+})

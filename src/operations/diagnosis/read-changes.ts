@@ -1,0 +1,159 @@
+import { listStateChanges } from '../../alerting/alert-states.ts'
+import type { Activity } from '../../contract/app-env-reads.ts'
+import type { Change } from '../../contract/diagnosis.ts'
+import type { Break } from '../../domain/diagnosis/changes.ts'
+import type { PodRecord } from '../../domain/environments/environment.ts'
+import { listActivities } from '../../store/repositories/activities.ts'
+import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
+import { listAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
+import { listPods } from '../../store/repositories/rollouts.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { changedPaths } from '../core/diff.ts'
+import type { Context } from '../core/handler.ts'
+
+interface TimeRange {
+  from: string
+  to: string
+}
+type Event = Omit<Change, 'rank'>
+
+const mostRead = 500
+/** Audit entries hold whole objects, of up to megabytes: a few at a time, each reduced at once. */
+const entriesRead = 300
+const entriesAtOnce = 10
+const podsRead = 50
+
+/** All changes of the range, newest first. */
+export async function readChanges(
+  context: Context,
+  target: EnvironmentTarget,
+  range: TimeRange,
+): Promise<Event[]> {
+  const { tx } = context
+  const { appEnvId } = target.environment
+  const page = { limit: mostRead, offset: 0, ...range }
+  const { activities } = await listActivities(tx, appEnvId, page)
+  const entries = await auditEntries(context, target, range)
+  const pods = await listPods(tx, appEnvId, podsRead)
+  const events = [
+    ...activities.map(activityEvent),
+    ...entries,
+    ...pods.flatMap(podEvent),
+    ...(await alertEvents(context, appEnvId)),
+  ]
+  return events
+    .filter(({ at }) => at >= range.from && at <= range.to)
+    .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
+}
+
+/** The first time in the range that an alert fired. */
+export async function alertBreak(
+  { tx }: Context,
+  { environment }: EnvironmentTarget,
+  { from, to }: TimeRange,
+): Promise<Break | null> {
+  let first: Break | null = null
+  for (const alert of await listAlertsOfEnvironment(tx, environment.appEnvId)) {
+    for (const { at, to: state, value } of await listStateChanges(tx, alert.alertId)) {
+      if (state !== 'Firing' || at < from || at > to || (first && first.at <= at)) continue
+      first = { metric: alert.metric, at, before: alert.threshold, after: value ?? alert.threshold }
+    }
+  }
+  return first
+}
+
+const kinds: Readonly<Record<string, Change['kind']>> = {
+  SCALE: 'scale',
+  AUTOSCALE: 'scale',
+  AUTOSCALING: 'scale',
+  FUNCTION_CONFIG: 'settings',
+  JOB_CONFIG: 'settings',
+  APPLY_CHANGES: 'deployment',
+  BACKUP: 'platform',
+  RESTORE: 'platform',
+  UNDO: 'settings',
+}
+
+function activityEvent({ activity, status, version, timestamp, userId }: Activity): Event {
+  const of = version === null ? '' : ` of version ${version}`
+  const what = `${activity}${of}: ${status}`
+  return { at: timestamp, kind: kinds[activity] ?? 'deployment', what, names: [], by: userId }
+}
+
+/** Who may read the audit log sees changes of access too; everybody else those of the environment. */
+async function auditEntries(
+  { tx }: Context,
+  { account, membership, environment }: EnvironmentTarget,
+  { from, to }: TimeRange,
+): Promise<Event[]> {
+  const { accountId } = account
+  const of = membership?.admin ? { accountId } : { accountId, objectId: environment.appEnvId }
+  const found: Event[] = []
+  let before: string | null = null
+  for (let read = 0; read < entriesRead; read += entriesAtOnce) {
+    const page = await listAuditEntries(tx, of, { limit: entriesAtOnce, before })
+    for (const entry of page) {
+      if (entry.at < from || entry.at > to || entry.outcome !== 'done') continue
+      found.push(...entryEvents(entry, environment.appEnvId))
+    }
+    const last = page.at(-1)
+    if (!last || last.at < from || page.length < entriesAtOnce) break
+    before = last.entryId
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return found
+}
+
+function entryEvents(entry: StoredAuditEntry, appEnvId: string): Event[] {
+  const { at, operation, objectType, objectId, principal: by } = entry
+  const shared = { at, by }
+  if (objectType === 'membership' && reaches(entry.before, appEnvId) !== reaches(entry.after, appEnvId))
+    return [{ ...shared, kind: 'access', what: `${operation} of ${objectId}`, names: [] }]
+  if (objectType === 'token' && objectId === appEnvId)
+    return [{ ...shared, kind: 'access', what: operation, names: [] }]
+  if (objectType !== 'app-env' || objectId !== appEnvId || entry.before === null) return []
+  const saved = changedPaths(savedOf(entry.before), savedOf(entry.after)).map(({ path }) => path.split('.'))
+  const variables = saved.flatMap(([field, name]) => (field === 'envVars' && name ? [name] : []))
+  const fields = saved
+    .map(([field]) => field!)
+    .filter((field) => field !== 'envVars' && field !== 'containers')
+  return [
+    ...(variables.length > 0
+      ? [{ ...shared, kind: 'variables' as const, what: operation, names: distinct(variables) }]
+      : []),
+    ...(fields.length > 0
+      ? [{ ...shared, kind: 'settings' as const, what: operation, names: distinct(fields) }]
+      : []),
+  ]
+}
+
+function savedOf(environment: unknown): unknown {
+  return (environment as { saved?: unknown } | null)?.saved ?? null
+}
+
+/** An empty list names no environment: whether that means all of them is a setting of the account. */
+function reaches(membership: unknown, appEnvId: string): string {
+  const ids = (membership as { allowedAppEnvIds?: string[] } | null)?.allowedAppEnvIds
+  return ids === undefined ? 'none' : ids.length === 0 ? 'all' : String(ids.includes(appEnvId))
+}
+
+/** A container that ended by itself. */
+function podEvent({ podId, lastTermination, desiredState, status }: PodRecord): Event[] {
+  if (!lastTermination || (desiredState !== 'run' && status !== 'Failed')) return []
+  const { finishedAt, exitCode, reason } = lastTermination
+  const what = `Container ${podId} ended with code ${exitCode} (${reason})`
+  return [{ at: finishedAt, kind: 'platform', what, names: [], by: null }]
+}
+
+async function alertEvents({ tx }: Context, appEnvId: string): Promise<Event[]> {
+  const events: Event[] = []
+  for (const { alertId } of await listAlertsOfEnvironment(tx, appEnvId)) {
+    for (const { at, from, to } of await listStateChanges(tx, alertId))
+      events.push({ at, kind: 'alert', what: `Alert ${alertId}: ${from} to ${to}`, names: [], by: null })
+  }
+  return events
+}
+
+function distinct(names: readonly string[]): string[] {
+  return [...new Set(names)]
+}

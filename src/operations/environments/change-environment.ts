@@ -1,0 +1,57 @@
+import type { App } from '../../contract/apps.ts'
+import { checkZCloudLimit } from '../../domain/accounts/limits.ts'
+import type { Environment } from '../../domain/environments/environment.ts'
+import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
+import type { Account } from '../../store/repositories/accounts.ts'
+import { accountSize, saveEnvironment } from '../../store/repositories/environments.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import type { Change, Context } from '../core/handler.ts'
+
+/** A copy to change, so that the audit entry has the values before and after. */
+export function draftOf(environment: Environment): Environment {
+  return structuredClone(environment)
+}
+
+/** Saves the draft as the next revision and describes the change for the audit log. */
+export async function saveChange(
+  context: Context,
+  target: EnvironmentTarget,
+  draft: Environment,
+): Promise<Change> {
+  draft.revision = target.environment.revision + 1
+  draft.updatedAt = context.now
+  const size = environmentSize(draft, target.app, target.account)
+  if (size > environmentSize(target.environment, target.app, target.account)) {
+    await checkAccountSize(context, target.account, draft.appEnvId, size)
+  }
+  await saveEnvironment(context.tx, draft, size)
+  return {
+    objectType: 'app-env',
+    objectId: draft.appEnvId,
+    accountId: draft.accountId,
+    before: target.environment,
+    after: draft,
+  }
+}
+
+export async function checkAccountSize(
+  context: Context,
+  account: Account,
+  exceptAppEnvId: string | null,
+  wanted: number,
+): Promise<void> {
+  const others = await accountSize(context.tx, account.accountId, exceptAppEnvId)
+  checkZCloudLimit({ settings: account.settings, others, wanted })
+}
+
+/** Counts towards zCloudLimit: zClouds x containers, maxScale or maxContainers (docs/interface.md#account-settings). */
+export function environmentSize(environment: Environment, app: App, account: Account): number {
+  const { saved, autoscaling } = environment
+  if (app.isFunction) {
+    return saved.zClouds * effectiveFunctionConfig(saved.functionConfig, account.settings).maxScale
+  }
+  return (
+    saved.zClouds *
+    (autoscaling.enabled ? Math.max(saved.containers, autoscaling.maxContainers) : saved.containers)
+  )
+}

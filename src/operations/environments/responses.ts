@@ -1,0 +1,137 @@
+import type { AppEnv } from '../../contract/app-envs.ts'
+import type { App } from '../../contract/apps.ts'
+import { secretMask } from '../../contract/fields.ts'
+import { autoscalingDefaults } from '../../domain/apps/autoscaling-settings.ts'
+import { isRegularApp } from '../../domain/apps/presets.ts'
+import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
+import type {
+  Environment,
+  PodRecord,
+  Settings,
+  StoredVariable,
+} from '../../domain/environments/environment.ts'
+import { pendingChangesOf } from '../../domain/environments/pending-changes.ts'
+import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
+import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../../domain/jobs/config.ts'
+import { findRollout } from '../../store/repositories/rollouts.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import type { Context } from '../core/handler.ts'
+
+/** Response of operations that act on an environment (docs/interface.md#responses-of-actions). */
+export function environmentResponse(environment: Environment, message: string) {
+  const { appEnvId, name, status } = environment
+  return { success: true as const, message, appEnv: { appEnvId, name, status } }
+}
+
+/** The settings that pending changes are compared with: those of an unfinished rollout, else the applied ones. */
+export async function settingsInForce(context: Context, environment: Environment): Promise<Settings> {
+  if (environment.wantedRolloutId === null) return environment.applied
+  const rollout = await findRollout(context.tx, environment.wantedRolloutId)
+  return rollout?.settings ?? environment.applied
+}
+
+/**
+ * The settings of a new deployment: all saved ones. An environment token may deploy but not apply job settings (E4), so
+ * these stay pending when it deploys.
+ */
+export async function settingsToDeploy(context: Context, environment: Environment): Promise<Settings> {
+  const { saved } = environment
+  if (context.caller.kind === 'user') return saved
+  return { ...saved, jobConfig: (await settingsInForce(context, environment)).jobConfig }
+}
+
+export async function pendingOf(context: Context, environment: Environment) {
+  return pendingChangesOf(environment.saved, await settingsInForce(context, environment))
+}
+
+/** Desired, running and ready containers. `pods`: the environment's pods that have not ended. */
+export function containerCounts(
+  environment: Environment,
+  app: { isFunction: boolean; isJob: boolean },
+  pods: readonly PodRecord[],
+): { desired: number; running: number; ready: number } {
+  const desiredPods = pods.filter((pod) => pod.desiredState === 'run')
+  const desired = app.isFunction ? desiredPods.length : environment.saved.containers
+  return {
+    desired: environment.desiredState === 'running' && !app.isJob ? desired : 0,
+    running: pods.filter((pod) => pod.status === 'Running').length,
+    ready: desiredPods.filter((pod) => pod.ready).length,
+  }
+}
+
+/** An environment as read (2.1). Secrets are masked unless `decrypt`, which the caller has checked (X1). */
+export async function appEnvResponse(
+  context: Context,
+  target: EnvironmentTarget,
+  decrypt: boolean,
+): Promise<AppEnv> {
+  const { environment, app, account } = target
+  const { saved } = environment
+  return {
+    appEnvId: environment.appEnvId,
+    appId: environment.appId,
+    accountId: environment.accountId,
+    name: environment.name,
+    slug: environment.slug,
+    region: environment.region,
+    status: environment.status,
+    currentVersion: environment.currentVersion,
+    gitBranch: saved.branch || 'cli',
+    cliEnvName: environment.cliEnvName,
+    allowUserCliToken: true,
+    dockerPreset: app.dockerPreset,
+    isFunction: app.isFunction,
+    isDatabase: app.isDatabase,
+    isJob: app.isJob,
+    zClouds: saved.zClouds,
+    containers: saved.containers,
+    disk: saved.disk,
+    withPersistence: environment.withPersistence,
+    useVolume: saved.useVolume,
+    ...(saved.mountPath === null ? {} : { mountPath: saved.mountPath }),
+    ...(environment.dockerPresetVersion === null
+      ? {}
+      : { dockerPresetVersion: environment.dockerPresetVersion }),
+    ...(app.isDatabase ? { databaseSettings: saved.databaseSettings } : {}),
+    envVars: saved.envVars.map((variable) => readVariable(context, environment.appEnvId, variable, decrypt)),
+    ...(app.isFunction
+      ? { functionConfig: effectiveFunctionConfig(saved.functionConfig, account.settings) }
+      : {}),
+    ...(app.isJob ? jobSettings(target) : {}),
+    autoscaling: isRegularApp(app.dockerPreset) ? (environment.autoscaling ?? autoscalingDefaults) : null,
+    hosts: context.installation.hosts(
+      environment,
+      app as App,
+      decrypt ? databaseSecrets(context, environment) : undefined,
+    ),
+    pendingChanges: await pendingOf(context, environment),
+    changingRegion: environment.changingRegion,
+    createdAt: environment.createdAt,
+    updatedAt: environment.updatedAt,
+    revision: environment.revision,
+  }
+}
+
+function jobSettings({ environment, app }: EnvironmentTarget) {
+  const { saved, applied } = environment
+  return {
+    jobConfig: saved.jobConfig,
+    // Platform defaults count as defaults of the app too (2.5).
+    appJobConfig: { ...platformJobConfig, ...withoutEmpty(app.jobConfig ?? {}) },
+    effectiveJobConfig: effectiveJobConfigOf(app.jobConfig, applied.jobConfig, saved.jobConfig),
+  }
+}
+
+function databaseSecrets(context: Context, { appEnvId, database }: Environment): DatabaseSecrets | undefined {
+  return database && JSON.parse(context.secrets.open(database.secrets, databaseSecretName(appEnvId)))
+}
+
+function readVariable(context: Context, appEnvId: string, variable: StoredVariable, decrypt: boolean) {
+  const { _id, name, type, isSecret } = variable
+  const value = !isSecret
+    ? variable.value
+    : decrypt
+      ? context.secrets.open(variable.value, `${appEnvId}/${name}`)
+      : secretMask
+  return { _id, name, value, type, isSecret }
+}

@@ -1,0 +1,30 @@
+import { scaleAppEnvContainers } from '../../contract/app-env-actions.ts'
+import { databasePresetOf } from '../../domain/databases/presets.ts'
+import { checkDatabase } from '../../domain/databases/settings.ts'
+import { checkScalable } from '../../domain/environments/scalable.ts'
+import { handler } from '../core/handler.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { environmentResponse } from './responses.ts'
+import { setContainers } from './set-containers.ts'
+
+export default handler(scaleAppEnvContainers, async (context, input, target) => {
+  const { app, environment } = target
+  checkScalable(app, 'manual container scaling')
+  if (app.isDatabase) {
+    const preset = databasePresetOf(app.dockerPreset)
+    const availability = context.installation
+      .databaseAvailability(environment.region)
+      .get(preset.dockerPreset)
+    const { withPersistence } = environment
+    checkDatabase({ containers: input.containers, withPersistence }, preset, availability)
+  }
+  const draft = draftOf(environment)
+  const message = await setContainers(context, draft, app, input.containers)
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: { ...environmentResponse(draft, message), containers: input.containers },
+    change,
+    effects: [`${message}.`],
+    wake: [draft.appEnvId],
+  }
+})

@@ -1,0 +1,30 @@
+import type { StoredVariable } from '../../domain/environments/environment.ts'
+import type { WantedVariable } from '../../domain/environments/variables.ts'
+import { newId } from '../../domain/ids.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+
+/**
+ * E2: encrypts secret values before they are stored. An unchanged secret keeps its encrypted form, so writing the
+ * same value again is not a pending change.
+ */
+export function sealVariables(
+  secrets: SecretBox,
+  appEnvId: string,
+  stored: readonly StoredVariable[],
+  wanted: readonly WantedVariable[],
+): StoredVariable[] {
+  const before = new Map(stored.map((variable) => [variable.name, variable]))
+  return wanted.map(({ _id, name, type, isSecret, value }) => {
+    const known = before.get(name)
+    const row = { _id: _id ?? newId('var'), name, type, isSecret }
+    const boundTo = `${appEnvId}/${name}`
+    if ('keep' in value) {
+      // Encrypt a plain variable that becomes secret; keep the encrypted value of a secret one.
+      const seals = isSecret && known?.isSecret === false
+      return { ...row, value: seals ? secrets.seal(value.keep, boundTo) : value.keep }
+    }
+    if (!isSecret) return { ...row, value: value.clear }
+    const same = known?.isSecret && secrets.open(known.value, boundTo) === value.clear
+    return { ...row, value: same ? known.value : secrets.seal(value.clear, boundTo) }
+  })
+}

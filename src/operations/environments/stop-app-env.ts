@@ -1,0 +1,36 @@
+import { stopAppEnv } from '../../contract/app-env-actions.ts'
+import { listActiveJobRuns } from '../../store/repositories/job-runs.ts'
+import { handler } from '../core/handler.ts'
+import { cancelRollout, noteActivity } from '../deployments/begin-rollout.ts'
+import { cancelRun } from '../jobs/cancel-job-run.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { environmentResponse } from './responses.ts'
+
+export default handler(stopAppEnv, async (context, _input, target) => {
+  const { environment } = target
+  if (environment.desiredState === 'stopped') {
+    return {
+      answer: environmentResponse(environment, 'The environment is already stopped'),
+      effects: ['No effect: the environment is already stopped.'],
+    }
+  }
+  const draft = draftOf(environment)
+  await cancelRollout(context, draft)
+  for (const run of await listActiveJobRuns(context.tx, draft.appEnvId)) await cancelRun(context, run)
+  draft.desiredState = 'stopped'
+  draft.status = 'STOPPED'
+  await noteActivity(context, draft.appEnvId, {
+    activity: 'STOP',
+    status: 'DONE',
+    version: draft.currentVersion,
+  })
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: environmentResponse(draft, 'The environment stops; start-app-env brings it back'),
+    change,
+    effects: [
+      'Every container ends after its requests in flight; no requests are served until start-app-env.',
+    ],
+    wake: [draft.appEnvId],
+  }
+})

@@ -1,0 +1,58 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Environment } from '../../domain/environments/environment.ts'
+import { checkFunctionConfig } from '../../domain/functions/config.ts'
+import { findApp } from '../../store/repositories/apps.ts'
+import type { UndoHandler } from '../audit/undo-handler.ts'
+import { noteActivity } from '../deployments/begin-rollout.ts'
+import { saveChange } from './change-environment.ts'
+
+export const undoEnvironment: UndoHandler<Environment> = {
+  // `applied` comes along where a change took effect at once: containers, function and job settings.
+  fields: [
+    'name',
+    'slug',
+    'saved',
+    'autoscaling',
+    'mountPath',
+    'applied.containers',
+    'applied.functionConfig',
+    'applied.jobConfig',
+  ],
+  same:
+    ({ secrets }, { appEnvId }) =>
+    (path, one, other) => {
+      const clear = (value: unknown) =>
+        openVariable(value, path, (text, name) => secrets.open(text, `${appEnvId}/${name}`))
+      return isDeepStrictEqual(clear(one), clear(other))
+    },
+  async save(context, { account, membership }, environment, draft) {
+    const stored = await findApp(context.tx, environment.appId)
+    if (!stored) throw new Error('an environment without its app')
+    // Limits may be tighter now than they were.
+    if (stored.app.isFunction) checkFunctionConfig(draft.saved.functionConfig, account.settings)
+    const change = await saveChange(context, { environment, app: stored.app, account, membership }, draft)
+    await noteActivity(context, draft.appEnvId, {
+      activity: 'UNDO',
+      status: 'DONE',
+      version: draft.currentVersion,
+    })
+    const effect =
+      'Settings that need a deployment are pending until apply-app-env-changes; the others count at once.'
+    return { change, effect, wake: [draft.appEnvId] }
+  },
+}
+
+/** Secrets compare by their clear value: sealing the same value twice gives other bytes. */
+function openVariable(
+  value: unknown,
+  path: readonly string[],
+  open: (sealed: string, name: string) => string,
+): unknown {
+  const [, field, name] = path
+  if (field !== 'envVars' || name === undefined) return value
+  if (typeof value === 'string')
+    return path.at(-1) === 'value' && value.startsWith('v1.key_') ? open(value, name) : value
+  const variable = value as { isSecret?: boolean; value?: string } | undefined
+  if (variable?.isSecret !== true || variable.value === undefined) return value
+  return { ...variable, value: open(variable.value, name) }
+}

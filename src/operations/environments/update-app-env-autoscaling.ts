@@ -1,0 +1,45 @@
+import { updateAppEnvAutoscaling } from '../../contract/app-env-actions.ts'
+import { checkAutoscaling } from '../../domain/apps/autoscaling-settings.ts'
+import { checkScalable } from '../../domain/environments/scalable.ts'
+import { checkVolumeContainers } from '../../domain/environments/volume.ts'
+import { AppError } from '../../errors.ts'
+import { handler } from '../core/handler.ts'
+import { noteActivity } from '../deployments/begin-rollout.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { environmentResponse } from './responses.ts'
+
+export default handler(updateAppEnvAutoscaling, async (context, input, target) => {
+  const { app, account } = target
+  checkScalable(app, 'autoscaling')
+  const { appEnvId: _id, envName: _name, expectedRevision: _revision, ...given } = input
+  if (given.enabled && !account.settings.allowAutoScaling) {
+    throw new AppError('invalid', 'Autoscaling is off for this account', {
+      details: "The account's allowAutoScaling is false; an admin can change it.",
+    })
+  }
+  const draft = draftOf(target.environment)
+  draft.autoscaling = { ...draft.autoscaling, ...given }
+  checkAutoscaling(draft.autoscaling)
+  checkVolumeContainers(draft)
+  if (draft.autoscaling.enabled) {
+    const { minContainers, maxContainers } = draft.autoscaling
+    const containers = Math.min(Math.max(draft.saved.containers, minContainers), maxContainers)
+    draft.saved.containers = containers
+    draft.applied.containers = containers
+  }
+  await noteActivity(context, draft.appEnvId, {
+    activity: 'AUTOSCALING',
+    status: 'DONE',
+    version: draft.currentVersion,
+  })
+  const change = await saveChange(context, target, draft)
+  const state = draft.autoscaling.enabled ? 'on' : 'off'
+  return {
+    answer: { ...environmentResponse(draft, `Autoscaling is ${state}`), autoscaling: draft.autoscaling },
+    change,
+    effects: [
+      `Autoscaling ${state}, ${draft.autoscaling.minContainers} to ${draft.autoscaling.maxContainers} containers.`,
+    ],
+    wake: [draft.appEnvId],
+  }
+})

@@ -1,0 +1,94 @@
+import { updateAppEnv } from '../../contract/app-envs.ts'
+import type { InputOf } from '../../contract/operation.ts'
+import { mergedSettings } from '../../domain/databases/settings.ts'
+import type { Environment } from '../../domain/environments/environment.ts'
+import { slugOf } from '../../domain/environments/names.ts'
+import { checkEnvironmentUpdate } from '../../domain/environments/update.ts'
+import { replacedVariables } from '../../domain/environments/variables.ts'
+import { checkVolumeContainers, withVolume } from '../../domain/environments/volume.ts'
+import { changedJobConfig } from '../../domain/jobs/config.ts'
+import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
+import { type Context, handler } from '../core/handler.ts'
+import { beginRollout } from '../deployments/begin-rollout.ts'
+import { draftOf, saveChange } from './change-environment.ts'
+import { sealVariables } from './seal-variables.ts'
+import { setContainers } from './set-containers.ts'
+
+type Input = InputOf<typeof updateAppEnv>
+
+/** 3.3: changes are saved as pending, except the name and the containers of an app, which change immediately. */
+export default handler(updateAppEnv, async (context, input, target) => {
+  const { app, account, environment } = target
+  const { installation } = context
+  checkEnvironmentUpdate(
+    input,
+    environment,
+    app,
+    account.settings,
+    installation.regions(),
+    installation.databaseAvailability(environment.region),
+  )
+  const draft = draftOf(environment)
+  applyInput(context, input, draft, app)
+  checkVolumeContainers(draft)
+  const effects = [
+    'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
+  ]
+  const { containers } = input
+  if (!app.isDatabase && containers !== undefined && containers !== environment.saved.containers)
+    effects.push(`${await setContainers(context, draft, app, containers)}, immediately.`)
+  if (input.region !== undefined && input.region !== environment.region)
+    effects.push(await changeRegion(context, draft, input.region))
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: { appEnvId: draft.appEnvId },
+    change,
+    effects,
+    wake: [draft.appEnvId],
+  }
+})
+
+/**
+ * 3.3: changes the region immediately; the serving containers stay in the old region until the new ones serve. Only
+ * applied settings move; pending changes stay pending.
+ */
+async function changeRegion(context: Context, draft: Environment, region: string): Promise<string> {
+  draft.region = region
+  draft.changingRegion = true
+  const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
+  const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
+  const content = rollout && (await findContent(context.tx, rollout.contentId))
+  if (!content || draft.desiredState === 'stopped') return `It next starts in ${region}.`
+  const settings = draft.wantedRolloutId === null ? draft.applied : rollout.settings
+  await beginRollout(context, draft, content, { settings, activity: 'CHANGE_REGION' })
+  return `Version ${content.version} starts in ${region}; the containers in ${rollout.region} stop when it serves.`
+}
+
+function applyInput(
+  context: Context,
+  input: Input,
+  draft: Environment,
+  { isFunction, isDatabase }: { isFunction: boolean; isDatabase: boolean },
+): void {
+  const { saved } = draft
+  if (input.name !== undefined && input.name !== draft.name) {
+    draft.name = input.name
+    draft.slug = slugOf(input.name, 'env')
+  }
+  if (input.branch !== undefined) saved.branch = input.branch
+  if (input.zClouds !== undefined) saved.zClouds = input.zClouds
+  if (input.disk !== undefined) saved.disk = input.disk
+  if (isDatabase && input.containers !== undefined) saved.containers = input.containers
+  if (input.databaseSettings !== undefined) {
+    saved.databaseSettings = mergedSettings(saved.databaseSettings, input.databaseSettings)
+  }
+  if (isFunction && input.functionConfig !== undefined) {
+    saved.functionConfig = { ...saved.functionConfig, ...input.functionConfig }
+  }
+  if (input.jobConfig !== undefined) saved.jobConfig = changedJobConfig(saved.jobConfig, input.jobConfig)
+  if (input.envVars !== undefined) {
+    const wanted = replacedVariables(saved.envVars, input.envVars)
+    saved.envVars = sealVariables(context.secrets, draft.appEnvId, saved.envVars, wanted)
+  }
+  draft.saved = withVolume(saved, input)
+}

@@ -1,0 +1,72 @@
+import { probeFunction } from '../../contract/function-probe.ts'
+import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
+import {
+  coldStartSeconds,
+  defaultProbeConcurrency,
+  probeChecks,
+  probeProposal,
+} from '../../domain/functions/probe.ts'
+import { AppError } from '../../errors.ts'
+import { handler } from '../core/handler.ts'
+
+/** Sends the load after the transaction commits; its results are not stored. */
+export default handler(probeFunction, async (context, input, { environment, app, account }) => {
+  const { appEnvId } = environment
+  if (!app.isFunction) {
+    throw new AppError('invalid', 'Only FUNCTION apps can be probed', {
+      details: `This app uses the ${app.dockerPreset} preset. Use get-app-env-metrics to see its load.`,
+      rule: 'E3',
+    })
+  }
+  if (environment.desiredState !== 'running' || environment.currentRolloutId === null) {
+    throw new AppError('conflict', 'The function is not running', {
+      details: `Its status is ${environment.status}. Deploy or start it (start-app-env), then probe it.`,
+    })
+  }
+  const settings = effectiveFunctionConfig(environment.applied.functionConfig, account.settings)
+  const concurrency = Math.min(input.concurrency ?? defaultProbeConcurrency(settings), input.requests)
+  const host = context.installation.hosts(environment, app)[0]?.host ?? ''
+  const { path, requests } = input
+  return {
+    answer: nothingYet(appEnvId, context.now, settings),
+    effects: [
+      `Sends at most ${requests} GET requests, ${concurrency} at a time, to http://${host}${path}, for at most 20 seconds. Containers that they start are billed.`,
+    ],
+    afterCommit: async () => {
+      const result = await context.prober.probe({ appEnvId, host, path, requests, concurrency })
+      return {
+        appEnvId,
+        startedAt: context.now,
+        tookSeconds: result.tookSeconds,
+        cutShort: result.cutShort,
+        coldStartSeconds: coldStartSeconds(result),
+        containersBefore: result.containersBefore,
+        mostContainers: result.mostContainers,
+        levels: [...result.levels],
+        checks: probeChecks(result, settings),
+        proposal: probeProposal(result, settings),
+      }
+    },
+  }
+})
+
+/** The response of a dry run, which sends no requests. */
+function nothingYet(
+  appEnvId: string,
+  startedAt: string,
+  settings: { containerConcurrency: number; minScale: number },
+) {
+  const { containerConcurrency, minScale } = settings
+  return {
+    appEnvId,
+    startedAt,
+    tookSeconds: 0,
+    cutShort: false,
+    coldStartSeconds: null,
+    containersBefore: 0,
+    mostContainers: 0,
+    levels: [],
+    checks: [],
+    proposal: { containerConcurrency, minScale, because: [] },
+  }
+}

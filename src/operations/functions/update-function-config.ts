@@ -1,0 +1,42 @@
+import { updateFunctionConfig } from '../../contract/app-env-actions.ts'
+import { checkFunctionConfig, effectiveFunctionConfig } from '../../domain/functions/config.ts'
+import { AppError } from '../../errors.ts'
+import { handler } from '../core/handler.ts'
+import { changeWantedSettings, noteActivity } from '../deployments/begin-rollout.ts'
+import { draftOf, saveChange } from '../environments/change-environment.ts'
+
+export default handler(updateFunctionConfig, async (context, input, target) => {
+  const { app, account } = target
+  if (!app.isFunction) {
+    throw new AppError('invalid', 'Only FUNCTION apps have function settings', {
+      details: `This app uses the ${app.dockerPreset} preset. Use update-app-env, scale-app-env-containers or update-app-env-autoscaling.`,
+      rule: 'E3',
+    })
+  }
+  const { appEnvId: _id, envName: _name, applyImmediately, expectedRevision: _revision, ...given } = input
+  const draft = draftOf(target.environment)
+  draft.saved.functionConfig = { ...draft.saved.functionConfig, ...given }
+  checkFunctionConfig(draft.saved.functionConfig, account.settings)
+  if (applyImmediately) {
+    draft.applied.functionConfig = { ...draft.saved.functionConfig }
+    await changeWantedSettings(context, draft, { functionConfig: { ...draft.saved.functionConfig } })
+    await noteActivity(context, draft.appEnvId, {
+      activity: 'FUNCTION_CONFIG',
+      status: 'DONE',
+      version: draft.currentVersion,
+    })
+  }
+  const change = await saveChange(context, target, draft)
+  const { appEnvId, name, status } = draft
+  const functionConfig = effectiveFunctionConfig(draft.saved.functionConfig, account.settings)
+  return {
+    answer: {
+      success: true as const,
+      appEnv: { appEnvId, name, status, isFunction: true as const, functionConfig },
+      appliedImmediately: applyImmediately,
+    },
+    change,
+    effects: [applyImmediately ? 'Takes effect immediately; no container is replaced.' : 'Saved as pending.'],
+    wake: [appEnvId],
+  }
+})

@@ -1,4 +1,0 @@
-import { getApp } from '../contract/apps.ts'
-import { handler } from './handler.ts'
-
-export default handler(getApp, async (_context, _input, { app }) => ({ answer: app }))

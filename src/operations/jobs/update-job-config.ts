@@ -1,0 +1,58 @@
+import { updateJobConfig } from '../../contract/jobs.ts'
+import { changedJobConfig, givenJobConfig } from '../../domain/jobs/config.ts'
+import { AppError } from '../../errors.ts'
+import { findRollout, saveRollout } from '../../store/repositories/rollouts.ts'
+import { handler } from '../core/handler.ts'
+import { noteActivity } from '../deployments/begin-rollout.ts'
+import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { pendingOf } from '../environments/responses.ts'
+
+export default handler(updateJobConfig, async (context, input, target) => {
+  const { app } = target
+  if (input.applyImmediately && context.caller.kind === 'environment') {
+    throw new AppError('forbidden', 'applyImmediately needs a user token', {
+      details: 'An environment token may only save pending changes: omit applyImmediately.',
+      rule: 'X4',
+    })
+  }
+  if (!app.isJob) {
+    throw new AppError('invalid', 'Only JOB apps have job settings', {
+      details: `This app uses the ${app.dockerPreset} preset. Use update-app-env for its settings.`,
+      rule: 'E4',
+    })
+  }
+  const given = givenJobConfig(input.jobConfig, input, input.clear ?? [])
+  const draft = draftOf(target.environment)
+  draft.saved.jobConfig = changedJobConfig(draft.saved.jobConfig, given, input.clear)
+  if (input.applyImmediately) {
+    draft.applied.jobConfig = structuredClone(draft.saved.jobConfig)
+    const rollout =
+      draft.wantedRolloutId === null ? null : await findRollout(context.tx, draft.wantedRolloutId)
+    if (rollout) {
+      // An unfinished rollout has its own snapshot, which becomes the applied one at the end.
+      rollout.settings.jobConfig = structuredClone(draft.saved.jobConfig)
+      await saveRollout(context.tx, rollout)
+    }
+    await noteActivity(context, draft.appEnvId, {
+      activity: 'JOB_CONFIG',
+      status: 'DONE',
+      version: draft.currentVersion,
+    })
+  }
+  const change = await saveChange(context, target, draft)
+  return {
+    answer: {
+      success: true as const,
+      appEnv: { appEnvId: draft.appEnvId, pendingChanges: await pendingOf(context, draft) },
+      jobConfig: draft.saved.jobConfig,
+      appliedImmediately: input.applyImmediately,
+    },
+    change,
+    effects: [
+      input.applyImmediately
+        ? 'Applies from the next run; running runs keep their settings.'
+        : 'Saved as pending; runs keep using the applied settings.',
+    ],
+    wake: [draft.appEnvId],
+  }
+})

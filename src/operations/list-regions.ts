@@ -1,6 +1,0 @@
-import { listRegions } from '../contract/regions.ts'
-import { handler } from './handler.ts'
-
-export default handler(listRegions, async ({ installation }) => ({
-  answer: { regions: installation.regions() },
-}))

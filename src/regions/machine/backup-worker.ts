@@ -1,0 +1,266 @@
+import type { Readable, Writable } from 'node:stream'
+import { type Clock, timestamp } from '../../clock.ts'
+import { type Backup, isOver, type Restore } from '../../domain/databases/backup.ts'
+import { type DatabaseContainerSpec, type Engine, EngineFailure } from '../../engines/engine.ts'
+import { AppError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import type { Db, Tx } from '../../store/db.ts'
+import { insertActivity } from '../../store/repositories/activities.ts'
+import {
+  findBackup,
+  findRestore,
+  listActiveBackups,
+  listActiveRestores,
+  listBackupIds,
+  saveBackup,
+  saveRestore,
+} from '../../store/repositories/backups.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import { writeUntilStored } from '../../store/write-until-stored.ts'
+import { Worker } from '../../worker.ts'
+import { containerSpec } from './container-spec.ts'
+import { loadView } from './environment-view.ts'
+import { newLivePod } from './live-pod.ts'
+
+/** How long a database may take to become ready before a backup or restore is given up. */
+const patienceMs = 300_000
+const atOnce = 2
+
+/** Storage of backups. */
+export interface BackupStore {
+  write(
+    backup: Backup,
+    fill: (sink: Writable) => Promise<void>,
+  ): Promise<{ sizeBytes: number; sha256: string }>
+  read(backup: Backup): Promise<Readable>
+  removeOthers(backupIds: ReadonlySet<string>): Promise<void>
+}
+
+interface BackupWorkerDeps {
+  db: Db
+  clock: Clock
+  log: Log
+  secrets: SecretBox
+  files: BackupStore
+  engineOf(region: string): Engine
+}
+
+type Work = { kind: 'backup'; id: string; of: Backup } | { kind: 'restore'; id: string; of: Restore }
+
+/**
+ * Takes the requested backups and performs the requested restores, one at a time per environment. Work interrupted by
+ * a crash is repeated: a backup file gets its name only when complete, and a restore is idempotent.
+ */
+export class BackupWorker {
+  readonly #deps: BackupWorkerDeps
+  /** Work in progress, by environment. */
+  readonly #busy = new Map<string, Promise<void>>()
+  readonly #waitingSinceMs = new Map<string, number>()
+  readonly #abort = new AbortController()
+  readonly #worker: Worker
+  #knownFiles: string | null = null
+
+  constructor(deps: BackupWorkerDeps) {
+    this.#deps = deps
+    const { clock, log } = deps
+    this.#worker = new Worker({
+      clock,
+      pass: () => this.#begin(),
+      failed: (error) => log.error({ err: error }, 'a pass over backups failed; retrying'),
+    })
+  }
+
+  /** Checks for work; cheap to call often. */
+  wake(): void {
+    this.#worker.wake()
+  }
+
+  /** Interrupts work in progress; it is repeated after the next start. */
+  async stop(): Promise<void> {
+    this.#abort.abort()
+    await this.#worker.stop()
+    await Promise.all(this.#busy.values())
+  }
+
+  async #begin(): Promise<void> {
+    const { work, ids } = await this.#deps.db.read(async (tx) => ({
+      work: await activeWork(tx),
+      ids: await listBackupIds(tx),
+    }))
+    await this.#removeFiles(ids)
+    for (const one of work) {
+      if (this.#abort.signal.aborted) return
+      const { appEnvId } = one.of
+      if (this.#busy.size >= atOnce || this.#busy.has(appEnvId)) continue
+      this.#busy.set(appEnvId, this.#run(one))
+    }
+  }
+
+  /** Never rejects. Starts the next work when this one is done. */
+  async #run(work: Work): Promise<void> {
+    let isDone = true
+    try {
+      isDone = await this.#perform(work).catch(async (error) => {
+        await this.#onFault(work, error)
+        return !(error instanceof AppError && error.kind === 'unavailable')
+      })
+    } catch (error) {
+      isDone = false
+      this.#deps.log.error(
+        { err: error, [work.kind]: work.id },
+        'cannot store the result of a backup or restore; retrying',
+      )
+    } finally {
+      this.#busy.delete(work.of.appEnvId)
+      if (isDone) this.wake()
+    }
+  }
+
+  /** Only if the rows changed since the last run, so that the folder is not read every time. */
+  async #removeFiles(ids: readonly string[]): Promise<void> {
+    const known = [...ids].sort().join()
+    if (known === this.#knownFiles || this.#busy.size > 0) return
+    await this.#deps.files.removeOthers(new Set(ids))
+    this.#knownFiles = known
+  }
+
+  /** False if the work cannot start yet; the next check tries again. */
+  async #perform(work: Work): Promise<boolean> {
+    const place = await this.#placeOf(work)
+    if (!place) return false
+    const { engine, spec } = place
+    const { signal } = this.#abort
+    const { db, files } = this.#deps
+    await this.#save(work, { status: 'RUNNING' })
+    try {
+      if (work.kind === 'backup') {
+        const facts = await files.write(work.of, (sink) => dumpOf(engine)(spec, sink, signal))
+        await this.#saveOutcome(work, { status: 'SUCCEEDED', ...facts })
+      } else {
+        const backup = await db.read((tx) => findBackup(tx, work.of.backupId))
+        if (!backup) throw new EngineFailure('database', 'The backup was deleted.')
+        await loadOf(engine)(spec, await files.read(backup), work.id, signal)
+        await this.#saveOutcome(work, { status: 'SUCCEEDED' })
+      }
+    } catch (error) {
+      if (signal.aborted) return false
+      // Another container replaced this one meanwhile, so the failure is not the backup's.
+      const now = await this.#placeOf(work)
+      if (now?.spec.name !== spec.name) return false
+      throw error
+    }
+    return true
+  }
+
+  /** The container to work on; null while none is ready. Throws if the environment will not become ready. */
+  async #placeOf({ id, of }: Work): Promise<{ engine: Engine; spec: DatabaseContainerSpec } | null> {
+    const { db, clock, secrets, engineOf } = this.#deps
+    const view = await loadView(db, of.appEnvId)
+    if (!view) throw new EngineFailure('database', 'The environment was deleted.')
+    if (view.environment.desiredState !== 'running') {
+      throw new EngineFailure('database', 'The environment was stopped. Start it, then try again.')
+    }
+    const record = view.pods.find(
+      (pod) => pod.desiredState === 'run' && pod.ready && (pod.ordinal ?? 0) === 0,
+    )
+    const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === record?.rolloutId)
+    if (record && rollout) {
+      this.#waitingSinceMs.delete(id)
+      const { database, ...spec } = containerSpec(view, rollout, newLivePod(record), secrets)
+      if (!database) throw new EngineFailure('database', 'The environment is not a database.')
+      return { engine: engineOf(record.region), spec: { ...spec, database } }
+    }
+    const sinceMs = this.#waitingSinceMs.get(id) ?? clock.monotonicMs()
+    this.#waitingSinceMs.set(id, sinceMs)
+    if (clock.monotonicMs() - sinceMs < patienceMs) return null
+    throw new EngineFailure('database', 'The database does not answer. get-app-env-status says why.')
+  }
+
+  async #onFault(work: Work, error: unknown): Promise<void> {
+    const { log } = this.#deps
+    if (error instanceof AppError && error.kind === 'unavailable') {
+      log.warn({ err: error, [work.kind]: work.id }, 'a backup or restore waits for its engine')
+      return
+    }
+    const failure = failureText(error)
+    if (failure === null) log.error({ err: error, [work.kind]: work.id }, 'a backup or restore failed')
+    await this.#saveOutcome(work, {
+      status: 'FAILED',
+      failure: failure ?? 'The platform failed; its log says why.',
+    })
+    this.#waitingSinceMs.delete(work.id)
+  }
+
+  /** Retried while the store is down: repeating a restore would discard later writes. */
+  #saveOutcome(work: Work, outcome: Partial<Backup & Restore>): Promise<void> {
+    const { clock } = this.#deps
+    return writeUntilStored(clock, this.#abort.signal, () => this.#save(work, outcome))
+  }
+
+  /** Stores progress; does nothing if the work is already finished or was deleted. */
+  async #save(work: Work, change: Partial<Backup & Restore>): Promise<void> {
+    const now = timestamp(this.#deps.clock.wallMs())
+    await this.#deps.db.write(async (tx) => {
+      const found = work.kind === 'backup' ? await findBackup(tx, work.id) : await findRestore(tx, work.id)
+      if (!found || isOver(found)) return
+      const next = { ...found, ...change }
+      const saved = isOver(next) ? { ...next, finishedAt: now } : next
+      if (work.kind === 'backup') await saveBackup(tx, saved as Backup)
+      else await saveRestore(tx, saved as Restore)
+      if (isOver(saved)) await note(tx, work, saved, now)
+    })
+  }
+}
+
+async function activeWork(tx: Tx): Promise<Work[]> {
+  const backups = (await listActiveBackups(tx)).map((of) => ({
+    kind: 'backup' as const,
+    id: of.backupId,
+    of,
+  }))
+  const restores = (await listActiveRestores(tx)).map((of) => ({
+    kind: 'restore' as const,
+    id: of.restoreId,
+    of,
+  }))
+  return [...backups, ...restores].sort((a, b) => (a.of.createdAt < b.of.createdAt ? -1 : 1))
+}
+
+/** Adds an entry to the environment's history, if the environment still exists. */
+async function note(tx: Tx, { kind, of }: Work, saved: Backup | Restore, now: string): Promise<void> {
+  if (!(await findEnvironment(tx, { appEnvId: of.appEnvId }))) return
+  await insertActivity(tx, of.appEnvId, {
+    activity: kind === 'backup' ? 'BACKUP' : 'RESTORE',
+    contentId: null,
+    version: null,
+    status: saved.status === 'SUCCEEDED' ? 'DONE' : 'FAILED',
+    timestamp: now,
+    userId: of.createdBy,
+    gitCommitId: null,
+    details: saved.failure === null ? of.backupId : `${of.backupId}: ${saved.failure}`,
+  })
+}
+
+function dumpOf(engine: Engine): NonNullable<Engine['dumpDatabase']> {
+  if (!engine.dumpDatabase) throw unsupported(engine)
+  return engine.dumpDatabase.bind(engine)
+}
+
+function loadOf(engine: Engine): NonNullable<Engine['loadDatabase']> {
+  if (!engine.loadDatabase) throw unsupported(engine)
+  return engine.loadDatabase.bind(engine)
+}
+
+function unsupported(engine: Engine): EngineFailure {
+  return new EngineFailure('not supported', `The ${engine.kind} engine takes no backups.`)
+}
+
+/** The public failure text; null if only the log may contain the error. */
+function failureText(error: unknown): string | null {
+  if (error instanceof EngineFailure) return error.message
+  if (error instanceof AppError) return `${error.message} ${error.details ?? ''}`.trim()
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk of the platform is full. Free some space.'
+  return null
+}

@@ -1,0 +1,101 @@
+import type { DatabasePresetName } from '../../contract/databases.ts'
+import {
+  type DatabaseSecrets,
+  databaseEndpoints,
+  databaseSecretName,
+  internalName,
+  portName,
+} from '../../domain/databases/credentials.ts'
+import { type Settings, zCloudSize } from '../../domain/environments/environment.ts'
+import type { ContainerSpec, DatabaseSpec } from '../../engines/engine.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import type { EnvironmentView, RolloutView } from './environment-view.ts'
+import { containerNameOf, type LivePod } from './live-pod.ts'
+
+/** The container spec of a pod, from its rollout's snapshot of settings. */
+export function containerSpec(
+  view: EnvironmentView,
+  { rollout, content }: RolloutView,
+  pod: LivePod,
+  secrets: SecretBox,
+): ContainerSpec {
+  const { environment, app } = view
+  return {
+    name: containerNameOf(pod.record),
+    podId: pod.record.podId,
+    appEnvId: environment.appEnvId,
+    accountId: environment.accountId,
+    contentId: content.contentId,
+    template: rollout.rolloutId,
+    image: content.images[rollout.region] ?? '',
+    port: databaseEndpoints(app.dockerPreset)[0]?.port ?? app.port,
+    env: variablesFor('DEPLOY', rollout.settings, environment.appEnvId, secrets),
+    cpuMillicores: rollout.settings.zClouds * zCloudSize.cpuMillicores,
+    memoryMb: rollout.settings.zClouds * zCloudSize.memoryMb,
+    internalHost: internalName(environment.cliEnvName, pod.record.ordinal ?? 0),
+    ...mountsOf(rollout.settings),
+    ...databaseSpec(view, rollout, secrets, pod.record.ordinal ?? 0),
+  }
+}
+
+/** The part of the spec for managed databases. */
+function databaseSpec(
+  { environment, app }: EnvironmentView,
+  { settings }: RolloutView['rollout'],
+  secrets: SecretBox,
+  ordinal: number,
+): { database?: DatabaseSpec } {
+  const access = environment.database
+  if (!access) return {}
+  const { appEnvId, dockerPresetVersion, withPersistence } = environment
+  const opened: DatabaseSecrets = JSON.parse(secrets.open(access.secrets, databaseSecretName(appEnvId)))
+  const endpoints = databaseEndpoints(app.dockerPreset)
+  const first = endpoints[0]
+  const primary = {
+    host: environment.cliEnvName,
+    port: first?.port ?? 0,
+    hostPort: access.ports[first?.name ?? ''] ?? 0,
+  }
+  const parameters = Object.entries(settings.databaseSettings.postgresql?.parameters ?? {})
+  return {
+    database: {
+      dockerPreset: app.dockerPreset as DatabasePresetName,
+      version: dockerPresetVersion ?? '',
+      user: access.user,
+      database: access.database,
+      ...opened,
+      parameters: Object.fromEntries(parameters.map(([name, value]) => [name, String(value)])),
+      ports: endpoints.map(({ name, port }) => ({
+        name,
+        port,
+        hostPort: access.ports[portName(name, ordinal)] ?? 0,
+      })),
+      // A replica's data is a copy: it is removed with the container, and the next container makes a new copy.
+      persistent: withPersistence && ordinal === 0,
+      ...(ordinal === 0 || !first ? {} : { primary }),
+    },
+  }
+}
+
+export function mountsOf({
+  useVolume,
+  mountPath,
+}: Pick<Settings, 'useVolume' | 'mountPath'>): Pick<ContainerSpec, 'mounts'> {
+  return useVolume && mountPath !== null ? { mounts: [{ volume: 'data', path: mountPath }] } : {}
+}
+
+/** Decrypted variables of one phase: DEPLOY or BUILD, and BOTH (2.2). */
+export function variablesFor(
+  phase: 'DEPLOY' | 'BUILD',
+  settings: { envVars: readonly { name: string; value: string; type: string; isSecret: boolean }[] },
+  appEnvId: string,
+  secrets: SecretBox,
+): Record<string, string> {
+  const variables = settings.envVars.filter((variable) => variable.type === phase || variable.type === 'BOTH')
+  return Object.fromEntries(
+    variables.map(({ name, value, isSecret }) => [
+      name,
+      isSecret ? secrets.open(value, `${appEnvId}/${name}`) : value,
+    ]),
+  )
+}

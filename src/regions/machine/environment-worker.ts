@@ -1,0 +1,255 @@
+import type { PlanInput, PlanStep } from '../../domain/environments/plan-steps.ts'
+import { planRollout } from '../../domain/environments/rollout-plan.ts'
+import type { EngineContainer } from '../../engines/engine.ts'
+import { Worker } from '../../worker.ts'
+import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
+import { EnvironmentPods } from './environment-pods.ts'
+import { type EnvironmentView, loadView } from './environment-view.ts'
+import { containerNameOf, type LivePod, plannedPod } from './live-pod.ts'
+import { type MetricTarget, metricTargetOf } from './metric-targets.ts'
+import { lost } from './pod-endings.ts'
+import { PodObserver } from './pod-observer.ts'
+import { RolloutImage } from './rollout-image.ts'
+import { routeOf } from './routes.ts'
+import { StartBackoff } from './start-backoff.ts'
+import type { WorkerDeps } from './worker-deps.ts'
+
+/** Brings one environment to its desired state. */
+export class EnvironmentWorker {
+  readonly #appEnvId: string
+  readonly #deps: WorkerDeps
+  readonly #pods: EnvironmentPods
+  readonly #images: RolloutImage
+  readonly #backoff: StartBackoff
+  readonly #worker: Worker
+  readonly #observer: PodObserver
+  #adopted = false
+  #view: EnvironmentView | null = null
+  /** Containers the gateway requests; null until its first report. */
+  #gatewayDesired: number | null = null
+
+  constructor(appEnvId: string, deps: WorkerDeps) {
+    this.#appEnvId = appEnvId
+    this.#deps = deps
+    this.#backoff = new StartBackoff(deps.clock)
+    this.#worker = new Worker({
+      clock: deps.clock,
+      // The gateway must get the ready containers even while the store is unavailable.
+      pass: () => this.#pass().finally(() => this.#publish()),
+      failed: (error) => deps.log.error({ err: error, appEnvId }, 'a reconcile pass failed; retrying'),
+    })
+    const wake = () => this.wake()
+    const later = (delayMs: number) => this.#later(delayMs)
+    this.#observer = new PodObserver(this.#observed(), deps, this.#backoff)
+    this.#images = new RolloutImage(deps, wake, later)
+    this.#pods = new EnvironmentPods(appEnvId, deps, {
+      ready: (pod, view) => this.#observer.ready(pod, view),
+      failed: (pod, reason, message) => this.#observer.startFailed(pod, reason, message),
+      exited: (pod, container) => this.#observer.exited(pod, container),
+      drained: (pod) => {
+        pod.drained = true
+        this.wake()
+      },
+      wake,
+      later,
+    })
+  }
+
+  /** Looks again soon; cheap to call often. */
+  wake(): void {
+    this.#worker.wake()
+  }
+
+  /** Resolves when no work is due. */
+  settled(): Promise<void> {
+    return this.#worker.settled()
+  }
+
+  /** No pass begins from now on; `settled` waits for the one under way. */
+  close(): void {
+    void this.#worker.stop()
+    this.#images.abort()
+    this.#pods.abortStarts()
+  }
+
+  /** F2, F3: how many containers the gateway wants for a function. */
+  desire(containers: number): void {
+    this.#gatewayDesired = containers
+    if (containers > 0 && this.#backoff.isHolding)
+      this.#deps.routes.startFailed(this.#appEnvId, this.#backoff.lastFailure)
+    this.wake()
+  }
+
+  drained(containerName: string): void {
+    const pod = this.#pods.named(containerName)
+    if (pod) pod.drained = true
+    this.wake()
+  }
+
+  /**
+   * The containers that the engines list for this environment, requested at `listedAtMs`. A region whose engine did
+   * not answer is unknown.
+   */
+  observe(
+    containers: readonly EngineContainer[],
+    listedAtMs: number,
+    isListed: (region: string) => boolean = () => true,
+  ): void {
+    const byName = new Map(containers.map((container) => [container.name, container]))
+    for (const pod of this.#pods.all) {
+      const container = byName.get(containerNameOf(pod.record))
+      if (container?.state === 'running' && container.address) pod.address = container.address
+      if (pod.removing || pod.ended) continue
+      const vanished =
+        !container && pod.state === 'ready' && pod.readyAtMs < listedAtMs && isListed(pod.record.region)
+      if (container?.state === 'exited') this.#observer.exited(pod, container)
+      else if (vanished) this.#observer.exited(pod, lost(pod.record))
+    }
+  }
+
+  /** Adopts running containers after a restart: from the first list on, pods are matched with their containers. */
+  adopt(containers: readonly EngineContainer[]): void {
+    for (const container of containers) this.#deps.found.set(container.name, container)
+    this.#adopted = true
+    this.wake()
+  }
+
+  route() {
+    // A database listens on its own ports; the gateway serves HTTP only.
+    if (!this.#view || this.#view.app.isDatabase) return null
+    const serving = this.#pods.all
+      .filter((pod) => pod.state === 'ready' && pod.address !== null && !pod.removing)
+      .map((pod) => ({
+        containerName: containerNameOf(pod.record),
+        address: pod.address as NonNullable<typeof pod.address>,
+        rolloutId: pod.record.rolloutId,
+        draining: pod.record.desiredState === 'end' || pod.drained,
+      }))
+    return routeOf(this.#view, serving)
+  }
+
+  /** The pod of the container that is made ahead of its row; null without one. */
+  get prewarmedPodId(): string | null {
+    return this.#pods.prewarmedPodId
+  }
+
+  /** What of this environment is measured now; null before it was read and once it is gone. */
+  metricTargets(): MetricTarget | null {
+    return this.#view && metricTargetOf(this.#view, this.#pods.all, this.#deps.engineOf)
+  }
+
+  async #pass(): Promise<void> {
+    if (!this.#adopted) return
+    // Before the view is read: an observation may have failed the version that is rolling out.
+    await this.#pods.saveObservations()
+    const view = await loadView(this.#deps.db, this.#appEnvId)
+    if (!view) return this.#forget()
+    // Another version serves now and has not failed yet.
+    if (view.environment.currentRolloutId !== this.#view?.environment.currentRolloutId) this.#backoff.reset()
+    this.#view = view
+    this.#pods.sync(view)
+    this.#images.look(view)
+    if (lacksPorts(view)) {
+      await chooseDatabasePorts(this.#deps.db, view)
+      this.wake()
+      return
+    }
+    for (const step of this.#plan(view)) {
+      if (this.#worker.stopped) return
+      await this.#perform(step, view)
+    }
+    if (view.environment.changingRegion && view.environment.desiredState === 'stopped')
+      await this.#deps.transitions.settleRegion(this.#appEnvId)
+    this.#pods.keepPrewarmed(view)
+  }
+
+  #plan(view: EnvironmentView): PlanStep[] {
+    const { environment, app, wanted } = view
+    const nowMs = this.#deps.clock.monotonicMs()
+    const pods = this.#pods.all.filter((pod) => !pod.removing)
+    return planRollout({
+      kind: kindOf(app),
+      runs: environment.desiredState === 'running',
+      // Coming from STOPPED, the earlier version is not brought back while the new one starts.
+      current: environment.status === 'PENDING' ? null : environment.currentRolloutId,
+      wanted:
+        wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
+          ? wanted.rollout.rolloutId
+          : null,
+      desired: this.#desired(view, pods),
+      oneAtATime: environment.applied.useVolume || (wanted?.rollout.settings.useVolume ?? false),
+      leaving: pods.length < this.#pods.all.length,
+      mayStart: !this.#backoff.isHolding,
+      pods: pods.map((pod) => plannedPod(pod, nowMs)),
+    })
+  }
+
+  #desired(view: EnvironmentView, pods: readonly LivePod[]): number {
+    const { functionConfig, environment } = view
+    if (view.app.isDatabase) return (view.wanted ?? view.current)?.rollout.settings.containers ?? 1
+    if (!functionConfig) return environment.applied.containers
+    const present = pods.filter(
+      (pod) =>
+        pod.record.desiredState === 'run' &&
+        pod.record.rolloutId === environment.currentRolloutId &&
+        !pod.drained,
+    ).length
+    const requested = this.#gatewayDesired ?? present
+    return Math.min(functionConfig.maxScale, Math.max(view.warm, requested))
+  }
+
+  async #perform(step: PlanStep, view: EnvironmentView): Promise<void> {
+    switch (step.do) {
+      case 'add-pod':
+        return this.#pods.add(step.rolloutId, view, step.ordinal)
+      case 'start-pod':
+        return this.#pods.restart(this.#pods.get(step.podId), view)
+      case 'end-pod':
+        return this.#pods.end(this.#pods.get(step.podId), view)
+      case 'remove-pod':
+        return this.#pods.remove(this.#pods.get(step.podId))
+      case 'promote': {
+        await this.#deps.transitions.promote(this.#appEnvId, step.rolloutId)
+        this.#deps.deployed(this.#appEnvId)
+        this.wake()
+      }
+    }
+  }
+
+  #observed() {
+    const worker = this
+    return {
+      appEnvId: this.#appEnvId,
+      get view() {
+        return worker.#view
+      },
+      wake: () => this.wake(),
+      later: (delayMs: number) => this.#later(delayMs),
+      publish: () => this.#publish(),
+    }
+  }
+
+  #publish(): void {
+    const route = this.#worker.stopped ? null : this.route()
+    if (route) this.#deps.routes.setRoute(route)
+  }
+
+  /** The environment is gone: so is everything of it. */
+  async #forget(): Promise<void> {
+    this.#view = null
+    this.#images.abort()
+    this.#deps.routes.dropRoute(this.#appEnvId)
+    this.#pods.clear()
+    await this.#deps.cleanUp(this.#appEnvId)
+  }
+
+  #later(delayMs: number): void {
+    this.#deps.clock.after(delayMs, () => this.wake())
+  }
+}
+
+function kindOf(app: EnvironmentView['app']): PlanInput['kind'] {
+  if (app.isFunction) return 'function'
+  if (app.isDatabase) return 'database'
+  return app.isJob ? 'none' : 'app'
+}

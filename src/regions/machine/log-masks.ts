@@ -1,0 +1,53 @@
+import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
+import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
+import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
+import type { Db } from '../../store/db.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
+import { findJobRun } from '../../store/repositories/job-runs.ts'
+import { findRollout } from '../../store/repositories/rollouts.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+
+/** The rollout or job run of a container, whose settings the container was started with. */
+export type Origin = { rolloutId: string } | { jobRunId: string }
+
+/** Creates the masks for log lines of an environment (E2). */
+export class LogMasks {
+  readonly #db: Db
+  readonly #secrets: SecretBox
+
+  constructor(db: Db, secrets: SecretBox) {
+    this.#db = db
+    this.#secrets = secrets
+  }
+
+  /** Masks the secret variables that the container was started with, and the environment's current ones. */
+  async of(appEnvId: string, origin: Origin): Promise<Mask> {
+    const { environment, given } = await this.#db.read(async (tx) => {
+      const made =
+        'jobRunId' in origin ? await findJobRun(tx, origin.jobRunId) : await findRollout(tx, origin.rolloutId)
+      return {
+        environment: await findEnvironment(tx, { appEnvId }),
+        given: made?.settings?.envVars ?? [],
+      }
+    })
+    const present = environment ? [...environment.applied.envVars, ...environment.saved.envVars] : []
+    return createMask([
+      ...this.#valuesOf(appEnvId, [...given, ...present]),
+      ...(environment ? this.#passwordsOf(environment) : []),
+    ])
+  }
+
+  #valuesOf(appEnvId: string, variables: readonly StoredVariable[]): string[] {
+    return variables
+      .filter(({ isSecret }) => isSecret)
+      .map(({ name, value }) => this.#secrets.open(value, `${appEnvId}/${name}`))
+  }
+
+  #passwordsOf({ appEnvId, database }: Environment): string[] {
+    if (!database) return []
+    const opened: DatabaseSecrets = JSON.parse(
+      this.#secrets.open(database.secrets, databaseSecretName(appEnvId)),
+    )
+    return [opened.password, opened.adminPassword]
+  }
+}

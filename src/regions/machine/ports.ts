@@ -1,0 +1,47 @@
+import type { DockerPreset } from '../../contract/fields.ts'
+import type { BuiltImage, Engine, EngineLogLine } from '../../engines/engine.ts'
+import type { Route } from '../../gateway/control/protocol.ts'
+
+/** The reconciler's port to the gateway: sets which containers may take requests. */
+export interface RouteSink {
+  setRoutes(routes: Route[]): void
+  setRoute(route: Route): void
+  dropRoute(appEnvId: string): void
+  startFailed(appEnvId: string, message: string): void
+}
+
+export type BuildSource =
+  | { kind: 'upload'; file: string; extension: '.tgz' | '.tar.gz' | '.zip' }
+  | { kind: 'git'; namespace: string; repo: string; branch: string; commitId: string | null }
+
+interface BuildRequest {
+  engine: Engine
+  source: BuildSource
+  content: {
+    appEnvId: string
+    contentId: string
+    contextDir: string | null
+    dockerfilePath: string | null
+    dockerfileContent: string | null
+    preset: DockerPreset
+    buildArgs: Record<string, string>
+    secretBuildArgs: readonly string[]
+    runsCommands?: boolean
+  }
+  onLog: (line: EngineLogLine) => void
+  signal: AbortSignal
+}
+
+/** Fetches a source and builds it with the engine. Failures of the tenant's code are `EngineFailure`s. */
+export type Builder = (request: BuildRequest) => Promise<BuiltImage & { gitCommitId: string | null }>
+
+/** Uploaded archives. */
+export interface UploadFiles {
+  path(uploadId: string): string
+  remove(uploadId: string): Promise<void>
+}
+
+/** Stored measurements of environments. */
+export interface MetricData {
+  forget(appEnvId: string): Promise<void>
+}

@@ -1,0 +1,295 @@
+import { type Cancel, type Clock, readBootTime } from '../../clock.ts'
+import type { BootTime } from '../../domain/boot-clock.ts'
+import { defaultKeptVersions } from '../../domain/environments/kept-images.ts'
+import type { Engine, EngineContainer } from '../../engines/engine.ts'
+import { AppError } from '../../errors.ts'
+import type { LogStore } from '../../files/log-store.ts'
+import type { Log } from '../../log.ts'
+import type { Db } from '../../store/db.ts'
+import { listEnvironments } from '../../store/repositories/environments.ts'
+import { listJobAttemptIds } from '../../store/repositories/job-runs.ts'
+import { listLivePods } from '../../store/repositories/rollouts.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import { Worker } from '../../worker.ts'
+import { type BackupStore, BackupWorker } from './backup-worker.ts'
+import { EnvironmentWorker } from './environment-worker.ts'
+import { ImageBuilder } from './image-builder.ts'
+import { ImageCollector } from './image-collector.ts'
+import { JobScheduler } from './job-scheduler.ts'
+import { LogFollowers } from './log-followers.ts'
+import { LogMasks } from './log-masks.ts'
+import type { MetricTarget } from './metric-targets.ts'
+import type { Builder, MetricData, RouteSink, UploadFiles } from './ports.ts'
+import { RegionEngines } from './region-engines.ts'
+import { RolloutWriter } from './rollout-writer.ts'
+import { UsageMeter } from './usage-meter.ts'
+import type { WorkerDeps } from './worker-deps.ts'
+
+const lookEveryMs = 2_000
+const foldUsageEveryMs = 3_600_000
+
+interface ReconcilerDeps {
+  db: Db
+  clock: Clock
+  log: Log
+  logs: LogStore
+  secrets: SecretBox
+  builder: Builder
+  uploads: UploadFiles
+  backups: BackupStore
+  metrics: MetricData
+  routes: RouteSink
+  /** By region. */
+  engines: ReadonlyMap<string, Engine>
+  nodeName: string
+  /** Divides job back-off and retention (docs/interface.md#clock-scale); default 1. */
+  clockScale?: number
+  /** Deployed versions whose images stay for a rollback; default 10. */
+  keptVersions?: number
+  /** A clock that never steps and outlives restarts; the machine's own when left out. */
+  moment?: () => BootTime
+}
+
+/**
+ * Compares what is stored with what the engines list and repairs the difference, one environment at a time. Woken
+ * by changes, by hints of the engines and by a timer; the list is the truth.
+ */
+export class Reconciler {
+  readonly #deps: ReconcilerDeps
+  readonly #workerDeps: WorkerDeps
+  readonly #jobs: JobScheduler
+  readonly #backups: BackupWorker
+  readonly #images: ImageCollector
+  readonly #loops = new Map<string, EnvironmentWorker>()
+  readonly #engines: RegionEngines
+  readonly #looks: Worker
+  readonly #folds: Worker
+  readonly #cancels: Cancel[] = []
+  #problem: string | null = null
+  /** Engines that did not answer the last listing. */
+  #isListed: (region: string) => boolean = () => true
+  #closed = false
+  #adopted = false
+
+  constructor(deps: ReconcilerDeps) {
+    this.#deps = deps
+    this.#engines = new RegionEngines(deps.engines)
+    const { db, clock, log, secrets, routes, logs, builder, uploads, nodeName } = deps
+    const masks = new LogMasks(db, secrets)
+    const transitions = new RolloutWriter(db, () => clock.wallMs())
+    this.#workerDeps = {
+      db,
+      clock,
+      log,
+      secrets,
+      nodeName,
+      routes: this.#heldRoutes(routes),
+      transitions,
+      followers: new LogFollowers(logs, masks, log),
+      images: new ImageBuilder({ db, clock, log, logs, masks, secrets, builder, uploads, transitions }),
+      usage: new UsageMeter(db, clock, log),
+      found: new Map(),
+      engineOf: (region) => this.#engines.of(region),
+      look: () => this.#looks.wake(),
+      deployed: (appEnvId) => this.#images.deployed(appEnvId),
+      cleanUp: (appEnvId) => this.#cleanUp(appEnvId),
+    }
+    const { engineOf, followers, usage } = this.#workerDeps
+    const keptVersions = deps.keptVersions ?? defaultKeptVersions
+    this.#images = new ImageCollector({ db, clock, log, engineOf, keptVersions })
+    this.#backups = new BackupWorker({ db, clock, log, secrets, files: deps.backups, engineOf })
+    this.#jobs = new JobScheduler({
+      db,
+      clock,
+      log,
+      secrets,
+      nodeName,
+      clockScale: deps.clockScale ?? 1,
+      moment: deps.moment ?? readBootTime,
+      engineOf,
+      list: () => this.#engines.list(),
+      followers,
+      usage,
+    })
+    this.#looks = new Worker({
+      clock,
+      everyMs: lookEveryMs,
+      pass: () => this.#observe(),
+      failed: (error) => log.error({ err: error }, 'containers cannot be listed'),
+    })
+    this.#folds = new Worker({
+      clock,
+      everyMs: foldUsageEveryMs,
+      pass: () => usage.fold(),
+      failed: (error) => log.warn({ err: error }, 'usage could not be aggregated; retrying'),
+    })
+  }
+
+  /** What keeps the reconciler from working; null when all is well. */
+  get problem(): string | null {
+    return this.#problem
+  }
+
+  /** Why the engine of a region does not answer; null when it does. */
+  engineProblem(region: string): string | null {
+    return this.#isListed(region) ? null : this.#problem
+  }
+
+  /** Adopts what runs, removes orphans, tells the gateway all routes, then goes on by itself. */
+  async start(): Promise<void> {
+    const { usage } = this.#workerDeps
+    await usage.open()
+    const listedAtMs = this.#deps.clock.wallMs()
+    const { containers, problem } = await this.#engines.list()
+    if (problem) throw problem
+    await usage.observe(containers, listedAtMs)
+    const environments = await this.#deps.db.read((tx) => listEnvironments(tx, 'installation'))
+    for (const { appEnvId } of environments) this.#loop(appEnvId)
+    for (const container of containers) this.#loop(container.appEnvId)
+    for (const [appEnvId, loop] of this.#loops) {
+      loop.adopt(containers.filter((container) => container.appEnvId === appEnvId))
+    }
+    await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
+    // A container that cannot be removed now is removed after a later list.
+    await this.#removeOrphans(containers).catch((error) =>
+      this.#deps.log.warn({ err: error }, 'orphan containers are not removed yet'),
+    )
+    this.#adopted = true
+    this.#publishAll()
+    this.#jobs.wake()
+    this.#backups.wake()
+    this.#looks.start()
+    this.#folds.start()
+    this.#images.start()
+    for (const engine of this.#engines.all) this.#cancels.push(engine.watch(() => this.#looks.wake()))
+  }
+
+  async stop(): Promise<void> {
+    this.#closed = true
+    const looked = Promise.all([this.#looks.stop(), this.#folds.stop(), this.#images.stop()])
+    for (const cancel of this.#cancels) cancel()
+    for (const loop of this.#loops.values()) loop.close()
+    await this.#jobs.stop()
+    await this.#backups.stop()
+    this.#workerDeps.followers.close()
+    await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
+    await looked
+    await this.#workerDeps.usage.settled()
+  }
+
+  wake(appEnvIds: readonly string[]): void {
+    if (this.#closed) return
+    for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
+    this.#jobs.wake()
+    this.#backups.wake()
+  }
+
+  /** The running containers to sample now. */
+  metricTargets(): MetricTarget[] {
+    return [...this.#loops.values()].map((loop) => loop.metricTargets()).filter((one) => one !== null)
+  }
+
+  /** From the gateway: a function needs this many containers. */
+  desire(appEnvId: string, containers: number): void {
+    this.#loops.get(appEnvId)?.desire(containers)
+  }
+
+  drained(appEnvId: string, containerName: string): void {
+    this.#loops.get(appEnvId)?.drained(containerName)
+  }
+
+  /** From the gateway: a container refused a connection. */
+  unreachable(): void {
+    this.#looks.wake()
+  }
+
+  #loop(appEnvId: string, adopted = false): EnvironmentWorker {
+    const known = this.#loops.get(appEnvId)
+    if (known) return known
+    const loop = new EnvironmentWorker(appEnvId, this.#workerDeps)
+    this.#loops.set(appEnvId, loop)
+    if (adopted) loop.adopt([])
+    return loop
+  }
+
+  /** Until everything that runs is adopted, the gateway keeps the routes it last heard. */
+  #heldRoutes(routes: RouteSink): RouteSink {
+    return {
+      setRoutes: (all) => routes.setRoutes(all),
+      setRoute: (route) => {
+        if (this.#adopted) routes.setRoute(route)
+      },
+      dropRoute: (appEnvId) => routes.dropRoute(appEnvId),
+      startFailed: (appEnvId, message) => routes.startFailed(appEnvId, message),
+    }
+  }
+
+  #publishAll(): void {
+    const routes = [...this.#loops.values()].map((loop) => loop.route()).filter((route) => route !== null)
+    this.#deps.routes.setRoutes(routes)
+  }
+
+  async #observe(): Promise<void> {
+    this.#jobs.wake()
+    this.#backups.wake()
+    const listedAtMs = this.#deps.clock.monotonicMs()
+    const listedAtWallMs = this.#deps.clock.wallMs()
+    try {
+      const { containers, isListed, problem } = await this.#engines.list()
+      void this.#workerDeps.usage.observe(containers, listedAtWallMs, problem === null)
+      const byEnvironment = groupByEnvironment(containers)
+      for (const [appEnvId, loop] of this.#loops)
+        loop.observe(byEnvironment.get(appEnvId) ?? [], listedAtMs, isListed)
+      await this.#removeOrphans(containers)
+      this.#isListed = isListed
+      if (problem) throw problem
+      this.#problem = null
+    } catch (error) {
+      if (!(error instanceof AppError)) this.#deps.log.error({ err: error }, 'containers cannot be listed')
+      else if (this.#problem === null) this.#deps.log.warn({ err: error }, error.message)
+      this.#problem = error instanceof AppError ? error.message : 'The engine cannot be read'
+    }
+  }
+
+  /** A container without a live pod or job attempt is an orphan: rows are written before containers are made. */
+  async #removeOrphans(containers: readonly EngineContainer[]): Promise<void> {
+    if (containers.length === 0) return
+    const known = await this.#deps.db.read(
+      async (tx) =>
+        new Set([...(await listLivePods(tx)).map((pod) => pod.podId), ...(await listJobAttemptIds(tx))]),
+    )
+    for (const container of containers) {
+      if (
+        known.has(container.podId) ||
+        container.podId === this.#loops.get(container.appEnvId)?.prewarmedPodId
+      )
+        continue
+      this.#deps.log.info({ container: container.name }, 'removing an orphan container')
+      await this.#workerDeps.usage.ended(container)
+      await this.#engines.remove(container.name)
+    }
+  }
+
+  async #cleanUp(appEnvId: string): Promise<void> {
+    for (const engine of this.#engines.all) {
+      for (const container of await engine.list()) {
+        if (container.appEnvId !== appEnvId) continue
+        await this.#workerDeps.usage.ended(container)
+        await engine.remove(container.name)
+      }
+      await engine.purge(appEnvId)
+    }
+    await this.#deps.logs.forget(appEnvId)
+    await this.#deps.metrics.forget(appEnvId)
+    this.#loops.get(appEnvId)?.close()
+    this.#loops.delete(appEnvId)
+  }
+}
+
+function groupByEnvironment(containers: readonly EngineContainer[]): Map<string, EngineContainer[]> {
+  const groups = new Map<string, EngineContainer[]>()
+  for (const container of containers) {
+    groups.set(container.appEnvId, [...(groups.get(container.appEnvId) ?? []), container])
+  }
+  return groups
+}

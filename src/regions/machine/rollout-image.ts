@@ -1,0 +1,65 @@
+import { AppError } from '../../errors.ts'
+import type { EnvironmentView } from './environment-view.ts'
+import type { WorkerDeps } from './worker-deps.ts'
+
+const firstRetryMs = 1_000
+const longestRetryMs = 15_000
+
+/**
+ * Builds or pulls the image of the wanted version in its region, outside the passes; a newer desired state aborts an
+ * older build.
+ */
+export class RolloutImage {
+  readonly #deps: WorkerDeps
+  readonly #finished: () => void
+  readonly #later: (delayMs: number) => void
+  #making: { rolloutId: string; controller: AbortController } | null = null
+  /** The rollout whose image has to wait for an unavailable engine, and the time of the next attempt. */
+  #held: { rolloutId: string; tries: number; notBeforeMs: number } | null = null
+
+  /** `finished` is called after each attempt; `later` with the delay until the next check. */
+  constructor(deps: WorkerDeps, finished: () => void, later: (delayMs: number) => void) {
+    this.#deps = deps
+    this.#finished = finished
+    this.#later = later
+  }
+
+  abort(): void {
+    this.#making?.controller.abort()
+  }
+
+  look(view: EnvironmentView): void {
+    const { wanted } = view
+    const needs =
+      wanted && !(wanted.rollout.region in wanted.content.images) && wanted.rollout.status !== 'FAILED'
+    // The next one starts after this one has ended: both may be of the same content.
+    if (this.#making && this.#making.rolloutId !== wanted?.rollout.rolloutId) this.abort()
+    if (!needs || this.#making || this.#isHeld(wanted.rollout.rolloutId)) return
+    const making = { rolloutId: wanted.rollout.rolloutId, controller: new AbortController() }
+    this.#making = making
+    void this.#deps.images
+      .make(this.#deps.engineOf(wanted.rollout.region), view, wanted, making.controller.signal)
+      .catch((error) => {
+        const away = error instanceof AppError
+        const { appEnvId } = view.environment
+        this.#deps.log[away ? 'warn' : 'error']({ err: error, appEnvId }, 'cannot make an image; retrying')
+        this.#hold(making.rolloutId)
+      })
+      .finally(() => {
+        this.#making = null
+        this.#finished()
+      })
+  }
+
+  #isHeld(rolloutId: string): boolean {
+    if (this.#held?.rolloutId !== rolloutId) return false
+    return this.#deps.clock.monotonicMs() < this.#held.notBeforeMs
+  }
+
+  #hold(rolloutId: string): void {
+    const tries = this.#held?.rolloutId === rolloutId ? this.#held.tries + 1 : 1
+    const delayMs = Math.min(firstRetryMs * 2 ** (tries - 1), longestRetryMs)
+    this.#held = { rolloutId, tries, notBeforeMs: this.#deps.clock.monotonicMs() + delayMs }
+    this.#later(delayMs)
+  }
+}

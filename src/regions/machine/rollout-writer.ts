@@ -1,0 +1,147 @@
+import { timestamp } from '../../clock.ts'
+import type { Environment, PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import type { Db, Tx } from '../../store/db.ts'
+import { insertActivity } from '../../store/repositories/activities.ts'
+import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
+import {
+  findContent,
+  findRollout,
+  insertPod,
+  prunePods,
+  saveContent,
+  savePod,
+  saveRollout,
+} from '../../store/repositories/rollouts.ts'
+
+const keptPods = 50
+
+/**
+ * The reconciler's writes. Each reads again inside its transaction and does nothing if the state has changed, so that
+ * a late result of an older desired state never overwrites a newer one.
+ */
+export class RolloutWriter {
+  readonly #db: Db
+  readonly #wallMs: () => number
+
+  constructor(db: Db, wallMs: () => number) {
+    this.#db = db
+    this.#wallMs = wallMs
+  }
+
+  /** The image exists: from BUILDING (or pulling) to DEPLOYING. */
+  imageReady(rolloutId: string, containerImage: string, gitCommitId: string | null = null): Promise<void> {
+    return this.#db.write(async (tx) => {
+      const rollout = await findRollout(tx, rolloutId)
+      const content = rollout && (await findContent(tx, rollout.contentId))
+      // A repetition after a lost response must not undo later changes.
+      if (!content || !rollout || rollout.status === 'FAILED' || rollout.status === 'DEPLOYED') return
+      const images = { ...content.images, [rollout.region]: containerImage }
+      await saveContent(tx, {
+        ...content,
+        containerImage,
+        images,
+        gitCommitId: gitCommitId ?? content.gitCommitId,
+      })
+      await saveRollout(tx, { ...rollout, status: 'DEPLOYING' })
+    })
+  }
+
+  /** The wanted rollout serves: it becomes the current one and its settings the applied ones (3.3). */
+  promote(appEnvId: string, rolloutId: string): Promise<boolean> {
+    return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
+      await saveRollout(tx, { ...rollout, status: 'DEPLOYED', deployedAt: this.#now() })
+      environment.currentRolloutId = rolloutId
+      environment.currentVersion = rollout.version
+      environment.wantedRolloutId = null
+      environment.applied = rollout.settings
+      environment.status = 'RUNNING'
+      environment.changingRegion = false
+      await this.#note(tx, environment, rollout, 'DEPLOYED', null)
+    })
+  }
+
+  /** The last good version keeps serving; without one the environment stops (3.1). */
+  fail(appEnvId: string, rolloutId: string, failure: { reason: string; message: string }): Promise<boolean> {
+    return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
+      await saveRollout(tx, { ...rollout, status: 'FAILED', failure })
+      environment.wantedRolloutId = null
+      const goodServes = environment.status === 'UPDATING' && environment.currentRolloutId !== null
+      environment.status = goodServes ? 'RUNNING' : 'STOPPED'
+      environment.desiredState = goodServes ? 'running' : 'stopped'
+      await this.#stay(tx, environment)
+      await this.#note(tx, environment, rollout, 'FAILED', `${failure.reason}: ${failure.message}`)
+    })
+  }
+
+  /** No containers to move: the environment was not running when its region changed. */
+  settleRegion(appEnvId: string): Promise<void> {
+    return this.#db.write(async (tx) => {
+      const environment = await findEnvironment(tx, { appEnvId })
+      if (!environment?.changingRegion || environment.desiredState === 'running') return
+      await saveEnvironment(tx, { ...environment, changingRegion: false })
+    })
+  }
+
+  /** Ends a failed move: the environment stays in the region of its last good version. */
+  async #stay(tx: Tx, environment: Environment): Promise<void> {
+    const serving = environment.currentRolloutId && (await findRollout(tx, environment.currentRolloutId))
+    if (environment.changingRegion && serving) environment.region = serving.region
+    environment.changingRegion = false
+  }
+
+  /** Written before its container is created; false if the environment was deleted meanwhile. */
+  addPod(pod: PodRecord): Promise<boolean> {
+    return this.#db.write(async (tx) => {
+      if (!(await findEnvironment(tx, { appEnvId: pod.appEnvId }))) return false
+      await insertPod(tx, pod)
+      return true
+    })
+  }
+
+  /** Stores the pod and deletes the records of the environment's oldest finished pods. */
+  async savePod(pod: PodRecord): Promise<void> {
+    await this.#db.write(async (tx) => {
+      await savePod(tx, pod)
+      if (pod.desiredState === 'gone') await prunePods(tx, pod.appEnvId, keptPods)
+    })
+  }
+
+  #withWanted(
+    appEnvId: string,
+    rolloutId: string,
+    change: (tx: Tx, environment: Environment, rollout: Rollout) => Promise<void>,
+  ): Promise<boolean> {
+    return this.#db.write(async (tx) => {
+      const environment = await findEnvironment(tx, { appEnvId })
+      const rollout = await findRollout(tx, rolloutId)
+      if (!environment || !rollout || environment.wantedRolloutId !== rolloutId) return false
+      await change(tx, environment, rollout)
+      await saveEnvironment(tx, environment)
+      return true
+    })
+  }
+
+  async #note(
+    tx: Tx,
+    environment: Environment,
+    rollout: Rollout,
+    status: string,
+    details: string | null,
+  ): Promise<void> {
+    const content = await findContent(tx, rollout.contentId)
+    await insertActivity(tx, environment.appEnvId, {
+      activity: rollout.activity,
+      contentId: rollout.contentId,
+      version: rollout.version,
+      status,
+      timestamp: this.#now(),
+      userId: rollout.createdBy,
+      gitCommitId: content?.gitCommitId ?? null,
+      details,
+    })
+  }
+
+  #now(): string {
+    return timestamp(this.#wallMs())
+  }
+}

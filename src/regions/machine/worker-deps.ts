@@ -1,0 +1,34 @@
+import type { Clock } from '../../clock.ts'
+import type { Engine, EngineContainer } from '../../engines/engine.ts'
+import type { Log } from '../../log.ts'
+import type { Db } from '../../store/db.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import type { ImageBuilder } from './image-builder.ts'
+import type { LogFollowers } from './log-followers.ts'
+import type { RouteSink } from './ports.ts'
+import type { RolloutWriter } from './rollout-writer.ts'
+import type { UsageMeter } from './usage-meter.ts'
+
+/** Dependencies shared by the loops of all environments. */
+export interface WorkerDeps {
+  db: Db
+  clock: Clock
+  log: Log
+  secrets: SecretBox
+  nodeName: string
+  engineOf(region: string): Engine
+  routes: RouteSink
+  transitions: RolloutWriter
+  followers: LogFollowers
+  images: ImageBuilder
+  /** Gets each container before it is removed. */
+  usage: UsageMeter
+  /** Containers found at the first list, by name. */
+  found: Map<string, EngineContainer>
+  /** Requests a fresh list of the engine's containers. */
+  look(): void
+  /** Another version of the environment serves now: images of old ones can go. */
+  deployed(appEnvId: string): void
+  /** Removes containers, files and logs of an environment that is gone. */
+  cleanUp(appEnvId: string): Promise<void>
+}

@@ -1,0 +1,92 @@
+import { availableParallelism } from 'node:os'
+import { connectGateway, type GatewayLink } from '../gateway/control/client.ts'
+import { ensureGateway } from '../gateway/control/spawn.ts'
+import type { Reconciler } from '../regions/machine/reconciler.ts'
+import { Worker } from '../worker.ts'
+import { buildId, commandLine } from './build-id.ts'
+import type { Measuring } from './measurements.ts'
+import type { Platform } from './platform.ts'
+
+const gatewayCheckMs = 1_000
+
+/** Keeps the gateway process of this data directory running, and the link to it. */
+export interface GatewayKeeper {
+  link: GatewayLink
+  port(): number
+  /** Its address on this machine. */
+  address(): { host: string; port: number }
+  url(): string
+  close(): Promise<void>
+}
+
+/** Adopts or starts the gateway, and restarts it when it has ended. */
+export async function keepGateway(
+  platform: Platform,
+  measuring: Measuring,
+  reconciler: () => Reconciler | null,
+): Promise<GatewayKeeper> {
+  const { config, home, log, clock } = platform
+  const options = {
+    entry: [...commandLine, 'gateway'],
+    home: home.dir,
+    socketPath: home.gatewaySocket,
+    host: config.host,
+    clockScale: config.clockScale,
+    processes: config.gatewayProcesses ?? processesFor(availableParallelism()),
+    build: buildId,
+    log,
+    clock,
+  }
+  const first = await ensureGateway({ ...options, port: config.gatewayPort })
+  const link = connectGateway({
+    socketPath: home.gatewaySocket,
+    build: buildId,
+    clock,
+    log,
+    on: {
+      desired: (appEnvId, containers) => {
+        measuring.figures.desired(appEnvId, containers)
+        reconciler()?.desire(appEnvId, containers)
+      },
+      drained: (appEnvId, container) => reconciler()?.drained(appEnvId, container),
+      unreachable: () => reconciler()?.unreachable(),
+      ...measuring.gatewayEvents,
+    },
+  })
+  const worker = new Worker({
+    clock,
+    everyMs: gatewayCheckMs,
+    async pass() {
+      if (link.isUp) return
+      const { pid, adopted } = await ensureGateway({ ...options, port: first.port })
+      if (!adopted) log.warn({ gatewayPid: pid }, 'the gateway exited; starting a new one')
+    },
+    failed: (error) => log.error({ err: error }, 'the gateway could not be started; retrying'),
+  })
+  worker.start()
+  return {
+    link,
+    port: () => first.port,
+    address: () => ({ host: reachableHost(first.host), port: first.port }),
+    url: () => `http://${urlHost(first.host)}:${first.port}`,
+    async close() {
+      await worker.stop()
+      link.close()
+    },
+  }
+}
+
+/** Half the cores, because containers and control plane need the rest; measurements show no gain above four. */
+function processesFor(cores: number): number {
+  return Math.min(4, Math.max(1, Math.floor(cores / 2)))
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+/** A server bound to every address is reachable on loopback. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return host === '::' ? '::1' : host
+}

@@ -1,0 +1,129 @@
+import { rmSync } from 'node:fs'
+import os from 'node:os'
+import { createNotifier } from '../alerting/notifiers/deliver.ts'
+import type { Notifier } from '../alerting/notifiers/notifier.ts'
+import { buildContent } from '../builds/build-content.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { DatabaseAvailabilityWatch } from '../engines/database-availability.ts'
+import { BackupFiles } from '../files/backup-files.ts'
+import { LogStore } from '../files/log-store.ts'
+import { createUploadStore, type UploadStore } from '../files/upload-store.ts'
+import type { Log } from '../log.ts'
+import { periodAt } from '../metrics/sampler.ts'
+import { MetricStore } from '../metrics/store.ts'
+import type { Builder } from '../regions/machine/ports.ts'
+import { type Home, lockHome, openHome } from '../store/data-directory.ts'
+import type { Db } from '../store/db.ts'
+import { firstStart } from '../store/first-start.ts'
+import { openStore } from '../store/open-store.ts'
+import { makeMasterKey, readMasterKey } from '../store/secrets/master-key.ts'
+import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../store/secrets/secret-box.ts'
+import { openRegions, type PlatformRegion } from './regions.ts'
+
+const buildTimeoutMs = 30 * 60_000
+
+/** All adapters of an installation, chosen by the configuration. Does not serve yet. */
+export interface Platform {
+  config: Config
+  clock: Clock
+  log: Log
+  home: Home
+  installationId: string
+  accountId: string
+  db: Db
+  secrets: RefreshingSecretBox
+  logs: LogStore
+  /** Metric samples; call `open` before use. */
+  metrics: MetricStore
+  uploads: UploadStore
+  backups: BackupFiles
+  builder: Builder
+  /** At least one, in the order of the configuration. */
+  regions: readonly PlatformRegion[]
+  notifier: Notifier
+  databaseAvailability: DatabaseAvailabilityWatch
+  nodeName: string
+  close(): Promise<void>
+}
+
+/**
+ * Opens store, keys, logs and engine; the only place that chooses adapters. Throws `AppError` when the data directory is
+ * locked or unwritable, the store cannot be used, or the engine is unavailable. Calls `onReplaced` when another control
+ * plane has taken over the database, so this one must stop.
+ */
+export async function openPlatform(
+  config: Config,
+  log: Log,
+  command: readonly string[],
+  onReplaced: (reason: string) => void,
+): Promise<Platform> {
+  const clock = systemClock
+  const home = openHome(config.home)
+  const unlock = lockHome(config.home)
+  try {
+    const now = new Date(clock.wallMs()).toISOString()
+    const db = await openStore(config, home, onReplaced)
+    const given = config.masterKey ? parseMasterKey(config.masterKey) : null
+    if (!given) await makeMasterKey(db, home)
+    // Read the master key again for each new data key, because it may have been rotated.
+    const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
+    const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
+    const nodeName = os.hostname()
+    const regions = await openRegions({ config, db, installationId, nodeName, clock, log, command })
+    const imageSource = config.databaseImages ?? null
+    const databaseAvailability = new DatabaseAvailabilityWatch({ regions, imageSource, clock, log })
+    // In the background, so that a slow registry does not delay the start.
+    void databaseAvailability.refresh()
+    // Interrupted builds start again from scratch. The data directory is locked, so no other process uses these files.
+    rmSync(home.builds, { recursive: true, force: true })
+    const logs = new LogStore(home.logs)
+    const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
+    const uploads = createUploadStore({ home: home.dir })
+    return {
+      config,
+      clock,
+      log,
+      home,
+      installationId,
+      accountId,
+      db,
+      secrets,
+      logs,
+      metrics,
+      uploads,
+      backups: new BackupFiles(home.backups),
+      builder: createBuilder(config, home, clock),
+      regions,
+      notifier: notifierOf(config, clock, log),
+      databaseAvailability,
+      nodeName,
+      async close() {
+        await Promise.all(regions.map(({ engine }) => engine.close()))
+        await logs.close()
+        await db.close()
+        unlock()
+      },
+    }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+function notifierOf(config: Config, clock: Clock, log: Log): Notifier {
+  const { allowPrivateWebhooks: allowPrivate, incidentUrl, smtpUrl } = config
+  return createNotifier({ clock, log, allowPrivate, incidentUrl, smtpUrl })
+}
+
+function createBuilder({ gitBaseUrl, nodeImage }: Config, home: Home, clock: Clock): Builder {
+  return (request) =>
+    buildContent({
+      ...request,
+      gitBaseUrl,
+      nodeImage,
+      buildsDir: home.builds,
+      timeoutMs: buildTimeoutMs,
+      clock,
+    })
+}

@@ -1,0 +1,176 @@
+import { addAlertCommands } from '../cli/alerts.ts'
+import { addBackupCommands, addRestoreCommand } from '../cli/backup.ts'
+import { type Cli, CliCommand, type Done, repeated } from '../cli/cli-command.ts'
+import { addConsoleCommand } from '../cli/console.ts'
+import { addContactPointCommands, addTestCommand } from '../cli/contact-point-commands.ts'
+import { addCreateCommand } from '../cli/create.ts'
+import { addDeployCommand } from '../cli/deploy.ts'
+import { addExposureFlags } from '../cli/exposure-flags.ts'
+import { addJobCommands } from '../cli/jobs.ts'
+import { addLogsCommand } from '../cli/logs.ts'
+import { addMcpInstallCommand } from '../cli/mcp-install.ts'
+import { addProbeCommand } from '../cli/probe.ts'
+import { addRowCommands, nounOf } from '../cli/row-tree.ts'
+import { addStatusCommand } from '../cli/status.ts'
+import { addTokenCommands } from '../cli/token.ts'
+import { addWhyCommand } from '../cli/why.ts'
+
+/**
+ * The whole command line: hand-written commands, then a generated command for every other operation. Large parts
+ * (server, demo) are loaded when they run.
+ */
+export function createProgram(cli: Cli, done: Done): CliCommand {
+  const program = new CliCommand('longshore')
+    .description('The hosting platform that AI agents operate.')
+    .option('--json', 'print the result as JSON')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void cli.io.stdout.write(text),
+      // Only for help; wrong calls throw errors.
+      writeErr: (text) => void cli.io.stdout.write(text),
+    })
+    .configureHelp({
+      subcommandTerm: (command) => command.name(),
+      showGlobalOptions: true,
+      sortSubcommands: false,
+    })
+    .addHelpText(
+      'after',
+      '\n--version prints the version. Settings are environment variables LONGSHORE_*; README lists them.',
+    ) as CliCommand
+  addInstallationCommands(program, cli, done)
+  addClientCommands(program, cli, done)
+  addStoreCommands(program, cli, done)
+  addRowCommands(program, cli, done)
+  return program
+}
+
+/** Hand-written commands that combine operations or format their output. */
+function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
+  addDeployCommand(program, cli, done)
+  addCreateCommand(program, cli, done)
+  addStatusCommand(program, cli, done)
+  addWhyCommand(program, cli, done)
+  addLogsCommand(program, cli, done)
+  addProbeCommand(program, cli, done)
+  addConsoleCommand(program, cli, done)
+  const envs = nounOf(program, 'envs', 'environments: list, create, change, scale, stop, inspect')
+  addStatusCommand(envs, cli, done)
+  addLogsCommand(envs, cli, done)
+  nounOf(program, 'apps', 'apps: list, create, delete')
+  addJobCommands(nounOf(program, 'jobs', 'jobs: run, show output; list, follow and cancel runs'), cli, done)
+  const alerts = nounOf(
+    program,
+    'alerts',
+    'alerts: list (firing ones first), create, preview, pause; test contact points',
+  )
+  addAlertCommands(alerts, cli, done)
+  addContactPointCommands(alerts, cli, done)
+  addTestCommand(alerts, cli, done)
+  addTestCommand(
+    nounOf(program, 'contact-points', 'receivers of notifications: list, create, change, test'),
+    cli,
+    done,
+  )
+  nounOf(program, 'invitations', 'accounts that invite you: list, accept, decline')
+  nounOf(program, 'members', 'members of an account and the environments they may access')
+  addBackupCommands(
+    nounOf(program, 'backup', 'database backups (PostgreSQL, MySQL, Redis): create, list, delete'),
+    cli,
+    done,
+  )
+  addRestoreCommand(program, cli, done)
+  addTokenCommands(
+    nounOf(program, 'token', 'tokens: create (also read-only), list, revoke, rotate'),
+    cli,
+    done,
+  )
+}
+
+/** Commands that run or end a platform. */
+function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): void {
+  addExposureFlags(
+    program
+      .command('serve')
+      .summary('run the platform: API, MCP, gateway and engine')
+      .description(
+        'Runs the platform: API, MCP at /mcp, gateway and engine. The options limit what agents may do at /mcp; an address\nsuch as /mcp?read-only=1&tools=apps,logs limits one client further.',
+      ),
+    'mcp-',
+  ).runs(cli, done, async () => (await import('./serve.ts')).runServe(cli.words.slice(1), cli.env))
+  const mcp = addExposureFlags(
+    program
+      .command('mcp')
+      .summary('serve MCP on standard input and output, for an MCP host')
+      .description(
+        'Serves MCP on standard input and output; an MCP host starts this command. LONGSHORE_URL and LONGSHORE_TOKEN select\nthe platform; the default is the local installation. If that is not running, it is started and keeps running after the\nhost has ended; longshore stop ends it.',
+      ),
+    '',
+  ).option('--allow-secrets', 'tools may show unmasked secret values (decrypt)') as CliCommand
+  mcp.runs(cli, done, async () => (await import('../cli/mcp.ts')).runMcp(cli.words.slice(1), cli.env))
+  addMcpInstallCommand(mcp, cli, done)
+  program
+    .command('stop')
+    .description(
+      'stop the platform of LONGSHORE_HOME: control plane, containers and gateway; stored data stays',
+    )
+    .runs(cli, done, async () => (await import('./stop.ts')).runStop(cli.env))
+  program
+    .command('demo')
+    .summary('run a demo on a throw-away installation')
+    .description(
+      'Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and acts as an\nagent with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there\n(LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. Everything is removed at the end.',
+    )
+    .runs(cli, done, async () => (await import('../cli/demo.ts')).runDemo(cli.env, cli.io))
+}
+
+/** Commands that use the store of an installation directly. */
+function addStoreCommands(program: CliCommand, cli: Cli, done: Done): void {
+  nounOf(program, 'secrets', 'rotate the keys that encrypt secrets')
+    .command('rotate')
+    .description(
+      'Creates a new data key, encrypts every secret of this installation with it, and removes the old keys. Works while\nthe platform is running, and can be interrupted and started again at any time.',
+    )
+    .option('--master', 'also replace the master key in the data directory')
+    .option(
+      '--new-master-key <file>',
+      'if LONGSHORE_MASTER_KEY is set: file with the new master key (32 bytes as hex or base64); use this key for later starts',
+    )
+    .runs(cli, done, async (_args, { master, newMasterKey }) =>
+      (await import('./secrets.ts')).runSecrets(
+        { master: master === true, newMasterKey: newMasterKey as string | undefined },
+        cli.env,
+      ),
+    )
+  nounOf(program, 'store', 'copy an embedded installation into PostgreSQL')
+    .command('copy')
+    .description(
+      'Copies the rows of an embedded installation into an empty PostgreSQL database, in one transaction, and checks the\naudit log on both sides. The platform must be stopped. The source does not change. The master key is\nLONGSHORE_MASTER_KEY, else the file master-key in the data directory.',
+    )
+    .option('--from <dir>', 'the data directory (default: LONGSHORE_HOME)')
+    .option(
+      '--to <url>',
+      'postgres://user:password@host:5432/database; default: LONGSHORE_DATABASE_URL, which keeps the password out of process lists',
+    )
+    .runs(cli, done, async (_args, { from, to }) =>
+      (await import('./store.ts')).runStoreCopy(
+        { from: from as string | undefined, to: to as string | undefined },
+        cli.env,
+      ),
+    )
+  nounOf(program, 'audit', 'who did what; check that the audit log is intact, undo a change')
+    .command('verify')
+    .description(
+      'Follows the chain of hashes of the audit log of this installation, account by account; works while the platform is running.',
+    )
+    .addOption(
+      repeated(
+        '--head <hash>',
+        'a head that an earlier run printed: it must still be in a chain, or entries were cut off',
+      ),
+    )
+    .addHelpText('after', '\nExit code: 0 the audit log is intact, 1 it is not, 2 wrong call.')
+    .runs(cli, done, async (_args, { head = [] }) =>
+      (await import('./audit.ts')).runAudit({ heads: head as string[], json: cli.json }, cli.env),
+    )
+}

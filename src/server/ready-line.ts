@@ -1,0 +1,83 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { consolePath, signInUrl } from '../api/console-routes.ts'
+import { apiPrefix } from '../contract/operation.ts'
+import { AppError } from '../errors.ts'
+import { isLoopback } from '../host-check.ts'
+import type { ConsoleSessions } from '../operations/access/console-sessions.ts'
+import { startedAt } from '../store/data-directory.ts'
+import type { Platform } from './platform.ts'
+
+/** JSON on standard output for programs, text for people on standard error (docs/interface.md#the-ready-line). */
+export function printReady(
+  platform: Platform,
+  apiUrl: string,
+  gatewayUrl: string,
+  signInUrl: string | null,
+): void {
+  const { config, home, accountId, regions } = platform
+  const kinds = regions.map(({ engine }) => engine.kind)
+  const facts = {
+    api: `${apiUrl}${apiPrefix}`,
+    mcp: `${apiUrl}/mcp`,
+    gateway: gatewayUrl,
+    engine: kinds[0] ?? '',
+    home: home.dir,
+    accountId,
+    adminTokenFile: home.adminToken,
+    console: `${apiUrl}${consolePath}`,
+  }
+  writeFileSync(
+    home.serveFile,
+    JSON.stringify({ pid: process.pid, started: startedAt(process.pid), ...facts }),
+    { mode: 0o600 },
+  )
+  const lines = [
+    '',
+    `  Longshore is ready.`,
+    '',
+    `  Console   ${signInUrl ?? facts.console}${signInUrl ? '   (signs in once, within 10 minutes)' : ''}`,
+    `  API       ${facts.api}`,
+    `  MCP       ${facts.mcp}   (or over stdio: longshore mcp)`,
+    `  Apps      ${gatewayUrl}   by host: <envName>.fn.localhost, <envName>.app.localhost`,
+    `            without DNS for *.localhost: curl -H 'Host: <envName>.fn.localhost' ${gatewayUrl}/`,
+    ...regions.map(({ region, engine }, index) => {
+      const where = regions.length > 1 ? `${region}: ` : ''
+      return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine.kind)}`
+    }),
+    `  Token     in ${facts.adminTokenFile}`,
+    '',
+  ]
+  if (config.clockScale !== 1) {
+    lines.push(
+      `  WARNING   LONGSHORE_CLOCK_SCALE=${config.clockScale}: idle times and windows run that many times faster.`,
+      '',
+    )
+  }
+  if (!isLoopback(config.host)) {
+    lines.push(`  WARNING   LONGSHORE_HOST=${config.host}: reachable from other machines, without TLS.`, '')
+  }
+  process.stderr.write(`${lines.join('\n')}\n`)
+  process.stdout.write(`${JSON.stringify({ ...facts, signInUrl })}\n`)
+}
+
+function engineText(kind: string): string {
+  if (kind !== 'process') return kind
+  return 'process: runs your code as child processes of this machine, WITHOUT isolation. Start Docker for containers.'
+}
+
+/** A link that signs the admin of this data directory in once; null when not bound to loopback, or without a good token. */
+export async function firstSignInUrl(
+  { config, home }: Platform,
+  apiUrl: string,
+  sessions: ConsoleSessions,
+): Promise<string | null> {
+  if (!isLoopback(config.host)) return null
+  try {
+    const { code } = await sessions.createLink(readFileSync(home.adminToken, 'utf8').trim())
+    return signInUrl(apiUrl, code)
+  } catch (error) {
+    const noToken = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (noToken || (error instanceof AppError && error.kind === 'unauthenticated')) return null
+    throw error
+  }
+}

@@ -1,0 +1,184 @@
+import path from 'node:path'
+import type { Clock } from '../clock.ts'
+import type { Config, EngineChoice, RegionSetting } from '../config.ts'
+import { createDockerEngine } from '../engines/docker/engine.ts'
+import { dockerSocketAnswers } from '../engines/docker/socket.ts'
+import type { Engine } from '../engines/engine.ts'
+import { createProcessEngine } from '../engines/process/engine.ts'
+import { AppError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Db } from '../store/db.ts'
+import {
+  environmentsDeployedIn,
+  listRegionEngines,
+  type RegionEngine,
+  saveRegionEngine,
+} from '../store/repositories/region-engines.ts'
+
+const stopGraceSeconds = 10
+
+/** A region with its own instance of an engine. */
+export interface PlatformRegion {
+  region: string
+  name: string
+  engine: Engine
+}
+
+interface EngineOptions {
+  config: Config
+  db: Db
+  installationId: string
+  nodeName: string
+  clock: Clock
+  log: Log
+  /** Command line of this program, for starting the supervisor. */
+  command: readonly string[]
+}
+
+/**
+ * Opens the engine of each configured region. A region keeps the engine of its deployments: `auto` keeps it, and another
+ * engine is rejected with instructions for moving. Throws `AppError` also when an engine is unavailable.
+ */
+export async function openRegions(around: EngineOptions): Promise<PlatformRegion[]> {
+  return openAll(around, await settledEngines(around))
+}
+
+/**
+ * Stops every container of all regions that have run before, independent of the current settings. Returns the number,
+ * and the problems of engines.
+ */
+export async function endContainers(around: EngineOptions): Promise<{ ended: number; problems: AppError[] }> {
+  let ended = 0
+  const problems: AppError[] = []
+  for (const one of await listRegionEngines(around.db)) {
+    const engine = createEngine(one, around)
+    try {
+      await engine.open()
+      const containers = await engine.list()
+      await Promise.all(
+        containers.map(async ({ name }) => {
+          await engine.stop(name, stopGraceSeconds)
+          await engine.remove(name)
+        }),
+      )
+      await engine.tidy?.()
+      ended += containers.length
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      problems.push(error)
+    } finally {
+      await engine.close()
+    }
+  }
+  return { ended, problems }
+}
+
+async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
+  const { config, db, log } = around
+  const known = new Map((await listRegionEngines(db)).map((one) => [one.region, one]))
+  const plainKnown = [...known.values()].some(({ plain }) => plain)
+  const settled: RegionEngine[] = []
+  for (const [index, setting] of config.regions.entries()) {
+    const { region } = setting
+    const before = known.get(region)
+    const desired = await answering(setting.engine, config)
+    const engine = before ? await keptEngine(around, setting, before, desired) : desired
+    if (engine === 'process' && desired === 'docker') {
+      log.warn(
+        { region, engine },
+        `Docker is available, but the deployments of region ${region} run on the ${engine} engine and stay there. To move them: LONGSHORE_REGIONS=${region}=${engine},box=${desired}, then update-app-env with region box.`,
+      )
+    }
+    settled.push({ region, engine, plain: before?.plain ?? (index === 0 && !plainKnown) })
+  }
+  for (const { region, engine } of known.values()) {
+    if (settled.some((one) => one.region === region)) continue
+    const left = await db.read((tx) => environmentsDeployedIn(tx, region))
+    if (left.length === 0) continue
+    log.warn(
+      { region, environments: left.length },
+      `The region ${region} has environments but no engine. Add ${region}=${engine} to LONGSHORE_REGIONS.`,
+    )
+  }
+  await db.write(async (tx) => {
+    for (const one of settled) await saveRegionEngine(tx, one)
+  })
+  return settled
+}
+
+/** Images and volumes cannot move between engines, so a region with deployments keeps its engine. */
+async function keptEngine(
+  { db }: EngineOptions,
+  setting: RegionSetting,
+  before: RegionEngine,
+  desired: RegionEngine['engine'],
+): Promise<RegionEngine['engine']> {
+  const { region } = setting
+  if (desired === before.engine) return desired
+  const deployed = await db.read((tx) => environmentsDeployedIn(tx, region))
+  if (deployed.length === 0) return desired
+  if (setting.engine === 'auto') return before.engine
+  const some =
+    deployed.slice(0, 5).join(', ') + (deployed.length > 5 ? ` and ${deployed.length - 5} more` : '')
+  throw new AppError('unavailable', `The region ${region} runs on the ${before.engine} engine`, {
+    details: `${some} would lose their images and volumes on ${desired}. Run both with LONGSHORE_REGIONS=${region}=${before.engine},box=${desired} and move each with update-app-env (region box), or keep LONGSHORE_ENGINE=${before.engine}.`,
+  })
+}
+
+async function answering(choice: EngineChoice, { dockerHost }: Config): Promise<RegionEngine['engine']> {
+  switch (choice) {
+    case 'docker':
+    case 'process':
+      return choice
+    case 'auto':
+      return (await dockerSocketAnswers(dockerHost)) ? 'docker' : 'process'
+    case 'kubernetes':
+      throw new AppError('unavailable', 'This version does not support the kubernetes engine', {
+        details: 'Set LONGSHORE_ENGINE to docker, process or auto.',
+      })
+  }
+}
+
+async function openAll(around: EngineOptions, settled: readonly RegionEngine[]): Promise<PlatformRegion[]> {
+  const opened: PlatformRegion[] = []
+  try {
+    for (const one of settled) {
+      const engine = createEngine(one, around)
+      await engine.open()
+      const name = settled.length === 1 ? 'This machine' : `${one.region} (${engine.kind})`
+      opened.push({ region: one.region, name, engine })
+    }
+    return opened
+  } catch (error) {
+    await Promise.allSettled(opened.map(({ engine }) => engine.close()))
+    throw error
+  }
+}
+
+/** Regions share nothing, even on one machine; the first one uses the plain names. */
+function createEngine({ region, engine, plain }: RegionEngine, around: EngineOptions): Engine {
+  const { config, nodeName, clock, log, command } = around
+  const installationId = plain ? around.installationId : `${around.installationId}-${region}`
+  if (engine === 'docker') {
+    const { dockerHost, allowHostAccess, port, gatewayPort } = config
+    return createDockerEngine({
+      installationId,
+      nodeName,
+      allowHostAccess,
+      openPorts: [port, gatewayPort],
+      clock,
+      log,
+      ...(dockerHost ? { dockerHost } : {}),
+    })
+  }
+  const home = plain ? config.home : path.join(config.home, 'regions', region)
+  const supervisorEntry = [...command, 'supervise']
+  return createProcessEngine({
+    home,
+    installationId,
+    clock,
+    log,
+    supervisorEntry,
+    nodeImage: config.nodeImage,
+  })
+}

@@ -1,0 +1,211 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { AppError } from '../errors.ts'
+import { Secret } from '../log.ts'
+
+/** Paths of an embedded installation. */
+export interface Home {
+  dir: string
+  database: string
+  logs: string
+  metrics: string
+  builds: string
+  backups: string
+  adminToken: string
+  masterKey: string
+  /** Id of the newest data key known to the control plane. */
+  dataKeyFile: string
+  /** Address and token file of the running `serve`, for the client commands. */
+  serveFile: string
+  gatewaySocket: string
+}
+
+// A Unix socket path has at most about 107 bytes; for a longer path the socket gets its own folder in the temp
+// folder.
+const longestSocketPath = 100
+
+/** Creates the folders of the data directory, private to their owner. */
+export function openHome(dir: string): Home {
+  const run = path.join(dir, 'run')
+  try {
+    for (const folder of [dir, run, path.join(dir, 'builds')]) makeFolder(folder)
+    probeSpace(path.join(run, `probe-${process.pid}`))
+  } catch (cause) {
+    throw new AppError('unavailable', `The data directory ${dir} cannot be written`, {
+      details: `${(cause as NodeJS.ErrnoException).code ?? 'error'}: choose a folder you own with LONGSHORE_HOME, or fix its permissions and free space.`,
+      cause,
+    })
+  }
+  return {
+    dir,
+    database: path.join(dir, 'longshore.db'),
+    logs: path.join(dir, 'logs'),
+    metrics: path.join(dir, 'metrics'),
+    builds: path.join(dir, 'builds'),
+    backups: path.join(dir, 'backups'),
+    adminToken: path.join(dir, 'admin-token'),
+    masterKey: path.join(dir, 'master-key'),
+    dataKeyFile: path.join(run, 'data-key'),
+    serveFile: path.join(run, 'serve.json'),
+    gatewaySocket: socketPath(dir, path.join(run, 'gateway.sock')),
+  }
+}
+
+/** For commands that create no installation: a mistyped LONGSHORE_HOME fails and creates no folders. */
+export function requireHome(dir: string): void {
+  if (existsSync(path.join(dir, 'longshore.db')) || existsSync(path.join(dir, 'run'))) return
+  throw new AppError('not-found', `There is no installation at ${dir}`, {
+    details: 'Set LONGSHORE_HOME to the data directory of the installation.',
+  })
+}
+
+/** Even a full disk can store an empty file, so write as many bytes as a start needs. */
+function probeSpace(file: string): void {
+  try {
+    writeFileSync(file, Buffer.alloc(64 * 1024))
+  } finally {
+    rmSync(file, { force: true })
+  }
+}
+
+/** Why the data directory is not writable, for example a full disk, with the remedy; null if it is writable. */
+export function homeProblem(dir: string): string | null {
+  try {
+    probeSpace(path.join(dir, 'run', `probe-${process.pid}`))
+    return null
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'error'
+    return `The data directory ${dir} cannot be written (${code}): fix its free space and permissions.`
+  }
+}
+
+/** Parents first, one by one: Node's recursive mkdir never returns if a folder cannot be created, as in /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(path.dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+function socketPath(home: string, wanted: string): string {
+  if (Buffer.byteLength(wanted) <= longestSocketPath) return wanted
+  const folder = path.join(
+    os.tmpdir(),
+    `longshore-${createHash('sha256').update(home).digest('hex').slice(0, 16)}`,
+  )
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const info = statSync(folder)
+  if (process.getuid && info.uid !== process.getuid()) {
+    throw new AppError('unavailable', `${folder} belongs to another user`, {
+      details: 'Choose a shorter LONGSHORE_HOME; its path is too long for a socket.',
+    })
+  }
+  return path.join(folder, 'gateway.sock')
+}
+
+/**
+ * One control plane per data directory. Returns the function that releases the lock; throws with the process that
+ * holds it.
+ */
+export function lockHome(dir: string): () => void {
+  const lock = path.join(dir, 'run', 'lock')
+  const mine = path.join(dir, 'run', `lock-${process.pid}-${randomBytes(4).toString('hex')}`)
+  writeFileSync(mine, '', { mode: 0o600 })
+  writeFileSync(mine, `${process.pid} ${startedAt(process.pid)} ${fileIdentity(mine)}\n`)
+  try {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      if (tryLink(mine, lock)) return () => rmSync(lock, { force: true })
+      const holder = readHolder(lock)
+      if (holder && isAlive(holder)) throw held(dir, holder.pid)
+      rmSync(lock, { force: true })
+    }
+    throw held(dir, readHolder(lock)?.pid ?? 0)
+  } finally {
+    rmSync(mine, { force: true })
+  }
+}
+
+/** The process that serves a data directory; null if there is none. */
+export function servingPid(dir: string): number | null {
+  const holder = readHolder(path.join(dir, 'run', 'lock'))
+  return holder && isAlive(holder) ? holder.pid : null
+}
+
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Identifies a file whatever its name: the same for a hard link, different for a copy. */
+function fileIdentity(file: string): string {
+  const { dev, ino } = statSync(file)
+  return `${dev}:${ino}`
+}
+
+interface Holder {
+  pid: number
+  started: string
+}
+
+function readHolder(lock: string): Holder | null {
+  try {
+    const [pid, started, identity] = readFileSync(lock, 'utf8').trim().split(' ')
+    // The lock in a copied data directory names the process of the original, which does not hold this directory.
+    if (identity !== undefined && identity !== fileIdentity(lock)) return null
+    return { pid: Number(pid), started: started ?? '' }
+  } catch {
+    return null
+  }
+}
+
+/** Alive, and the process that wrote the file: a reused pid has another start time. */
+function isAlive({ pid, started }: Holder): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  const now = startedAt(pid)
+  return now === '' || started === '' || now === started
+}
+
+/**
+ * Start time of a process in clock ticks since boot; empty without /proc, `dead` for a killed process that its parent
+ * has not reaped yet.
+ */
+export function startedAt(pid: number): string {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? 'dead' : (fields[19] ?? '')
+  } catch {
+    return ''
+  }
+}
+
+function held(dir: string, pid: number): AppError {
+  return new AppError('unavailable', `Another Longshore (process ${pid}) uses the data directory ${dir}`, {
+    details: `Stop it first (kill ${pid}), or give this one another LONGSHORE_HOME.`,
+  })
+}
+
+/** Reads a secret file, or creates it with `make`; mode 0600. */
+export function secretFile(file: string, make: () => string): Secret {
+  try {
+    writeFileSync(file, `${make()}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return new Secret(readFileSync(file, 'utf8').trim())
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import { z } from 'zod'
+import type { AuditOutcome } from '../../contract/audit.ts'
+import { newId } from '../../domain/ids.ts'
+import type { Tables, Tx } from '../db.ts'
+import { recordReader } from '../record.ts'
+import type { SecretBox } from '../secrets/secret-box.ts'
+import { type AuditHead, findHead, saveHead } from './audit-heads.ts'
+
+const objectRecord = recordReader<StoredAuditEntry['before']>('audit_log', null, z.unknown())
+
+interface AuditEntry {
+  at: string
+  /** Null for entries without an account, such as those about a user's own tokens. */
+  accountId: string | null
+  principal: string
+  surface: string
+  operation: string
+  objectType: string
+  objectId: string
+  outcome: AuditOutcome
+  /** The object before and after; secrets are sealed as in the object's own row. */
+  before: unknown
+  after: unknown
+}
+
+export type StoredAuditEntry = AuditEntry & { entryId: string }
+
+type Row = Selectable<Tables['audit_log']>
+
+/**
+ * Appends inside the caller's transaction, so that every acknowledged write has its entry. Each entry contains the
+ * hash of the previous one in the same account, so a changed or removed entry breaks the account's chain. The head of
+ * the chain is sealed (audit-heads.ts).
+ */
+export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: SecretBox): Promise<string> {
+  const head = (await findHead(tx, entry.accountId, secrets)) ?? (await unkeptHead(tx, entry.accountId))
+  const row: Omit<Row, 'seq'> = {
+    entry_id: newId('aud'),
+    at: entry.at,
+    account_id: entry.accountId,
+    principal: entry.principal,
+    surface: entry.surface,
+    operation: entry.operation,
+    object_type: entry.objectType,
+    object_id: entry.objectId,
+    before: JSON.stringify(entry.before ?? null),
+    after: JSON.stringify(entry.after ?? null),
+    outcome: entry.outcome,
+    previous_hash: head.hash,
+    hash: '',
+  }
+  row.hash = hashOfEntry(row)
+  await tx.insertInto('audit_log').values(row).execute()
+  await saveHead(tx, entry.accountId, { ...head, entries: head.entries + 1, hash: row.hash }, secrets)
+  return row.entry_id
+}
+
+/** The end of a chain without a stored head: a new chain, or one started by an older version. */
+async function unkeptHead(tx: Tx, accountId: string | null): Promise<AuditHead> {
+  const own = tx.selectFrom('audit_log').where('account_id', accountId === null ? 'is' : '=', accountId)
+  const last = await own.select('hash').orderBy('seq', 'desc').limit(1).executeTakeFirst()
+  if (!last) return { entries: 0, hash: '', entriesBefore: 0 }
+  const counted = await own.select((e) => e.fn.countAll().as('entries')).executeTakeFirstOrThrow()
+  const entries = Number(counted.entries)
+  return { entries, hash: last.hash, entriesBefore: entries }
+}
+
+/** Sealed values are hashed as a placeholder: a new data key re-seals them and must not break the chain. */
+const sealedValue = /"v1\.key_[a-z2-7]+\.[A-Za-z0-9_-]+"/g
+
+/** SHA-256 of an entry's content and the previous entry's hash. */
+export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
+  const content = [
+    row.previous_hash,
+    row.entry_id,
+    row.at,
+    row.account_id,
+    row.principal,
+    row.surface,
+    row.operation,
+    row.object_type,
+    row.object_id,
+    row.outcome,
+    row.before.replace(sealedValue, '"sealed"'),
+    row.after.replace(sealedValue, '"sealed"'),
+  ]
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
+}
+
+/** Newest first; `before` is the last entry id of the previous page. */
+export async function listAuditEntries(
+  tx: Tx,
+  of: { accountId: string; objectId?: string | undefined },
+  page: { limit: number; before: string | null },
+): Promise<StoredAuditEntry[]> {
+  let query = tx.selectFrom('audit_log').selectAll().where('account_id', '=', of.accountId)
+  if (of.objectId !== undefined) query = query.where('object_id', '=', of.objectId)
+  if (page.before !== null) {
+    // The entry must belong to this account: a cursor must not reveal other accounts' entries.
+    query = query.where('seq', '<', (inner) =>
+      inner
+        .selectFrom('audit_log as known')
+        .select('known.seq')
+        .where('known.entry_id', '=', page.before as string)
+        .where('known.account_id', '=', of.accountId),
+    )
+  }
+  const rows = await query.orderBy('seq', 'desc').limit(page.limit).execute()
+  return rows.map(entryOf)
+}
+
+export async function findAuditEntry(tx: Tx, entryId: string): Promise<StoredAuditEntry | null> {
+  const row = await tx.selectFrom('audit_log').selectAll().where('entry_id', '=', entryId).executeTakeFirst()
+  return row ? entryOf(row) : null
+}
+
+function entryOf(row: Row): StoredAuditEntry {
+  return {
+    entryId: row.entry_id,
+    at: row.at,
+    accountId: row.account_id,
+    principal: row.principal,
+    surface: row.surface,
+    operation: row.operation,
+    objectType: row.object_type,
+    objectId: row.object_id,
+    outcome: row.outcome as AuditOutcome,
+    before: objectRecord.parse(row.before, row.entry_id),
+    after: objectRecord.parse(row.after, row.entry_id),
+  }
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { backupStatuses } from '../../contract/backups.ts'
+import type { Backup, Restore } from '../../domain/databases/backup.ts'
+import type { Tx } from '../db.ts'
+import { recordReader } from '../record.ts'
+
+const ofDatabase = {
+  backupId: z.string(),
+  appEnvId: z.string(),
+  accountId: z.string(),
+  status: z.enum(backupStatuses),
+  createdAt: z.string(),
+}
+
+const backupRecord = recordReader<Backup>('backups', 'backupId', z.object(ofDatabase))
+
+const restoreRecord = recordReader<Restore>(
+  'restores',
+  'restoreId',
+  z.object({ ...ofDatabase, restoreId: z.string() }),
+)
+
+const activeStatuses = ['PENDING', 'RUNNING']
+
+export async function findBackup(tx: Tx, backupId: string): Promise<Backup | null> {
+  const row = await tx
+    .selectFrom('backups')
+    .select('record')
+    .where('backup_id', '=', backupId)
+    .executeTakeFirst()
+  return backupRecord.one(row)
+}
+
+export async function insertBackup(tx: Tx, backup: Backup): Promise<void> {
+  await tx
+    .insertInto('backups')
+    .values({
+      backup_id: backup.backupId,
+      app_env_id: backup.appEnvId,
+      account_id: backup.accountId,
+      status: backup.status,
+      record: JSON.stringify(backup),
+      created_at: backup.createdAt,
+    })
+    .execute()
+}
+
+export async function saveBackup(tx: Tx, backup: Backup): Promise<void> {
+  await tx
+    .updateTable('backups')
+    .set({ status: backup.status, record: JSON.stringify(backup) })
+    .where('backup_id', '=', backup.backupId)
+    .execute()
+}
+
+export async function deleteBackup(tx: Tx, backupId: string): Promise<void> {
+  await tx.deleteFrom('backups').where('backup_id', '=', backupId).execute()
+  await tx.deleteFrom('restores').where('backup_id', '=', backupId).execute()
+}
+
+/** Newest first. */
+export async function listBackups(
+  tx: Tx,
+  of: { accountId: string; appEnvId?: string | undefined },
+): Promise<Backup[]> {
+  let query = tx.selectFrom('backups').select('record').where('account_id', '=', of.accountId)
+  if (of.appEnvId !== undefined) query = query.where('app_env_id', '=', of.appEnvId)
+  const rows = await query.orderBy('created_at', 'desc').orderBy('backup_id', 'desc').execute()
+  return backupRecord.all(rows)
+}
+
+/** Those that are not finished, oldest first. */
+export async function listActiveBackups(tx: Tx): Promise<Backup[]> {
+  const rows = await tx
+    .selectFrom('backups')
+    .select('record')
+    .where('status', 'in', activeStatuses)
+    .orderBy('created_at')
+    .execute()
+  return backupRecord.all(rows)
+}
+
+export async function countBackups(tx: Tx, appEnvId: string): Promise<number> {
+  const row = await tx
+    .selectFrom('backups')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('app_env_id', '=', appEnvId)
+    .where('status', '!=', 'FAILED')
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+/** Every backup whose file may exist; any other file is an orphan. */
+export async function listBackupIds(tx: Tx): Promise<string[]> {
+  return (await tx.selectFrom('backups').select('backup_id').execute()).map((row) => row.backup_id)
+}
+
+export async function findRestore(tx: Tx, restoreId: string): Promise<Restore | null> {
+  const row = await tx
+    .selectFrom('restores')
+    .select('record')
+    .where('restore_id', '=', restoreId)
+    .executeTakeFirst()
+  return restoreRecord.one(row)
+}
+
+export async function insertRestore(tx: Tx, restore: Restore): Promise<void> {
+  await tx
+    .insertInto('restores')
+    .values({
+      restore_id: restore.restoreId,
+      backup_id: restore.backupId,
+      app_env_id: restore.appEnvId,
+      status: restore.status,
+      record: JSON.stringify(restore),
+      created_at: restore.createdAt,
+    })
+    .execute()
+}
+
+export async function saveRestore(tx: Tx, restore: Restore): Promise<void> {
+  await tx
+    .updateTable('restores')
+    .set({ status: restore.status, record: JSON.stringify(restore) })
+    .where('restore_id', '=', restore.restoreId)
+    .execute()
+}
+
+/** Newest first: of some backups, or of one environment. */
+export async function listRestores(
+  tx: Tx,
+  of: { backupIds: readonly string[] } | { appEnvId: string },
+  limit: number,
+): Promise<Restore[]> {
+  const query = tx.selectFrom('restores').select('record')
+  const rows = await ('appEnvId' in of
+    ? query.where('app_env_id', '=', of.appEnvId)
+    : query.where('backup_id', 'in', [...of.backupIds])
+  )
+    .orderBy('created_at', 'desc')
+    .orderBy('restore_id', 'desc')
+    .limit(limit)
+    .execute()
+  return restoreRecord.all(rows)
+}
+
+/** Those that are not finished, oldest first. */
+export async function listActiveRestores(tx: Tx): Promise<Restore[]> {
+  const rows = await tx
+    .selectFrom('restores')
+    .select('record')
+    .where('status', 'in', activeStatuses)
+    .orderBy('created_at')
+    .execute()
+  return restoreRecord.all(rows)
+}

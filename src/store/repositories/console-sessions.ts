@@ -1,0 +1,114 @@
+import type { Tx } from '../db.ts'
+import { findToken, type StoredToken } from './tokens.ts'
+
+interface ConsoleSession {
+  /** SHA-256 of the session id; the id itself is only in the browser's cookie. */
+  sessionHash: string
+  tokenId: string
+  userId: string
+  usedAt: string
+  expiresAt: string
+}
+
+export async function insertConsoleSession(tx: Tx, session: ConsoleSession): Promise<void> {
+  await tx
+    .insertInto('console_sessions')
+    .values({
+      session_hash: session.sessionHash,
+      token_id: session.tokenId,
+      user_id: session.userId,
+      created_at: session.usedAt,
+      used_at: session.usedAt,
+      expires_at: session.expiresAt,
+    })
+    .execute()
+}
+
+export async function findConsoleSession(tx: Tx, sessionHash: string): Promise<ConsoleSession | null> {
+  const row = await tx
+    .selectFrom('console_sessions')
+    .selectAll()
+    .where('session_hash', '=', sessionHash)
+    .executeTakeFirst()
+  if (!row) return null
+  return {
+    sessionHash,
+    tokenId: row.token_id,
+    userId: row.user_id,
+    usedAt: row.used_at,
+    expiresAt: row.expires_at,
+  }
+}
+
+export async function noteSessionUse(tx: Tx, sessionHash: string, usedAt: string): Promise<void> {
+  await tx
+    .updateTable('console_sessions')
+    .set({ used_at: usedAt })
+    .where('session_hash', '=', sessionHash)
+    .execute()
+}
+
+/** The token that opened the session; null if either no longer exists. */
+export async function findTokenOfSession(tx: Tx, sessionHash: string): Promise<StoredToken | null> {
+  const row = await tx
+    .selectFrom('console_sessions')
+    .innerJoin('tokens', 'tokens.token_id', 'console_sessions.token_id')
+    .select('tokens.hash')
+    .where('session_hash', '=', sessionHash)
+    .executeTakeFirst()
+  return row ? findToken(tx, row.hash) : null
+}
+
+export async function deleteConsoleSession(tx: Tx, sessionHash: string): Promise<void> {
+  await tx.deleteFrom('console_sessions').where('session_hash', '=', sessionHash).execute()
+}
+
+export async function deleteConsoleSessionsOfUser(tx: Tx, userId: string): Promise<void> {
+  await tx.deleteFrom('console_sessions').where('user_id', '=', userId).execute()
+}
+
+/** A one-time sign-in link, found by the hash of its code. */
+interface ConsoleLink {
+  codeHash: string
+  tokenId: string
+  userId: string
+  expiresAt: string
+}
+
+export async function insertConsoleLink(tx: Tx, link: ConsoleLink): Promise<void> {
+  await tx
+    .insertInto('console_links')
+    .values({
+      code_hash: link.codeHash,
+      token_id: link.tokenId,
+      user_id: link.userId,
+      expires_at: link.expiresAt,
+    })
+    .execute()
+}
+
+/** Deletes the link and returns it, so that only one of two simultaneous sign-ins gets it. */
+export async function takeConsoleLink(tx: Tx, codeHash: string): Promise<ConsoleLink | null> {
+  const row = await tx
+    .deleteFrom('console_links')
+    .where('code_hash', '=', codeHash)
+    .returningAll()
+    .executeTakeFirst()
+  if (!row) return null
+  return { codeHash, tokenId: row.token_id, userId: row.user_id, expiresAt: row.expires_at }
+}
+
+export async function deleteConsoleLinksOfUser(tx: Tx, userId: string): Promise<void> {
+  await tx.deleteFrom('console_links').where('user_id', '=', userId).execute()
+}
+
+export async function forgetConsoleSessionsBefore(
+  tx: Tx,
+  limits: { now: string; idleSince: string },
+): Promise<void> {
+  await tx.deleteFrom('console_links').where('expires_at', '<=', limits.now).execute()
+  await tx
+    .deleteFrom('console_sessions')
+    .where((row) => row.or([row('expires_at', '<=', limits.now), row('used_at', '<=', limits.idleSince)]))
+    .execute()
+}

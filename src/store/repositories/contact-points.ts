@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
+import type { Tx } from '../db.ts'
+import { recordReader } from '../record.ts'
+
+const contactPointRecord = recordReader<StoredContactPoint>(
+  'contact_points',
+  'contactPointId',
+  z.object({
+    contactPointId: z.string(),
+    accountId: z.string(),
+    type: z.string(),
+    config: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+    revision: z.number(),
+  }),
+)
+
+export async function findContactPoint(tx: Tx, contactPointId: string): Promise<StoredContactPoint | null> {
+  const row = await tx
+    .selectFrom('contact_points')
+    .select('record')
+    .where('contact_point_id', '=', contactPointId)
+    .executeTakeFirst()
+  return contactPointRecord.one(row)
+}
+
+/** Stable order: by creation, then id. */
+export async function listContactPointsOf(
+  tx: Tx,
+  of: { accountId: string } | { contactPointIds: readonly string[] },
+): Promise<StoredContactPoint[]> {
+  const query = tx.selectFrom('contact_points').select('record')
+  const rows = await ('accountId' in of
+    ? query.where('account_id', '=', of.accountId)
+    : query.where('contact_point_id', 'in', of.contactPointIds.length > 0 ? [...of.contactPointIds] : [''])
+  )
+    .orderBy('created_at')
+    .orderBy('contact_point_id')
+    .execute()
+  return contactPointRecord.all(rows)
+}
+
+export async function insertContactPoint(tx: Tx, point: StoredContactPoint): Promise<void> {
+  await tx
+    .insertInto('contact_points')
+    .values({
+      contact_point_id: point.contactPointId,
+      account_id: point.accountId,
+      record: JSON.stringify(point),
+      revision: point.revision,
+      created_at: point.createdAt,
+    })
+    .execute()
+}
+
+export async function saveContactPoint(tx: Tx, point: StoredContactPoint): Promise<void> {
+  await tx
+    .updateTable('contact_points')
+    .set({ record: JSON.stringify(point), revision: point.revision })
+    .where('contact_point_id', '=', point.contactPointId)
+    .execute()
+}
+
+export async function removeContactPoint(tx: Tx, contactPointId: string): Promise<void> {
+  await tx.deleteFrom('contact_points').where('contact_point_id', '=', contactPointId).execute()
+}
+
+/** How many alerts send notifications to it (X2). */
+export async function countAlertsUsing(tx: Tx, contactPointId: string): Promise<number> {
+  const row = await tx
+    .selectFrom('alert_contact_points')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('contact_point_id', '=', contactPointId)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}

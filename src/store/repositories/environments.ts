@@ -1,0 +1,183 @@
+import { z } from 'zod'
+import type { Environment } from '../../domain/environments/environment.ts'
+import type { Tx } from '../db.ts'
+import { recordReader } from '../record.ts'
+
+const settings = z.object({
+  zClouds: z.number(),
+  containers: z.number(),
+  // Not each variable: lists read a hundred of these.
+  envVars: z.custom(Array.isArray),
+})
+
+export const environmentRecord = recordReader<Environment>(
+  'app_envs',
+  'appEnvId',
+  z.object({
+    appEnvId: z.string(),
+    appId: z.string(),
+    accountId: z.string(),
+    cliEnvName: z.string(),
+    region: z.string(),
+    status: z.string(),
+    desiredState: z.enum(['running', 'stopped']),
+    saved: settings,
+    applied: settings,
+    wantedRolloutId: z.string().nullable(),
+    currentRolloutId: z.string().nullable(),
+    nextVersion: z.number(),
+    revision: z.number(),
+  }),
+)
+
+export async function findEnvironment(
+  tx: Tx,
+  ref: { appEnvId?: string | undefined; envName?: string | undefined },
+): Promise<Environment | null> {
+  const query = tx.selectFrom('app_envs').select('record')
+  const row = await (ref.appEnvId !== undefined
+    ? query.where('app_env_id', '=', ref.appEnvId)
+    : query.where('cli_env_name', '=', ref.envName ?? '')
+  ).executeTakeFirst()
+  return environmentRecord.one(row)
+}
+
+/** Stable order: by creation, then id. `onlyIds` limits the result to what a restricted member may see (M1). */
+export async function listEnvironments(
+  tx: Tx,
+  of: { accountId: string } | { appId: string } | 'installation',
+  onlyIds?: readonly string[],
+): Promise<Environment[]> {
+  if (onlyIds) return listNamed(tx, of, onlyIds)
+  let query = tx.selectFrom('app_envs').select('record')
+  if (of !== 'installation') {
+    query =
+      'accountId' in of ? query.where('account_id', '=', of.accountId) : query.where('app_id', '=', of.appId)
+  }
+  const rows = await query.orderBy('created_at').orderBy('app_env_id').execute()
+  return environmentRecord.all(rows)
+}
+
+/** Queried by id only: with the account in the query, the database would scan the whole account to get the order. */
+async function listNamed(
+  tx: Tx,
+  of: { accountId: string } | { appId: string } | 'installation',
+  ids: readonly string[],
+): Promise<Environment[]> {
+  if (ids.length === 0) return []
+  const rows = await tx
+    .selectFrom('app_envs')
+    .select('record')
+    .where('app_env_id', 'in', [...ids])
+    .execute()
+  const found = environmentRecord.all(rows)
+  const rank = ({ createdAt, appEnvId }: Environment) => `${createdAt} ${appEnvId}`
+  return found
+    .filter(
+      (one) =>
+        of === 'installation' ||
+        ('accountId' in of ? one.accountId === of.accountId : one.appId === of.appId),
+    )
+    .sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
+}
+
+/** Ids, app and account of environments, without their records. */
+export async function listEnvironmentIds(
+  tx: Tx,
+  of: { appId: string } | { accountId: string },
+): Promise<{ appEnvId: string; appId: string }[]> {
+  const query = tx.selectFrom('app_envs').select(['app_env_id', 'app_id'])
+  const rows = await ('appId' in of
+    ? query.where('app_id', '=', of.appId)
+    : query.where('account_id', '=', of.accountId)
+  ).execute()
+  return rows.map((row) => ({ appEnvId: row.app_env_id, appId: row.app_id }))
+}
+
+export async function listAllEnvironmentIds(tx: Tx): Promise<string[]> {
+  const rows = await tx.selectFrom('app_envs').select('app_env_id').execute()
+  return rows.map((row) => row.app_env_id)
+}
+
+export async function hasEnvironments(tx: Tx, appId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('app_envs')
+    .select('app_env_id')
+    .where('app_id', '=', appId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function environmentNameTaken(tx: Tx, cliEnvName: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('app_envs')
+    .select('app_env_id')
+    .where('cli_env_name', '=', cliEnvName)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** zClouds of the account's other environments, as counted for the account's limit. */
+export async function accountSize(tx: Tx, accountId: string, exceptAppEnvId: string | null): Promise<number> {
+  const row = await tx
+    .selectFrom('app_envs')
+    .select((e) => e.fn.sum<number>('size').as('size'))
+    .where('account_id', '=', accountId)
+    .where('app_env_id', '!=', exceptAppEnvId ?? '')
+    .executeTakeFirst()
+  return Number(row?.size ?? 0)
+}
+
+export async function insertEnvironment(tx: Tx, environment: Environment, size: number): Promise<void> {
+  await tx
+    .insertInto('app_envs')
+    .values({
+      app_env_id: environment.appEnvId,
+      app_id: environment.appId,
+      account_id: environment.accountId,
+      cli_env_name: environment.cliEnvName,
+      status: environment.status,
+      size,
+      record: JSON.stringify(environment),
+      revision: environment.revision,
+      created_at: environment.createdAt,
+    })
+    .execute()
+}
+
+/** Writes the whole record; keeps `size` if it is omitted. */
+export async function saveEnvironment(tx: Tx, environment: Environment, size?: number): Promise<void> {
+  await tx
+    .updateTable('app_envs')
+    .set({
+      status: environment.status,
+      record: JSON.stringify(environment),
+      revision: environment.revision,
+      ...(size === undefined ? {} : { size }),
+    })
+    .where('app_env_id', '=', environment.appEnvId)
+    .execute()
+}
+
+/** Removes the environment and its dependent rows; audit entries stay (docs/interface.md#deleting-an-environment). */
+export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void> {
+  const tables = [
+    'tokens',
+    'contents',
+    'rollouts',
+    'pods',
+    'job_attempts',
+    'job_runs',
+    'uploads',
+    'activities',
+    'alerts',
+    'alert_contact_points',
+    'alert_states',
+    'alert_history',
+    'notifications',
+    'database_ports',
+    'restores',
+    'app_envs',
+  ] as const
+  for (const table of tables) await tx.deleteFrom(table).where('app_env_id', '=', appEnvId).execute()
+}

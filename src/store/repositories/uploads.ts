@@ -1,0 +1,106 @@
+import type { Tx } from '../db.ts'
+
+export interface Upload {
+  uploadId: string
+  appEnvId: string
+  extension: '.tgz' | '.tar.gz' | '.zip'
+  state: 'requested' | 'uploaded' | 'used'
+  expiresAt: string
+}
+
+export async function insertUpload(
+  tx: Tx,
+  upload: Upload,
+  secretHash: string,
+  createdAt: string,
+): Promise<void> {
+  await tx
+    .insertInto('uploads')
+    .values({
+      upload_id: upload.uploadId,
+      app_env_id: upload.appEnvId,
+      secret_hash: secretHash,
+      extension: upload.extension,
+      state: upload.state,
+      expires_at: upload.expiresAt,
+      created_at: createdAt,
+    })
+    .execute()
+}
+
+export async function findUpload(
+  tx: Tx,
+  by: { uploadId: string } | { secretHash: string },
+): Promise<Upload | null> {
+  const query = tx.selectFrom('uploads').selectAll()
+  const row = await ('uploadId' in by
+    ? query.where('upload_id', '=', by.uploadId)
+    : query.where('secret_hash', '=', by.secretHash)
+  ).executeTakeFirst()
+  return row
+    ? {
+        uploadId: row.upload_id,
+        appEnvId: row.app_env_id,
+        extension: row.extension as Upload['extension'],
+        state: row.state,
+        expiresAt: row.expires_at,
+      }
+    : null
+}
+
+/** Changes an upload's state; false if it was not in the expected state, so each step happens once. */
+export async function moveUpload(
+  tx: Tx,
+  uploadId: string,
+  from: Upload['state'],
+  to: Upload['state'],
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('uploads')
+    .set({ state: to })
+    .where('upload_id', '=', uploadId)
+    .where('state', '=', from)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Upload addresses of an environment created since a time and not deployed yet. */
+export async function countUnusedUploads(tx: Tx, appEnvId: string, since: string): Promise<number> {
+  const counted = await tx
+    .selectFrom('uploads')
+    .select((e) => e.fn.countAll().as('uploads'))
+    .where('app_env_id', '=', appEnvId)
+    .where('state', '!=', 'used')
+    .where('created_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(counted.uploads)
+}
+
+/** Deletes all undeployed uploads of an environment except the newest; the next sweep removes their files. */
+export async function keepNewestUnused(tx: Tx, appEnvId: string, most: number): Promise<void> {
+  const rows = await tx
+    .selectFrom('uploads')
+    .select('upload_id')
+    .where('app_env_id', '=', appEnvId)
+    .where('state', '!=', 'used')
+    .orderBy('created_at', 'desc')
+    .orderBy('upload_id')
+    .execute()
+  const old = rows.slice(most).map((row) => row.upload_id)
+  if (old.length > 0) await tx.deleteFrom('uploads').where('upload_id', 'in', old).execute()
+}
+
+/** Deletes uploads that were never deployed; the next sweep removes their files. */
+export async function forgetUnusedUploads(tx: Tx, createdBefore: string): Promise<void> {
+  await tx
+    .deleteFrom('uploads')
+    .where('state', '!=', 'used')
+    .where('created_at', '<', createdBefore)
+    .execute()
+}
+
+/** Every upload whose file must be kept. */
+export async function listUploadIds(tx: Tx): Promise<string[]> {
+  const rows = await tx.selectFrom('uploads').select('upload_id').execute()
+  return rows.map((row) => row.upload_id)
+}

@@ -1,0 +1,36 @@
+import { newId } from '../../domain/ids.ts'
+import type { Tx } from '../db.ts'
+
+export interface User {
+  userId: string
+  email: string
+  name: string
+}
+
+export async function findUser(tx: Tx, by: { userId: string } | { email: string }): Promise<User | null> {
+  const query = tx.selectFrom('users').selectAll()
+  const row = await ('userId' in by
+    ? query.where('user_id', '=', by.userId)
+    : query.where('email', '=', by.email)
+  ).executeTakeFirst()
+  return row ? { userId: row.user_id, email: row.email, name: row.name } : null
+}
+
+/** Users by id, to show names in lists. */
+export async function findUsers(tx: Tx, userIds: readonly string[]): Promise<Map<string, User>> {
+  if (userIds.length === 0) return new Map()
+  const rows = await tx.selectFrom('users').selectAll().where('user_id', 'in', userIds).execute()
+  return new Map(rows.map((row) => [row.user_id, { userId: row.user_id, email: row.email, name: row.name }]))
+}
+
+export async function insertUser(
+  tx: Tx,
+  user: { email: string; name: string; createdAt: string },
+): Promise<string> {
+  const userId = newId('usr')
+  await tx
+    .insertInto('users')
+    .values({ user_id: userId, email: user.email, name: user.name, created_at: user.createdAt })
+    .execute()
+  return userId
+}

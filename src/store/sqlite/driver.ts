@@ -1,0 +1,117 @@
+import { type CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect, SqliteDriver } from 'kysely'
+import type Database from 'libsql'
+
+/** How long a transaction waits for one of another process (`longshore secrets rotate`). */
+const lockWaitMs = 5_000
+const lockPauseMs = 10
+
+/** Kysely on one libsql connection, which is reopened after a statement that SQLite left open. */
+export class EmbeddedDialect extends SqliteDialect {
+  readonly #open: () => Database.Database
+
+  constructor(open: () => Database.Database) {
+    super({ database: async () => open() })
+    this.#open = open
+  }
+
+  override createDriver(): Driver {
+    return new EmbeddedDriver(this.#open)
+  }
+}
+
+/**
+ * Works around SQLite and libsql behavior that Kysely's driver does not handle: a statement that ends with BUSY stays
+ * open until it is garbage-collected, and until then this connection sees an old snapshot and cannot commit. So no
+ * transaction upgrades from reading to writing, and a connection with such a statement is replaced.
+ */
+class EmbeddedDriver extends SqliteDriver {
+  readonly #open: () => Database.Database
+  #database: Database.Database
+  #isStuck = false
+  readonly #connection: DatabaseConnection = {
+    executeQuery: async (query) => this.#execute(query),
+    streamQuery: () => {
+      throw new Error('the store does not support streaming')
+    },
+  } as DatabaseConnection
+
+  constructor(open: () => Database.Database) {
+    const database = open()
+    super({ database })
+    this.#open = open
+    this.#database = database
+  }
+
+  /** One at a time, by the lock of the base driver. */
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    await super.acquireConnection()
+    return this.#connection
+  }
+
+  override async releaseConnection(): Promise<void> {
+    try {
+      if (this.#isStuck && !this.#database.inTransaction) this.#reopen()
+    } finally {
+      await super.releaseConnection()
+    }
+  }
+
+  /** Takes the write lock immediately; waits without blocking while another process holds it. */
+  override async beginTransaction(): Promise<void> {
+    for (const endMs = performance.now() + lockWaitMs; ; ) {
+      try {
+        // Not a statement object: exec closes the statement whatever its result.
+        this.#database.exec('begin immediate')
+        return
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= endMs) throw error
+        await new Promise((resolve) => setTimeout(resolve, lockPauseMs * (0.5 + Math.random())))
+      }
+    }
+  }
+
+  override async commitTransaction(): Promise<void> {
+    this.#exec('commit')
+  }
+
+  /** SQLite ends the transaction itself if the disk is full; another rollback would hide that error. */
+  override async rollbackTransaction(): Promise<void> {
+    if (this.#database.inTransaction) this.#exec('rollback')
+  }
+
+  override async destroy(): Promise<void> {
+    this.#database.close()
+  }
+
+  #exec(sql: string): void {
+    try {
+      this.#database.exec(sql)
+    } catch (error) {
+      this.#isStuck ||= isBusy(error)
+      throw error
+    }
+  }
+
+  #execute({ sql, parameters }: CompiledQuery) {
+    try {
+      const statement = this.#database.prepare(sql)
+      if (statement.reader) return { rows: statement.all(parameters) as never[] }
+      const { changes, lastInsertRowid } = statement.run(parameters)
+      return { numAffectedRows: BigInt(changes ?? 0), insertId: BigInt(lastInsertRowid ?? 0), rows: [] }
+    } catch (error) {
+      this.#isStuck ||= isBusy(error)
+      throw error
+    }
+  }
+
+  #reopen(): void {
+    const database = this.#open()
+    this.#database.close()
+    this.#database = database
+    this.#isStuck = false
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')
+}

@@ -1,0 +1,193 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
+import { getAppEnv } from '../../src/contract/app-envs.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+
+describe.skipIf(noBrowser !== null)(
+  `the console in a browser: who gets in and sees what${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
+  { timeout: 60_000 },
+  () => {
+    let bed: ConsoleBed
+    beforeAll(async () => {
+      bed = await ConsoleBed.start({ reconciles: false })
+    })
+    afterAll(() => bed?.close())
+    afterEach(() => {
+      bed.tolerated = null
+      expect(bed.complaints.splice(0)).toEqual([])
+    })
+
+    it('signs in by a link once, and keeps no secret in address, history or storage', async () => {
+      const page = await bed.page(await bed.context())
+      const { code } = await bed.platform.sessions.createLink(bed.platform.admin.token)
+      const link = `${bed.address('/sign-in')}#${code}`
+      await page.goto(link)
+      await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
+      expect(page.url()).toBe(bed.address('/'))
+      await page.goBack().catch(() => null)
+      expect(page.url()).not.toContain(code)
+      await page.goto(bed.address('/'))
+      await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
+      const kept = await page.evaluate(() =>
+        JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+      )
+      expect(kept).not.toContain(code)
+      expect(kept).not.toMatch(/lsu_|longshore-session/)
+      const other = await bed.page(await bed.context())
+      await other.goto(link)
+      await other.getByRole('alert').getByText('Sign-in link is not valid').waitFor()
+    })
+
+    it('returns to the same place after an expired session, but never to another site (open redirect)', async () => {
+      const page = await bed.page(await bed.context())
+      const enter = async () => {
+        await page.getByLabel('User token').fill(bed.platform.admin.token)
+        await page.getByRole('button', { name: 'Sign in' }).click()
+      }
+      await page.goto(bed.address('/activity?outcome=done'))
+      await page.waitForURL(/sign-in/)
+      await enter()
+      await page.waitForURL(bed.address('/activity?outcome=done'))
+      for (const next of [
+        '//evil.example/',
+        'https://evil.example/console/',
+        'javascript:alert(1)',
+        '/docs',
+        '/console/../docs',
+      ]) {
+        await page.goto(`${bed.address('/sign-in')}?next=${encodeURIComponent(next)}`)
+        await enter()
+        await page.waitForURL(bed.address('/'))
+      }
+    })
+
+    it('ends on the open page when its token is revoked', async () => {
+      const { admin } = bed.platform
+      const made = await bed.platform.request('POST', '/user/tokens', {
+        token: admin.token,
+        input: { name: 'soon gone' },
+      })
+      const page = await bed.signedIn('/', { token: made.json.token })
+      await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
+      await bed.platform.request('DELETE', '/user/token', {
+        token: admin.token,
+        input: { tokenId: made.json.tokenId },
+      })
+      await page.waitForURL(/\/console\/sign-in/)
+    })
+
+    it('signs out everywhere', async () => {
+      const [first, second] = [await bed.signedIn(), await bed.signedIn()]
+      await first.getByRole('button', { name: 'Sign out everywhere' }).click()
+      await first.getByRole('heading', { name: 'Sign in to Longshore' }).waitFor()
+      await second.waitForURL(/sign-in/)
+    })
+
+    it('cannot be framed, and runs only its own scripts (clickjacking, CSP)', async () => {
+      bed.tolerated = /frame-ancestors|Content Security Policy|Trusted(Script|HTML)/i
+      const page = await bed.page(await bed.context())
+      await page.route('https://evil.example/', (route) =>
+        route.fulfill({ contentType: 'text/html', body: `<iframe src="${bed.address('/')}"></iframe>` }),
+      )
+      await page.goto('https://evil.example/')
+      const framed = page.frames().find((frame) => frame !== page.mainFrame())
+      expect(await framed?.locator('#console').count()).toBe(0)
+      const own = await bed.signedIn()
+      const ran = await own.evaluate(() => {
+        const attempts = [
+          () => {
+            const script = document.createElement('script')
+            script.textContent = 'globalThis.injected = true'
+            document.body.append(script)
+          },
+          () => {
+            document.body.innerHTML = '<img src=x onerror="globalThis.injected = true">'
+          },
+          () => document.body.setAttribute('onclick', 'globalThis.injected = true'),
+          () => document.body.click(),
+        ]
+        for (const attempt of attempts) {
+          try {
+            attempt()
+          } catch {}
+        }
+        return 'injected' in globalThis
+      })
+      expect(ran).toBe(false)
+    })
+
+    it("renders tenants' input as text (stored script)", async () => {
+      const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
+      const { platform } = bed
+      const { appEnvId } = await platform.makeEnvironment({
+        app: { name: hostile.slice(0, 100) },
+        environment: { name: hostile.slice(0, 100), cliEnvName: 'hostile' },
+      })
+      await platform.admin.client.call(updateAppEnvVariables, {
+        appEnvId,
+        set: [{ name: 'X', value: hostile, isSecret: false }],
+      })
+      await platform.logs.append(appEnvId, [
+        {
+          at: new Date().toISOString(),
+          stream: 'stdout',
+          type: 'RUNTIME',
+          podName: hostile,
+          contentId: null,
+          message: hostile,
+        },
+      ])
+      const page = await bed.signedIn()
+      for (const pathname of [
+        '/',
+        '/activity',
+        ...['', '/variables', '/logs', '/activity', '/settings'].map((one) => `/environments/hostile${one}`),
+      ]) {
+        await page.goto(bed.address(pathname))
+        await page.getByText('<img src=x').first().waitFor({ state: 'attached' })
+        expect(await page.title(), pathname).not.toContain('owned')
+        expect(await page.locator('img[src="x"]').count(), pathname).toBe(0)
+      }
+    })
+
+    it('M2: shows the same not-found page for a restricted and a missing environment', async () => {
+      const { platform } = bed
+      const account = await platform.makeAccount('guarded', { memberEnvAccessEnabled: true })
+      const owner = await platform.makeUser({ accountId: account, admin: true })
+      const open = await platform.makeEnvironment({ accountId: account, by: owner.client })
+      const closed = await platform.makeEnvironment({ accountId: account, by: owner.client })
+      const member = await platform.makeUser({ accountId: account, allowedAppEnvIds: [open.appEnvId] })
+      const nameOf = async (appEnvId: string) => (await owner.client.call(getAppEnv, { appEnvId })).cliEnvName
+      const [openName, closedName] = [await nameOf(open.appEnvId), await nameOf(closed.appEnvId)]
+      const page = await bed.signedIn('/', { token: member.token })
+      await page.getByRole('link', { name: /prod$/ }).waitFor()
+      expect(await page.getByRole('link', { name: /prod$/ }).count()).toBe(1)
+      const shown = async (pathname: string) => {
+        await page.goto(bed.address(pathname))
+        await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+        return page.locator('main').innerHTML()
+      }
+      const tabs = [
+        '',
+        '/deployments',
+        '/versions',
+        '/runs',
+        '/runs/run_unknown',
+        '/job-settings',
+        '/logs',
+        '/variables',
+        '/scaling',
+        '/database',
+        '/backups',
+        '/activity',
+        '/settings',
+      ]
+      const unknown = await shown('/environments/no-such-environment')
+      for (const tab of tabs) expect(await shown(`/environments/${closedName}${tab}`), tab).toBe(unknown)
+      await page.goto(bed.address(`/environments/${openName}`))
+      await page.getByText('Nothing is deployed yet.').waitFor()
+      await page.goto(bed.address('/activity'))
+      await page.getByText('You do not have permission for this').waitFor()
+    })
+  },
+)

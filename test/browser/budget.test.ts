@@ -1,0 +1,70 @@
+import { statSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { fillAccount, median, msToInteractive, scrollFrames } from '../../testkit/console/measure.ts'
+
+const budgetBytes = 180 * 1024
+const environments = 5_000
+/** The goal is 1 s, which `npm run bench -- console` measures; other work may run on the machine of the tests. */
+const interactiveMs = 2_500
+
+describe.skipIf(noBrowser !== null)(
+  `budgets of the console${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
+  { timeout: 60_000 },
+  () => {
+    let bed: ConsoleBed
+    beforeAll(async () => {
+      bed = await ConsoleBed.start({ reconciles: false })
+      await fillAccount(bed, environments)
+    })
+    afterAll(() => bed?.close())
+
+    it('sends at most 180 kB of compressed script for the first page, and later pages only when opened', async () => {
+      const page = await bed.signedIn('/')
+      const scripts: string[] = []
+      page.on('request', (request) => {
+        if (request.resourceType() === 'script') scripts.push(path.basename(new URL(request.url()).pathname))
+      })
+      await page.reload()
+      await page.locator('tbody a').first().waitFor()
+      const bytes = scripts.reduce(
+        (sum, name) => sum + statSync(path.join(bed.dir, 'console/assets', `${name}.br`)).size,
+        0,
+      )
+      expect(scripts.length).toBeGreaterThan(1)
+      expect(bytes).toBeLessThanOrEqual(budgetBytes)
+      expect(scripts.filter((name) => /^(Traffic|Summary|Logs|Variables)/.test(name))).toEqual([])
+    })
+
+    it('scrolls and searches 5,000 environments with a few dozen rows on the page', async () => {
+      const page = await bed.signedIn('/')
+      await page.getByText('5,000 stopped').waitFor()
+      expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe(String(environments + 1))
+      const rows = page.locator('tbody tr')
+      expect(await rows.count()).toBeLessThan(60)
+      await page.getByLabel('List of environments').evaluate((list) => list.scrollTo(0, list.scrollHeight))
+      await page.locator(`tr[aria-rowindex="${environments + 1}"] a`).waitFor()
+      expect(await rows.count()).toBeLessThan(60)
+      await page.getByLabel('Search environments').fill('copy-4321')
+      await page.getByText('1 of 5,000 environments').waitFor()
+      await page.getByRole('link', { name: /copy-4321$/ }).waitFor()
+    })
+
+    it('is interactive a second after sign-in', async () => {
+      const took: number[] = []
+      for (let time = 0; time < 5; time += 1) took.push(await msToInteractive(bed))
+      expect(median(took), took.map(Math.round).join(' ms, ')).toBeLessThan(interactiveMs)
+    })
+
+    it('scrolls 5,000 environments at 50 frames a second', async () => {
+      const page = await bed.signedIn('/')
+      await page.getByText('5,000 stopped').waitFor()
+      const frames = await scrollFrames(page)
+      expect(
+        await page.getByLabel('List of environments').evaluate((list) => list.scrollTop),
+      ).toBeGreaterThan(6_000)
+      expect(median(frames)).toBeLessThanOrEqual(1_000 / 50)
+    })
+  },
+)

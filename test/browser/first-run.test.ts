@@ -1,0 +1,87 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getAppEnv, listAppEnvs } from '../../src/contract/app-envs.ts'
+import { axe, launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
+import { openAgent } from '../../testkit/mcp/tools-over-http.ts'
+import { Installation } from '../../testkit/platform/installation.ts'
+
+/** The longest that a build and start of the sample may take on a busy machine. */
+const deployMs = 60_000
+
+describe.skipIf(noBrowser !== null)(
+  `the first run, on a real installation${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
+  { timeout: 180_000 },
+  () => {
+    const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
+    let browser: Browser
+    let page: Page
+    let envName = ''
+    const environment = () => installation.client().call(getAppEnv, { envName })
+    beforeAll(async () => {
+      const ready = await installation.start()
+      browser = await launchBrowser()
+      page = await (await browser.newContext()).newPage()
+      page.setDefaultTimeout(15_000)
+      await page.goto(ready.signInUrl ?? '')
+    })
+    afterAll(async () => {
+      await browser?.close()
+      await installation.dispose()
+    })
+
+    it('deploys the sample function with one click; it serves', async () => {
+      await page.getByRole('button', { name: 'Create sample function' }).waitFor()
+      expect(await axe(page)).toEqual([])
+      await page.getByRole('button', { name: 'Create sample function' }).click()
+      const address = page.getByRole('link', { name: /^http:.*\.fn\.localhost/ })
+      await address.waitFor({ timeout: deployMs })
+      await page.getByRole('listitem').filter({ hasText: 'Serving requests' }).getByText('Done').waitFor()
+      await page.getByLabel('Build log').getByRole('listitem').first().waitFor()
+      expect(await axe(page)).toEqual([])
+      const { accountId } = installation.ready
+      const { appEnvs } = await installation.client().call(listAppEnvs, { accountId })
+      envName = appEnvs[0]?.cliEnvName ?? ''
+      const { host } = new URL((await address.getAttribute('href')) ?? '')
+      const answer = await installation.request(host)
+      expect(answer).toMatchObject({ status: 200 })
+      expect(JSON.parse(answer.body)).toMatchObject({ message: 'Hello from Longshore' })
+    })
+
+    it('deploys a broken version, shows why it fails while the good one serves, and repairs it', async () => {
+      await page.getByRole('button', { name: 'Deploy a broken version' }).click()
+      const last = page.getByRole('list', { name: 'Progress' }).getByRole('listitem').last()
+      await last.getByText('Failed', { exact: true }).waitFor({ timeout: deployMs })
+      expect((await environment()).currentVersion).toBe(1)
+      const [host] = (await environment()).hosts
+      expect((await installation.request(host!.host)).status).toBe(200)
+      await page.getByRole('button', { name: 'Deploy the good version' }).click()
+      await last.getByText('Done').waitFor({ timeout: deployMs })
+      expect((await environment()).currentVersion).toBe(3)
+    })
+
+    it('connects an agent by the copied configuration, sees its first call, and undoes it', async () => {
+      await page.getByText('Ask the agent, for example').waitFor()
+      await page.getByRole('button', { name: 'Create a token for it' }).click()
+      await page.getByLabel('MCP host').selectOption('cursor')
+      const region = page.getByRole('region', { name: 'Configuration for Cursor' })
+      await region.getByText('lsu_').waitFor()
+      const { longshore } = JSON.parse(await region.innerText()).mcpServers
+      const agent = await openAgent(longshore.url, longshore.headers.Authorization.replace('Bearer ', ''))
+      try {
+        const set = [{ name: 'COLOR', value: 'green', isSecret: false }]
+        await agent.does('update-app-env-variables', { envName, set })
+      } finally {
+        await agent.close()
+      }
+      expect((await environment()).envVars.map(({ name }) => name)).toEqual(['COLOR'])
+      await page.getByText('An agent has made a call').waitFor()
+      const call = page.getByRole('list', { name: /Calls of agents/ }).getByRole('listitem')
+      await call.filter({ hasText: 'Update environment variables' }).getByRole('link').click()
+      await page.waitForURL(/\/console\/agents\/usr_.*surface=mcp/)
+      await page.getByRole('button', { name: 'Undo Update environment variables' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      expect((await environment()).envVars).toEqual([])
+    })
+  },
+)

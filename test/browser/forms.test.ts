@@ -1,0 +1,154 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { scaleAppEnvContainers } from '../../src/contract/app-env-actions.ts'
+import { getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
+import { createUserToken, revokeUserToken } from '../../src/contract/users.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+
+const stored = (page: Page) =>
+  page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
+
+describe.skipIf(noBrowser !== null)(
+  `the console in a browser: forms keep what was typed${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
+  { timeout: 60_000 },
+  () => {
+    let bed: ConsoleBed
+    let appEnvId = ''
+    beforeAll(async () => {
+      bed = await ConsoleBed.start({ reconciles: false })
+      const environment = { cliEnvName: 'shop' }
+      ;({ appEnvId } = await bed.platform.makeEnvironment({ environment }))
+    })
+    afterAll(() => bed?.close())
+    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+
+    /** A page whose session ends when `expire` is called. */
+    async function pageWithSession(pathname: string) {
+      const { client } = bed.platform.admin
+      const { token, tokenId } = await client.call(createUserToken, { name: 'short' })
+      const page = await bed.signedIn(pathname, { token })
+      const expire = async (field?: Locator) => {
+        await client.call(revokeUserToken, { tokenId })
+        // The next read or write finds out.
+        await field?.press('Enter')
+        await page.waitForURL(/\/sign-in/)
+      }
+      return { page, expire }
+    }
+    async function signIn(page: Page, token = bed.platform.admin.token): Promise<void> {
+      await page.getByLabel('User token').fill(token)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    }
+
+    it('brings back a dialog after the session expired, without the value of the variable', async () => {
+      const { page, expire } = await pageWithSession('/environments/shop/variables')
+      await page.getByRole('button', { name: 'Add variable' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('MY_KEY')
+      await dialog.getByLabel('Value').fill('typed-secret')
+      await dialog.getByLabel('Used for').selectOption('DEPLOY')
+      await expire()
+      expect(await stored(page)).toContain('MY_KEY')
+      expect(await stored(page)).not.toContain('typed-secret')
+      // The sign-in page may be loaded again, by a link that signs in.
+      await page.reload()
+      await signIn(page)
+      await page.waitForURL(bed.address('/environments/shop/variables'))
+      expect(await dialog.getByLabel('Name').inputValue()).toBe('MY_KEY')
+      expect(await dialog.getByLabel('Used for').inputValue()).toBe('DEPLOY')
+      expect(await dialog.getByLabel('Value').inputValue()).toBe('')
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      expect(await stored(page)).not.toContain('MY_KEY')
+    })
+
+    it('brings back pages and dialogs alike: a new alert, a contact point, a token, a member, access', async () => {
+      const forms = [
+        { at: '/environments/shop/alerts/new', open: null, label: 'Name' },
+        { at: '/contact-points', open: 'New contact point', label: 'Name' },
+        { at: '/tokens', open: 'Create token', label: 'Name' },
+        { at: '/members', open: 'Add member', label: 'E-mail' },
+      ]
+      for (const { at, open, label } of forms) {
+        const { page, expire } = await pageWithSession(at)
+        if (open !== null) await page.getByRole('button', { name: open }).click()
+        const field = page.getByLabel(label, { exact: true })
+        await field.fill('half-typed')
+        if (at === '/contact-points') await page.getByLabel('Address').fill('https://secret.example.com')
+        await expire(at === '/members' ? undefined : field)
+        expect(await stored(page)).not.toContain('secret.example.com')
+        await signIn(page)
+        await page.waitForURL(bed.address(at))
+        await field.waitFor()
+        expect(await field.inputValue(), at).toBe('half-typed')
+        await page.context().close()
+      }
+      const member = await bed.platform.makeUser()
+      const name = `User ${member.email.match(/\d+/)?.[0]} reaches shop`
+      const { page, expire } = await pageWithSession('/members')
+      await page.getByLabel(name).uncheck()
+      await expire()
+      await signIn(page)
+      await page.getByText('1 member changed, not saved').waitFor()
+    })
+
+    it('compares with what changed while the person was signed out', async () => {
+      const { client } = bed.platform.admin
+      const { page, expire } = await pageWithSession('/environments/shop/settings')
+      const form = page.getByRole('form', { name: 'Name' })
+      await form.getByLabel('Name').fill('my name')
+      await expire()
+      await client.call(updateAppEnv, { appEnvId, name: 'their name' })
+      await signIn(page)
+      await form.waitFor()
+      expect(await form.getByLabel('Name').inputValue()).toBe('my name')
+      await form.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByRole('row', { name: 'Name my name their name' }).waitFor()
+      await page.getByRole('button', { name: 'Take theirs' }).click()
+      expect(await form.getByLabel('Name').inputValue()).toBe('their name')
+    })
+
+    it('shows nothing of it to another person, nor after the page was left or signed out', async () => {
+      const other = await bed.platform.makeUser()
+      const { page, expire } = await pageWithSession('/environments/shop/settings')
+      const field = page.getByRole('form', { name: 'Name' }).getByLabel('Name')
+      await field.fill('not for others')
+      await expire()
+      await signIn(page, other.token)
+      await field.waitFor()
+      expect(await field.inputValue()).toBe('their name')
+      expect(await stored(page)).not.toContain('not for others')
+      await field.fill('left behind')
+      await page.getByRole('link', { name: 'Activity' }).last().click()
+      await field.waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: 'Settings', exact: true }).click()
+      expect(await field.inputValue()).toBe('their name')
+      await field.fill('signed out')
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+      await page.getByRole('heading', { name: 'Sign in to Longshore' }).waitFor()
+      expect(await stored(page)).not.toContain('signed out')
+    })
+
+    it('keeps a form through a lost connection and a conflict, and saves it afterwards', async () => {
+      const page = await bed.signedIn('/environments/shop/scaling')
+      const form = page.getByRole('form', { name: 'Containers' })
+      const field = form.getByRole('spinbutton')
+      await field.fill('2')
+      await page.context().setOffline(true)
+      await form.getByRole('button', { name: 'Scale now' }).click()
+      await form.getByRole('alert').waitFor()
+      expect(await field.inputValue()).toBe('2')
+      await bed.platform.admin.client.call(scaleAppEnvContainers, { appEnvId, containers: 3 })
+      await page.context().setOffline(false)
+      await page.getByText('Connection lost.').waitFor({ state: 'detached' })
+      await form.getByRole('button', { name: 'Scale now' }).click()
+      await form.getByRole('row', { name: 'Containers 2 3' }).waitFor()
+      await form.getByRole('button', { name: 'Save mine' }).click()
+      const { client } = bed.platform.admin
+      await expect.poll(async () => (await client.call(getAppEnv, { appEnvId })).containers).toBe(2)
+      // Saved: from here on the input follows the platform again.
+      await client.call(scaleAppEnvContainers, { appEnvId, containers: 4 })
+      await expect.poll(() => field.inputValue()).toBe('4')
+      bed.complaints.length = 0
+    })
+  },
+)

@@ -1,0 +1,44 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { axe, launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
+import { Installation } from '../../testkit/platform/installation.ts'
+
+describe.skipIf(noBrowser !== null)(
+  `the system page, on a real installation${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
+  { timeout: 60_000 },
+  () => {
+    const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
+    let browser: Browser
+    beforeAll(async () => {
+      await installation.start()
+      browser = await launchBrowser()
+    })
+    afterAll(async () => {
+      await browser?.close()
+      await installation.dispose()
+    })
+
+    it('shows version, store, regions, queues and operations, and heals when the platform is ready again', async () => {
+      const page = await (await browser.newContext()).newPage()
+      page.setDefaultTimeout(15_000)
+      await page.goto(installation.ready.signInUrl ?? '')
+      await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
+      await page.getByRole('link', { name: 'System' }).click()
+      await page.getByText('The platform is ready.').waitFor()
+      const facts = (name: string) => page.getByRole('region', { name, exact: true }).innerText()
+      await page.getByRole('region', { name: 'Control plane' }).waitFor()
+      expect(await facts('Control plane')).toMatch(/Version\s+\d+\.\d+\.\d+\s+Store\s+SQLite/)
+      expect(await facts('Queues')).toMatch(/Notifications to deliver\s+0\s+Job runs\s+0/)
+      await page.getByRole('row', { name: /local.*process/ }).waitFor()
+      await page.getByRole('row', { name: /^List environments \d+ 0 0/ }).waitFor()
+      expect(await axe(page)).toEqual([])
+      const away = JSON.stringify({ error: 'Not ready', details: 'The gateway does not answer.' })
+      await page.route('**/readyz', (route) => route.fulfill({ status: 503, body: away }))
+      await page.getByText('The gateway does not answer.').waitFor()
+      await page.unroute('**/readyz')
+      await page.getByText('The platform is ready.').waitFor()
+      await page.setViewportSize({ width: 320, height: 800 })
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    })
+  },
+)

@@ -1,0 +1,304 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { publishTools } from '../../../src/mcp/tools/publish.ts'
+import { startFakeBackend } from '../../../testkit/fakes/backend.ts'
+import { openToolSession, type SessionOptions, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
+import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { tools } from '../../../tools/index.ts'
+
+let platform: TestPlatform
+let world: World
+const sessions: ToolSession[] = []
+
+beforeAll(async () => {
+  platform = await TestPlatform.start({ reconciles: false })
+  const roomy = { accountId: platform.accountId, zCloudLimit: 10_000 }
+  await platform.request('PATCH', '/account', { token: platform.admin.token, input: roomy })
+})
+afterAll(async () => {
+  for (const session of sessions) await session.close()
+  await platform.close()
+})
+
+let worlds = 0
+async function newWorld(): Promise<World> {
+  worlds += 1
+  world = await makeWorld(platform, `WORLD${worlds}`, platform.accountId)
+  return world
+}
+
+async function connect(options: SessionOptions = {}): Promise<ToolSession> {
+  const session = await openToolSession(platform.apiUrl, { token: platform.admin.token, ...options })
+  sessions.push(session)
+  return session
+}
+
+/** A person who gives the same answer to each question, and the questions. */
+function personWho(agrees: boolean) {
+  const asked: string[] = []
+  const person: SessionOptions['person'] = (question) => {
+    asked.push(question)
+    return agrees ? { action: 'accept', content: { agree: true } } : { action: 'decline' }
+  }
+  return { asked, person }
+}
+
+async function state(): Promise<string> {
+  const tables = [
+    'audit_log',
+    'app_envs',
+    'apps',
+    'contact_points',
+    'alerts',
+    'memberships',
+    'job_runs',
+  ] as const
+  const rows = await platform.db.read((tx) =>
+    Promise.all(tables.map((table) => tx.selectFrom(table).selectAll().execute())),
+  )
+  return JSON.stringify(rows)
+}
+
+interface Destruction {
+  /** Arguments of a call that would destroy something. */
+  args(world: World): Record<string, unknown>
+  /** The required `confirm`; null if only a person confirms. */
+  name: ((world: World) => string) | null
+  /** The question to the person. */
+  asks: RegExp
+}
+
+const accountName = 'Harbor works'
+const others = (one: World) => ({ accountId: one.accountId, membershipId: one.membershipId })
+
+const destructions: Record<string, Destruction> = {
+  'delete-app': {
+    args: ({ appId }) => ({ appId }),
+    name: ({ marker }) => `${marker} app`,
+    asks: /^Delete the CUSTOM app app_\w+ with its settings\? Deletes app app_\w+; .* cannot be undone\.\n\{"name":"WORLD\d+ app"\}$/,
+  },
+  'delete-app-env': {
+    args: ({ appEnvId }) => ({ appEnvId }),
+    name: ({ envName }) => envName,
+    asks: /^Delete environment \S+ \(STOPPED\)\? Stops and removes 0 container\(s\).*Removes its 1 variable\(s\).*cannot be undone\.$/,
+  },
+  'delete-contact-point': {
+    args: ({ contactPointId }) => ({ contactPointId }),
+    name: ({ accountId }) => `${accountId} point`,
+    asks: /^Delete contact point .* \(webhook\) with its address and secrets\? .* No alert uses it\. This cannot be undone\.\n\{"name":"acc_\w+ point"\}$/,
+  },
+  'delete-alert': {
+    args: ({ alertId }) => ({ alertId }),
+    name: ({ marker }) => `${marker} alert`,
+    asks: /^Delete alert alr_\w+ \(Normal\) with its history of 0 state change\(s\)\? .*cannot be undone\.\n\{"name":"WORLD\d+ alert"\}$/,
+  },
+  'cancel-job-run': {
+    args: ({ jobRunId }) => ({ jobRunId }),
+    name: null,
+    asks: /^Cancel run run_\w+ of environment \S+ \(RUNNING, attempt 1 of 3\)\? Its container is stopped; .*cannot be undone\.$/,
+  },
+  'undo-change': {
+    args: ({ entryId }) => ({ entryId }),
+    name: ({ envName }) => envName,
+    asks: /^Undo scale-app-env-containers of 20\S+ on app-env world\S+\? Puts back containers/,
+  },
+  'restore-app-env-backup': {
+    args: ({ appEnvId, backupId }) => ({ appEnvId, backupId }),
+    name: ({ envName }) => envName,
+    asks: /^Replace the data of environment \S+ with a backup\? Replaces all data of .*cannot be undone\.$/,
+  },
+  'delete-app-env-backup': {
+    args: ({ backupId }) => ({ backupId }),
+    name: ({ backupId }) => backupId,
+    asks: /^Delete backup bak_\w+ of environment world\S+ \(SUCCEEDED\)\? Deletes the copy of .*cannot be undone\.$/,
+  },
+  'update-account': {
+    args: ({ accountId }) => ({ accountId, memberEnvAccessEnabled: false }),
+    name: () => accountName,
+    asks: /^Grant every member of account acc_\w+ FULL access\? Every member gets full access immediately; .*\n\{"name":/,
+  },
+  'update-app-env': {
+    args: ({ appEnvId }) => ({ appEnvId, envVars: [] }),
+    name: null,
+    asks: /^Remove 1 variable\(s\) of world\S+\? Saved as pending .*\n\{"variables":\["WORLD\d+_VARIABLE"\]\}$/,
+  },
+  'update-app-env-variables': {
+    args: ({ appEnvId, marker }) => ({ appEnvId, unset: [`${marker}_VARIABLE`] }),
+    name: null,
+    asks: /^Remove 1 variable\(s\) of world\S+\? Saved as pending .*\n\{"variables":\["WORLD\d+_VARIABLE"\]\}$/,
+  },
+  'update-member-env-access': {
+    args: (one) => ({ ...others(one), grantFullAccess: true }),
+    name: null,
+    asks: /^Grant member mem_\w+ FULL access\? Access changed from 1 of \d+ environments to all \d+ environments/,
+  },
+}
+
+/** Brings the world into the state in which the call destroys something. */
+async function prepared(name: string): Promise<World> {
+  const made = await newWorld()
+  if (name === 'restore-app-env-backup') {
+    const environment = { name: 'data' }
+    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'REDIS' }, environment })
+    const { json } = await platform.request('GET', '/app-env', {
+      token: platform.admin.token,
+      input: { appEnvId },
+    })
+    return { ...made, appEnvId, envName: json.cliEnvName }
+  }
+  const input: Record<string, [string, string, Record<string, unknown>]> = {
+    'update-account': [
+      'PATCH',
+      '/account',
+      { accountId: made.accountId, name: accountName, memberEnvAccessEnabled: true },
+    ],
+    'delete-app': ['DELETE', '/app-env', { appEnvId: made.appEnvId }],
+    'update-member-env-access': [
+      'PATCH',
+      '/member/env-access',
+      { ...others(made), allowedAppEnvIds: [made.appEnvId] },
+    ],
+  }
+  const first = input[name]
+  if (first) await platform.request(first[0], first[1], { token: platform.admin.token, input: first[2] })
+  return made
+}
+
+describe('every tool that destroys', () => {
+  it('has the destructive hint and is in this table', () => {
+    const destructive = tools.filter(({ hints }) => hints.destructive).map(({ name }) => name)
+    expect(Object.keys(destructions).sort()).toEqual(destructive.sort())
+    const published = publishTools(tools)
+    for (const tool of tools) {
+      if (tool.hints.destructive) expect(tool.destroys, tool.name).toBeDefined()
+      if (tool.operation.method === 'DELETE') expect(tool.asksOnly, tool.name).toBeUndefined()
+      const properties = published.find(({ listed }) => listed.name === tool.name)!.listed.inputSchema
+        .properties
+      const confirms = tool.destroys !== undefined && tool.asksOnly !== true
+      expect('confirm' in properties!, tool.name).toBe(confirms)
+      expect(destructions[tool.name]?.name != null, tool.name).toBe(confirms)
+    }
+  })
+
+  it.each(Object.keys(destructions))('%s does nothing when the person does not agree', async (name) => {
+    const { args, asks, name: typed } = destructions[name]!
+    const made = await prepared(name)
+    const before = await state()
+    const { asked, person } = personWho(false)
+    const session = await connect({ person })
+    const confirm = typed === null ? {} : { confirm: typed(made) }
+    const said = await session.call(name, { ...args(made), ...confirm })
+    expect(said.structured).toMatchObject({ error: 'The person did not agree' })
+    expect(asked).toEqual([expect.stringMatching(asks)])
+    expect(await state()).toBe(before)
+  })
+
+  it.each(Object.keys(destructions))('%s asks nothing for a dry run, and does nothing', async (name) => {
+    const made = await prepared(name)
+    const before = await state()
+    const { asked, person } = personWho(true)
+    const session = await connect({ person })
+    const said = await session.call(name, { ...destructions[name]!.args(made), dryRun: true })
+    expect(said).toMatchObject({ isError: false, structured: { dryRun: true } })
+    expect([asked, await state()]).toEqual([[], before])
+  })
+
+  it.each(Object.keys(destructions))('%s does it when the person agrees', async (name) => {
+    const made = await prepared(name)
+    const before = await state()
+    const { asked, person } = personWho(true)
+    const session = await connect({ person })
+    const said = await session.call(name, destructions[name]!.args(made))
+    expect(said.text).not.toMatch(/^Error/)
+    expect(asked).toHaveLength(1)
+    expect(await state()).not.toBe(before)
+  })
+
+  it.each(
+    Object.entries(destructions).flatMap(([name, { name: typed }]) =>
+      typed ? [[name, typed] as const] : [],
+    ),
+  )('%s needs the exact name where nobody can be asked', async (name, typed) => {
+    const made = await prepared(name)
+    const before = await state()
+    const session = await connect()
+    const args = destructions[name]!.args(made)
+    const exact = typed(made)
+    for (const confirm of [
+      undefined,
+      '',
+      'yes',
+      'true',
+      exact.toUpperCase() === exact ? 'x' : exact.toUpperCase(),
+      ` ${exact}`,
+    ]) {
+      const said = await session.call(name, confirm === undefined ? args : { ...args, confirm })
+      expect(said.structured, String(confirm)).toMatchObject({ error: 'Confirmation needed' })
+      // A tenant's name is in a field, never in the sentence.
+      const named = said.structured.name === undefined ? `: ${exact}` : ', which is the field name'
+      expect(said.structured.details).toContain(`confirm set to the exact name${named}`)
+      expect(said.structured.name ?? exact).toBe(exact)
+      expect(said.structured.details).toMatch(/Nothing was (?:deleted|done)\./)
+    }
+    expect((await session.call(name, { ...args, confirm: [exact] })).isError).toBe(true)
+    expect((await session.call(name, { ...args, confirm: true })).isError).toBe(true)
+    expect(await state()).toBe(before)
+    expect((await session.call(name, { ...args, confirm: exact })).text).not.toMatch(/^Error/)
+    expect(await state()).not.toBe(before)
+  })
+
+  it('does not exist without destructive tools, by name either', async () => {
+    const session = await connect({ toolPolicy: { noDestructive: true } })
+    const { tools: listed } = await session.client.listTools()
+    await newWorld()
+    const before = await state()
+    for (const [name, { args, name: typed }] of Object.entries(destructions)) {
+      expect(listed.map((tool) => tool.name)).not.toContain(name)
+      const confirm = typed === null ? {} : { confirm: typed(world) }
+      const said = await session.call(name, { ...args(world), ...confirm })
+      expect(said.structured.error).toContain('this server destroys nothing')
+    }
+    expect(await state()).toBe(before)
+  })
+})
+
+describe('calls without a destructive effect', () => {
+  it('ask no question: an ended run, unchanged variables, a stopped environment, a shorter list', async () => {
+    const { asked, person } = personWho(false)
+    const session = await connect({ person })
+    const { jobRunId, appEnvId, marker, ...rest } = await newWorld()
+    await platform.request('POST', '/job-run/cancel', { token: platform.admin.token, input: { jobRunId } })
+    const calls: [string, Record<string, unknown>][] = [
+      ['cancel-job-run', { jobRunId }],
+      ['update-app-env', { appEnvId, envVars: [{ name: `${marker}_VARIABLE`, value: 'y' }] }],
+      ['update-app-env-variables', { appEnvId, set: [{ name: 'B', value: 'y' }] }],
+      ['stop-app-env', { appEnvId }],
+      [
+        'update-member-env-access',
+        { accountId: rest.accountId, membershipId: rest.membershipId, allowedAppEnvIds: [appEnvId] },
+      ],
+    ]
+    for (const [name, args] of calls)
+      expect((await session.call(name, args)).text, name).not.toMatch(/^Error/)
+    expect(asked).toEqual([])
+  })
+
+  it('stopping a running environment asks the person if the host can, and needs no confirm otherwise', async () => {
+    const backend = await startFakeBackend()
+    try {
+      backend.state.add({ name: 'prod' })
+      const { asked, person } = personWho(false)
+      const asking = await openToolSession(backend.url, { person })
+      sessions.push(asking)
+      const said = await asking.call('stop-app-env', { envName: 'shop-prod' })
+      expect(said.structured).toMatchObject({ error: 'The person did not agree' })
+      expect(asked).toEqual([expect.stringMatching(/^Stop environment shop-prod \(RUNNING\)\? /)])
+      expect(backend.state.countOf('stop-app-env')).toBe(0)
+      const alone = await openToolSession(backend.url)
+      sessions.push(alone)
+      expect((await alone.call('stop-app-env', { envName: 'shop-prod' })).isError).toBe(false)
+    } finally {
+      await backend.close()
+    }
+  })
+})

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noPin, type PinnedScope, pinnedInputs } from '../../../src/mcp/policy/tool-policy.ts'
+import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
+import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { tools } from '../../../tools/index.ts'
+
+let platform: TestPlatform
+/** The pinned objects, and others: another account, another app, another environment of the same app. */
+let inside: World
+let outside: Record<keyof PinnedScope, World>
+const sessions: ToolSession[] = []
+
+type Level = keyof PinnedScope
+const levels: Level[] = ['account', 'app', 'env']
+const ids = [
+  'accountId',
+  'appId',
+  'appEnvId',
+  'envName',
+  'membershipId',
+  'contactPointId',
+  'alertId',
+  'jobRunId',
+  'backupId',
+  'entryId',
+] as const
+type Id = (typeof ids)[number]
+
+beforeAll(async () => {
+  platform = await TestPlatform.start({ reconciles: false })
+  const { accountId } = platform
+  const made = await platform.request('POST', '/account', {
+    token: platform.admin.token,
+    input: { name: 'Two' },
+  })
+  inside = await makeWorld(platform, 'INSIDE', accountId)
+  const otherAccount = await makeWorld(platform, 'OTHERACCOUNT', made.json.accountId)
+  const otherApp = await makeWorld(platform, 'OTHERAPP', accountId)
+  outside = { account: otherAccount, app: otherApp, env: otherApp }
+}, 60_000)
+afterAll(async () => {
+  for (const session of sessions) await session.close()
+  await platform.close()
+})
+
+const pinOf = (level: Level, by: World): PinnedScope => ({
+  ...noPin,
+  [level]: { account: by.accountId, app: by.appId, env: by.envName }[level],
+})
+
+async function pinned(level: Level): Promise<ToolSession> {
+  const session = await openToolSession(platform.apiUrl, {
+    token: platform.admin.token,
+    toolPolicy: { pin: pinOf(level, inside), allowSecrets: true },
+  })
+  sessions.push(session)
+  return session
+}
+
+const shapeOf = (name: string) => tools.find((tool) => tool.name === name)!.operation.input.shape
+const idsOf = (name: string) => ids.filter((id) => id in shapeOf(name))
+
+/** Inputs of a tool besides ids, so that the platform would accept the call. */
+const rest: Record<string, Record<string, unknown>> = {
+  'create-app': { name: 'x', port: 8080 },
+  'create-app-env': { name: 'x', region: 'local' },
+  'deploy-app-env-image': { image: 'registry.example.com/x:1' },
+  'notify-code-upload': { storageKey: 'upl_x' },
+  'scale-app-env-containers': { containers: 3 },
+  'update-app-env': { name: 'renamed' },
+  'update-app-env-variables': { set: [{ name: 'A', value: 'b' }] },
+  'update-app-env-autoscaling': { enabled: true },
+  'get-app-env-metrics-series': { metric: 'cpu_percent' },
+  'update-member-env-access': { grantFullAccess: true },
+  'create-contact-point': { name: 'x', type: 'email', config: { addresses: ['x@example.com'] } },
+  'update-contact-point': { name: 'renamed' },
+  'create-alert': {
+    name: 'x',
+    metric: 'cpu_percent',
+    operator: 'gt',
+    threshold: 1,
+    duration: '1m',
+    contactPointIds: [],
+  },
+  'update-alert': { name: 'renamed' },
+  'toggle-alert': { enabled: false },
+}
+
+/** All stored state that a write can change. */
+async function state(): Promise<string> {
+  const tables = [
+    'audit_log',
+    'app_envs',
+    'apps',
+    'contact_points',
+    'alerts',
+    'memberships',
+    'job_runs',
+  ] as const
+  const rows = await platform.db.read((tx) =>
+    Promise.all(tables.map((table) => tx.selectFrom(table).selectAll().execute())),
+  )
+  return JSON.stringify(rows)
+}
+
+/** The id of another world in every form that might bypass a check. */
+const disguises = (value: string): unknown[] => [value, [value], { 0: value }, ` ${value}`, [[value]]]
+
+describe.each(levels)('pinned to one %s', (level) => {
+  it('no call by name, with an id of another object in any form, reads or changes it', async () => {
+    const { call } = await pinned(level)
+    const foreign = outside[level]
+    const before = await state()
+    const leaked: string[] = []
+    let calls = 0
+    for (const { name } of tools) {
+      const wanted = idsOf(name).filter((id) => belongsOutside(level, id))
+      const confirm = [foreign.envName, inside.envName]
+      for (const id of wanted) {
+        for (const value of disguises(foreign[id])) {
+          for (const others of [{}, ownIds(name, id, level), { ...ownIds(name, id, null) }]) {
+            calls += 1
+            const args = { ...rest[name], ...others, [id]: value, ...destroyed(name, confirm[calls % 2]!) }
+            const { text, isError } = await call(name, args)
+            if (!isError || text.includes(foreign.marker))
+              leaked.push(`${name} ${JSON.stringify(args)}: ${text.slice(0, 200)}`)
+          }
+        }
+      }
+    }
+    expect(leaked).toEqual([])
+    expect(await state()).toBe(before)
+    expect(calls).toBeGreaterThan(200)
+  }, 120_000)
+
+  it('the pinned ids are not inputs, and lists show only pinned objects', async () => {
+    const session = await pinned(level)
+    const { tools: listed } = await session.client.listTools()
+    for (const { name, inputSchema } of listed) {
+      for (const gone of pinnedInputs(pinOf(level, inside))) {
+        expect(inputSchema.properties, name).not.toHaveProperty(gone)
+        expect(inputSchema.required ?? [], name).not.toContain(gone)
+      }
+    }
+    let found = 0
+    for (const { name, annotations } of listed) {
+      if (!annotations?.readOnlyHint) continue
+      const own = idsOf(name).filter(
+        (id) => !pinnedInputs(pinOf(level, inside)).includes(id) && id !== 'envName',
+      )
+      const args = Object.fromEntries(own.map((id) => [id, inside[id]]))
+      const { text } = await session.call(name, { ...rest[name], ...args })
+      expect(text, name).not.toContain(outside[level].marker)
+      expect(text, name).not.toContain(outside[level].appEnvId)
+      if (text.includes('INSIDE')) found += 1
+    }
+    expect(found).toBeGreaterThan(5)
+  }, 60_000)
+
+  it('resources and prompts are limited too', async () => {
+    const { client } = await pinned(level)
+    const { contents } = await client.readResource({ uri: 'longshore://environments' })
+    const text = JSON.stringify(contents)
+    expect(text).toContain(inside.envName)
+    expect(text).not.toContain(outside[level].envName)
+    for (const name of [outside[level].envName, outside[level].appEnvId]) {
+      await expect(client.readResource({ uri: `longshore://environments/${name}` })).rejects.toThrow(
+        /outside the pinned/,
+      )
+      const prompt = { name: 'why-is-it-down', arguments: { envName: name } }
+      await expect(client.getPrompt(prompt)).rejects.toThrow(/outside the pinned/)
+    }
+  })
+})
+
+/** Contact points belong to the account, so they may be used with a pinned app or environment of it. */
+function belongsOutside(level: Level, id: Id): boolean {
+  if (level === 'account') return true
+  if (id === 'contactPointId' || id === 'membershipId') return false
+  return id !== 'accountId'
+}
+
+/** Ids of the pinned world together with the foreign one; pinned ids are omitted unless `level` is null. */
+function ownIds(name: string, but: Id, level: Level | null): Record<string, unknown> {
+  const gone = level === null ? [] : pinnedInputs(pinOf(level, inside))
+  // With both, appEnvId wins and envName is ignored (docs/interface.md#naming-an-environment).
+  const own = idsOf(name).filter(
+    (id) => id !== but && !gone.includes(id) && !(but === 'envName' && id === 'appEnvId'),
+  )
+  return Object.fromEntries(own.map((id) => [id, inside[id]]))
+}
+
+function destroyed(name: string, confirm: string): Record<string, unknown> {
+  const tool = tools.find((one) => one.name === name)!
+  return tool.destroys && !tool.asksOnly ? { confirm } : {}
+}
+
+it('contradicting pins reject every call', async () => {
+  const session = await openToolSession(platform.apiUrl, {
+    token: platform.admin.token,
+    toolPolicy: { pin: { account: outside.account.accountId, app: null, env: inside.envName } },
+  })
+  sessions.push(session)
+  const before = await state()
+  for (const { name } of tools) {
+    const { isError } = await session.call(name, { ...rest[name], dryRun: undefined })
+    expect(isError, name).toBe(true)
+  }
+  expect(await state()).toBe(before)
+})

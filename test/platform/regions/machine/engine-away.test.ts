@@ -1,0 +1,39 @@
+import { afterEach, expect, it } from 'vitest'
+import { getAppEnvStatus, getLogs } from '../../../../src/contract/app-env-reads.ts'
+import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
+import { until } from '../../../../testkit/platform/story.ts'
+import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+
+let platform: TestPlatform
+afterEach(() => platform.close())
+
+it('a deployment waits while the engine is away, asks seldom, says so in its log, and goes on by itself', async () => {
+  platform = await TestPlatform.start()
+  const { engine, admin } = platform
+  const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
+  engine.knobs.away = true
+  engine.calls.length = 0
+  await admin.client.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
+  const pulls = () => engine.calls.filter((call) => call.startsWith('pull')).length
+  await until(
+    async () => pulls(),
+    (count) => count >= 3,
+    'it was tried again',
+    15_000,
+  )
+  // The first try, one after a second, one after two more: a loop without a pause would be in the hundreds.
+  expect(pulls()).toBeLessThan(8)
+  const status = () => admin.client.call(getAppEnvStatus, { appEnvId })
+  expect(await status()).toMatchObject({ status: 'PENDING', currentDeployment: { failure: null } })
+  const { logs } = await admin.client.call(getLogs, { appEnvId, type: 'BUILD' })
+  expect(logs.map(({ message }) => message)).toContain(
+    'The fake engine is away. The build waits and restarts automatically.',
+  )
+  engine.knobs.away = false
+  await until(
+    status,
+    (now) => now.status === 'RUNNING' && now.currentDeployment?.status === 'DEPLOYED',
+    'it serves',
+    20_000,
+  )
+})

@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import net from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dockerSocketAnswers, findDockerEndpoint } from '../../../../src/engines/docker/socket.ts'
+import type { Engine } from '../../../../src/engines/engine.ts'
+import { type SourceFiles, writeSource } from '../../../../testkit/builds/sample-sources.ts'
+import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
+
+/** A proxy between the platform and the engine that can drop connections. */
+class Between {
+  /** Requests that reached the engine, such as `POST /build`. */
+  readonly requests: string[] = []
+  readonly #toEngine = new Set<net.Socket>()
+  readonly #server = net.createServer({ allowHalfOpen: true }, (client) => this.#join(client))
+
+  async open(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    return `tcp://127.0.0.1:${(this.#server.address() as net.AddressInfo).port}`
+  }
+
+  close(): void {
+    this.#server.close()
+    for (const socket of this.#toEngine) socket.destroy()
+  }
+
+  /** The engine takes the platform for gone, and says so on a way back that is still open. */
+  lose(): void {
+    for (const socket of this.#toEngine) socket.end()
+  }
+
+  #join(client: net.Socket): void {
+    const endpoint = findDockerEndpoint(undefined)
+    const target =
+      endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }
+    const engine = net.connect({ ...target, allowHalfOpen: true })
+    this.#toEngine.add(engine)
+    client.once('data', (chunk) => {
+      const [, method, path] = /^(\w+) (?:\/v[\d.]+)?(\/\w+)/.exec(chunk.toString('latin1')) ?? []
+      this.requests.push(`${method} ${path}`)
+    })
+    for (const [one, other] of [
+      [client, engine],
+      [engine, client],
+    ] as const) {
+      one.on('error', () => other.destroy())
+      one.on('close', () => other.destroy())
+    }
+    client.pipe(engine)
+    engine.pipe(client)
+  }
+}
+
+const absent = !(await dockerSocketAnswers(undefined, 3_000))
+
+describe.skipIf(absent)('docker: a build and the connection to the engine', () => {
+  const bed = new DockerBed()
+  const between = new Between()
+  let engine: Engine
+  beforeAll(async () => {
+    await bed.open()
+    engine = bed.newEngine({ dockerHost: await between.open() })
+    await engine.open()
+  }, 120_000)
+  afterAll(async () => {
+    await engine.close()
+    between.close()
+    await bed.close()
+  }, 60_000)
+
+  /** Builds, and calls back at each line of the log. */
+  async function build(files: SourceFiles, onLine: (message: string) => void = () => {}): Promise<string[]> {
+    const source = await writeSource(files)
+    const heard: string[] = []
+    const id = randomBytes(6).toString('hex')
+    const spec = {
+      appEnvId: `env_${id}`,
+      contentId: `dep_${id}`,
+      sourceDir: source.dir,
+      contextDir: '.',
+      dockerfilePath: 'Dockerfile',
+      dockerfileContent: null,
+      buildArgs: {},
+      secretBuildArgs: [],
+    }
+    const onLog = ({ message }: { message: string }) => {
+      heard.push(message)
+      onLine(message)
+    }
+    try {
+      await engine.build(spec, onLog, new AbortController().signal)
+      return heard
+    } finally {
+      await source.remove()
+    }
+  }
+
+  it('a loss while a step runs builds again, once, and succeeds', async () => {
+    let losses = 0
+    const marker = randomBytes(6).toString('hex')
+    const heard = await build(
+      { Dockerfile: `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 3\nCMD ["x"]\n` },
+      (message) => {
+        if (message !== `begun ${marker}` || losses > 0) return
+        losses += 1
+        between.lose()
+      },
+    )
+    expect(losses).toBe(1)
+    expect(heard.filter((message) => message === `begun ${marker}`)).toHaveLength(2)
+    expect(heard.filter((message) => message.endsWith('building again.'))).toHaveLength(1)
+  }, 60_000)
+
+  it('a loss while the source is sent is not the fault of the source', async () => {
+    const part = randomBytes(4_000_000).toString('hex')
+    const files: SourceFiles = { Dockerfile: `FROM ${bed.baseImage}\nCMD ["x"]\n` }
+    for (let index = 0; index < 8; index += 1) files[`part${index}`] = part
+    const before = between.requests.length
+    const attempt = build(files)
+    const ended = attempt.then(
+      () => true,
+      () => true,
+    )
+    const watch = (async () => {
+      while (!between.requests.slice(before).includes('POST /build')) {
+        if ((await Promise.race([ended, new Promise((resolve) => setImmediate(resolve))])) === true) return
+      }
+      between.lose()
+    })()
+    // What is unavailable is tried again by the platform; anything else ends the deployment.
+    await expect(attempt).rejects.toMatchObject({ kind: 'unavailable' })
+    await watch
+  }, 60_000)
+
+  it('a step that always ends with 137 fails the build, after one more try', async () => {
+    const marker = randomBytes(6).toString('hex')
+    const heard: string[] = []
+    const Dockerfile = `FROM ${bed.baseImage}\nRUN echo begun ${marker} && exit 137\nCMD ["x"]\n`
+    await expect(build({ Dockerfile }, (message) => heard.push(message))).rejects.toMatchObject({
+      reason: 'build step',
+    })
+    expect(heard.filter((message) => message === `begun ${marker}`)).toHaveLength(2)
+  }, 60_000)
+
+  it('a Dockerfile that grows without end never reaches the engine', async () => {
+    const growing = [
+      `ARG W0=${'x'.repeat(100)}`,
+      ...[1, 2, 3].map((at) => `ARG W${at}=${`$W${at - 1}`.repeat(90)}`),
+    ]
+    const before = between.requests.length
+    const Dockerfile = `${growing.join('\n')}\nFROM ${bed.baseImage}\n`
+    await expect(build({ Dockerfile })).rejects.toMatchObject({
+      reason: 'build step',
+      message: expect.stringContaining('64 KiB'),
+    })
+    expect(between.requests.slice(before)).not.toContain('POST /build')
+  }, 60_000)
+
+  it('what a base image brings along is known before the engine expands it', async () => {
+    const triggers = ['ENV A=xx', ...Array.from({ length: 40 }, () => 'ENV A=$A$A')]
+    const base = await bed.build({
+      Dockerfile: `FROM ${bed.baseImage}\n${triggers.map((line) => `ONBUILD ${line}`).join('\n')}\n`,
+    })
+    const name = `${bed.installationId.toLowerCase()}-growing`
+    await bed.docker.getImage(base.image).tag({ repo: name, tag: '1' })
+    const before = between.requests.length
+    try {
+      await expect(build({ Dockerfile: `FROM ${name}:1\nCMD ["x"]\n` })).rejects.toThrow(/64 KiB/)
+      expect(between.requests.slice(before)).not.toContain('POST /build')
+    } finally {
+      await bed.docker.getImage(`${name}:1`).remove()
+    }
+  }, 60_000)
+})

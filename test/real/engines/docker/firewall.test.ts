@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process'
+import net from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { installationHash } from '../../../../src/engines/docker/names.ts'
+import { dockerSocketAnswers } from '../../../../src/engines/docker/socket.ts'
+import type { Engine } from '../../../../src/engines/engine.ts'
+import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
+
+const rules = () => execFileSync('iptables', ['-w', '-S'], { encoding: 'utf8' })
+const canChange = (() => {
+  try {
+    return process.getuid?.() === 0 && rules().includes('-N DOCKER-USER\n')
+  } catch {
+    return false
+  }
+})()
+const here = canChange && (await dockerSocketAnswers())
+
+describe.skipIf(!here)(
+  'the machine behind the containers (skipped without Docker, iptables and root)',
+  () => {
+    const bed = new DockerBed()
+    const chain = `LONGSHORE-${installationHash(bed.installationId)}`
+    const service = net.createServer((socket) => socket.end('reached'))
+    let port = 0
+    beforeAll(async () => {
+      await new Promise<void>((resolve) => service.listen(0, '0.0.0.0', resolve))
+      port = (service.address() as net.AddressInfo).port
+      await bed.open()
+    }, 120_000)
+    afterAll(async () => {
+      service.close()
+      await bed.close()
+    }, 60_000)
+
+    const opened: Engine[] = []
+    const open = async (options: { allowHostAccess?: boolean; openPorts?: number[] } = {}) => {
+      const engine = bed.newEngine(options)
+      opened.push(engine)
+      await engine.open()
+      return engine
+    }
+    afterEach(async () => {
+      for (const engine of opened.splice(0)) await engine.close()
+    })
+
+    /** What a container of the account gets from an address: the first bytes, or the code of the error. */
+    const reach = async (host: string, at: number | string) =>
+      (
+        await bed.run(
+          `const gateway = require('fs').readFileSync('/proc/net/route', 'utf8').split('\\n').map((row) => row.split('\\t')).find((row) => row[1] === '00000000')[2].match(/../g).reverse().map((hex) => parseInt(hex, 16)).join('.')
+        const socket = require('net').connect(${at}, ${host})
+        socket.on('data', (text) => { console.log(String(text)); process.exit() })
+        socket.on('error', (error) => { console.log(error.code); process.exit() })`,
+        )
+      )[0]
+
+    /** How many packets to link-local addresses the rules refused since they were made. */
+    const refusals = () => {
+      const counted = execFileSync('iptables', ['-w', '-vnxL', `${chain}-F`], { encoding: 'utf8' })
+      return Number(/^\s*(\d+)\s+\d+\s+REJECT .*169\.254\.0\.0\/16/m.exec(counted)?.[1])
+    }
+
+    it('is out of reach: its services and instance metadata', async () => {
+      await open()
+      expect(bed.engine.isolation!()).toEqual({ metadataBlocked: true })
+      expect(await reach('gateway', port)).toBe('ECONNREFUSED')
+      expect(await reach("'169.254.169.254'", 80)).toBe('ECONNREFUSED')
+      const counted = execFileSync('iptables', ['-w', '-vnxL', `${chain}-F`], { encoding: 'utf8' })
+      expect(counted).toMatch(/^\s*[1-9]\d*\s+\d+\s+REJECT .*169\.254\.0\.0\/16/m)
+    }, 60_000)
+
+    it('answers on the platform’s own ports', async () => {
+      await open({ openPorts: [port] })
+      expect(await reach('gateway', port)).toBe('reached')
+      await open()
+      expect(await reach('gateway', port)).toBe('ECONNREFUSED')
+    }, 60_000)
+
+    it('is open where the operator wants it so, and the regions say it', async () => {
+      const engine = await open({ allowHostAccess: true })
+      expect(engine.isolation!()).toEqual({
+        metadataBlocked: false,
+        reason: 'LONGSHORE_ALLOW_HOST_ACCESS opens them.',
+      })
+      expect(rules()).not.toContain(chain)
+      expect(await reach('gateway', port)).toBe('reached')
+    }, 60_000)
+
+    it('stays closed to build steps', async () => {
+      await open()
+      const code = `require('net').connect(80, '169.254.169.254').on('error', (error) => console.log('metadata', error.code))`
+      const { heard } = await bed.build({
+        Dockerfile: `FROM ${bed.baseImage}\nCOPY reach.js .\nRUN node reach.js\nCMD ["node"]\n`,
+        'reach.js': code,
+      })
+      expect(heard).toContain('metadata ECONNREFUSED')
+      expect(refusals()).toBeGreaterThan(0)
+    }, 60_000)
+
+    it('lets containers of one account and the platform talk to each other', async () => {
+      await open()
+      const spec = bed.spec({ env: { GREETING: 'neighbor' } })
+      const { address } = await bed.engine.apply(spec)
+      const get = `fetch('http://${spec.internalHost}:8080/').then((answer) => answer.text()).then(console.log, (error) => setTimeout(run, 50))`
+      expect(await bed.run(`const run = () => ${get}\nrun()`)).toEqual(['hello from neighbor'])
+      const answer = await fetch(`http://${address!.host}:${address!.port}/`)
+      expect(await answer.text()).toBe('hello from neighbor')
+      await bed.engine.remove(spec.name)
+    }, 60_000)
+
+    it('gets its rules back when somebody took them away, and keeps none of networks that are gone', async () => {
+      const engine = await open()
+      const jumps = () => rules().match(new RegExp(`^-A (?:INPUT|DOCKER-USER) .* -j ${chain}-.$`, 'gm')) ?? []
+      const before = jumps()
+      expect(before.length).toBeGreaterThanOrEqual(2)
+      execFileSync('iptables', ['-w', ...before[0]!.replace('-A', '-D').split(' ')])
+      await open()
+      expect(jumps().toSorted()).toEqual(before.toSorted())
+      await engine.tidy!()
+      expect(rules()).not.toContain(chain)
+    }, 60_000)
+  },
+)

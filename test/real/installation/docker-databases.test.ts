@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { applyAppEnvChanges, restartAppEnv } from '../../../src/contract/app-env-actions.ts'
+import { getAppEnvPods } from '../../../src/contract/app-env-reads.ts'
+import { deleteAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
+import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
+import { redeployAppEnv } from '../../../src/contract/deployments.ts'
+import { containerName } from '../../../src/engines/docker/names.ts'
+import { dockerSocketAnswers } from '../../../src/engines/docker/socket.ts'
+import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
+import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
+import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
+import { until } from '../../../testkit/platform/story.ts'
+
+const images = (await dockerSocketAnswers()) ? await ensureDatabaseImages() : []
+const here = {
+  postgres: images.includes('postgres') && (await present('psql')),
+  redis: images.includes('redis') && (await present('redis-cli')),
+}
+
+describe.skipIf(!here.postgres && !here.redis)(
+  'managed databases on the docker engine (skipped where no Docker answers, or no server is installed to make an image of)',
+  () => {
+    const installation = new Installation({
+      LONGSHORE_ENGINE: 'docker',
+      LONGSHORE_DATABASE_IMAGES: databaseImageSource,
+    })
+    const bed = new DatabaseBed(installation)
+    const docker = testDocker()
+    const made: string[] = []
+    beforeAll(() => installation.start().then(() => {}), 60_000)
+    afterAll(async () => {
+      const client = installation.client()
+      for (const appEnvId of made) await client.call(deleteAppEnv, { appEnvId })
+      await until(
+        async () => (await Promise.all(made.map((appEnvId) => leftOnDocker(appEnvId)))).flat(),
+        (left) => left.length === 0,
+        'no container and no volume of them',
+        60_000,
+      )
+      await installation.dispose()
+    }, 180_000)
+
+    async function make(...wanted: Parameters<DatabaseBed['make']>): Promise<string> {
+      const appEnvId = await bed.make(...wanted)
+      if (appEnvId === null) throw new Error(`${wanted[0]} is not available, although its image was made`)
+      made.push(appEnvId)
+      return appEnvId
+    }
+
+    async function containerOf(appEnvId: string) {
+      const { pods } = await installation.client().call(getAppEnvPods, { appEnvId })
+      const pod = pods.find(({ status }) => status === 'Running')
+      const filters = { label: [`longshore.pod=${pod?.podId}`] }
+      const [found] = await docker.listContainers({ filters })
+      return docker.getContainer(found?.Id ?? containerName('none'))
+    }
+
+    /** What it reads, once the database answers again. */
+    const again = (read: () => Promise<string>, wanted: string) =>
+      until(
+        () => read().catch((error: Error) => error.message),
+        (said) => said === wanted,
+        wanted,
+        120_000,
+      )
+
+    it.skipIf(!here.postgres)(
+      'D5 PostgreSQL on loopback keeps its rows through restart, kill -9 of container and platform, redeploy and new parameters',
+      async () => {
+        const client = installation.client()
+        const appEnvId = await make('POSTGRESQL', { dockerPresetVersion: '15' })
+        const { hosts } = await client.call(getAppEnv, { appEnvId })
+        expect(hosts.map(({ kind }) => kind)).toEqual(['native', 'internal'])
+        const rows = () => bed.sql(appEnvId, `select string_agg(n::text, ',' order by n) from rows`)
+        const add = 'insert into rows values'
+        await bed.sql(appEnvId, `create table rows (n int); ${add} (1)`)
+        await client.call(restartAppEnv, { appEnvId })
+        await bed.untilRunning(appEnvId)
+        await again(rows, '1')
+        await bed.sql(appEnvId, `${add} (2)`)
+        await (await containerOf(appEnvId)).kill({ signal: 'SIGKILL' })
+        await again(rows, '1,2')
+        await bed.sql(appEnvId, `${add} (3)`)
+        await installation.end('SIGKILL')
+        await installation.start()
+        await bed.sql(appEnvId, `${add} (4)`)
+        await client.call(updateAppEnv, {
+          appEnvId,
+          databaseSettings: { postgresql: { parameters: { work_mem: '9MB' } } },
+        })
+        await client.call(applyAppEnvChanges, { appEnvId })
+        await again(() => bed.sql(appEnvId, 'show work_mem'), '9MB')
+        await client.call(redeployAppEnv, { appEnvId })
+        await bed.untilRunning(appEnvId)
+        await again(rows, '1,2,3,4')
+      },
+      300_000,
+    )
+
+    it.skipIf(!here.postgres)(
+      'a PostgreSQL backup is taken and restored inside its container, which never shows the password as an argument',
+      async () => {
+        const client = installation.client()
+        const from = await make('POSTGRESQL', { name: 'from', dockerPresetVersion: '15' })
+        const into = await make('POSTGRESQL', { name: 'into', dockerPresetVersion: '15' })
+        await bed.sql(from, `create table rows as select n, md5(n::text) t from generate_series(1, 50000) n`)
+        const { backupId } = (await client.call(createAppEnvBackup, { appEnvId: from })).backup
+        const end = () =>
+          until(
+            () => client.call(getAppEnvBackup, { backupId }),
+            ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
+            'its end',
+            60_000,
+          )
+        expect((await end()).backup).toMatchObject({ status: 'SUCCEEDED', failure: null })
+        await client.call(restoreAppEnvBackup, { appEnvId: into, backupId })
+        expect((await end()).restores).toMatchObject([{ status: 'SUCCEEDED', failure: null }])
+        const sum = `select md5(string_agg(n || t, ',' order by n)) from rows`
+        expect(await bed.sql(into, sum)).toBe(await bed.sql(from, sum))
+        const { password } = new URL(await bed.url(from))
+        const processes: string[][] = (await (await containerOf(from)).top()).Processes
+        expect(processes.flat().join(' ')).toContain('postgres')
+        expect(processes.flat().join(' ')).not.toContain(password)
+        expect(installation.stderr).not.toContain(password)
+      },
+      300_000,
+    )
+
+    it.skipIf(!here.redis)(
+      'Redis keeps what it has written through restart, kill -9 and redeploy, and comes back from a backup',
+      async () => {
+        const client = installation.client()
+        const appEnvId = await make('REDIS', { dockerPresetVersion: '7.2' })
+        const redis = (...words: string[]) => bed.redis(appEnvId, ...words)
+        const value = () => redis('get', 'key')
+        /** The writes in the file of Redis; the last second of writes may be missing. */
+        const written = () =>
+          until(
+            () => redis('info', 'persistence'),
+            (text) => /aof_buffer_length:0\b/.test(text),
+            'all in the file',
+          )
+        expect(await redis('set', 'key', 'one')).toBe('OK')
+        await client.call(restartAppEnv, { appEnvId })
+        await bed.untilRunning(appEnvId)
+        await again(value, 'one')
+        await redis('set', 'key', 'two')
+        await written()
+        await (await containerOf(appEnvId)).kill({ signal: 'SIGKILL' })
+        await again(value, 'two')
+        const { backupId } = (await client.call(createAppEnvBackup, { appEnvId })).backup
+        const end = () =>
+          until(
+            () => client.call(getAppEnvBackup, { backupId }),
+            ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
+            'its end',
+            60_000,
+          )
+        expect((await end()).backup.status).toBe('SUCCEEDED')
+        await redis('set', 'key', 'three')
+        await client.call(restoreAppEnvBackup, { appEnvId, backupId })
+        expect((await end()).restores[0]?.status).toBe('SUCCEEDED')
+        expect(await value()).toBe('two')
+        await client.call(redeployAppEnv, { appEnvId })
+        await bed.untilRunning(appEnvId)
+        await again(value, 'two')
+      },
+      300_000,
+    )
+  },
+)

@@ -1,0 +1,42 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClient } from '../../../src/client/client.ts'
+import { requestDeployStorageKey } from '../../../src/contract/deployments.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
+import { makeFunction } from '../../../testkit/platform/story.ts'
+
+// `localhost` stands for any address of this machine that is not the bound one.
+describe('LONGSHORE_HOST 0.0.0.0', () => {
+  const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_HOST: '0.0.0.0' })
+  let base = ''
+  let appEnvId = ''
+  beforeAll(async () => {
+    const { api } = await installation.start()
+    base = `http://localhost:${new URL(api).port}`
+    ;({ appEnvId } = await makeFunction(installation, 'far'))
+  }, 60_000)
+  afterAll(() => installation.dispose(), 60_000)
+
+  it('gives REST callers an uploadUrl at the address they used, and it takes the upload', async () => {
+    const client = createClient({ url: base, token: installation.token, surface: 'cli' })
+    const { uploadUrl } = await client.call(requestDeployStorageKey, { appEnvId })
+    expect(uploadUrl.startsWith(`${base}/uploads/`), uploadUrl).toBe(true)
+    expect((await fetch(uploadUrl, { method: 'PUT', body: 'x' })).status).toBe(200)
+  })
+
+  it('gives it to agents at /mcp too', async () => {
+    const agent = new Client({ name: 'far', version: '1' })
+    await agent.connect(
+      new StreamableHTTPClientTransport(new URL(`${base}/mcp`), {
+        requestInit: { headers: { authorization: installation.token } },
+      }),
+    )
+    const { structuredContent } = await agent.callTool({
+      name: 'request-deploy-storage-key',
+      arguments: { appEnvId },
+    })
+    expect((structuredContent as { uploadUrl: string }).uploadUrl).toContain(`${base}/uploads/`)
+    await agent.close()
+  })
+})

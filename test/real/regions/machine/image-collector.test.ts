@@ -1,0 +1,96 @@
+import { readdirSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getAppEnvStatus } from '../../../../src/contract/app-env-reads.ts'
+import {
+  notifyCodeUpload,
+  redeployAppEnv,
+  requestDeployStorageKey,
+} from '../../../../src/contract/deployments.ts'
+import { imageRepository } from '../../../../src/engines/docker/image-names.ts'
+import type { Engine } from '../../../../src/engines/engine.ts'
+import { engineFiles } from '../../../../src/engines/process/engine-files.ts'
+import { sampleDockerfile, sampleServerJs } from '../../../../testkit/builds/sample-sources.ts'
+import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
+import { type EngineHere, enginesHere } from '../../../../testkit/engines/engines-here.ts'
+import { ProcessInstallation } from '../../../../testkit/engines/process-installation.ts'
+import { tgz, until } from '../../../../testkit/platform/story.ts'
+import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+
+const here = await enginesHere()
+
+interface OpenedEngine {
+  engine: Engine
+  /** Names of the images that the engine holds for an environment. */
+  images(appEnvId: string): Promise<string[]>
+  close(): Promise<void>
+}
+
+async function openEngine({ engine }: EngineHere): Promise<OpenedEngine> {
+  if (engine === 'process') {
+    const installation = await ProcessInstallation.create()
+    const dir = engineFiles(installation.home).images
+    return {
+      engine: await installation.open(),
+      images: async () => readdirSync(dir),
+      close: () => installation.destroy(),
+    }
+  }
+  const bed = new DockerBed()
+  await bed.open()
+  return {
+    engine: bed.engine,
+    images: async (appEnvId) => {
+      const reference = [imageRepository(appEnvId)]
+      const found = await bed.docker.listImages({ filters: { reference } })
+      return found.flatMap((image) => image.RepoTags ?? [])
+    },
+    close: () => bed.close(),
+  }
+}
+
+describe.each(here)('old images on the $engine engine', (place) => {
+  let platform: TestPlatform
+  let opened: OpenedEngine
+  beforeAll(async () => {
+    opened = await openEngine(place)
+    platform = await TestPlatform.start({ engines: new Map([['local', opened.engine]]), keptVersions: 2 })
+  }, 120_000)
+  afterAll(async () => {
+    await platform?.close()
+    await opened?.close()
+  })
+
+  it('are removed after a deployment, and a version that is kept is deployed again without a build', async () => {
+    const { client } = platform.admin
+    const { appEnvId } = await platform.makeEnvironment()
+    const running = (version: number) =>
+      until(
+        () => client.call(getAppEnvStatus, { appEnvId }),
+        ({ status, currentVersion, currentDeployment }) =>
+          status === 'RUNNING' && currentVersion === version && currentDeployment?.status === 'DEPLOYED',
+        `version ${version}`,
+      )
+    for (let version = 1; version <= 3; version++) {
+      const { uploadUrl, storageKey } = await client.call(requestDeployStorageKey, { appEnvId })
+      const files = {
+        Dockerfile: sampleDockerfile(place.base),
+        'server.js': `${sampleServerJs}\n// ${version}\n`,
+      }
+      await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(await tgz(files)) })
+      await client.call(notifyCodeUpload, { appEnvId, storageKey })
+      await running(version)
+    }
+    const images = await until(
+      () => opened.images(appEnvId),
+      (names) => names.length === 2,
+      'two images',
+    )
+    await expect(client.call(redeployAppEnv, { appEnvId, version: 1 })).rejects.toMatchObject({
+      kind: 'conflict',
+      details: expect.stringContaining('Kept versions: 2, 3.'),
+    })
+    await client.call(redeployAppEnv, { appEnvId, version: 2 })
+    await running(2)
+    expect((await opened.images(appEnvId)).sort()).toEqual(images.sort())
+  }, 180_000)
+})

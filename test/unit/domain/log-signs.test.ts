@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { breakOf, rankChanges } from '../../../src/domain/diagnosis/changes.ts'
+import { buildSign, runtimeSign } from '../../../src/domain/diagnosis/log-signs.ts'
+
+const linesOf = (text: string) =>
+  text.split('\n').map((message) => ({
+    timestamp: '2026-11-01T00:00:00.000Z',
+    stream: 'stderr' as const,
+    type: 'RUNTIME' as const,
+    podName: null,
+    contentId: null,
+    message,
+  }))
+const signOf = (text: string, variables: string[] = []) => runtimeSign(linesOf(text), variables)
+
+describe('what output of a program says of the cause', () => {
+  it.each([
+    [
+      "Error: Cannot find module 'left-pad'\nRequire stack:\n- /app/server.js\n  code: 'MODULE_NOT_FOUND',",
+      'missing-module',
+    ],
+    [
+      "Error: Cannot find module '/app/serve.js'\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []",
+      'bad-command',
+    ],
+    ["ModuleNotFoundError: No module named 'flask'", 'missing-module'],
+    [
+      'node: error while loading shared libraries: libvips.so.42: cannot open shared object file',
+      'missing-module',
+    ],
+    ["    url = os.environ['DATABASE_URL']\nKeyError: 'DATABASE_URL'", 'missing-variable'],
+    ['Invalid environment: SMTP_HOST: Required', 'missing-variable'],
+    ['FATAL: the ledger ATE_IT is not set', 'missing-variable'],
+    ['Error: connect ECONNREFUSED 10.0.0.7:5432', 'dependency-refused'],
+    ['psycopg.OperationalError: connection failed: Connection refused', 'dependency-refused'],
+    ['MongoServerSelectionError: getaddrinfo ENOTFOUND mongo', 'dependency-refused'],
+    ['OSError: [Errno 28] No space left on device', 'disk-full'],
+    ['FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory', 'out-of-memory'],
+    ['sh: 1: gunicorn: not found', 'bad-command'],
+    ['[cannot start gunicorn: not found in PATH]', 'bad-command'],
+    ['npm error Missing script: "start"', 'bad-command'],
+    ['Error: listen EADDRINUSE: address already in use :::3000', 'wrong-port'],
+  ])('%j', (text, cause) => {
+    expect(signOf(text)?.cause).toBe(cause)
+  })
+
+  it('the sign nearest to the end counts, and the sentence above a bare code is quoted', () => {
+    const text =
+      "connect ECONNREFUSED, going on without a cache\nError: Cannot find module 'x'\nRequire stack:\n  code: 'MODULE_NOT_FOUND',"
+    expect(signOf(text)?.line.message).toBe("Error: Cannot find module 'x'")
+  })
+
+  it('a variable that the environment has is not missing, and an error code is no variable', () => {
+    expect(signOf('API_KEY is not set', ['API_KEY'])).toBeNull()
+    expect(signOf('ERROR: undefined is no function')).toBeNull()
+    expect(signOf('listening on 8080')).toBeNull()
+  })
+
+  it.each([
+    [
+      'npm error `npm ci` can only install packages when your package.json and package-lock.json or npm-shrinkwrap.json are in sync.',
+      'lock-file',
+    ],
+    ['npm error The `npm ci` command can only install with an existing package-lock.json', 'lock-file'],
+    ['ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with "frozen-lockfile"', 'lock-file'],
+    ['pyproject.toml changed significantly since poetry.lock was last generated.', 'lock-file'],
+    ['Killed', 'build-out-of-memory'],
+    [
+      'process "/bin/sh -c npm run build" did not complete successfully: exit code: 137',
+      'build-out-of-memory',
+    ],
+    ['npm error nospc ENOSPC: no space left on device, write', 'disk-full'],
+  ])('a build: %j', (text, cause) => {
+    expect(buildSign(linesOf(text))?.cause).toBe(cause)
+  })
+
+  it('an ordinary failure of a build has no sign', () => {
+    expect(buildSign(linesOf("src/a.ts(1,1): error TS2304: Cannot find name 'x'."))).toBeNull()
+  })
+})
+
+describe('G5 what changed', () => {
+  const points = (...values: number[]) => values.map((value, index) => ({ t: index * 60_000, value }))
+
+  it('finds the last rise that stays', () => {
+    expect(breakOf('ingress_5xx_percent', points(0, 0, 0, 40, 0, 0, 0, 30, 30), 5)).toMatchObject({
+      at: new Date(7 * 60_000).toISOString(),
+      after: 30,
+    })
+    expect(breakOf('ingress_5xx_percent', points(0, 1, 0, 2, 1), 5)).toBeNull()
+    expect(breakOf('ingress_5xx_percent', points(90, 90, 90), 5)).toBeNull()
+  })
+
+  it('a deployment just before the break outranks older and later changes', () => {
+    const at = (minute: number) => new Date(minute * 60_000).toISOString()
+    const change = (minute: number, kind: 'deployment' | 'settings' | 'scale') => ({
+      at: at(minute),
+      kind,
+      what: kind,
+      names: [],
+      by: null,
+    })
+    const broke = { metric: 'ingress_5xx_percent' as const, at: at(60), before: 0, after: 50 }
+    const ranked = rankChanges(
+      [change(61, 'deployment'), change(59, 'deployment'), change(58, 'scale'), change(5, 'settings')],
+      broke,
+    )
+    expect(ranked.map(({ rank }) => rank)).toEqual([null, 1, 2, 3])
+  })
+})
+
+it('reads lines that a tenant made to be slow within a few milliseconds', () => {
+  const slow = ['A'.repeat(8_090), 'exec'.repeat(2_000), 'go.sum'.repeat(1_333)]
+  const text = slow.flatMap((one) => Array.from({ length: 60 }, () => `missing ${one}-`)).join('\n')
+  const startMs = performance.now()
+  expect(runtimeSign(linesOf(text), [])).toBe(null)
+  expect(buildSign(linesOf(text))).toBe(null)
+  // 4 s on an idle machine without the limit.
+  expect(performance.now() - startMs).toBeLessThan(500)
+})

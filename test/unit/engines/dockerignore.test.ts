@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  MatchSteps,
+  matchesWildcard,
+  mostSteps,
+  parseDockerignore,
+} from '../../../src/engines/dockerfile/dockerignore.ts'
+
+describe('.dockerignore', () => {
+  it.each<[string, string[], string[]]>([
+    ['*.txt', ['a.txt'], ['sub/a.txt', 'a.txts']],
+    ['**/*.txt', ['a.txt', 'sub/a.txt', 'x/y/a.txt'], ['a.md']],
+    ['sub', ['sub', 'sub/a', 'sub/x/y'], ['other/sub']],
+    ['/sub/', ['sub', 'sub/a'], ['subs']],
+    ['a/**/z', ['a/z', 'a/b/z', 'a/b/c/z/deep'], ['z', 'a/b']],
+    ['**', ['a', 'a/b'], []],
+    ['.', [], ['a']],
+    ['*\n!keep', ['a', 'b/c'], ['keep', 'keep/x']],
+    ['*\n!src/x\n', ['src', 'src/y'], ['src/x']],
+    ['!a\na', ['a'], []],
+    ['# a\n\n  b  \r\n', ['b'], ['a', '# a']],
+    ['../a', ['a'], []],
+    ['[a-c]?', ['a1', 'c9'], ['d1', 'a']],
+    ['[^a]', ['b'], ['a']],
+    ['\\*', ['*'], ['a']],
+  ])('%j', (text, ignored, kept) => {
+    const rules = parseDockerignore(text)
+    expect(ignored.filter((path) => !rules.isIgnored(path))).toEqual([])
+    expect(kept.filter((path) => rules.isIgnored(path))).toEqual([])
+  })
+
+  it('agrees with a regular expression on short patterns', () => {
+    const text = (...characters: string[]) =>
+      fc.string({ unit: fc.constantFrom(...characters), maxLength: 8 })
+    fc.assert(
+      fc.property(text('a', 'b', '*', '?'), text('a', 'b'), (pattern, name) => {
+        const expected = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(name)
+        expect(matchesWildcard(pattern, name)).toBe(expected)
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('takes patterns made to hold the platform in its stride', () => {
+    const startMs = performance.now()
+    const rules = parseDockerignore(`${'*a'.repeat(120)}b\n${'**/a/'.repeat(60)}b\n`)
+    expect(rules.isIgnored('a'.repeat(255))).toBe(false)
+    expect(rules.isIgnored(`${'a/'.repeat(200)}c`)).toBe(false)
+    expect(performance.now() - startMs).toBeLessThan(500)
+    expect(() => parseDockerignore('x\n'.repeat(3_000))).toThrow(/patterns/)
+  })
+
+  it('refuses patterns that take too long for one path, or for all', () => {
+    const slow = `*${'a'.repeat(120)}b\n`
+    expect(() => parseDockerignore(slow.repeat(1_000)).isIgnored('a'.repeat(255))).toThrow(
+      /too long to match/,
+    )
+    const steps = new MatchSteps()
+    const rules = parseDockerignore(slow, steps)
+    const most = mostSteps / 1_000
+    for (let spent = 0; spent + most < mostSteps; spent += most) {
+      steps.begin()
+      steps.spend(most)
+    }
+    expect(() => {
+      for (let count = 0; count < 1_000; count += 1) rules.isIgnored('a'.repeat(255))
+    }).toThrow(/too long to match/)
+    expect(() => parseDockerignore('x'.repeat(2_000))).toThrow(/pattern of more than 1024/)
+  })
+
+  it('takes 2,000 ordinary patterns for 20,000 files', () => {
+    const patterns = Array.from({ length: 2_000 }, (_, index) => `**/build-${index}/*.log`)
+    const steps = new MatchSteps()
+    const rules = parseDockerignore(patterns.join('\n'), steps)
+    for (let file = 0; file < 2_000; file += 1)
+      expect(rules.isIgnored(`src/a/b/c/file-${file}.js`)).toBe(false)
+    expect(steps.total * 10).toBeLessThan(mostSteps)
+  })
+
+  it('lets the event loop have its turn between paths', async () => {
+    const steps = new MatchSteps()
+    let turns = 0
+    const counting = setInterval(() => (turns += 1), 0)
+    for (let path = 0; path < 50; path += 1) {
+      steps.begin()
+      steps.spend(1_500_000)
+      await steps.breathe()
+    }
+    clearInterval(counting)
+    expect(turns).toBeGreaterThan(0)
+  })
+})

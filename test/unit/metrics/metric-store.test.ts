@@ -1,0 +1,333 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Metric, metrics } from '../../../src/contract/metrics.ts'
+import { createLog } from '../../../src/log.ts'
+import { bucketOf } from '../../../src/metrics/histogram.ts'
+import type { Sample } from '../../../src/metrics/sample.ts'
+import { MetricStore } from '../../../src/metrics/store.ts'
+
+const log = createLog('test', 'silent')
+const periodMs = 10_000
+const startMs = Date.UTC(2026, 0, 5)
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dirs: string[] = []
+const everything = () => true
+
+afterEach(() => {
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true })
+})
+
+function newDir(): string {
+  const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-metrics-'))
+  dirs.push(dir)
+  return dir
+}
+
+async function openStore(dir = newDir(), exists: (id: string) => boolean = everything): Promise<MetricStore> {
+  const store = new MetricStore({ dir, periodMs, log })
+  await store.open(exists)
+  return store
+}
+
+function container(cpuMillicores: number, memoryMb: number) {
+  return { cpuMillicores, cpuLimitMillicores: 500, memoryMb, memoryLimitMb: 512 }
+}
+
+function traffic(latenciesMs: number[], answered4xx = 0, answered5xx = 0) {
+  const latency: Record<string, number> = {}
+  for (const ms of latenciesMs) latency[bucketOf(ms)] = (latency[bucketOf(ms)] ?? 0) + 1
+  return { seconds: 10, requests: latenciesMs.length, answered4xx, answered5xx, latency }
+}
+
+function sample(containers: Sample['containers'], ingress: Sample['ingress'] = null): Sample {
+  return { appEnvId: 'env_a', containers, ingress }
+}
+
+/** One value of a metric over a range. */
+async function over(store: MetricStore, metric: Metric, fromMs: number, toMs: number) {
+  const points = await store.series({ appEnvId: 'env_a', metric, fromMs, toMs, stepMs: toMs - fromMs })
+  return points[0] ?? null
+}
+
+describe('the fifteen metrics (2.7)', () => {
+  it('combines CPU and memory over containers, and tells the busiest and the idlest', async () => {
+    const store = await openStore()
+    await store.append(startMs + periodMs, [sample([container(400, 128), container(100, 384)])])
+    const read = (metric: Metric) => over(store, metric, startMs, startMs + periodMs)
+    expect(await read('cpu_usage')).toMatchObject({ value: 500, min: 500, max: 500, last: 500 })
+    expect(await read('cpu_percent')).toMatchObject({ value: 50, min: 50, max: 50 })
+    expect(await read('memory_usage')).toMatchObject({ value: 512 })
+    expect(await read('memory_percent')).toMatchObject({ value: 50 })
+    expect(await read('cpu_usage_per_pod')).toMatchObject({ value: 250, min: 100, max: 400, last: 250 })
+    expect(await read('cpu_percent_per_pod')).toMatchObject({ value: 50, min: 20, max: 80 })
+    expect(await read('memory_usage_per_pod')).toMatchObject({ value: 256, min: 128, max: 384 })
+    expect(await read('memory_percent_per_pod')).toMatchObject({ value: 50, min: 25, max: 75 })
+  })
+
+  it('weighs rates by time and percentages by requests', async () => {
+    const store = await openStore()
+    await store.append(startMs + periodMs, [sample([], traffic(Array(100).fill(5), 10, 20))])
+    await store.append(startMs + 2 * periodMs, [sample([], traffic([5], 0, 1))])
+    await store.append(startMs + 3 * periodMs, [sample([], traffic([]))])
+    const read = (metric: Metric) => over(store, metric, startMs, startMs + 3 * periodMs)
+    const rate = await read('ingress_request_rate')
+    expect(rate?.value).toBeCloseTo(101 / 30, 5)
+    expect(rate).toMatchObject({ min: 0, max: 10, last: 0 })
+    expect((await read('ingress_5xx_rate'))?.value).toBeCloseTo(21 / 30, 5)
+    expect((await read('ingress_4xx_rate'))?.value).toBeCloseTo(10 / 30, 5)
+    const percent = await read('ingress_5xx_percent')
+    expect(percent?.value).toBeCloseTo((100 * 21) / 101, 5)
+    expect(percent).toMatchObject({ min: 20, max: 100, last: 100 })
+    expect((await read('ingress_4xx_percent'))?.value).toBeCloseTo((100 * 10) / 101, 5)
+  })
+
+  it('has zero rates and percentages, but no latency, where no request came', async () => {
+    const store = await openStore()
+    await store.append(startMs + periodMs, [sample([], traffic([]))])
+    const read = (metric: Metric) => over(store, metric, startMs, startMs + periodMs)
+    expect(await read('ingress_request_rate')).toMatchObject({ value: 0 })
+    expect(await read('ingress_5xx_percent')).toMatchObject({ value: 0, max: 0 })
+    expect(await read('ingress_p95_latency')).toBeNull()
+    expect(await read('cpu_percent')).toBeNull()
+  })
+
+  it('omits steps without measurements', async () => {
+    const store = await openStore()
+    await store.append(startMs + periodMs, [sample([container(10, 10)])])
+    await store.append(startMs + 3 * periodMs, [sample([container(30, 10)])])
+    const query = { appEnvId: 'env_a', metric: 'cpu_usage' as const, stepMs: periodMs }
+    const points = await store.series({ ...query, fromMs: startMs, toMs: startMs + 4 * periodMs })
+    expect(points.map(({ t, value }) => [t, value])).toEqual([
+      [startMs + periodMs, 10],
+      [startMs + 3 * periodMs, 30],
+    ])
+  })
+
+  it('gives percentiles within 2% of the exact ones, over any number of samples', async () => {
+    const latencies = fc.array(fc.double({ min: 0.05, max: 60_000, noNaN: true }), {
+      minLength: 1,
+      maxLength: 60,
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(latencies, { minLength: 1, maxLength: 6 }), async (samples) => {
+        const store = await openStore()
+        for (const [index, some] of samples.entries()) {
+          await store.append(startMs + (index + 1) * periodMs, [sample([], traffic(some))])
+        }
+        const all = samples.flat().sort((a, b) => a - b)
+        const toMs = startMs + samples.length * periodMs
+        for (const [metric, share] of [
+          ['ingress_p95_latency', 0.95],
+          ['ingress_p99_latency', 0.99],
+        ] as const) {
+          const exact = all[Math.max(0, Math.ceil(share * all.length - 1e-9) - 1)]! / 1_000
+          const point = await over(store, metric, startMs, toMs)
+          expect(Math.abs(point!.value - exact) / exact).toBeLessThanOrEqual(0.0201)
+        }
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+/** Appends `turns` samples made by `make`. */
+async function run(store: MetricStore, turns: number, make: (turn: number) => Sample[], first = 1) {
+  for (let turn = first; turn < first + turns; turn += 1) {
+    await store.append(startMs + turn * periodMs, make(turn))
+  }
+}
+
+const uneven = (turn: number): Sample[] => [
+  sample(
+    turn % 5 === 0
+      ? [container(turn % 400, 100), container(turn % 50, 200)]
+      : [container(turn % 300, 100 + (turn % 90))],
+    traffic(Array(turn % 7).fill(1 + (turn % 40)), turn % 3 === 0 ? Math.min(1, turn % 7) : 0, 0),
+  ),
+]
+
+describe('downsampled records', () => {
+  it('keep mean, minimum, maximum, counts and percentiles of the samples of each five minutes', async () => {
+    const fine = await openStore()
+    await run(fine, 600, uneven)
+    const coarse = await openStore()
+    await run(coarse, 600, uneven)
+    // Ten hours on, the samples are gone from memory and only merged records are left.
+    await coarse.append(startMs + 12 * hourMs, [])
+    await coarse.append(startMs + 12 * hourMs + periodMs, [])
+    expect(coarse.memoryBytes).toBe(0)
+    for (const metric of metrics) {
+      const query = {
+        appEnvId: 'env_a',
+        metric,
+        fromMs: startMs,
+        toMs: startMs + 95 * minuteMs,
+        stepMs: 5 * minuteMs,
+      }
+      const before = await fine.series(query)
+      const after = await coarse.series(query)
+      expect(before.length).toBe(19)
+      expect(after.map(({ t }) => t)).toEqual(before.map(({ t }) => t))
+      for (const [index, point] of before.entries()) {
+        for (const part of ['value', 'min', 'max', 'last'] as const) {
+          expect(after[index]![part], `${metric} ${part} ${index}`).toBeCloseTo(point[part], 2)
+        }
+      }
+    }
+  })
+
+  it('any mix of samples reads the same after merging', async () => {
+    const oneSample = fc.record({
+      containers: fc.array(fc.tuple(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: 512 })), {
+        maxLength: 3,
+      }),
+      latencies: fc.option(fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 5 }), { nil: null }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(oneSample, { minLength: 30, maxLength: 60 }), async (turns) => {
+        const make = (turn: number): Sample[] => {
+          const one = turns[turn - 1]!
+          const ingress = one.latencies && traffic(one.latencies, 0, Math.min(1, one.latencies.length))
+          return [
+            sample(
+              one.containers.map(([cpu, memory]) => container(cpu, memory)),
+              ingress,
+            ),
+          ]
+        }
+        const fine = await openStore()
+        await run(fine, turns.length, make)
+        const coarse = await openStore()
+        await run(coarse, turns.length, make)
+        await coarse.append(startMs + 12 * hourMs, [])
+        await coarse.append(startMs + 12 * hourMs + periodMs, [])
+        for (const metric of metrics) {
+          const query = {
+            appEnvId: 'env_a',
+            metric,
+            fromMs: startMs,
+            toMs: startMs + 10 * minuteMs,
+            stepMs: 5 * minuteMs,
+          }
+          const [before, after] = [await fine.series(query), await coarse.series(query)]
+          expect(after.length, metric).toBe(before.length)
+          for (const [index, point] of before.entries()) {
+            for (const part of ['value', 'min', 'max', 'last'] as const) {
+              const near =
+                Math.abs(after[index]![part] - point[part]) <= 1e-4 * Math.max(1, Math.abs(point[part]))
+              expect(near, `${metric} ${part}: ${point[part]} became ${after[index]![part]}`).toBe(true)
+            }
+          }
+        }
+      }),
+      { numRuns: 15 },
+    )
+  }, 60_000)
+
+  it('keeps two hours at 10 s, a day at one minute, a week at five, and then drops', async () => {
+    const dir = newDir()
+    const store = await openStore(dir)
+    const days = 10
+    // One turn in five minutes, to be quick.
+    const turns = (days * 24 * hourMs) / periodMs
+    for (let turn = 30; turn <= turns; turn += 30) {
+      await store.append(startMs + turn * periodMs, [sample([container(100, 100)])])
+    }
+    const endMs = startMs + turns * periodMs
+    const count = async (fromMs: number, toMs: number) =>
+      (await store.series({ appEnvId: 'env_a', metric: 'cpu_usage', fromMs, toMs, stepMs: 5 * minuteMs }))
+        .length
+    expect(await count(endMs - 2 * hourMs, endMs)).toBe(24)
+    expect(await count(endMs - 24 * hourMs, endMs)).toBe(288)
+    expect(await count(endMs - 7 * 24 * hourMs, endMs)).toBe(2_016)
+    expect(await count(startMs - 1, endMs - 9 * 24 * hourMs)).toBe(0)
+    const files = readdirSync(path.join(dir, '10000ms', 'env', 'env_a'))
+    expect(files.length).toBeLessThanOrEqual(10)
+    expect(readdirSync(path.join(dir, '10000ms')).length).toBeLessThanOrEqual(16)
+    expect(store.memoryBytes).toBeLessThan(64 * 1024)
+  }, 60_000)
+})
+
+describe('a restart', () => {
+  it('loses and repeats nothing, whenever it happens', async () => {
+    const whole = await openStore()
+    await run(whole, 900, uneven)
+    const dir = newDir()
+    let store = await openStore(dir)
+    for (let turn = 1; turn <= 900; turn += 1) {
+      await store.append(startMs + turn * periodMs, uneven(turn))
+      if (turn % 97 === 0) store = await openStore(dir)
+    }
+    for (const metric of metrics) {
+      const query = {
+        appEnvId: 'env_a',
+        metric,
+        fromMs: startMs,
+        toMs: startMs + 900 * periodMs,
+        stepMs: 5 * minuteMs,
+      }
+      const [restarted, expected] = [await store.series(query), await whole.series(query)]
+      expect(restarted.length).toBe(expected.length)
+      for (const [index, point] of expected.entries()) {
+        for (const part of ['t', 'value', 'min', 'max', 'last'] as const) {
+          // Merged records hold 24 bits of a mean; a lost or doubled sample shows far above that.
+          expect(restarted[index]![part], `${metric} ${part}`).toBeCloseTo(point[part], 4)
+        }
+      }
+    }
+  }, 60_000)
+
+  it('skips a sample that a crash left incomplete', async () => {
+    const dir = newDir()
+    const store = await openStore(dir)
+    await run(store, 10, uneven)
+    const [name] = readdirSync(path.join(dir, '10000ms')).filter((file) => file.startsWith('recent'))
+    const file = path.join(dir, '10000ms', name!)
+    truncateSync(file, statSync(file).size - 7)
+    const again = await openStore(dir)
+    await run(again, 3, uneven, 11)
+    const query = { appEnvId: 'env_a', metric: 'cpu_usage' as const, stepMs: periodMs }
+    const points = await again.series({ ...query, fromMs: startMs, toMs: startMs + 20 * periodMs })
+    expect(points).toHaveLength(12)
+    const third = await openStore(dir)
+    expect(await third.series({ ...query, fromMs: startMs, toMs: startMs + 20 * periodMs })).toEqual(points)
+  })
+
+  it('cuts off an incomplete downsampled record before it continues', async () => {
+    const dir = newDir()
+    const store = await openStore(dir)
+    await run(store, 200, uneven)
+    const file = path.join(dir, '10000ms', 'env', 'env_a')
+    const minutes = path.join(file, readdirSync(file).find((name) => name.startsWith('minute'))!)
+    truncateSync(minutes, statSync(minutes).size - 9)
+    const again = await openStore(dir)
+    await run(again, 1_400, uneven, 201)
+    const query = { appEnvId: 'env_a', metric: 'cpu_usage' as const, fromMs: startMs, stepMs: 5 * minuteMs }
+    const points = await again.series({ ...query, toMs: startMs + 33 * minuteMs })
+    const fine = await openStore()
+    await run(fine, 300, uneven)
+    const expected = await fine.series({ ...query, toMs: startMs + 33 * minuteMs })
+    expect(points.map(({ value }) => value.toFixed(3))).toEqual(expected.map(({ value }) => value.toFixed(3)))
+  }, 30_000)
+
+  it('forgets environments that are gone', async () => {
+    const dir = newDir()
+    const store = await openStore(dir)
+    await run(store, 100, uneven)
+    const again = await openStore(dir, () => false)
+    expect(await over(again, 'cpu_usage', startMs, startMs + hourMs)).toBeNull()
+    expect(readdirSync(path.join(dir, '10000ms', 'env'))).toEqual([])
+  })
+
+  it('goes on measuring in memory while the disk cannot be written', async () => {
+    const dir = newDir()
+    const store = await openStore(dir)
+    rmSync(path.join(dir, '10000ms'), { recursive: true })
+    await run(store, 5, uneven)
+    expect(await over(store, 'cpu_usage', startMs, startMs + hourMs)).not.toBeNull()
+  })
+})

@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readInterfaceRules } from '../../../testkit/interface-rules.ts'
+import { commentsOf, filesEndingWith, root, titlesOf } from '../../../testkit/source-text.ts'
+
+const sources = filesEndingWith('.ts', '.mjs', '.js')
+const documents = filesEndingWith('.md')
+
+/** Anchors of the headings of a document, as GitHub makes them. */
+function anchorsOf(text: string): Set<string> {
+  const headings = text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+/** Whether a path, with an anchor or without, leads somewhere: from the root, or from the file that cites it. */
+function resolves(citation: string, citedIn: string): boolean {
+  const [file = '', anchor] = citation.split('#')
+  const target = [file === '' ? citedIn : file, path.posix.join(path.posix.dirname(citedIn), file)].find(
+    (candidate) => candidate !== '' && existsSync(path.join(root, candidate)),
+  )
+  if (target === undefined) return false
+  return anchor === undefined || anchorsOf(documents.get(target) ?? '').has(anchor)
+}
+
+/** Prose of a source file; of a document all but its code, where a newcomer's own files may stand. */
+function proseOf(name: string, text: string): string {
+  if (name.endsWith('.md')) return text.replaceAll(/^```[\s\S]*?^```/gm, '')
+  return [commentsOf(text), ...(name.startsWith('test/') ? titlesOf(text) : [])].join('\n')
+}
+
+const everything = [...sources, ...documents].map(([name, text]) => ({ name, prose: proseOf(name, text) }))
+
+function broken(pattern: RegExp): string[] {
+  return everything.flatMap(({ name, prose }) =>
+    [...prose.matchAll(pattern)]
+      .map((match) => match[1] as string)
+      .filter((citation) => !resolves(citation, name))
+      .map((citation) => `${name} cites ${citation}`),
+  )
+}
+
+describe('a citation resolves within the repository', () => {
+  it('reads comments and documents at all', () => {
+    expect(sources.size).toBeGreaterThan(500)
+    expect(documents.size).toBeGreaterThan(10)
+    expect(everything.filter(({ prose }) => prose.includes('docs/interface.md#')).length).toBeGreaterThan(50)
+  })
+
+  it('knows a broken one', () => {
+    expect(resolves('docs/interface.md#errors', 'src/errors.ts')).toBe(true)
+    expect(resolves('interface.md#errors', 'docs/glossary.md')).toBe(true)
+    expect(resolves('docs/interface.md#no-such-section', 'src/errors.ts')).toBe(false)
+    expect(resolves(`contract${'.md'}`, 'src/errors.ts')).toBe(false)
+  })
+
+  it('of a document, with its anchor', () => {
+    expect(broken(/(?<![\w/.-])((?:[\w.-]+\/)*[\w-]{2,}\.md(?:#[\w-]+)?)/g)).toEqual([])
+  })
+
+  it('by a link of a document', () => {
+    expect(broken(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)).toEqual([])
+  })
+
+  it('of a file or a folder', () => {
+    expect(
+      broken(/(?<![\w/.-])((?!tools\/(?:list|call)\b)(?:src|tools|test|bench|docs|examples)\/[\w./-]*[\w])/g),
+    ).toEqual([])
+  })
+
+  it('never by the number of a section, which changes', () => {
+    const numbered = everything.filter(
+      ({ name, prose }) => !name.startsWith('test/rules/') && /\bsections? \d/i.test(prose),
+    )
+    expect(numbered.map(({ name }) => name)).toEqual([])
+  })
+})
+
+describe('a rule id is defined in docs/interface.md', () => {
+  const rules = readInterfaceRules()
+  const letters = [...new Set([...rules.keys()].map((id) => id[0] as string).filter((c) => /[A-Z]/.test(c)))]
+  const lettered = new RegExp(`(?<![\\w./-])[${letters.join('')}]\\d{1,2}(?![\\w.-]*\\w)`, 'g')
+  const numbered = /\(([2-9]\.[\w-]+)\)/g
+
+  it('wherever one is cited: comments, texts and titles', () => {
+    const unknown = [...sources, ...documents].flatMap(([name, text]) => {
+      const ids = [
+        ...[...text.matchAll(lettered)].map(([id]) => id),
+        ...[...proseOf(name, text).matchAll(numbered)].map((match) => match[1] as string),
+        ...(name.startsWith('test/')
+          ? titlesOf(text).flatMap((title) => title.match(/^\d\.[\w-]+/) ?? [])
+          : []),
+      ]
+      return ids.filter((id) => !rules.has(id)).map((id) => `${name} cites ${id}`)
+    })
+    expect(unknown).toEqual([])
+  })
+
+  it('knows an id that nothing defines', () => {
+    const id = `F${99}`
+    expect(id.match(lettered)).toEqual([id])
+    expect(rules.has(id)).toBe(false)
+  })
+})

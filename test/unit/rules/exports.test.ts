@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '../../..')
+/** `browser-crypto.ts` is loaded by a build in place of a module of Node; the folders are being changed. */
+const exempt = /^src\/(?:console\/api\/browser-crypto\.ts$)/
+
+function filesBelow(dir: string): string[] {
+  return readdirSync(path.join(root, dir)).flatMap((name) => {
+    const file = `${dir}/${name}`
+    if (statSync(path.join(root, file)).isDirectory()) return filesBelow(file)
+    return /\.(?:tsx?|mjs)$/.test(file) ? [file] : []
+  })
+}
+
+const importClause =
+  /(?:import|export)\s+(?:type\s+)?(?:[\w$]+\s*,?\s*)?(?:\{([^}]*)\}|\*\s+as\s+\w+|\*)?\s*from\s*['"](\.[^'"]+)['"]/g
+const wholeModule = /(?:import|require|mock)\(\s*'(\.[^']+)'/g
+const exported =
+  /^export (?:async )?(?:function\*?|const|class|interface|type|let|enum|abstract class) ([\w$]+)/gm
+
+/** Names that other files import, by file; `*` where a file is imported as a whole. */
+function importedNames(texts: ReadonlyMap<string, string>): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>()
+  const add = (from: string, spec: string, name: string) => {
+    const target = path.posix.join(path.posix.dirname(from), spec)
+    names.set(target, (names.get(target) ?? new Set()).add(name))
+  }
+  for (const [file, text] of texts) {
+    for (const [clause, listed, spec] of text.matchAll(importClause)) {
+      if (listed === undefined && clause.includes('*')) add(file, spec!, '*')
+      for (const name of (listed ?? '').split(','))
+        add(
+          file,
+          spec!,
+          name
+            .trim()
+            .replace(/^type\s+/, '')
+            .split(' as ')[0]!,
+        )
+    }
+    for (const [, spec] of text.matchAll(wholeModule)) add(file, spec!, '*')
+  }
+  return names
+}
+
+it('exports only what another file imports', () => {
+  const files = [
+    ...['src', 'tools', 'test', 'testkit', 'bench', 'scripts'].flatMap(filesBelow),
+    'build.mjs',
+    'build-console.mjs',
+  ]
+  const texts = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
+  const imported = importedNames(texts)
+  const needless = files
+    .filter((file) => /^(?:src|tools)\//.test(file) && !exempt.test(file))
+    .flatMap((file) => {
+      const names = imported.get(file) ?? new Set()
+      if (names.has('*')) return []
+      const own = [...texts.get(file)!.matchAll(exported)].map((match) => match[1]!)
+      return own.filter((name) => !names.has(name)).map((name) => `${file} exports ${name}`)
+    })
+  expect(needless).toEqual([])
+})

@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '../../..')
+
+/**
+ * Part → parts it may import. A part is a folder of src, a file of src, or `tools`. `x:port` is the port of the part
+ * x only. `server` may import anything.
+ */
+const foundation = ['clock', 'contract', 'domain', 'errors', 'host-check', 'log', 'worker']
+const allowed: Record<string, readonly string[]> = {
+  errors: [],
+  clock: [],
+  worker: ['clock'],
+  'host-check': [],
+  nearest: [],
+  config: ['errors', 'log', 'nearest'],
+  log: [],
+  contract: [],
+  domain: ['contract', 'errors'],
+  store: [...foundation],
+  files: [...foundation],
+  metrics: [...foundation, 'engines:port'],
+  engines: [...foundation],
+  gateway: [...foundation, 'engines:port', 'metrics:port'],
+  builds: [...foundation, 'engines:port', 'files'],
+  alerting: [...foundation, 'metrics:port', 'store'],
+  operations: [...foundation, 'alerting:port', 'engines:port', 'gateway:port', 'metrics:port', 'store'],
+  regions: [...foundation, 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
+  api: ['contract', 'operations', 'errors', 'host-check', 'log'],
+  client: ['contract', 'errors'],
+  console: ['client', 'contract', 'errors'],
+  mcp: ['client', 'contract', 'errors', 'host-check', 'log', 'clock', 'nearest'],
+  cli: ['client', 'contract', 'errors', 'log', 'clock', 'config', 'mcp', 'nearest', 'tools'],
+  tools: ['contract', 'mcp'],
+}
+
+/** The files that are the port of a part; everything else of it is private to the part. */
+const portFiles: Record<string, readonly string[]> = {
+  alerting: [
+    'src/alerting/alert-states.ts',
+    'src/alerting/alert-steps.ts',
+    'src/alerting/outbox.ts',
+    'src/alerting/notifiers/notifier.ts',
+  ],
+  engines: [
+    'src/engines/engine.ts',
+    'src/engines/listening-sockets.ts',
+    'src/engines/wait-until-listening.ts',
+  ],
+  gateway: ['src/gateway/control/protocol.ts'],
+  metrics: ['src/metrics/source.ts', 'src/metrics/histogram.ts', 'src/metrics/traffic-sample.ts'],
+}
+
+function filesBelow(dir: string): string[] {
+  return readdirSync(path.join(root, dir)).flatMap((name) => {
+    const file = `${dir}/${name}`
+    if (statSync(path.join(root, file)).isDirectory()) return filesBelow(file)
+    return /\.tsx?$/.test(file) ? [file] : []
+  })
+}
+
+function partOf(file: string): string {
+  if (file.startsWith('tools/')) return 'tools'
+  return (file.split('/')[1] ?? '').replace(/\.ts$/, '')
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(path.join(root, file), 'utf8')
+  const found = [...text.matchAll(/(?:from|import\()\s*'(\.{1,2}\/[^']+)'/g)]
+  return found.map((match) => path.posix.join(path.posix.dirname(file), match[1] as string))
+}
+
+function mayImport(from: string, target: string): boolean {
+  const part = partOf(from)
+  const other = partOf(target)
+  if (part === 'server') return true
+  if (part === 'tools') return target.startsWith('tools/') || allowed.tools?.includes(other) === true
+  if (part === other) return part !== 'engines' || sameEngine(from, target)
+  const rules = allowed[part] ?? []
+  return (
+    rules.includes(other) || (rules.includes(`${other}:port`) && portFiles[other]?.includes(target) === true)
+  )
+}
+
+/** Adapters of a kind never import each other, only their port and what reads Dockerfiles and copies Redis for all of them. */
+function sameEngine(from: string, target: string): boolean {
+  const [, , adapter, file] = from.split('/')
+  const [, , other, otherFile] = target.split('/')
+  return (
+    file === undefined ||
+    otherFile === undefined ||
+    adapter === other ||
+    other === 'dockerfile' ||
+    other === 'redis'
+  )
+}
+
+/** The first cycle found on each way down, as `a > b > a`. */
+function cyclesIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) cycles.push([...way.slice(way.indexOf(file)), file].join(' > '))
+    if (done.has(file) || way.includes(file)) return
+    for (const target of imports.get(file) ?? []) visit(target, [...way, file])
+    done.add(file)
+  }
+  for (const file of imports.keys()) visit(file, [])
+  return cycles
+}
+
+describe('the direction of imports (docs/architecture.md#imports)', () => {
+  const files = [...filesBelow('src'), ...filesBelow('tools')]
+
+  it('reads the files at all', () => {
+    expect(files.length).toBeGreaterThan(100)
+  })
+
+  it('is as the table says', () => {
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => /\.tsx?$/.test(target) && !mayImport(file, target))
+        .map((target) => `${file} imports ${target}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('has no cycle, types included', () => {
+    const imports = new Map(
+      files.map((file) => [file, importsOf(file).filter((target) => /\.tsx?$/.test(target))]),
+    )
+    expect(cyclesIn(imports)).toEqual([])
+  })
+
+  it('keeps drawers out', () => {
+    const drawers = files.filter((file) => /\/(utils?|helpers?|common|types)(\.ts|\/)/.test(file))
+    expect(drawers).toEqual([])
+  })
+})

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+function sources(dir: string): Map<string, string> {
+  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  return new Map(names.map((name) => [`${dir}/${name}`, readFileSync(path.join(dir, name), 'utf8')]))
+}
+
+/** The files that hold a pattern. */
+function holding(files: Map<string, string>, pattern: RegExp): string[] {
+  return [...files].filter(([, text]) => pattern.test(text)).map(([name]) => name)
+}
+
+const mcp = sources('src/mcp')
+const tools = sources('tools')
+const all = new Map([...mcp, ...tools])
+
+/** test/platform/mcp/gullible-agent.test.ts shows that the gate holds; here, that nothing goes round it. */
+describe('hostile text has one gate', () => {
+  it('only result.ts makes a result, and only server.ts hands one to the library', () => {
+    expect(holding(all, /isError: (?:true|false), text/)).toEqual(['src/mcp/tools/result.ts'])
+    expect(holding(all, /structuredContent|type: 'text'/)).toEqual(['src/mcp/transport/server.ts'])
+    expect(holding(all, /new McpError\(/)).toEqual(['src/mcp/transport/server.ts'])
+    const server = mcp.get('src/mcp/transport/server.ts') as string
+    expect(server.match(/new McpError\(.*/g)).toEqual([expect.stringContaining('sanitizeInline(')])
+  })
+
+  it('only the gate knows what an envelope looks like, and what is added to a result stands in one', () => {
+    expect(holding(all, /<untrusted \$\{/)).toEqual(['src/mcp/policy/untrusted-text.ts'])
+    const added = [...all].flatMap(([name, text]) =>
+      (text.match(/\.\.\.result\.structured,.*/g) ?? []).map((line) => [name, line]),
+    )
+    expect(added.length).toBeGreaterThan(0)
+    for (const [, line] of added) expect(line).toMatch(/^\.\.\.result\.structured, untrustedLog: log \}/)
+  })
+
+  it('tools say and frame, and never write a result or a mark themselves', () => {
+    expect(holding(tools, /untrusted-text|tools\/result\.ts|run-tool|randomBytes/)).toEqual([])
+    // `body` replaces the JSON of the answer: its text must come through `frame`.
+    for (const [name, text] of tools) {
+      if (/\bbody:/.test(text)) expect(text, name).toMatch(/body: \([^)]*\bframe\)/)
+    }
+  })
+
+  it('questions to a person and progress are made of gated text', () => {
+    expect(holding(all, /\baskPerson\(/)).toEqual(['src/mcp/policy/confirmation.ts'])
+    const confirmation = mcp.get('src/mcp/policy/confirmation.ts') as string
+    for (const part of ['loss.what', 'loss.name', 'effect,'])
+      expect(confirmation).toContain(`sanitizeInline(${part}`)
+    expect(holding(all, /\bctx\.progress\(/).sort()).toEqual([
+      'src/mcp/tools/wait-for-deployment.ts',
+      'src/mcp/tools/wait-for-job-run.ts',
+    ])
+  })
+})

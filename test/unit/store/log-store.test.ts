@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LogStore } from '../../../src/files/log-store.ts'
+
+const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-logs-'))
+const store = new LogStore(dir)
+const nowhere = { type: 'RUNTIME' as const, size: 300, search: 'this stands nowhere' }
+
+beforeAll(() => {
+  const message = `a line of ${'x'.repeat(200)}`
+  const line = {
+    stream: 'stdout' as const,
+    type: 'RUNTIME' as const,
+    podName: 'pod',
+    contentId: 'dep_1',
+    message,
+  }
+  const at = new Date(0).toISOString()
+  for (const appEnvId of ['env_a', 'env_b']) {
+    store.append(
+      appEnvId,
+      Array.from({ length: 60_000 }, () => ({ ...line, at })),
+    )
+  }
+})
+afterAll(async () => {
+  await store.close()
+  rmSync(dir, { recursive: true })
+})
+
+it('searches of many at once leave room for everything else', async () => {
+  await store.read('env_a', { ...nowhere, size: 1, search: '' })
+  let rounds = 0
+  let over = false
+  const other = (async () => {
+    while (!over) {
+      await new Promise((resolve) => setImmediate(resolve))
+      rounds += 1
+    }
+  })()
+  const startedMs = performance.now()
+  const readers = Array.from({ length: 10 }, (_, index) => store.read(index % 2 ? 'env_a' : 'env_b', nowhere))
+  const pages = await Promise.all(readers)
+  const tookMs = performance.now() - startedMs
+  over = true
+  await other
+  expect(pages.every(({ logs }) => logs.length === 0)).toBe(true)
+  // A slice of a search is 5 ms; what else is slow on a busy machine is slow for both.
+  expect(tookMs / rounds).toBeLessThan(100)
+  expect(rounds).toBeGreaterThan(10)
+}, 60_000)
+
+it('of one environment they wait for each other, and not without end', async () => {
+  const readers = await Promise.allSettled(Array.from({ length: 40 }, () => store.read('env_a', nowhere)))
+  const refused = readers.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+  expect(refused).toHaveLength(8)
+  expect(refused[0]!.reason).toMatchObject({ kind: 'rate-limited', retryAfterSeconds: 2 })
+  // Who comes later, and other environments, are served.
+  const found = await store.read('env_b', { ...nowhere, search: 'A LINE OF', size: 2 })
+  expect(found.logs).toHaveLength(2)
+  expect((await store.read('env_a', { ...nowhere, search: 'a line of', size: 2 })).truncated).toBe(true)
+}, 60_000)

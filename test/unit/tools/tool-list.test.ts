@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { describe, expect, it } from 'vitest'
+import { operations } from '../../../src/contract/index.ts'
+import { isRead } from '../../../src/contract/operation.ts'
+import { defaultToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
+import { publishTools } from '../../../src/mcp/tools/publish.ts'
+import { listedTools } from '../../../src/mcp/tools/published-tool.ts'
+import { tools } from '../../../tools/index.ts'
+
+const published = publishTools(tools)
+const list = listedTools(published, defaultToolPolicy)
+
+/** Every node of a JSON Schema, with its path. */
+function nodes(schema: unknown, path = ''): { path: string; node: Record<string, unknown> }[] {
+  const node = schema as Record<string, unknown>
+  const properties = Object.entries((node.properties ?? {}) as Record<string, unknown>)
+  return [
+    { path, node },
+    ...properties.flatMap(([name, child]) => nodes(child, `${path}.${name}`)),
+    ...(node.items === undefined ? [] : nodes(node.items, `${path}[]`)),
+  ]
+}
+
+describe('the tool list', () => {
+  it('has one file for each tool, named as the tool and its operation', () => {
+    const files = readdirSync('tools').filter((file) => file !== 'index.ts')
+    expect(files.map((file) => file.replace(/\.ts$/, '')).sort()).toEqual(
+      tools.map((tool) => tool.name).sort(),
+    )
+    for (const tool of tools) expect(tool.name).toBe(tool.operation.id)
+  })
+
+  it('offers every operation that is not for people only, in the order of the contract', () => {
+    const offered = operations.filter((row) => row.peopleOnly !== true).map((row) => row.id)
+    expect(tools.map((tool) => tool.name)).toEqual(offered)
+  })
+
+  it('hints that reads read and writes do not', () => {
+    for (const tool of tools) {
+      expect(tool.hints.readOnly, tool.name).toBe(isRead(tool.operation))
+      if (tool.hints.readOnly) expect(tool.hints.destructive, tool.name).toBe(false)
+      if (tool.operation.method === 'DELETE') {
+        expect(tool.hints.destructive, tool.name).toBe(true)
+        expect(tool.destroys, tool.name).toBeDefined()
+      }
+    }
+  })
+
+  it('13: gives all four hints of every tool; only deployments and test notifications reach outside', () => {
+    for (const { name, annotations } of list) {
+      expect(Object.keys(annotations).sort(), name).toEqual([
+        'destructiveHint',
+        'idempotentHint',
+        'openWorldHint',
+        'readOnlyHint',
+      ])
+    }
+    const outside = tools.filter(({ hints }) => hints.openWorld).map(({ name }) => name)
+    const deploys = tools.filter(({ waits }) => waits === true).map(({ name }) => name)
+    expect(outside).toEqual([...deploys, 'test-contact-point'])
+  })
+
+  it('says what each tool does in at most 300 characters, under a name every host takes', () => {
+    for (const tool of list) {
+      expect(tool.name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+      expect(tool.description.length, tool.name).toBeGreaterThan(20)
+      expect(tool.description.length, tool.name).toBeLessThanOrEqual(300)
+    }
+  })
+
+  it('repeats no summary of the contract: a tool without a description has it anyway', () => {
+    for (const { name, description, operation } of tools) {
+      const source = readFileSync(`tools/${name}.ts`, 'utf8')
+      expect(description === operation.summary, name).toBe(!/^ {2}description:/m.test(source))
+    }
+  })
+
+  it('publishes the schema subset every model family takes', () => {
+    const known = new Set(
+      'type description default enum minimum maximum properties required items additionalProperties'.split(
+        ' ',
+      ),
+    )
+    for (const tool of list) {
+      for (const { path, node } of [...nodes(tool.inputSchema), ...nodes(tool.outputSchema)]) {
+        const where = `${tool.name} ${path}`
+        expect(
+          Object.keys(node).filter((key) => !known.has(key)),
+          where,
+        ).toEqual([])
+        expect(node.type, where).toBeDefined()
+        for (const value of (node.enum ?? []) as unknown[]) {
+          expect(value === null || typeof value === 'string', where).toBe(true)
+        }
+      }
+      expect(tool.inputSchema.type).toBe('object')
+      expect(tool.outputSchema.type).toBe('object')
+      for (const { path, node } of nodes(tool.inputSchema)) {
+        if (node.type === 'object') expect(node.additionalProperties, `${tool.name} ${path}`).toBe(false)
+      }
+    }
+  })
+
+  it('costs a model at most 110 tokens a tool, and 8,000 with everything a client gets but outputs', () => {
+    const seen = list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+    const withoutOutputs = list.map(({ outputSchema: _outputSchema, ...rest }) => rest)
+    expect(encode(JSON.stringify(seen)).length / list.length).toBeLessThanOrEqual(110)
+    expect(encode(JSON.stringify(withoutOutputs)).length).toBeLessThanOrEqual(8_000)
+  })
+
+  it('shows inputs that reveal secrets only where they are allowed', () => {
+    const inputOf = (allowSecrets: boolean) =>
+      listedTools(published, { ...defaultToolPolicy, allowSecrets }).find(
+        (tool) => tool.name === 'get-app-env',
+      )!.inputSchema.properties!
+    expect(inputOf(false)).not.toHaveProperty('decrypt')
+    expect(inputOf(true)).toHaveProperty('decrypt')
+  })
+
+  it('is pinned', () => {
+    expect(list).toMatchSnapshot()
+  })
+})

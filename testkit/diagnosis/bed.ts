@@ -1,0 +1,167 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import http from 'node:http'
+import os from 'node:os'
+import path from 'node:path'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import type { diagnoseAppEnv, Fix } from '../../src/contract/diagnosis.ts'
+import { operations } from '../../src/contract/index.ts'
+import type { OutputOf } from '../../src/contract/operation.ts'
+import { createProcessEngine } from '../../src/engines/process/engine.ts'
+import { createLog } from '../../src/log.ts'
+import { bucketOf } from '../../src/metrics/histogram.ts'
+import type { IngressSample, Sample } from '../../src/metrics/sample.ts'
+import type { SourceFiles } from '../builds/sample-sources.ts'
+import { bundledSupervisorEntry } from '../engines/supervisor-entry.ts'
+import { FakeEngine } from '../fakes/engine.ts'
+import { tgz, until } from '../platform/story.ts'
+import { TestPlatform } from '../platform/test-platform.ts'
+
+export type Diagnosis = OutputOf<typeof diagnoseAppEnv>
+// biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape it asks for
+type Answer = any
+
+/** Intervals pass faster, so that a start that times out takes seconds; timestamps are those of the machine. */
+function hurried(factor: number): Clock {
+  return {
+    wallMs: () => systemClock.wallMs(),
+    monotonicMs: () => systemClock.monotonicMs() * factor,
+    // A timer may fire a millisecond early, which is several here: the deadline would not be over yet.
+    after: (delayMs, task) => systemClock.after(delayMs / factor + 2, task),
+  }
+}
+
+/** A platform whose region `local` runs source as processes, and `plain` runs images of the fake engine. */
+export class DiagnosisBed {
+  readonly platform: TestPlatform
+  readonly fake: FakeEngine
+  readonly #home: string
+  #apps = 0
+
+  private constructor(platform: TestPlatform, fake: FakeEngine, home: string) {
+    this.platform = platform
+    this.fake = fake
+    this.#home = home
+  }
+
+  static async start(): Promise<DiagnosisBed> {
+    const home = mkdtempSync(path.join(os.tmpdir(), 'longshore-diagnosis-'))
+    const fake = new FakeEngine()
+    const engine = createProcessEngine({
+      home,
+      clock: systemClock,
+      log: createLog('test', 'silent'),
+      supervisorEntry: bundledSupervisorEntry(),
+    })
+    await engine.open()
+    const engines = new Map([
+      ['local', engine],
+      ['plain', fake],
+    ])
+    const bed = new DiagnosisBed(await TestPlatform.start({ clock: hurried(4), engines }), fake, home)
+    await bed.call('update-account', { accountId: bed.platform.accountId, zCloudLimit: 1_000 })
+    return bed
+  }
+
+  async close(): Promise<void> {
+    await this.platform.close()
+    this.fake.host.clear()
+    await rm(this.#home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  }
+
+  async call(id: string, input: Record<string, unknown>): Promise<Answer> {
+    const row = operations.find((one) => one.id === id)
+    if (!row) throw new Error(`no operation ${id}`)
+    const { admin } = this.platform
+    const answer = await this.platform.request(row.method, row.path, { token: admin.token, input })
+    if (answer.status !== 200) throw new Error(`${id}: ${answer.text}`)
+    return answer.json
+  }
+
+  async environment(app: Record<string, unknown> = {}, more: Record<string, unknown> = {}): Promise<string> {
+    this.#apps += 1
+    const { accountId } = this.platform
+    const shape = { accountId, name: `fault ${this.#apps}`, dockerPreset: 'CUSTOM', port: 8080, ...app }
+    const { appId } = await this.call('create-app', shape)
+    const input = { accountId, appId, name: 'prod', region: 'local', ...more }
+    return (await this.call('create-app-env', input)).appEnvId
+  }
+
+  /** Uploads and deploys; resolves when the deployment is over. */
+  async deploy(appEnvId: string, source: SourceFiles | Buffer): Promise<void> {
+    const { storageKey, uploadUrl } = await this.call('request-deploy-storage-key', { appEnvId })
+    const body = Buffer.isBuffer(source) ? source : await tgz(source)
+    const answer = await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(body) })
+    if (!answer.ok) throw new Error(`upload: ${await answer.text()}`)
+    await this.call('notify-code-upload', { appEnvId, storageKey })
+    await this.deployed(appEnvId)
+  }
+
+  async deployed(appEnvId: string): Promise<void> {
+    await until(
+      () => this.call('get-app-env-status', { appEnvId }),
+      ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
+      `the deployment of ${appEnvId}`,
+    )
+  }
+
+  /** Containers have ended twice, and their output is kept. */
+  async crashed(appEnvId: string): Promise<void> {
+    await until(
+      () => this.call('get-app-env-pods', { appEnvId }),
+      ({ pods }) => pods.some(({ restartCount }: { restartCount: number }) => restartCount > 1),
+      `a crash of ${appEnvId}`,
+    )
+  }
+
+  /** At least so many lines of its output are kept: they come a moment after the container that printed them. */
+  async printed(appEnvId: string, lines: number): Promise<void> {
+    await until(
+      () => this.call('get-logs', { appEnvId }),
+      ({ logs }) => logs.length >= lines,
+      `output of ${appEnvId}`,
+    )
+  }
+
+  diagnosis(appEnvId: string): Promise<Diagnosis> {
+    return this.call('diagnose-app-env', { appEnvId })
+  }
+
+  async apply({ operation, input }: Fix): Promise<void> {
+    await this.call(operation, input)
+    const appEnvId = input.appEnvId as string | undefined
+    if (appEnvId) await this.deployed(appEnvId)
+  }
+
+  /** Requests to the containers as the gateway would send them, and what it would have counted. */
+  async load(appEnvId: string, requests: number, limitMs = 5_000): Promise<IngressSample> {
+    const container = this.platform.routes.routes.get(appEnvId)?.containers[0]
+    const latency: Record<string, number> = {}
+    const sample = { seconds: 10, requests, answered4xx: 0, answered5xx: 0, latency }
+    for (let sent = 0; sent < requests; sent += 1) {
+      const startMs = performance.now()
+      const status = container ? await answerOf(container, limitMs) : 503
+      const bucket = String(bucketOf(performance.now() - startMs))
+      latency[bucket] = (latency[bucket] ?? 0) + 1
+      if (status >= 500) sample.answered5xx += 1
+    }
+    return sample
+  }
+
+  async measured(samples: readonly Sample[]): Promise<void> {
+    await this.platform.metrics.append(systemClock.wallMs(), samples)
+  }
+}
+
+function answerOf({ host, port }: { host: string; port: number }, limitMs: number): Promise<number> {
+  return new Promise((resolve) => {
+    const request = http.get({ host, port, path: '/', timeout: limitMs }, (answer) => {
+      answer.resume().once('end', () => resolve(answer.statusCode ?? 0))
+    })
+    request.once('timeout', () => {
+      resolve(504)
+      request.destroy()
+    })
+    request.once('error', () => resolve(502))
+  })
+}

@@ -1,0 +1,31 @@
+/** Choices that follow from a seed: the same seed gives the same texts (mulberry32). */
+export class Seeded {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0
+  }
+
+  number(least: number, most: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return least + (((mixed ^ (mixed >>> 14)) >>> 0) % (most - least + 1))
+  }
+
+  pick<T>(values: readonly T[]): T {
+    return values[this.number(0, values.length - 1)]!
+  }
+
+  /** A made-up word that no package and no program has for a name. */
+  word(): string {
+    const part = () => this.pick('ka lo mi ru sen tor vex qui dal pha zon bri'.split(' '))
+    return `${part()}${part()}${part()}${this.number(10, 99)}`
+  }
+
+  /** A made-up name of an environment variable. */
+  variable(): string {
+    const part = () => this.pick('ORDER STOCK MAIL SEARCH BILLING QUEUE LEDGER MAP'.split(' '))
+    return `${part()}_${part()}_${this.pick(['URL', 'KEY', 'SECRET', 'HOST', 'TOKEN', 'DSN'])}`
+  }
+}

@@ -1,0 +1,88 @@
+import { AppError } from '../../src/errors.ts'
+import type { Db, Tx } from '../../src/store/db.ts'
+
+/** `rolled-back`: the commit fails. `answer-lost`: it succeeds, but the caller gets an error. */
+export type Fault = 'rolled-back' | 'answer-lost'
+
+/** Rows written by heartbeats, which depend on time and not on the story. */
+const heartbeat = 'installation'
+
+/** A store whose nth write that changes something fails: once, or again after so many more. */
+export class FaultyDb implements Db {
+  readonly #db: Db
+  fault: Fault = 'rolled-back'
+  #writesLeft = Number.POSITIVE_INFINITY
+  #every = Number.POSITIVE_INFINITY
+  /** How many writes failed since it was armed. */
+  failures = 0
+  /** What the write that failed would have changed; null while none did. */
+  failed: string | null = null
+  /** Carries out every transaction twice, as a store does that repeats one after a conflict. */
+  repeats = false
+
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  /** The write number `nth` from now on, the first being 1, fails, and after it each `every`th. */
+  arm(nth: number, fault: Fault, every = Number.POSITIVE_INFINITY): void {
+    this.#writesLeft = nth
+    this.#every = every
+    this.failures = 0
+    this.fault = fault
+    this.failed = null
+  }
+
+  disarm(): void {
+    this.#writesLeft = Number.POSITIVE_INFINITY
+  }
+
+  read<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#db.read(work)
+  }
+
+  rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#db.rehearse(work)
+  }
+
+  close(): Promise<void> {
+    return this.#db.close()
+  }
+
+  async write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.repeats) await this.#db.rehearse(work)
+    let isLost = false
+    const value = await this.#db.write(async (tx) => {
+      const changed = new Set<string>()
+      const result = await work(watched(tx, changed))
+      const tables = [...changed].filter((table) => table !== heartbeat)
+      if (tables.length === 0 || --this.#writesLeft !== 0) return result
+      this.failed = tables.join(', ')
+      this.failures += 1
+      this.#writesLeft = this.#every
+      if (this.fault === 'rolled-back') throw storeAway()
+      isLost = true
+      return result
+    })
+    if (isLost) throw storeAway()
+    return value
+  }
+}
+
+function storeAway(): AppError {
+  return new AppError('unavailable', 'The store cannot be written', { details: 'A test said so.' })
+}
+
+/** Notes the tables whose rows are changed through it. */
+function watched(tx: Tx, changed: Set<string>): Tx {
+  return new Proxy(tx, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        if (/^(insertInto|updateTable|deleteFrom)$/.test(String(name))) changed.add(String(args[0]))
+        return value.apply(target, args)
+      }
+    },
+  })
+}

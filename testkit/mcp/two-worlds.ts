@@ -1,0 +1,115 @@
+import type { Backup } from '../../src/domain/databases/backup.ts'
+import type { JobRun } from '../../src/domain/jobs/run.ts'
+import { insertBackup } from '../../src/store/repositories/backups.ts'
+import { insertJobRun } from '../../src/store/repositories/job-runs.ts'
+import type { RawAnswer, TestPlatform } from '../platform/test-platform.ts'
+
+/** One object of every kind in one account, related to each other. Free-text names contain the marker. */
+export interface World {
+  marker: string
+  accountId: string
+  appId: string
+  appEnvId: string
+  envName: string
+  membershipId: string
+  contactPointId: string
+  alertId: string
+  jobRunId: string
+  backupId: string
+  entryId: string
+}
+
+/** Makes a world as the admin of the platform, who must be an admin of the account too. */
+export async function makeWorld(platform: TestPlatform, marker: string, accountId: string): Promise<World> {
+  const send = async (method: string, path: string, input: Record<string, unknown>) =>
+    succeeded(await platform.request(method, path, { token: platform.admin.token, input }))
+  const { appId, appEnvId } = await platform.makeEnvironment({
+    accountId,
+    app: { name: `${marker} app` },
+    environment: { name: `${marker} env`, envVars: [{ name: `${marker}_VARIABLE`, value: 'x' }] },
+  })
+  const { cliEnvName } = await send('GET', '/app-env', { appEnvId })
+  const config = { url: `https://hooks.example.com/${marker}` }
+  const point = { accountId, name: `${accountId} point`, type: 'webhook', config }
+  const { contactPointId } = (await send('POST', '/contact-point', point)).contactPoint
+  const alert = {
+    appEnvId,
+    name: `${marker} alert`,
+    metric: 'cpu_percent',
+    operator: 'gt',
+    threshold: 80,
+    duration: '1m',
+    contactPointIds: [],
+  }
+  const { alertId } = (await send('POST', '/app-env/alert', alert)).alert
+  const member = { accountId, email: `${marker.toLowerCase()}@example.com`, name: 'Member' }
+  const { membershipId } = await send('POST', '/member', member)
+  const jobRunId = `run_${appEnvId.slice(4)}`
+  await platform.db.write((tx) =>
+    insertJobRun(tx, runningRun(jobRunId, { appEnvId, accountId }, platform.now)),
+  )
+  const backupId = `bak_${appEnvId.slice(4)}`
+  const backup = {
+    ...doneBackup,
+    backupId,
+    appEnvId,
+    accountId,
+    envName: cliEnvName,
+    createdAt: platform.now,
+  }
+  await platform.db.write((tx) => insertBackup(tx, backup))
+  await send('PATCH', '/app-env/containers', { appEnvId, containers: 2 })
+  const { entries } = await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 })
+  const ids = { accountId, appId, appEnvId, membershipId, contactPointId, alertId, jobRunId, backupId }
+  return { marker, ...ids, envName: cliEnvName, entryId: entries[0].entryId }
+}
+
+const doneBackup: Omit<Backup, 'backupId' | 'appEnvId' | 'accountId' | 'envName' | 'createdAt'> = {
+  dockerPreset: 'REDIS',
+  dockerPresetVersion: '7',
+  status: 'SUCCEEDED',
+  format: 'rdb',
+  sizeBytes: 1,
+  sha256: 'x',
+  failure: null,
+  createdBy: 'usr_x',
+  finishedAt: null,
+}
+
+function succeeded({ status, json, text }: RawAnswer) {
+  if (status !== 200) throw new Error(text)
+  return json
+}
+
+function runningRun(jobRunId: string, of: { appEnvId: string; accountId: string }, at: string): JobRun {
+  return {
+    jobRunId,
+    ...of,
+    number: 1,
+    status: 'RUNNING',
+    attempt: 1,
+    snapshot: {
+      image: 'x',
+      contentId: 'dep_x',
+      command: 'true',
+      args: [],
+      shell: false,
+      workingDir: null,
+      timeoutSeconds: 60,
+      backoffLimit: 2,
+    },
+    trigger: { userId: 'usr_x', tokenKind: 'user' },
+    createdAt: at,
+    startedAt: at,
+    finishedAt: null,
+    exitCode: null,
+    reason: null,
+    region: 'local',
+    envName: 'x',
+    limit: null,
+    ttlSecondsAfterFinished: 300,
+    settings: null,
+    began: null,
+    retry: null,
+  }
+}

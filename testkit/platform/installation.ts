@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { type Client, createClient } from '../../src/client/client.ts'
+
+const entry = path.resolve('dist/longshore.js')
+
+export interface ReadyLine {
+  api: string
+  mcp: string
+  gateway: string
+  engine: string
+  home: string
+  accountId: string
+  adminTokenFile: string
+  console: string
+  signInUrl: string | null
+}
+
+/** An installation as a user runs it: the built command, its own data directory, free ports. */
+export class Installation {
+  readonly home = mkdtempSync(path.join(os.tmpdir(), 'longshore-test-'))
+  readonly #env: NodeJS.ProcessEnv
+  #child: ChildProcess | null = null
+  #ready: ReadyLine | null = null
+  #port = 0
+  stderr = ''
+
+  constructor(env: NodeJS.ProcessEnv = {}) {
+    const inherited = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !name.startsWith('LONGSHORE_')),
+    )
+    this.#env = {
+      ...inherited,
+      LONGSHORE_HOME: this.home,
+      LONGSHORE_GATEWAY_PORT: '0',
+      // Tests and benches send more than people and agents do.
+      LONGSHORE_RATE_LIMITS: 'off',
+      ...env,
+    }
+  }
+
+  get ready(): ReadyLine {
+    if (!this.#ready) throw new Error('not started')
+    return this.#ready
+  }
+
+  /** An environment variable it is started with. */
+  setting(name: string): string | undefined {
+    return this.#env[name]
+  }
+
+  get token(): string {
+    return readFileSync(this.ready.adminTokenFile, 'utf8').trim()
+  }
+
+  /**
+   * Starts `serve` and resolves at its ready line; the API keeps its port over restarts. `env` holds for this start
+   * alone.
+   */
+  start(env: NodeJS.ProcessEnv = {}): Promise<ReadyLine> {
+    const child = spawn(process.execPath, [entry, 'serve'], {
+      env: { ...this.#env, LONGSHORE_PORT: String(this.#port), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child = child
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text
+    })
+    return new Promise((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`serve ended with ${code}: ${this.stderr}`)))
+      createInterface({ input: child.stdout }).once('line', (line) => {
+        const ready: ReadyLine = JSON.parse(line)
+        this.#ready = ready
+        this.#port = Number(new URL(ready.api).port)
+        resolve(ready)
+      })
+    })
+  }
+
+  /** Ends the control plane with a signal and resolves when it is gone. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#child
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null
+    const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
+    child.kill(signal)
+    return gone
+  }
+
+  client(token = this.token): Client {
+    return createClient({ url: this.ready.api, token, surface: 'cli' })
+  }
+
+  /** One request through the gateway, by `Host`. */
+  request(host: string, pathname = '/'): Promise<{ status: number; body: string }> {
+    const { hostname, port } = new URL(this.ready.gateway)
+    return new Promise((resolve, reject) => {
+      const request = http.get({ hostname, port, path: pathname, headers: { host } }, (answer) => {
+        let body = ''
+        answer.setEncoding('utf8').on('data', (text: string) => {
+          body += text
+        })
+        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, body }))
+        answer.once('error', reject)
+      })
+      request.once('error', reject)
+    })
+  }
+
+  /** Ends everything: control plane, containers, gateway; removes the home. */
+  async dispose(): Promise<void> {
+    await this.end('SIGTERM')
+    await new Promise<void>((resolve) => {
+      const stop = spawn(process.execPath, [entry, 'stop'], { env: this.#env, stdio: 'ignore' })
+      stop.once('exit', () => resolve())
+    })
+    rmSync(this.home, { recursive: true, force: true })
+  }
+}

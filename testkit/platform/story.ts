@@ -1,0 +1,113 @@
+import { gzipSync } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
+import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
+import { createApp } from '../../src/contract/apps.ts'
+import { notifyCodeUpload, requestDeployStorageKey } from '../../src/contract/deployments.ts'
+import type { OutputOf } from '../../src/contract/operation.ts'
+import type { Installation } from './installation.ts'
+
+/** Says its peak concurrency and process id; `?ms=` holds the answer. */
+export const sampleServer = `
+const http = require('http'); let now = 0, peak = 0
+http.createServer(async (request, response) => {
+  now += 1; peak = Math.max(peak, now)
+  const ms = Number(new URL(request.url, 'http://x').searchParams.get('ms') ?? 0)
+  await new Promise((resolve) => setTimeout(resolve, ms))
+  now -= 1
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify({ container: require('os').hostname() + ':' + process.pid, peak, color: process.env.COLOR }))
+}).listen(process.env.PORT, () => console.log('listening on ' + process.env.PORT))
+`
+
+export function sampleSource(base: string, server = sampleServer): Record<string, string> {
+  return {
+    Dockerfile: `FROM ${base}\nWORKDIR /app\nCOPY server.js .\nCMD ["node", "server.js"]\n`,
+    'server.js': server,
+  }
+}
+
+export function tgz(files: Record<string, string>): Promise<Buffer> {
+  const archive = pack()
+  for (const [name, text] of Object.entries(files)) archive.entry({ name }, text)
+  archive.finalize()
+  return new Promise((resolve, reject) => {
+    const deps: Buffer[] = []
+    archive.on('data', (part) => deps.push(part as Buffer))
+    archive.once('end', () => resolve(gzipSync(Buffer.concat(deps))))
+    archive.once('error', reject)
+  })
+}
+
+/** A function environment with `containerConcurrency` 10, not deployed yet. */
+export async function makeFunction(
+  installation: Installation,
+  name: string,
+  settings: Record<string, number> = {},
+) {
+  const client = installation.client()
+  const { accountId } = installation.ready
+  const { appId } = await client.call(createApp, { name, accountId, port: 8080, dockerPreset: 'FUNCTION' })
+  const { appEnvId } = await client.call(createAppEnv, {
+    accountId,
+    appId,
+    name: 'prod',
+    region: 'local',
+    functionConfig: { containerConcurrency: 10, maxScale: 3, idleTimeoutSeconds: 300, ...settings },
+  })
+  const { hosts } = await client.call(getAppEnv, { appEnvId })
+  return { appId, appEnvId, host: hosts[0]?.host ?? '' }
+}
+
+export async function upload(
+  installation: Installation,
+  appEnvId: string,
+  files: Record<string, string>,
+): Promise<string> {
+  const client = installation.client()
+  const { uploadUrl, storageKey } = await client.call(requestDeployStorageKey, { appEnvId })
+  const answer = await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(await tgz(files)) })
+  if (!answer.ok) throw new Error(`upload answered ${answer.status}: ${await answer.text()}`)
+  return storageKey
+}
+
+export async function deploy(installation: Installation, appEnvId: string, files: Record<string, string>) {
+  const storageKey = await upload(installation, appEnvId, files)
+  return installation.client().call(notifyCodeUpload, { appEnvId, storageKey })
+}
+
+export type Status = OutputOf<typeof getAppEnvStatus>
+
+/** Polls a read until it fits; fails with the last answer seen. */
+export async function until<T>(
+  read: () => Promise<T>,
+  fits: (value: T) => boolean,
+  what: string,
+  limitMs = 60_000,
+): Promise<T> {
+  const deadlineMs = performance.now() + limitMs
+  let last: unknown
+  while (performance.now() < deadlineMs) {
+    try {
+      const value = await read()
+      last = value
+      if (fits(value)) return value
+    } catch (error) {
+      last = error
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(
+    `${what} did not come about; last seen: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
+  )
+}
+
+export function untilDeployed(installation: Installation, appEnvId: string): Promise<Status> {
+  const client = installation.client()
+  return until(
+    () => client.call(getAppEnvStatus, { appEnvId }),
+    (status) =>
+      status.currentDeployment?.status === 'DEPLOYED' || status.currentDeployment?.status === 'FAILED',
+    'a finished deployment',
+  )
+}

@@ -1,0 +1,31 @@
+// Runs every test tier that this machine can run, then names the skipped ones and why. Arguments go to vitest.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+
+const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
+const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+/** A tier is run unless `missing` says what it lacks; `partly` names what a tier leaves out. */
+const tiers = [
+  { name: 'unit' },
+  { name: 'platform' },
+  {
+    name: 'real',
+    partly: runs('docker', 'info') ? null : 'tests on the docker engine (Docker does not answer)',
+  },
+  {
+    name: 'browser',
+    missing: existsSync(chromium) ? null : `no Chromium at ${chromium}; CHROMIUM names another`,
+  },
+]
+
+const wanted = tiers.filter(({ missing }) => !missing)
+const projects = wanted.flatMap(({ name }) => ['--project', name])
+const { status } = spawnSync('npx', ['vitest', 'run', ...projects, ...process.argv.slice(2)], {
+  stdio: 'inherit',
+})
+for (const { name, missing, partly } of tiers) {
+  if (missing) console.log(`skipped: ${name} tier (${missing})`)
+  if (partly) console.log(`skipped: ${partly}`)
+}
+process.exit(status ?? 1)

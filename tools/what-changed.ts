@@ -1,0 +1,27 @@
+import { whatChanged } from '../src/contract/diagnosis.ts'
+import { environmentNamed } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+const mostShown = 20
+
+export default defineTool({
+  operation: whatChanged,
+  group: 'deploys',
+  title: 'What changed',
+  description: 'Timeline of all changes of an environment; rank 1 likeliest broke a metric.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['to'],
+  checks: [environmentNamed],
+  point: ({ changes, broke }) => {
+    const when = broke ? ` ${broke.metric} broke at ${broke.at}.` : ' No metric broke.'
+    return `${changes.length} change(s), newest first.${when}`
+  },
+  // The ranked ones are what the question is about.
+  shorten: (answer) => {
+    const shown = [...answer.changes]
+      .sort((a, b) => (a.rank ?? Number.MAX_VALUE) - (b.rank ?? Number.MAX_VALUE))
+      .slice(0, mostShown)
+    const changes = answer.changes.filter((change) => shown.includes(change))
+    return { ...answer, changes, truncated: answer.truncated || changes.length < answer.changes.length }
+  },
+})
