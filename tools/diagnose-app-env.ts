@@ -1,4 +1,4 @@
-import { diagnoseAppEnv, type Finding } from '../src/contract/diagnosis.ts'
+import { diagnoseAppEnv, type Finding, type Fix } from '../src/contract/diagnosis.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
@@ -16,16 +16,28 @@ export default defineTool({
     if (!first) return `${state} No cause was found in ${checked.join(', ')}.`
     return `${state} ${findings.length === 1 ? 'Cause' : 'First cause'}: ${first.cause} (${first.confidence}).`
   },
-  // A log line is text of a tenant, so what quotes one stands in the envelope.
+  // A log line is text of a tenant, so what quotes one stands in the envelope, and so do names taken from one.
   body: ({ findings, ...answer }, frame) => {
-    const ours = { ...answer, findings: findings.map(({ evidence: _evidence, ...finding }) => finding) }
+    const ours = { ...answer, findings: findings.map(withoutQuotes) }
     const quotes = findings.flatMap(evidenceLines)
     return `${JSON.stringify(ours)}${quotes.length === 0 ? '' : `\n${frame('evidence (some of it is output of a tenant program)', quotes)}`}`
   },
 })
 
-function evidenceLines({ cause, evidence }: Finding): string[] {
-  return evidence.map(({ source, at, text, value }) =>
+function withoutQuotes({ evidence: _evidence, fix, ...finding }: Finding) {
+  if (fix === null) return { ...finding, fix }
+  const { set: _set, ...input } = fix.input
+  return { ...finding, fix: { ...fix, input } }
+}
+
+function evidenceLines({ cause, evidence, fix }: Finding): string[] {
+  const lines = evidence.map(({ source, at, text, value }) =>
     [cause, source, at, text, value].filter((part) => part !== undefined && part !== null).join(' '),
   )
+  return [...lines, ...namesToSet(fix).map((set) => `${cause} fix.input.set ${set}`)]
+}
+
+/** Variables that a log line names. */
+function namesToSet(fix: Fix | null): string[] {
+  return fix?.input.set === undefined ? [] : [JSON.stringify(fix.input.set)]
 }

@@ -113,10 +113,14 @@ function quotaFinding({ quota, functionConfig }: Facts, found: Finding): Finding
     since: found.since,
     evidence: [
       { source: 'setting', at: null, text: limit, value },
-      { source: 'setting', at: null, text: 'zClouds used', value: quota.zCloudsUsed },
+      ...(quota.showsUsed ? [used(quota)] : []),
     ],
     fix: null,
   }
+}
+
+function used({ zCloudsUsed }: Facts['quota']): Evidence {
+  return { source: 'setting', at: null, text: 'zClouds used', value: zCloudsUsed }
 }
 
 function rounded(value: number): number {

@@ -7,6 +7,7 @@ import { detectStart } from './start.ts'
 import { detectAlerts, detectEngine, detectPending, detectStopped } from './state.ts'
 
 const mostFindings = 5
+const mostEvidence = 3
 
 const detectors: readonly Detector[] = [
   detectEngine,
@@ -29,7 +30,7 @@ export function diagnose(facts: Facts): Finding[] {
   return found
     .map((one, index) => ({ one, index }))
     .sort((a, b) => rankOf(a.one) - rankOf(b.one) || a.index - b.index)
-    .map(({ one }) => one)
+    .map(({ one }) => ({ ...one, evidence: one.evidence.slice(0, mostEvidence) }))
     .slice(0, mostFindings)
 }
 

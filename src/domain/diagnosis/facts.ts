@@ -35,19 +35,20 @@ export interface AlertFacts {
   correction: Record<string, unknown> | null
 }
 
-/** A managed database of the account whose address a variable or a log line names. */
+/** A managed database whose address a variable or a log line names, and that the caller may access. */
 export interface DatabaseFacts {
   appEnvId: string
   status: EnvironmentStatus
   ready: boolean
   /** Where it is named. */
   namedBy: { source: 'setting' | 'log'; text: string; at: string | null }
-  mayStart: boolean
 }
 
 interface QuotaFacts {
   zCloudLimit: number
   zCloudsUsed: number
+  /** The caller sees the whole account, so its usage may be quoted. */
+  showsUsed: boolean
   functionMaxScale: number
 }
 

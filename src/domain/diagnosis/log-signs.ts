@@ -1,5 +1,6 @@
 import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { DiagnosisCause } from '../../contract/diagnosis.ts'
+import { variableName } from '../../contract/variables.ts'
 
 /** A cause that output of a program names, and the line that does. */
 export interface LogSign {
@@ -110,11 +111,18 @@ const lacks =
 const noVariable =
   /^(?:PATH|E[A-Z]+|ERR_\w+|ERROR|FATAL|WARN|WARNING|INFO|DEBUG|TRACE|CRITICAL|HTTP|HTTPS|NULL|JSON|TYPE|POST|HEAD|NODE_MODULES|MODULE_NOT_FOUND)$/
 
+/** Characters of a name; a longer one is rather a sentence. */
+const longestName = 64
+
 /** The name of a variable that a line says is missing; null when it says no such thing. */
 function missingVariable(message: string, text: string): string | null {
-  const keyError = /^KeyError: '([A-Za-z_][A-Za-z0-9_]{0,127})'/.exec(message)
-  if (keyError && /\benviron\b/.test(text)) return keyError[1]!
+  const keyError = /^KeyError: '([A-Za-z_]\w*)'/.exec(message)
+  if (keyError && /\benviron\b/.test(text)) return isName(keyError[1]!) ? keyError[1]! : null
   if (!lacks.test(message)) return null
   const names = [...message.matchAll(upperName)].map((match) => match[1]!)
-  return names.find((name) => !noVariable.test(name) && name.length <= 128) ?? null
+  return names.find((name) => !noVariable.test(name) && isName(name)) ?? null
+}
+
+function isName(name: string): boolean {
+  return name.length <= longestName && variableName.safeParse(name).success
 }

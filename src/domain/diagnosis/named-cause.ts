@@ -25,9 +25,11 @@ function dependency(facts: Facts, evidence: Evidence[]): NamedCause {
   if (!down) {
     return { cause: 'dependency-refused', evidence, database: null, startFix: null, runningFix: null }
   }
-  const { appEnvId, status, namedBy, mayStart } = down
+  const { appEnvId, status, namedBy } = down
   const effect = `Starts the database ${appEnvId}.`
-  const fix = mayStart && status === 'STOPPED' ? fixBy('start-app-env', { appEnvId }, effect, true) : null
+  // An address that only a log line names may be one that the program never uses.
+  const isSafe = namedBy.source === 'setting'
+  const fix = status === 'STOPPED' ? fixBy('start-app-env', { appEnvId }, effect, isSafe) : null
   return {
     cause: 'database-down',
     evidence: [...evidence, { source: namedBy.source, at: namedBy.at, text: namedBy.text }],
@@ -37,11 +39,12 @@ function dependency(facts: Facts, evidence: Evidence[]): NamedCause {
   }
 }
 
+/** Anyone whose text the program prints can name a variable, so no fix here is safe. */
 function missingVariable(facts: Facts, name: string, evidence: Evidence[]): NamedCause {
   const { appEnvId, latest, variables } = facts
   const text = variables.saved.includes(name)
-    ? `${name} is saved, but not in force`
-    : `${name} is not among the variables of the environment`
+    ? `saved, but not in force: ${name}`
+    : 'the environment has no such variable'
   const found = { cause: 'missing-variable' as const, database: null }
   const withSetting: Evidence[] = [...evidence, { source: 'setting', at: null, text }]
   if (!variables.saved.includes(name)) {
@@ -54,8 +57,8 @@ function missingVariable(facts: Facts, name: string, evidence: Evidence[]): Name
   return {
     ...found,
     evidence: withSetting,
-    startFix: latest?.isBuilt ? { ...redeployFix(facts, latest.version), safe: true } : null,
-    runningFix: fixBy('apply-app-env-changes', { appEnvId }, effect, true),
+    startFix: latest?.isBuilt ? { ...redeployFix(facts, latest.version), safe: false } : null,
+    runningFix: fixBy('apply-app-env-changes', { appEnvId }, effect, false),
   }
 }
 
@@ -76,7 +79,6 @@ const summaries: Partial<Record<DiagnosisCause, string>> = {
 /** Why, in our words; ids only, so that no tenant text is part of the sentence. */
 export function summaryOf(cause: DiagnosisCause, { appEnvId }: Facts, named: NamedCause | null): string {
   if (cause !== 'database-down') return summaries[cause] ?? cause
-  const { mayStart, appEnvId: database = appEnvId, status } = named?.database ?? {}
-  const which = named?.database && !mayStart ? 'a database of the account' : `the database ${database}`
-  return `${which} does not run${status ? ` (${status})` : ''}`
+  const { appEnvId: database = appEnvId, status } = named?.database ?? {}
+  return `the database ${database} does not run${status ? ` (${status})` : ''}`
 }

@@ -9,13 +9,16 @@ import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { mayAccess } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
 
-/** Managed databases of the account whose address a variable in force or a log line names. */
+/** Managed databases whose address a variable in force or a log line names; those that the caller may access (M2). */
 export async function loadDatabaseFacts(
   context: Context,
   target: EnvironmentTarget,
   variables: readonly StoredVariable[],
   lines: readonly LogLine[],
 ): Promise<DatabaseFacts[]> {
+  const { account, membership } = target
+  // A token of one environment reaches no other.
+  if (membership === null) return []
   const { appEnvId, accountId } = target.environment
   const values = variables.map((variable) => ({
     name: variable.name,
@@ -23,25 +26,22 @@ export async function loadDatabaseFacts(
   }))
   const found: DatabaseFacts[] = []
   for (const environment of await listEnvironments(context.tx, { accountId })) {
-    if (!environment.database) continue
+    if (!environment.database || !mayAccess(account, membership, environment.appEnvId)) continue
     const addresses = await addressesOf(context, environment)
     const namedBy = nameIn(addresses, values, lines)
-    if (namedBy) found.push(await databaseFacts(context, target, environment, namedBy))
+    if (namedBy) found.push(await databaseFacts(context, environment, namedBy))
   }
   return found
 }
 
 async function databaseFacts(
   { tx }: Context,
-  { account, membership }: EnvironmentTarget,
   { appEnvId, status }: Environment,
   namedBy: DatabaseFacts['namedBy'],
 ): Promise<DatabaseFacts> {
   const pods = await listLivePods(tx, appEnvId)
   const ready = status !== 'STOPPED' && pods.some((pod) => pod.ready)
-  // A token of one environment reaches no other.
-  const mayStart = membership !== null && mayAccess(account, membership, appEnvId)
-  return { appEnvId, status, ready, namedBy, mayStart }
+  return { appEnvId, status, ready, namedBy }
 }
 
 async function addressesOf({ tx, installation }: Context, environment: Environment): Promise<string[]> {

@@ -1,13 +1,12 @@
 import { diagnoseAppEnv } from '../../contract/diagnosis.ts'
 import { diagnose, isHealthy } from '../../domain/diagnosis/diagnose.ts'
 import { handler } from '../core/handler.ts'
-import { maskFindings } from './evidence-mask.ts'
 import { loadFacts } from './load-facts.ts'
 
 export default handler(diagnoseAppEnv, async (context, _input, target) => {
   const { environment } = target
-  const { facts, checked, settings } = await loadFacts(context, target)
-  const findings = maskFindings(context, environment, settings, diagnose(facts))
+  const { facts, checked } = await loadFacts(context, target)
+  const findings = diagnose(facts)
   return {
     answer: {
       appEnvId: environment.appEnvId,

@@ -1,28 +1,27 @@
-import type { Evidence, Finding } from '../../contract/diagnosis.ts'
 import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
 import type { Environment, Settings } from '../../domain/environments/environment.ts'
-import { createMask } from '../../domain/environments/secret-masker.ts'
+import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
 import type { Context } from '../core/handler.ts'
 
-const mostEvidence = 3
-
-/** Findings without secret values: a line was masked when it was kept, with the secrets of that time only. */
-export function maskFindings(
+/**
+ * Hides secret values in text that a diagnosis quotes: a line was masked when it was kept, with the secrets of that
+ * time only. Mask before anything is cut: the beginning of a secret at a cut is not recognized.
+ */
+export function evidenceMask(
   { secrets }: Context,
   { appEnvId, database }: Environment,
   settings: readonly Settings[],
-  findings: readonly Finding[],
-): Finding[] {
-  const values = settings
-    .flatMap(({ envVars }) => envVars)
-    .filter(({ isSecret }) => isSecret)
-    .map(({ name, value }) => secrets.open(value, `${appEnvId}/${name}`))
+): Mask {
+  const sealed = new Map(
+    settings
+      .flatMap(({ envVars }) => envVars)
+      .filter(({ isSecret }) => isSecret)
+      .map(({ name, value }) => [value, `${appEnvId}/${name}`]),
+  )
+  const values = [...sealed].map(([value, boundTo]) => secrets.open(value, boundTo))
   if (database) {
     const opened: DatabaseSecrets = JSON.parse(secrets.open(database.secrets, databaseSecretName(appEnvId)))
     values.push(opened.password, opened.adminPassword)
   }
-  const mask = createMask(values)
-  const masked = ({ text, ...rest }: Evidence): Evidence =>
-    text === undefined ? rest : { ...rest, text: mask(text) }
-  return findings.map((one) => ({ ...one, evidence: one.evidence.slice(0, mostEvidence).map(masked) }))
+  return createMask(values)
 }

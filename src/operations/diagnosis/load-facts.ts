@@ -3,17 +3,20 @@ import { diagnosedFacts } from '../../contract/diagnosis.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
 import type { DeploymentFacts, Facts } from '../../domain/diagnosis/facts.ts'
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
-import type { PodRecord, Rollout, Settings } from '../../domain/environments/environment.ts'
+import type { PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { AppError } from '../../errors.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { accountSize } from '../../store/repositories/environments.ts'
 import { findContent, findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { isRestricted } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
 import { pendingOf } from '../environments/responses.ts'
 import { loadAlertFacts } from './alert-facts.ts'
 import { loadDatabaseFacts } from './database-facts.ts'
+import { evidenceMask } from './evidence-mask.ts'
 import { loadMetricFacts } from './metric-facts.ts'
 
 type Checked = (typeof diagnosedFacts)[number]
@@ -28,19 +31,22 @@ interface LoadedFacts {
   facts: Facts
   /** What could be read. */
   checked: Checked[]
-  /** All settings whose secrets the evidence may hold. */
-  settings: Settings[]
 }
 
 export async function loadFacts(context: Context, target: EnvironmentTarget): Promise<LoadedFacts> {
   const { appEnvId, applied, saved } = target.environment
-  const history = await loadHistory(context, target)
-  const { latest, current, rollouts } = history
+  const { rollouts, ...history } = await loadHistory(context, target)
+  const settings = [saved, applied, ...rollouts.map((rollout) => rollout.settings)]
+  const mask = evidenceMask(context, target.environment, settings)
+  const latest = history.latest && maskedFailure(history.latest, mask)
+  const current = history.current && maskedFailure(history.current, mask)
   const failed = rollouts.find(({ status }) => status === 'FAILED')
   const { envVars } = failed?.settings ?? applied
   const variables = { applied: envVars.map(({ name }) => name), saved: saved.envVars.map(({ name }) => name) }
   const logs = await readOrNull(() => loadLogs(context, appEnvId, latest, current))
-  const { buildLog, runtimeLog } = logs ?? { buildLog: [], runtimeLog: [] }
+  const masked = (line: LogLine) => ({ ...line, message: mask(line.message) })
+  const buildLog = logs?.buildLog.map(masked) ?? []
+  const runtimeLog = logs?.runtimeLog.map(masked) ?? []
   const isRefused = runtimeSign(runtimeLog, variables.applied)?.cause === 'dependency-refused'
   const metrics = await readOrNull(() => loadMetricFacts(context, target))
   const unread = [logs ? null : 'logs', metrics ? null : 'metrics', target.membership ? null : 'alerts']
@@ -49,6 +55,8 @@ export async function loadFacts(context: Context, target: EnvironmentTarget): Pr
       ...environmentFacts(target),
       ...(await settingsFacts(context, target)),
       ...history,
+      latest,
+      current,
       nowMs: Date.parse(context.now),
       buildLog,
       runtimeLog,
@@ -58,7 +66,6 @@ export async function loadFacts(context: Context, target: EnvironmentTarget): Pr
       engineProblem: context.installation.engineProblem(target.environment.region),
     },
     checked: diagnosedFacts.filter((fact) => !unread.includes(fact)),
-    settings: [saved, applied, ...rollouts.map(({ settings }) => settings)],
   }
 }
 
@@ -95,6 +102,7 @@ async function settingsFacts(context: Context, target: EnvironmentTarget) {
     quota: {
       zCloudLimit: settings.zCloudLimit,
       zCloudsUsed: await accountSize(context.tx, accountId, null),
+      showsUsed: membership !== null && !isRestricted(account, membership),
       functionMaxScale: settings.functionMaxScale,
     },
   }
@@ -179,6 +187,11 @@ async function loadLogs(
   if (!failed) return { buildLog: [], runtimeLog: runtime.logs }
   const build = await logs.read(appEnvId, { ...query, type: 'BUILD', from: failed.createdAt })
   return { buildLog: build.logs, runtimeLog: runtime.logs }
+}
+
+function maskedFailure(deployment: DeploymentFacts, mask: Mask): DeploymentFacts {
+  const { failure } = deployment
+  return { ...deployment, failure: failure && { ...failure, message: mask(failure.message) } }
 }
 
 /** Null for what cannot be read now: the answer then does not count it as checked. */
