@@ -154,20 +154,25 @@ function notFound(request: FastifyRequest, reply: FastifyReply, allowed: Map<str
 
 function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   const limits = { bytes: bodyLimitBytes, timeoutMs: options.bodyTimeoutMs ?? 30_000 }
-  addOperationRoutes(
-    app,
-    options.operations,
-    options.runner,
-    limits,
-    credentialReader(options.console?.sessions),
-  )
+  const credentialOf = credentialReader(options.console?.sessions)
+  addOperationRoutes(app, options.operations, options.runner, limits, credentialOf)
   addUploadRoute(app, options.uploads, limits.timeoutMs)
   const { mcp, referenceDir } = options
-  addStatusRoutes(app, {
+  const sources = {
     ...options,
     hasMcp: mcp !== undefined,
     hasReference: referenceDir !== undefined,
     hasConsole: options.console !== undefined,
+  }
+  addStatusRoutes(app, sources, async ({ headers, ip: address }) => {
+    try {
+      const { token, session } = await credentialOf(headers)
+      if (token === null) return false
+      await options.runner.authenticate(token, { address, reads: true, session })
+      return true
+    } catch {
+      return false
+    }
   })
   if (options.console !== undefined) addConsoleRoutes(app, options.console, options.runner, limits)
   if (referenceDir !== undefined) addReferenceRoutes(app, referenceDir)

@@ -1,4 +1,4 @@
-import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { apiPrefix } from '../contract/operation.ts'
 import { errorBody } from './error-response.ts'
 import { referencePath } from './reference-routes.ts'
@@ -6,15 +6,19 @@ import { referencePath } from './reference-routes.ts'
 export interface StatusSources {
   /** Whether the platform can accept work; `problems` are shown to the operator. */
   readiness: () => Promise<{ ready: boolean; problems: string[] }>
-  /** Counters in the Prometheus text format. */
-  metricsText: () => string | Promise<string>
+  /** Counters in the Prometheus text format; what identifies the installation only if the caller is `known`. */
+  metricsText: (known: boolean) => string | Promise<string>
   hasMcp: boolean
   hasReference: boolean
   hasConsole: boolean
 }
 
 /** Adds `/healthz` (liveness), `/readyz` (readiness), `/metrics` and a front page. */
-export function addStatusRoutes(app: FastifyInstance, sources: StatusSources): void {
+export function addStatusRoutes(
+  app: FastifyInstance,
+  sources: StatusSources,
+  isKnown: (request: FastifyRequest) => Promise<boolean>,
+): void {
   const get = (url: string, handler: RouteHandlerMethod) =>
     app.get(url, { exposeHeadRoute: true, config: { quiet: true } }, handler)
 
@@ -27,8 +31,8 @@ export function addStatusRoutes(app: FastifyInstance, sources: StatusSources): v
       .header('retry-after', '1')
       .send(errorBody('Not ready', problems.join('; ') || 'The platform is still starting.'))
   })
-  get('/metrics', async (_request, reply) => {
-    const text = await sources.metricsText()
+  get('/metrics', async (request, reply) => {
+    const text = await sources.metricsText(await isKnown(request))
     return reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(text)
   })
   const page = frontPage(sources)

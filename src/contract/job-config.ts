@@ -1,10 +1,19 @@
 import { z } from 'zod'
 import { processText } from './fields.ts'
 
+/** Each run keeps a copy of its arguments, and a page lists 200 runs. */
+function isSmall(args: readonly string[]): boolean {
+  return args.reduce((sum, one) => sum + one.length, 0) <= 65_536
+}
+
 /** Job settings (2.5). An empty command, args or workingDir clears the override. */
 export const jobConfigFields = {
   command: processText(8192).optional(),
-  args: z.array(processText(8192)).max(256).optional(),
+  args: z
+    .array(processText(8192))
+    .max(256)
+    .refine(isSmall, 'must be at most 65,536 characters in all')
+    .optional(),
   shell: z.boolean().optional(),
   workingDir: processText(1024).optional(),
   timeoutSeconds: z.number().int().min(1).max(604_800).optional(),

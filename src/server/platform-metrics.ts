@@ -7,8 +7,8 @@ import type { MetricTarget } from '../regions/machine/metric-targets.ts'
 
 /** What `/metrics` says about the installation beside its counters. */
 interface InstallationFacts {
-  version: string
-  store: 'sqlite' | 'postgresql'
+  /** Null for callers without a token: a version tells a stranger which flaws to try. */
+  identity: { version: string; store: 'sqlite' | 'postgresql' } | null
   startedMs: number
   /** Empty while the store is away. */
   queues: readonly { queue: string; length: number }[]
@@ -127,13 +127,13 @@ export class PlatformMetrics {
   }
 }
 
-function installation({ version, store, startedMs, queues }: InstallationFacts): MetricFamily[] {
+function installation({ identity, startedMs, queues }: InstallationFacts): MetricFamily[] {
   return [
     {
       name: 'longshore_info',
       help: 'Version of the control plane, and where it keeps its rows.',
       type: 'gauge',
-      values: [{ labels: { version, store }, value: 1 }],
+      values: identity ? [{ labels: { ...identity }, value: 1 }] : [],
     },
     gauge('longshore_start_time_seconds', 'When the control plane started.', Math.floor(startedMs / 1_000)),
     {

@@ -206,11 +206,12 @@ function apiServer(
     runner,
     uploads: createUploadReceiver({ db, clock, files: uploads }),
     readiness: () => readinessOf(db, home, started),
-    async metricsText() {
+    async metricsText(known) {
       const store = config.databaseUrl ? 'postgresql' : 'sqlite'
       const queues = await db.read(queueLengths).catch(() => [])
       const environments = started.reconciler?.metricTargets() ?? []
-      const facts = { version: serverVersion, store, startedMs, queues } as const
+      const identity = known ? ({ version: serverVersion, store } as const) : null
+      const facts = { identity, startedMs, queues }
       return measuring.figures.text(measuring.ingress, environments, metrics.memoryBytes, facts)
     },
     mcp,

@@ -10,6 +10,27 @@ export interface WantedVariable extends Omit<StoredVariable, '_id' | 'value'> {
   value: { clear: string } | { keep: string }
 }
 
+/** UTF-8 bytes of the names and values of one environment's variables (docs/interface.md#variables). */
+const mostBytes = 1024 * 1024
+
+/**
+ * Refuses a change to more than `mostBytes`, by whichever operation. Settings that were larger before the limit existed
+ * stay readable and may shrink. `clearBytes` is the size of a stored value, which is sealed if it is secret.
+ */
+export function checkVariableBytes(
+  before: readonly (readonly StoredVariable[])[],
+  after: readonly StoredVariable[],
+  clearBytes: (variable: StoredVariable) => number,
+): void {
+  const sizeOf = (variables: readonly StoredVariable[]) =>
+    variables.reduce((sum, one) => sum + Buffer.byteLength(one.name) + clearBytes(one), 0)
+  const bytes = sizeOf(after)
+  if (bytes <= mostBytes || bytes <= Math.max(...before.map(sizeOf))) return
+  throw new AppError('invalid', 'The variables of the environment are too large', {
+    details: `Names and values would take ${bytes} bytes of UTF-8; at most ${mostBytes} (1 MiB) are allowed. Shorten or unset some, or keep large data in a file of the source, a volume or a database.`,
+  })
+}
+
 /**
  * E1: the array replaces all existing variables. A value equal to the mask keeps the stored one, and `isSecret` can
  * change from true to false only together with a new value (docs/interface.md#secrets).

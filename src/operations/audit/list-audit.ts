@@ -1,7 +1,7 @@
 import { listAudit } from '../../contract/audit.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
-import { findAuditEntry, listAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
+import { findAuditEntry, readAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { findUsers, type User } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
@@ -10,6 +10,17 @@ import { mayReadEntry } from './visibility.ts'
 
 /** Most entries read for one page. A restricted member gets a short page when most of them are hidden. */
 const mostRead = 2_000
+/** Characters of changed values after which a page ends. */
+const mostShown = 1024 * 1024
+
+/** An entry without the objects before and after, which can hold megabytes. */
+type Shown = Omit<StoredAuditEntry, 'before' | 'after'> & { changes: Change[] }
+
+interface Change {
+  path: string
+  before: string | null
+  after: string | null
+}
 
 /** M2: entries of environments that the caller cannot reach are left out. */
 export default handler(listAudit, async ({ tx }, input, target) => {
@@ -21,10 +32,10 @@ export default handler(listAudit, async ({ tx }, input, target) => {
   }
   const { entries, cursor } = await readPage(tx, target, input)
   const users = await findUsers(tx, [...new Set(entries.map(({ principal }) => principal))])
-  return { answer: { entries: entries.map((entry) => shown(entry, users)), cursor } }
+  return { answer: { entries: entries.map((entry) => answerOf(entry, users)), cursor } }
 })
 
-/** `cursor` is the last entry that was read, shown or hidden; null at the end. */
+/** Ends at `limit` entries or `mostShown`. `cursor` is the last entry that was read, shown or hidden; null at the end. */
 async function readPage(
   tx: Tx,
   target: AccountTarget,
@@ -33,26 +44,33 @@ async function readPage(
     limit,
     cursor: start,
   }: { objectId?: string | undefined; limit: number; cursor?: string | undefined },
-): Promise<{ entries: StoredAuditEntry[]; cursor: string | null }> {
+): Promise<{ entries: Shown[]; cursor: string | null }> {
   const of = { accountId: target.account.accountId, objectId }
-  const entries: StoredAuditEntry[] = []
+  const entries: Shown[] = []
   let cursor = start ?? null
+  let shown = 0
   for (let read = 0; read < mostRead; read += limit) {
-    const found = await listAuditEntries(tx, of, { limit: limit + 1, before: cursor })
-    for (const entry of found.slice(0, limit)) {
-      if (await mayReadEntry(tx, target, entry)) entries.push(entry)
+    let seen = 0
+    let isLast = true
+    for await (const entry of readAuditEntries(tx, of, { limit: limit + 1, before: cursor })) {
+      isLast = seen < limit && entries.length < limit && shown < mostShown
+      if (!isLast) break
+      seen += 1
       cursor = entry.entryId
-      if (entries.length === limit) break
+      if (!(await mayReadEntry(tx, target, entry))) continue
+      const { before, after, ...rest } = entry
+      const changes = changesOf(before, after)
+      shown += changes.reduce((sum, one) => sum + (one.before?.length ?? 0) + (one.after?.length ?? 0), 0)
+      entries.push({ ...rest, changes })
     }
-    const isLast = found.length <= limit && found.at(-1)?.entryId === cursor
-    if (isLast || found.length === 0) return { entries, cursor: null }
-    if (entries.length === limit) break
+    if (isLast) return { entries, cursor: null }
+    if (entries.length === limit || shown >= mostShown) break
   }
   return { entries, cursor }
 }
 
-function shown(entry: StoredAuditEntry, users: ReadonlyMap<string, User>) {
-  const { entryId, at, principal, surface, operation, objectType, objectId, outcome } = entry
+function answerOf(entry: Shown, users: ReadonlyMap<string, User>) {
+  const { entryId, at, principal, surface, operation, objectType, objectId, outcome, changes } = entry
   const user = users.get(principal)
   const kind: 'user' | 'environment' | 'platform' =
     user || principal.startsWith('usr_') ? 'user' : principal.startsWith('env_') ? 'environment' : 'platform'
@@ -65,12 +83,16 @@ function shown(entry: StoredAuditEntry, users: ReadonlyMap<string, User>) {
     objectType,
     objectId,
     outcome,
-    changes: changedPaths(entry.before, entry.after).map(({ path, before, after }) => ({
-      path,
-      before: textOf(before),
-      after: textOf(after),
-    })),
+    changes,
   }
+}
+
+function changesOf(before: unknown, after: unknown): Change[] {
+  return changedPaths(before, after).map((change) => ({
+    path: change.path,
+    before: textOf(change.before),
+    after: textOf(change.after),
+  }))
 }
 
 function textOf(value: unknown): string | null {

@@ -24,6 +24,7 @@ import type {
 } from './handler.ts'
 import { hashOf, keptBody, replay } from './idempotency.ts'
 import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
+import { recorded } from './recorded.ts'
 import { RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
 
@@ -231,8 +232,7 @@ async function record(tx: Tx, context: Context, call: Call, outcome: Outcome<unk
     objectType: change.objectType,
     objectId: change.objectId,
     outcome: 'done' as const,
-    before: change.before,
-    after: change.after,
+    ...recorded(change.before, change.after),
   }
   await insertAuditEntry(tx, entry, context.secrets)
 }

@@ -5,7 +5,7 @@ import type { Break } from '../../domain/diagnosis/changes.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
-import { listAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
+import { readAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
@@ -18,9 +18,7 @@ interface TimeRange {
 type Event = Omit<Change, 'rank'>
 
 const mostRead = 500
-/** Audit entries hold whole objects, of up to megabytes: a few at a time, each reduced at once. */
 const entriesRead = 300
-const entriesAtOnce = 10
 const podsRead = 50
 
 /** All changes of the range, newest first. */
@@ -89,17 +87,10 @@ async function auditEntries(
   const { accountId } = account
   const of = membership?.admin ? { accountId } : { accountId, objectId: environment.appEnvId }
   const found: Event[] = []
-  let before: string | null = null
-  for (let read = 0; read < entriesRead; read += entriesAtOnce) {
-    const page = await listAuditEntries(tx, of, { limit: entriesAtOnce, before })
-    for (const entry of page) {
-      if (entry.at < from || entry.at > to || entry.outcome !== 'done') continue
-      found.push(...entryEvents(entry, environment.appEnvId))
-    }
-    const last = page.at(-1)
-    if (!last || last.at < from || page.length < entriesAtOnce) break
-    before = last.entryId
-    await new Promise((resolve) => setImmediate(resolve))
+  // Entries hold whole objects, of up to megabytes: each is reduced at once.
+  for await (const entry of readAuditEntries(tx, of, { limit: entriesRead, before: null })) {
+    if (entry.at < from) break
+    if (entry.at <= to && entry.outcome === 'done') found.push(...entryEvents(entry, environment.appEnvId))
   }
   return found
 }

@@ -6,6 +6,7 @@ import type { Account } from '../../store/repositories/accounts.ts'
 import { accountSize, saveEnvironment } from '../../store/repositories/environments.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
+import { checkSavedVariables } from './seal-variables.ts'
 
 /** A copy to change, so that the audit entry has the values before and after. */
 export function draftOf(environment: Environment): Environment {
@@ -18,6 +19,7 @@ export async function saveChange(
   target: EnvironmentTarget,
   draft: Environment,
 ): Promise<Change> {
+  checkSavedVariables(target.environment, draft)
   draft.revision = target.environment.revision + 1
   draft.updatedAt = context.now
   const size = environmentSize(draft, target.app, target.account)

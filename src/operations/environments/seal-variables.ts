@@ -1,7 +1,7 @@
-import type { StoredVariable } from '../../domain/environments/environment.ts'
-import type { WantedVariable } from '../../domain/environments/variables.ts'
+import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
+import { checkVariableBytes, type WantedVariable } from '../../domain/environments/variables.ts'
 import { newId } from '../../domain/ids.ts'
-import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import { clearBytes, type SecretBox } from '../../store/secrets/secret-box.ts'
 
 /**
  * E2: encrypts secret values before they are stored. An unchanged secret keeps its encrypted form, so writing the
@@ -27,4 +27,11 @@ export function sealVariables(
     const same = known?.isSecret && secrets.open(known.value, boundTo) === value.clear
     return { ...row, value: same ? known.value : secrets.seal(value.clear, boundTo) }
   })
+}
+
+/** The size limit, for every operation that changes an environment; a body that creates one is smaller than the limit. */
+export function checkSavedVariables(before: Environment, { saved }: Environment): void {
+  checkVariableBytes([before.saved.envVars, before.applied.envVars], saved.envVars, ({ value, isSecret }) =>
+    isSecret ? clearBytes(value) : Buffer.byteLength(value),
+  )
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { z } from 'zod'
 import type { AuditOutcome } from '../../contract/audit.ts'
 import { newId } from '../../domain/ids.ts'
 import type { Tables, Tx } from '../db.ts'
+import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
 import type { SecretBox } from '../secrets/secret-box.ts'
 import { type AuditHead, findHead, saveHead } from './audit-heads.ts'
@@ -20,7 +21,7 @@ interface AuditEntry {
   objectType: string
   objectId: string
   outcome: AuditOutcome
-  /** The object before and after; secrets are sealed as in the object's own row. */
+  /** The object before and after; secrets are sealed as in its own row, unchanged variables reduced to their names. */
   before: unknown
   after: unknown
 }
@@ -90,12 +91,13 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
 }
 
 /** Newest first; `before` is the last entry id of the previous page. */
-export async function listAuditEntries(
+export async function* readAuditEntries(
   tx: Tx,
   of: { accountId: string; objectId?: string | undefined },
   page: { limit: number; before: string | null },
-): Promise<StoredAuditEntry[]> {
-  let query = tx.selectFrom('audit_log').selectAll().where('account_id', '=', of.accountId)
+): AsyncGenerator<StoredAuditEntry> {
+  const bytes = sql<number>`octet_length("before") + octet_length("after")`.as('bytes')
+  let query = tx.selectFrom('audit_log').select(['seq as key', bytes]).where('account_id', '=', of.accountId)
   if (of.objectId !== undefined) query = query.where('object_id', '=', of.objectId)
   if (page.before !== null) {
     // The entry must belong to this account: a cursor must not reveal other accounts' entries.
@@ -108,7 +110,10 @@ export async function listAuditEntries(
     )
   }
   const rows = await query.orderBy('seq', 'desc').limit(page.limit).execute()
-  return rows.map(entryOf)
+  yield* inChunks(rows, async (keys) => {
+    const found = tx.selectFrom('audit_log').selectAll().where('seq', 'in', keys).orderBy('seq', 'desc')
+    return (await found.execute()).map(entryOf)
+  })
 }
 
 export async function findAuditEntry(tx: Tx, entryId: string): Promise<StoredAuditEntry | null> {

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { Environment } from '../../domain/environments/environment.ts'
 import type { Tx } from '../db.ts'
+import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
 
 const settings = z.object({
@@ -42,6 +44,8 @@ export async function findEnvironment(
   return environmentRecord.one(row)
 }
 
+const sized = ['app_env_id as key', sql<number>`octet_length(record)`.as('bytes')] as const
+
 /** Stable order: by creation, then id. `onlyIds` limits the result to what a restricted member may see (M1). */
 export async function listEnvironments(
   tx: Tx,
@@ -49,13 +53,22 @@ export async function listEnvironments(
   onlyIds?: readonly string[],
 ): Promise<Environment[]> {
   if (onlyIds) return listNamed(tx, of, onlyIds)
-  let query = tx.selectFrom('app_envs').select('record')
+  let query = tx.selectFrom('app_envs').select(sized)
   if (of !== 'installation') {
     query =
       'accountId' in of ? query.where('account_id', '=', of.accountId) : query.where('app_id', '=', of.appId)
   }
-  const rows = await query.orderBy('created_at').orderBy('app_env_id').execute()
-  return environmentRecord.all(rows)
+  return load(tx, await query.execute())
+}
+
+async function load(tx: Tx, sized: { key: string; bytes: number }[]): Promise<Environment[]> {
+  const found: Environment[] = []
+  const rows = inChunks(sized, (keys) =>
+    tx.selectFrom('app_envs').select('record').where('app_env_id', 'in', keys).execute(),
+  )
+  for await (const row of rows) found.push(...environmentRecord.all([row]))
+  const rank = ({ createdAt, appEnvId }: Environment) => `${createdAt} ${appEnvId}`
+  return found.sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
 }
 
 /** Queried by id only: with the account in the query, the database would scan the whole account to get the order. */
@@ -67,18 +80,13 @@ async function listNamed(
   if (ids.length === 0) return []
   const rows = await tx
     .selectFrom('app_envs')
-    .select('record')
+    .select(sized)
     .where('app_env_id', 'in', [...ids])
     .execute()
-  const found = environmentRecord.all(rows)
-  const rank = ({ createdAt, appEnvId }: Environment) => `${createdAt} ${appEnvId}`
-  return found
-    .filter(
-      (one) =>
-        of === 'installation' ||
-        ('accountId' in of ? one.accountId === of.accountId : one.appId === of.appId),
-    )
-    .sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
+  return (await load(tx, rows)).filter(
+    (one) =>
+      of === 'installation' || ('accountId' in of ? one.accountId === of.accountId : one.appId === of.appId),
+  )
 }
 
 /** Ids, app and account of environments, without their records. */

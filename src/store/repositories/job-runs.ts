@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { JobAttempt, JobRun } from '../../domain/jobs/run.ts'
 import type { Tx } from '../db.ts'
+import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
 
 const runRecord = recordReader<JobRun>(
@@ -84,20 +86,31 @@ export async function listJobRuns(
   if (page.status !== undefined) query = query.where('status', '=', page.status)
   const count = await query.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirst()
   const rows = await query
-    .select('record')
+    .select(sized)
     .orderBy('number', 'desc')
     .limit(page.limit)
     .offset(page.offset)
     .execute()
-  return { runs: runRecord.all(rows), total: Number(count?.total ?? 0) }
+  return { runs: await load(tx, rows), total: Number(count?.total ?? 0) }
+}
+
+const sized = ['job_run_id as key', sql<number>`octet_length(record)`.as('bytes')] as const
+
+/** In the order of `rows`. */
+async function load(tx: Tx, rows: { key: string; bytes: number }[]): Promise<JobRun[]> {
+  const runs = new Map<string, JobRun>()
+  const found = inChunks(rows, (keys) =>
+    tx.selectFrom('job_runs').select('record').where('job_run_id', 'in', keys).execute(),
+  )
+  for await (const row of found) for (const run of runRecord.all([row])) runs.set(run.jobRunId, run)
+  return rows.flatMap(({ key }) => runs.get(key) ?? [])
 }
 
 /** Unfinished runs, oldest first: of one environment or of all. */
 export async function listActiveJobRuns(tx: Tx, appEnvId?: string): Promise<JobRun[]> {
-  let query = tx.selectFrom('job_runs').select('record').where('status', 'in', activeStatuses)
+  let query = tx.selectFrom('job_runs').select(sized).where('status', 'in', activeStatuses)
   if (appEnvId !== undefined) query = query.where('app_env_id', '=', appEnvId)
-  const rows = await query.orderBy('created_at').orderBy('number').execute()
-  return runRecord.all(rows)
+  return load(tx, await query.orderBy('created_at').orderBy('number').execute())
 }
 
 export async function countActiveJobRuns(tx: Tx, appEnvId: string): Promise<number> {

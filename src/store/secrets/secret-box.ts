@@ -15,10 +15,18 @@ export interface SecretBox {
   open(sealed: string, boundTo: string): string
 }
 
+const nonceAndTagBytes = 28
+
 /** A box that can load data keys created by another process, such as `longshore secrets rotate`. */
 export interface RefreshingSecretBox extends SecretBox {
   /** Seals with the newest data key from now on; resolves to its id. Older keys stay usable. */
   refresh(): Promise<string>
+}
+
+/** UTF-8 bytes of a sealed value, without opening it. */
+export function clearBytes(sealed: string): number {
+  const text = sealed.slice(sealed.lastIndexOf('.') + 1)
+  return Math.floor((text.length * 3) / 4) - nonceAndTagBytes
 }
 
 export function parseMasterKey(text: Secret): Buffer {

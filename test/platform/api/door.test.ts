@@ -197,6 +197,15 @@ describe('probes', () => {
     expect(on.logged()).not.toContain('"level":50')
   })
 
+  it('metrics name the installation only for a caller with a good token', async () => {
+    on = await startScripted({ metricsText: (known) => `known ${known}` })
+    const read = async (authorization?: string) =>
+      (await fetch(`${on.url}/metrics`, { headers: authorization ? { authorization } : {} })).text()
+    expect(await read()).toBe('known false')
+    expect(await read('lsu_wrong')).toBe('known false')
+    expect(await read(goodToken)).toBe('known true')
+  })
+
   it('a readiness check or a metric that throws is a logged 500 without its reason', async () => {
     const bang = () => {
       throw new Error('inner words')

@@ -231,6 +231,16 @@ describe('sessions', () => {
     expect((await raw({ headers: { 'mcp-session-id': mine, authorization: 'lsu_a' } })).status).toBe(200)
   })
 
+  it('are at most 100 of one principal: one more closes its longest idle one', async () => {
+    const open = async () => (await raw({ body: initialize })).headers['mcp-session-id'] as string
+    const oldest = await open()
+    const next = await open()
+    for (let count = 2; count < 101; count += 1) await open()
+    expect(handler.sessionCount).toBe(100)
+    expect((await raw({ headers: { 'mcp-session-id': oldest } })).status).toBe(404)
+    expect((await raw({ headers: { 'mcp-session-id': next } })).status).toBe(200)
+  })
+
   it('are not opened when others use all places; the request itself is still answered', async () => {
     await stop()
     await serve({ limits: { sessions: 2 } })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findEnvironment, saveEnvironment } from '../../../src/store/repositories/environments.ts'
 import { forgetUnusedUploads, listUploadIds } from '../../../src/store/repositories/uploads.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -95,6 +96,93 @@ describe('limits', () => {
       ttlSecondsAfterFinished: { value: 21_600 },
       backoffLimit: { value: 0 },
     })
+  })
+})
+
+describe('the variables of an environment', () => {
+  const value = 'x'.repeat(65_535)
+  const many = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({ name: `PART_${from + index}`, value }))
+  const set = (appEnvId: string, variables: unknown[]) =>
+    send('PATCH', '/app-env/variables', { appEnvId, set: variables })
+
+  it('have at most 1 MiB of UTF-8 in names and values, whichever operation saves them', async () => {
+    const { appEnvId } = await platform.makeEnvironment({ environment: { envVars: many(0, 15) } })
+    const emptied = await send('PUT', '/app-env', { appEnvId, envVars: [] })
+    expect(emptied.status).toBe(200)
+    expect((await set(appEnvId, many(0, 8))).status).toBe(200)
+    // A character of three bytes: the limit counts bytes.
+    const wide = many(20, 3).map((one) => ({ ...one, value: '€'.repeat(65_535) }))
+    const refused = await set(appEnvId, wide)
+    expect([refused.status, refused.json.error]).toEqual([
+      400,
+      'The variables of the environment are too large',
+    ])
+    expect(refused.json.details).toMatch(/would take 11141\d\d bytes of UTF-8; at most 1048576 \(1 MiB\)/)
+    // A mask keeps what is stored, which counts too.
+    const kept = many(0, 8).map((one) => ({ ...one, value: '***SECRET***' }))
+    expect((await send('PUT', '/app-env', { appEnvId, envVars: [...kept, ...wide] })).status).toBe(400)
+
+    // An undo must not grow it either.
+    const { accountId } = platform
+    expect((await send('PUT', '/app-env', { appEnvId, envVars: wide.slice(1) })).status).toBe(200)
+    const { entries } = (await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 })).json
+    expect((await set(appEnvId, many(100, 9))).status).toBe(200)
+    expect((await send('POST', '/audit/undo', { entryId: entries[0].entryId })).status).toBe(400)
+  })
+
+  it('that were larger before the limit are read, shrink and are put in force, and do not grow', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    await platform.db.write(async (tx) => {
+      const environment = (await findEnvironment(tx, { appEnvId }))!
+      const envVars = many(0, 20).map((one) => ({ ...one, _id: one.name, type: 'BOTH', isSecret: false }))
+      await saveEnvironment(tx, { ...environment, saved: { ...environment.saved, envVars } } as never)
+    })
+    expect((await send('GET', '/app-env', { appEnvId })).json.envVars).toHaveLength(20)
+    expect((await send('PUT', '/app-env', { appEnvId, name: 'renamed' })).status).toBe(200)
+    expect((await set(appEnvId, many(20, 1))).status).toBe(400)
+    const smaller = await send('PATCH', '/app-env/variables', { appEnvId, unset: ['PART_0'] })
+    expect(smaller.status).toBe(200)
+  })
+
+  it('are no part of an audit entry that did not change them, and a page of large changes ends early', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const { accountId } = platform
+    const plain = (letter: string) =>
+      many(0, 8).map((one) => ({ ...one, value: letter.repeat(65_535), isSecret: false }))
+    for (const letter of ['a', 'b', 'c']) await set(appEnvId, plain(letter))
+    await set(appEnvId, [{ name: 'SMALL', value: 'x', isSecret: false }])
+    const page = (cursor?: string) =>
+      send('GET', '/audit', { accountId, objectId: appEnvId, limit: 200, ...(cursor ? { cursor } : {}) })
+    const first = (await page()).json
+    const paths = (one: { changes: { path: string }[] }) => one.changes.map(({ path }) => path)
+    expect(paths(first.entries[0])).toEqual(['envVars.SMALL'])
+    expect(first.entries).toHaveLength(2)
+    const second = (await page(first.cursor)).json
+    const third = (await page(second.cursor)).json
+    const operations = [...second.entries, ...third.entries].map(({ operation }) => operation)
+    expect(operations).toEqual(['update-app-env-variables', 'update-app-env-variables', 'create-app-env'])
+    expect(third.cursor).toBeNull()
+    const [stored] = await platform.db.read((tx) =>
+      tx
+        .selectFrom('audit_log')
+        .select('after')
+        .where('object_id', '=', appEnvId)
+        .orderBy('seq', 'desc')
+        .limit(1)
+        .execute(),
+    )
+    expect(stored!.after.length).toBeLessThan(10_000)
+    expect(stored!.after).toContain('{"name":"PART_0"}')
+  })
+})
+
+describe('the arguments of a job', () => {
+  it('have at most 65,536 characters in all', async () => {
+    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'JOB' } })
+    const save = (args: string[]) => send('PATCH', '/app-env/job-config', { appEnvId, args })
+    expect((await save(Array(8).fill('x'.repeat(8192)))).status).toBe(200)
+    expect((await save(Array(9).fill('x'.repeat(8192)))).status).toBe(400)
   })
 })
 

@@ -37,8 +37,10 @@ describe('figures of the platform', () => {
     const counters = { requests: 9, answered4xx: 2, answered5xx: 1, inFlight: 4, queued: 0, latency: {} }
     ingress.traffic([{ appEnvId: 'env_a', ...counters }])
     const queues = [{ queue: 'notifications', length: 3 }]
-    const facts = { version: '1.2.3', store: 'sqlite', startedMs: 1_700_000_000_999, queues } as const
+    const identity = { version: '1.2.3', store: 'sqlite' } as const
+    const facts = { identity, startedMs: 1_700_000_000_999, queues }
     const text = figures.text(ingress, [], 123, facts)
+    expect(figures.text(ingress, [], 123, { ...facts, identity: null })).not.toMatch(/1\.2\.3|sqlite/)
     figures.close()
     for (const line of [
       'longshore_up 1',

@@ -1,0 +1,27 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** Bytes of JSON that are parsed in a few milliseconds. */
+const mostBytes = 1024 * 1024
+/** Within the limit of parameters in a statement. */
+const mostRows = 500
+
+/**
+ * Loads rows of up to megabytes each a few at a time: parsing them all at once would block the event loop. `load` keeps
+ * the order of the keys.
+ */
+export async function* inChunks<Key, Row>(
+  rows: readonly { key: Key; bytes: number }[],
+  load: (keys: Key[]) => Promise<readonly Row[]>,
+): AsyncGenerator<Row> {
+  for (let from = 0; from < rows.length; ) {
+    let to = from
+    for (let bytes = 0; to < rows.length && to - from < mostRows; to += 1) {
+      // PostgreSQL reports sums as text.
+      bytes += Number(rows[to]!.bytes)
+      if (to > from && bytes > mostBytes) break
+    }
+    if (from > 0) await setImmediate()
+    yield* await load(rows.slice(from, to).map(({ key }) => key))
+    from = to
+  }
+}
