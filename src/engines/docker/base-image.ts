@@ -20,7 +20,7 @@ export async function baseImageOf(
   if (!imageReference.safeParse(image).success) {
     throw new EngineFailure(
       'build step',
-      `FROM ${JSON.stringify(image.slice(0, 200))} is an invalid reference: name an image of a registry, with its tag, such as node:22-alpine, or an earlier stage.`,
+      `FROM ${JSON.stringify(image)} is an invalid reference: name an image of a registry, with its tag, such as node:22-alpine, or an earlier stage.`,
     )
   }
   const inspect = () =>

@@ -1,3 +1,4 @@
+import { cutMark, type Mask } from '../../domain/environments/secret-masker.ts'
 import type { AppError } from '../../errors.ts'
 import { EngineFailure } from '../engine.ts'
 import { ErrorExcerpt } from '../error-excerpt.ts'
@@ -16,7 +17,7 @@ const noise =
 
 const isStep = /^(Step \d+\/\d+) : (\S+)(.*)$/
 
-/** Characters; a program may print endlessly without a line feed. The log store cuts lines to less. */
+/** Characters; a program may print endlessly without a line feed. The mark tells the mask that a secret may be cut. */
 const longestLine = 16 * 1024
 
 /** Errors of an engine that lost its connection to this platform or its own helper; unrelated to the source. */
@@ -28,6 +29,7 @@ const lostConnection = /\bcontext canceled$|transport is closing|error reading f
  */
 export class BuildOutput {
   readonly #onLine: (line: BuildLine) => void
+  readonly #mask: Mask
   #rest = ''
   #restIsError = false
   #step: { title: string; instruction: string } | null = null
@@ -41,8 +43,10 @@ export class BuildOutput {
   /** The engine downloaded something for a step, and the images of this build contain it. */
   hasDownloads = false
 
-  constructor(onLine: (line: BuildLine) => void) {
+  /** `mask` hides secrets in what the failure quotes, before it is cut; the log masks its lines itself. */
+  constructor(onLine: (line: BuildLine) => void, mask: Mask = (line) => line) {
     this.#onLine = onLine
+    this.#mask = mask
   }
 
   feed(message: Record<string, unknown>): void {
@@ -68,8 +72,9 @@ export class BuildOutput {
     if (text.includes('\u001b[91m')) this.#restIsError = true
     const lines = text.split('\n')
     lines[0] = this.#rest + lines[0]
-    this.#rest = (lines.pop() ?? '').slice(0, longestLine)
-    for (const line of lines) this.#line(line.slice(0, longestLine))
+    // One more than a line may have, so that its end is known to be cut.
+    this.#rest = (lines.pop() ?? '').slice(0, longestLine + 1)
+    for (const line of lines) this.#line(cut(line))
     if (this.#rest === '') this.#restIsError = false
   }
 
@@ -77,12 +82,12 @@ export class BuildOutput {
     const message = painted.replace(/\u001b\[[0-9;]*m/g, '').replace(/\r$/, '')
     this.#follow(message)
     if (message === '' || noise.test(message)) return
-    if (!isStep.test(message)) this.#excerpt.add(message)
+    if (!isStep.test(message)) this.#excerpt.add(this.#mask(message))
     this.#onLine({ stream: this.#restIsError ? 'stderr' : 'stdout', message })
   }
 
   #flush(): void {
-    if (this.#rest.replace(/\u001b\[[0-9;]*m/g, '') !== '') this.#line(this.#rest)
+    if (this.#rest.replace(/\u001b\[[0-9;]*m/g, '') !== '') this.#line(cut(this.#rest))
     this.#rest = ''
   }
 
@@ -99,7 +104,7 @@ export class BuildOutput {
       this.#excerpt.clear()
       const instruction = step[2]!.toUpperCase()
       if (instruction === 'FROM') this.#endStage()
-      this.#step = { title: `${step[1]} "${step[2]}${step[3]}"`, instruction }
+      this.#step = { title: this.#mask(`${step[1]} "${step[2]}${step[3]}"`), instruction }
     }
     const made = /^ ---> ([0-9a-f]{12})$/.exec(line)?.[1]
     if (made) {
@@ -127,6 +132,10 @@ export class BuildOutput {
       : buildFailure(text, this.#step, this.#excerpt.take())
     this.#onLine({ stream: 'stderr', message: engineSentence(message.error) })
   }
+}
+
+function cut(line: string): string {
+  return line.length <= longestLine ? line : `${line.slice(0, longestLine - cutMark.length)}${cutMark}`
 }
 
 /**

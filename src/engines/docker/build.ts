@@ -60,7 +60,7 @@ export async function buildImage(
   const say = (message: string, stream: EngineLogLine['stream'] = 'stdout') => {
     onLog({ timestamp: timestamp(options.clock.wallMs()), stream, message: mask(message) })
   }
-  let output = new BuildOutput((line) => say(line.message, line.stream))
+  let output = new BuildOutput((line) => say(line.message, line.stream), mask)
   let abandoned: BuildOutput | null = null
   let built: string | null = null
   let taken: BuildSecret[] = []
@@ -81,7 +81,7 @@ export async function buildImage(
       if (reason === null || signal.aborted) throw explainBuildKit(error)
       say(`${reason}; building again.`)
       abandoned = output
-      output = new BuildOutput((line) => say(line.message, line.stream))
+      output = new BuildOutput((line) => say(line.message, line.stream), mask)
       built = await runBuild(options, spec, output, signal)
     }
     const kept = await withoutSecrets({

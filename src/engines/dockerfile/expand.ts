@@ -171,7 +171,7 @@ class Expander {
     if (found.endsWith('+')) return isSet ? other : ''
     if (isSet) return this.#grown(value)
     if (found.endsWith('-')) return other
-    throw new ExpansionError(`${name}: ${shown(other) || 'is not set'}`)
+    throw new ExpansionError(`${name}: ${other || 'is not set'}`)
   }
 
   #nested(): string {

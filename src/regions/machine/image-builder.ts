@@ -37,6 +37,9 @@ interface MadeImage {
   gitCommitId: string | null
 }
 
+/** Characters of the reason of a failure. */
+const longestFailure = 8_000
+
 /** Brings a rollout from BUILDING (or an image that is not pulled yet) to an image that the engine can run. */
 export class ImageBuilder {
   readonly #deps: ImageBuilderDeps
@@ -68,8 +71,8 @@ export class ImageBuilder {
         throw error
       }
       const { reason, message } = this.#failureOf(error)
-      // A failure may quote build output.
-      const failure = { reason, message: mask(message) }
+      // A failure may quote build output and expanded variables: masked first, then cut.
+      const failure = { reason, message: mask(message).slice(0, longestFailure) }
       say(failure.message)
       await this.#store(signal, () => this.#deps.transitions.fail(appEnvId, rolloutId, failure))
     }

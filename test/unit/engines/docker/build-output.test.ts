@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { createMask, cutMark } from '../../../../src/domain/environments/secret-masker.ts'
+import { BuildOutput } from '../../../../src/engines/docker/build-output.ts'
+import { ExpansionBudget, expandWord } from '../../../../src/engines/dockerfile/expand.ts'
+
+const secret = 's3cret-of-the-build'
+const mask = createMask([secret])
+
+it('E2 masks what a failure quotes before it is cut', () => {
+  const output = new BuildOutput(() => {}, mask)
+  output.feed({ stream: `Step 2/3 : RUN ${'make '.repeat(35)}${secret}\n` })
+  output.feed({ stream: `error: ${'x'.repeat(285)}${secret}\n` })
+  output.feed({ error: 'The command returned a non-zero code: 2' })
+  expect(() => output.finish()).toThrow(/exit code: 2[\s\S]*error: xxx/)
+  expect(() => output.finish()).not.toThrow(/s3c/)
+})
+
+it('E2 marks a line that it cuts, so that the beginning of a secret at the cut is masked', () => {
+  const lines: string[] = []
+  const output = new BuildOutput(({ message }) => lines.push(mask(message)))
+  const long = `${'a'.repeat(16 * 1024 - cutMark.length - 5)}${secret}${'a'.repeat(99)}`
+  output.feed({ stream: `${long}\n` })
+  for (const piece of [long, ' and more']) output.feed({ stream: piece })
+  output.feed({ error: 'gone' })
+  expect(() => output.finish()).toThrow()
+  expect(lines[0]!.length).toBeGreaterThan(16_000)
+  expect(lines.filter((line) => line.includes('s3c'))).toEqual([])
+})
+
+it('E2 does not cut an expanded value before the build masks it', () => {
+  const lookup = (name: string) => (name === 'TOKEN' ? `${'x'.repeat(95)}${secret}` : undefined)
+  const expand = () =>
+    expandWord('${NONE:?$TOKEN}', lookup, { escapeChar: '\\', budget: new ExpansionBudget() })
+  expect(expand).toThrow(secret)
+})
