@@ -44,7 +44,7 @@ export const detectStopped: Detector = ({ status, desiredState, latest, stoppedA
       ...shared,
       summary: 'It is stopped.',
       since: stoppedAt,
-      evidence: [{ source: 'setting', at: stoppedAt, text: 'stop-app-env was called' }],
+      evidence: [{ source: 'setting', at: stoppedAt, text: 'its desired state is stopped' }],
       fix: fixBy('start-app-env', { appEnvId }, effect, true),
     },
   ]

@@ -74,6 +74,7 @@ function environmentFacts({ environment, app, account }: EnvironmentTarget) {
   return {
     appEnvId,
     kind,
+    port: app.port,
     status,
     desiredState,
     zClouds: applied.zClouds,
