@@ -1,4 +1,5 @@
 import { explainAccess } from '../src/contract/audit.ts'
+import { counted } from '../src/counted.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
@@ -9,5 +10,5 @@ export default defineTool({
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ members }) =>
-    `${members.filter(({ operates }) => operates).length} of ${members.length} listed member(s) can access it.`,
+    `${members.filter(({ operates }) => operates).length} of ${counted(members.length, 'listed member')} can access it.`,
 })

@@ -1,6 +1,7 @@
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { statusSentence } from '../src/mcp/tools/status-sentence.ts'
 
 export default defineTool({
   operation: getAppEnvStatus,
@@ -10,17 +11,5 @@ export default defineTool({
     'Reads whether an environment is up, its version, addresses and newest deployment with any failure.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
-  point: (status) => {
-    const deployment = status.currentDeployment
-    const failed =
-      deployment?.failure == null
-        ? ''
-        : ` Deployment of version ${deployment.version} failed: ${deployment.failure.reason}.`
-    const under =
-      deployment?.status === 'BUILDING' || deployment?.status === 'DEPLOYING'
-        ? ` Version ${deployment.version} is ${deployment.status}.`
-        : ''
-    const version = status.currentVersion === null ? '' : ` at version ${status.currentVersion}`
-    return `${status.cliEnvName} is ${status.status}${version}.${under}${failed}`
-  },
+  point: statusSentence,
 })

@@ -1,4 +1,5 @@
 import { getMemberEnvAccess } from '../src/contract/members.ts'
+import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -7,5 +8,5 @@ export default defineTool({
   title: 'Read environment access',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ access, allowedAppEnvIds, enabled }) =>
-    `${access === 'full' ? 'Full access' : `${allowedAppEnvIds.length} environment(s)`}${enabled ? '' : '; not enforced: the account has per-environment access off'}.`,
+    `${access === 'full' ? 'Full access' : counted(allowedAppEnvIds.length, 'environment')}${enabled ? '' : '; not enforced: the account has per-environment access off'}.`,
 })

@@ -1,4 +1,5 @@
 import { listAccounts } from '../src/contract/accounts.ts'
+import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -9,5 +10,5 @@ export default defineTool({
     "Lists the caller's accounts with permissions and limits. Start here: other tools need an accountId.",
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ accounts }) =>
-    `${accounts.length} account(s): ${accounts.map((account) => account.accountId).join(', ')}.`,
+    `${counted(accounts.length, 'account')}: ${accounts.map((account) => account.accountId).join(', ')}.`,
 })

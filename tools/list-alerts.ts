@@ -1,4 +1,5 @@
 import { listAlerts } from '../src/contract/alerts.ts'
+import { counted } from '../src/counted.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
@@ -12,6 +13,6 @@ export default defineTool({
     const evaluated = alerts.filter((alert) => alert.enabled)
     const firing = evaluated.filter((alert) => alert.lastKnownState === 'Firing').length
     const paused = alerts.length - evaluated.length
-    return `${alerts.length} alert(s), ${firing} firing${paused === 0 ? '' : `, ${paused} paused`}.`
+    return `${counted(alerts.length, 'alert')}, ${firing} firing${paused === 0 ? '' : `, ${paused} paused`}.`
   },
 })

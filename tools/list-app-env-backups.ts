@@ -1,4 +1,5 @@
 import { listAppEnvBackups } from '../src/contract/backups.ts'
+import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -7,7 +8,7 @@ export default defineTool({
   title: 'List backups',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ backups, restores }) =>
-    `${backups.length} backup(s)${newest(backups)}; ${restores.length} restore(s)${newest(restores)}.`,
+    `${counted(backups.length, 'backup')}${newest(backups)}; ${counted(restores.length, 'restore')}${newest(restores)}.`,
 })
 
 function newest([first]: readonly { status: string }[]): string {

@@ -1,4 +1,5 @@
 import { listAppEnvs } from '../src/contract/app-envs.ts'
+import { counted } from '../src/counted.ts'
 import { accountOrAppNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
@@ -11,5 +12,5 @@ export default defineTool({
   checks: [accountOrAppNamed],
   pages: 'appEnvs',
   point: ({ appEnvs }) =>
-    `${appEnvs.length} environment(s), ${appEnvs.filter((env) => env.status === 'RUNNING').length} running.`,
+    `${counted(appEnvs.length, 'environment')}, ${appEnvs.filter((env) => env.status === 'RUNNING').length} running.`,
 })

@@ -1,4 +1,5 @@
 import { listApps } from '../src/contract/apps.ts'
+import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -7,5 +8,5 @@ export default defineTool({
   title: 'List apps',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   pages: 'apps',
-  point: ({ apps }) => `${apps.length} app(s).`,
+  point: ({ apps }) => `${counted(apps.length, 'app')}.`,
 })

@@ -1,4 +1,5 @@
 import { listContactPoints } from '../src/contract/contact-points.ts'
+import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -6,5 +7,5 @@ export default defineTool({
   group: 'alerts',
   title: 'List contact points',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  point: ({ contactPoints }) => `${contactPoints.length} contact point(s).`,
+  point: ({ contactPoints }) => `${counted(contactPoints.length, 'contact point')}.`,
 })

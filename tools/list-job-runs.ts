@@ -1,4 +1,5 @@
 import { listJobRuns } from '../src/contract/jobs.ts'
+import { counted } from '../src/counted.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
@@ -13,6 +14,6 @@ export default defineTool({
   defaults: { limit: 5 },
   point: ({ jobRuns, pagination }) =>
     jobRuns.length === pagination.total
-      ? `${pagination.total} run(s), newest first.`
+      ? `${counted(pagination.total, 'run')}, newest first.`
       : `${jobRuns.length} of ${pagination.total} runs, newest first.`,
 })

@@ -1,4 +1,5 @@
 import { listMembers } from '../src/contract/members.ts'
+import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -6,5 +7,5 @@ export default defineTool({
   group: 'access',
   title: 'List members',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  point: ({ members }) => `${members.length} member(s).`,
+  point: ({ members }) => `${counted(members.length, 'member')}.`,
 })

@@ -1,4 +1,5 @@
 import { listRegions } from '../src/contract/regions.ts'
+import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -7,5 +8,5 @@ export default defineTool({
   title: 'List regions',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ regions }) =>
-    `${regions.length} region(s): ${regions.map((region) => region.region).join(', ')}.`,
+    `${counted(regions.length, 'region')}: ${regions.map((region) => region.region).join(', ')}.`,
 })

@@ -1,4 +1,5 @@
 import { whatChanged } from '../src/contract/diagnosis.ts'
+import { counted } from '../src/counted.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
@@ -14,7 +15,7 @@ export default defineTool({
   checks: [environmentNamed],
   point: ({ changes, broke }) => {
     const when = broke ? ` ${broke.metric} broke at ${broke.at}.` : ' No metric broke.'
-    return `${changes.length} change(s), newest first.${when}`
+    return `${counted(changes.length, 'change')}, newest first.${when}`
   },
   // The ranked ones are what the question is about.
   shorten: (answer) => {

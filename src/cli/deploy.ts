@@ -14,8 +14,9 @@ import { addDeployOptions, type DeployOptions, deployOptionsOf } from './deploy-
 import { deploymentLog, type WatchEnd, type Watched, watchDeployment } from './deploy-watch.ts'
 import { hostHints } from './host-hints.ts'
 import type { Connection } from './local-installation.ts'
-import { listSource, packSource, requireDockerfile, type SourceListing } from './pack-source.ts'
+import { listSource, packSource, type SourceListing } from './pack-source.ts'
 import { createProgress, type Progress, printable, readableBytes, readableDuration } from './progress.ts'
+import { requireDockerfile } from './require-dockerfile.ts'
 import { inShellWords } from './row-names.ts'
 import { uploadArchive } from './upload-archive.ts'
 

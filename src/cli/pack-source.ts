@@ -121,27 +121,3 @@ function leaveOut(listing: SourceListing): string {
   const [name, { bytes, files }] = heavy
   return `Most of it is ${JSON.stringify(name)} (${files} files, ${readableBytes(bytes)}). Exclude files that the build does not need with .longshoreignore.`
 }
-
-/** An example Dockerfile for error messages. */
-export const dockerfileExample = `FROM node:20-alpine
-WORKDIR /app
-COPY . .
-RUN npm ci --omit=dev
-CMD ["node", "server.js"]`
-
-/**
- * Fails before the upload when the Dockerfile is not among the packed files. `dockerfile` is relative to the source
- * folder. F6: a function is never built without one.
- */
-export function requireDockerfile(listing: SourceListing, dockerfile: string, isFunction: boolean): void {
-  if (listing.files.some((file) => file.path === dockerfile)) return
-  const problem = listing.ignores(dockerfile)
-    ? `${dockerfile} is excluded by ${listing.ignoreFile ?? 'the default rules'}`
-    : listing.skipped.some((skipped) => skipped.path === dockerfile)
-      ? `${dockerfile} is not a regular file`
-      : `There is no ${dockerfile} in ${listing.root}`
-  throw new AppError('invalid', problem, {
-    rule: isFunction ? 'F6' : undefined,
-    details: `${isFunction ? 'A function is built from its own Dockerfile' : 'A deploy from source needs a Dockerfile'}. Example, for code that listens on the port in $PORT:\n\n${dockerfileExample}\n`,
-  })
-}

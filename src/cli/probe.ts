@@ -1,5 +1,6 @@
 import { type ProbeLevel, probeFunction } from '../contract/function-probe.ts'
 import type { OutputOf } from '../contract/operation.ts'
+import { counted } from '../counted.ts'
 import {
   type Cli,
   type CliCommand,
@@ -58,7 +59,7 @@ function isWell({ checks, levels }: Probe): boolean {
 export function report(probe: Probe): string[] {
   const cold =
     probe.coldStartSeconds === null
-      ? `${probe.containersBefore} container(s) ran before, so no cold start was measured.`
+      ? `${counted(probe.containersBefore, 'container')} ran before, so no cold start was measured.`
       : `Cold start: ${milliseconds(probe.coldStartSeconds)}.`
   const slowest = Math.max(...probe.levels.map((level) => level.p95Seconds), 0.001)
   const signs = { true: '✓', false: '✗', null: '·' }

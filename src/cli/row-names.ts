@@ -58,10 +58,20 @@ export function wordsOf(operationId: string): readonly string[] {
 
 const operationIds: ReadonlySet<string> = new Set(operations.map(({ id }) => id))
 
+/** Shorter commands for an operation in a sentence about one environment. */
+const shorter: Readonly<Record<string, (envName: string) => string>> = {
+  'diagnose-app-env': (envName) => `why ${envName}`,
+  'get-logs': (envName) => `logs ${envName}`,
+  'request-deploy-storage-key': (envName) => `deploy ${envName} --dir <folder>`,
+  'deploy-app-env-image': (envName) => `deploy ${envName} --image <reference>`,
+}
+
 /** A text of the platform with the operations that it names as commands; `envName` is the environment it is about. */
 export function inShellWords(text: string, envName?: string): string {
-  return text.replace(/[a-z]+(?:-[a-z]+)+/g, (word) => {
-    if (word === 'get-logs') return ['longshore logs', envName].filter(Boolean).join(' ')
-    return operationIds.has(word) ? `longshore ${wordsOf(word).join(' ')}` : word
+  return text.replace(/([a-z]+(?:-[a-z]+)+)(?: with type ([A-Z]+))?/g, (all, word: string, type?: string) => {
+    if (!operationIds.has(word)) return all
+    const about = envName === undefined ? undefined : shorter[word]?.(envName)
+    const command = about ?? (word === 'get-logs' ? 'logs' : wordsOf(word).join(' '))
+    return `longshore ${command}${type === undefined ? '' : ` --type ${type}`}`
   })
 }

@@ -1,8 +1,10 @@
 import { getAppEnvStatus } from '../contract/app-env-reads.ts'
 import type { OutputOf } from '../contract/operation.ts'
+import { statusSentence } from '../mcp/tools/status-sentence.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
 import { hostHints } from './host-hints.ts'
+import { printable } from './progress.ts'
 import { renderResult } from './render.ts'
 import { inShellWords } from './row-names.ts'
 
@@ -17,7 +19,8 @@ export function addStatusCommand(parent: CliCommand, cli: Cli, done: Done): void
       const { client, url } = await connected(cli)
       const answer = await client.call(getAppEnvStatus, environmentRef(environment))
       const urls = answer.hosts.map((host) => host.url)
-      print(cli, answer, [...renderResult(inShell(answer)), ...hostHints(urls, url)])
+      const sentence = inShellWords(printable(statusSentence(answer)), environment)
+      print(cli, answer, [sentence, ...renderResult(inShell(answer)), ...hostHints(urls, url)])
       return exitCodes.done
     })
 }

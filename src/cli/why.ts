@@ -17,32 +17,43 @@ export function addWhyCommand(parent: CliCommand, cli: Cli, done: Done): void {
     .runs(cli, done, async ([environment = '']) => {
       const { client } = await connected(cli)
       const answer = await client.call(diagnoseAppEnv, environmentRef(environment))
-      print(cli, answer, diagnosisReport(answer))
+      print(cli, answer, diagnosisReport(answer, environment))
       return exitCodes.done
     })
 }
 
 const signs: Readonly<Record<Finding['severity'], string>> = { critical: '✗', warning: '!', info: '·' }
 
-function diagnosisReport({ findings, checked }: OutputOf<typeof diagnoseAppEnv>): string[] {
+function diagnosisReport(
+  { findings, checked }: OutputOf<typeof diagnoseAppEnv>,
+  environment: string,
+): string[] {
   if (findings.length === 0) return [`✓ No cause found. Checked: ${checked.join(', ')}.`]
-  return findings.flatMap((finding, index) => [...(index === 0 ? [] : ['']), ...findingLines(finding)])
+  return findings.flatMap((finding, index) => [
+    ...(index === 0 ? [] : ['']),
+    ...findingLines(finding, environment),
+  ])
 }
 
-function findingLines({ cause, severity, confidence, summary, since, evidence, fix }: Finding): string[] {
+function findingLines(finding: Finding, environment: string): string[] {
+  const { cause, severity, confidence, summary, since, evidence, fix } = finding
+  const words = (text: string) => inShellWords(printable(text), environment)
   return [
     `${signs[severity]} ${cause} (${confidence}${since === null ? '' : `, since ${since}`})`,
-    `  ${inShellWords(printable(summary))}`,
-    ...evidence.map((one) => `    ${evidenceLine(one)}`),
-    ...(fix === null ? [] : fix.effects.map((effect) => `  ${inShellWords(printable(effect))}`)),
+    `  ${words(summary)}`,
+    ...evidence.map((one) => `    ${evidenceLine(one, words)}`),
+    ...(fix === null ? [] : fix.effects.map((effect) => `  ${words(effect)}`)),
     ...(fix === null
       ? []
       : [`  ${fix.safe ? 'Fix' : 'Possible fix'}: ${shellCommand(fix.operation, fix.input)}`]),
   ]
 }
 
-function evidenceLine({ source, at, text, value }: Evidence): string {
-  const parts = [at, `${source}:`, text === undefined ? null : printable(text), value]
+/** What a program printed stays as it is; only the platform's own text names operations. */
+function evidenceLine({ source, at, text, value }: Evidence, words: (text: string) => string): string {
+  const isOutput = source === 'log' || source === 'build-log'
+  const shown = text === undefined ? null : isOutput ? printable(text) : words(text)
+  const parts = [at, `${source}:`, shown, value]
   return parts.filter((part) => part !== null && part !== undefined).join(' ')
 }
 

@@ -1,3 +1,5 @@
+import { isNoise } from '../domain/diagnosis/log-noise.ts'
+
 const mostNaming = 5
 const mostLast = 8
 const longestShown = 300
@@ -5,13 +7,10 @@ const longestShown = 300
 /** How compilers, package managers and shells begin the line with the actual error. */
 const namesError =
   /\b(?:error|fatal|panic|exception|traceback|err!)\b|(?:Error|Exception)\b|\b(?:cannot|can't|could not|unable to|not found|no such|denied|refused|no space left|out of memory|undefined reference|unresolved|killed)\b/i
-/** Error words in lines that report no error, or that only quote an option or a pointer to a log. */
-const namesNoError =
-  /\b(?:no|0|without) (?:errors?|fatal)\b|\b(?:warn|warning|deprecated)\b|--\S*error|complete log of this run/i
+/** Error words in lines that report no error, or that only quote an option. */
+const namesNoError = /\b(?:no|0|without) (?:errors?|fatal)\b|\b(?:warn|warning|deprecated)\b|--\S*error/i
 /** Help that programs print after an error, which hides it. */
 const startsHelp = /(?:^|\s)(?:usage|options|aliases|examples?|flags|commands):?\s*$|^\s*usage:/i
-/** An empty line, also with npm's prefix. */
-const isBlank = /^\s*(?:npm (?:err!|error)(?: code \S+)?)?\s*$/i
 
 /**
  * Keeps what a failed step should show of its output: the lines that name the error, else the last ones.
@@ -24,7 +23,7 @@ export class ErrorExcerpt {
   #last: { line: string; names: boolean }[] = []
 
   add(line: string): void {
-    if (isBlank.test(line)) return
+    if (isNoise(line)) return
     const shown = line.length > longestShown ? `${line.slice(0, longestShown)}…` : line
     if (startsHelp.test(shown)) this.#isHelp = true
     const names = !this.#isHelp && namesError.test(shown) && !namesNoError.test(shown)

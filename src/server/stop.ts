@@ -1,6 +1,7 @@
 import os from 'node:os'
 import { sleep, systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
+import { counted } from '../counted.ts'
 import { AppError } from '../errors.ts'
 import { connectGateway } from '../gateway/control/client.ts'
 import { createLog } from '../log.ts'
@@ -27,7 +28,7 @@ export async function runStop(env: NodeJS.ProcessEnv): Promise<number> {
     const { ended, problems } = await endKnownContainers(config, home)
     const hadGateway = await endGateway(home.gatewaySocket)
     process.stderr.write(
-      `longshore: stopped ${ended} container(s)${hadGateway ? ' and the gateway' : ''}. Everything stored is kept in ${home.dir}.\n`,
+      `longshore: stopped ${counted(ended, 'container')}${hadGateway ? ' and the gateway' : ''}. Everything stored is kept in ${home.dir}.\n`,
     )
     for (const { message, details } of problems) {
       process.stderr.write(`longshore stop: ${message}; its containers keep running.\n  ${details}\n`)

@@ -35,7 +35,7 @@ export class FakeState {
   account: Account = fakeAccount()
   plans: Plan[] = []
   /** The effects of every dry run. */
-  effects: string[] = ['Stops and removes 2 container(s).']
+  effects: string[] = ['Stops and removes 2 containers.']
   logs: { stream: 'stdout' | 'stderr'; message: string }[] = []
   nextId = 1
   /** Job runs, and how the next ones end. */

@@ -1,4 +1,5 @@
 import type { DatabaseSettings } from '../../contract/app-envs.ts'
+import { counted } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import {
   type DatabaseAvailabilities,
@@ -93,7 +94,7 @@ function checkContainers(containers: number | undefined, preset: DatabasePreset,
   }
   throw invalid(
     `containers must be at most ${most}`,
-    `${preset.name} runs at most ${most} container(s) here (limits.maxReplicas); ${containers} was requested. Raise zClouds for more capacity.`,
+    `${preset.name} runs at most ${counted(most, 'container')} here (limits.maxReplicas); ${containers} was requested. Raise zClouds for more capacity.`,
   )
 }
 

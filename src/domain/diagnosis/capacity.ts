@@ -81,7 +81,7 @@ function fixedAtLimit(facts: Facts): Finding | null {
     cause: 'scale-limit',
     severity: 'warning',
     confidence: 'possible',
-    summary: `Its ${containers} container(s) use all their CPU, and answers are slow.`,
+    summary: `${containers === 1 ? 'Its container uses all its' : `Its ${containers} containers use all their`} CPU, and answers are slow.`,
     since: null,
     evidence: [
       { source: 'metric', at: null, text: 'cpu_percent', value: rounded(metrics!.cpuPercent!) },

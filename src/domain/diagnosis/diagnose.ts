@@ -2,6 +2,7 @@ import { diagnosisCauses, type Finding, findingSeverities } from '../../contract
 import { detectBuild } from './build.ts'
 import { detectCapacity } from './capacity.ts'
 import type { Detector, Facts } from './facts.ts'
+import { withNextStep } from './next-step.ts'
 import { detectRuntime } from './runtime.ts'
 import { detectStart } from './start.ts'
 import { detectAlerts, detectEngine, detectPending, detectStopped } from './state.ts'
@@ -32,6 +33,7 @@ export function diagnose(facts: Facts): Finding[] {
     .sort((a, b) => rankOf(a.one) - rankOf(b.one) || a.index - b.index)
     .map(({ one }) => ({ ...one, evidence: one.evidence.slice(0, mostEvidence) }))
     .slice(0, mostFindings)
+    .map((one) => withNextStep(facts, one))
 }
 
 export function isHealthy(findings: readonly Finding[]): boolean {

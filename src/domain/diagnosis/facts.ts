@@ -57,6 +57,8 @@ export interface Facts {
   nowMs: number
   appEnvId: string
   kind: 'app' | 'function' | 'database' | 'job'
+  /** That the app declares. */
+  port: number | null
   status: EnvironmentStatus
   desiredState: 'running' | 'stopped'
   zClouds: number

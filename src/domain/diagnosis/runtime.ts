@@ -1,6 +1,7 @@
 import type { Evidence, Finding } from '../../contract/diagnosis.ts'
 import type { PodRecord } from '../environments/environment.ts'
 import { type Detector, type Facts, quote, redeployFix } from './facts.ts'
+import { isNoise } from './log-noise.ts'
 import { runtimeSign } from './log-signs.ts'
 import { type NamedCause, namedCause, summaryOf } from './named-cause.ts'
 import { moreMemory } from './start.ts'
@@ -75,7 +76,7 @@ function detectCrash(facts: Facts): Finding | null {
 }
 
 function lastLine({ runtimeLog }: Facts): Evidence[] {
-  const line = runtimeLog.at(-1)
+  const line = runtimeLog.findLast(({ message }) => !isNoise(message))
   return line ? [quote(line)] : []
 }
 

@@ -1,4 +1,5 @@
 import type { Finding } from '../../contract/diagnosis.ts'
+import { counted } from '../../counted.ts'
 import { type Detector, fixBy } from './facts.ts'
 
 /** The engine is away: whatever else is wrong, nothing can be done about it now. */
@@ -43,7 +44,7 @@ export const detectStopped: Detector = ({ status, desiredState, latest, stoppedA
       ...shared,
       summary: 'It is stopped.',
       since: stoppedAt,
-      evidence: [{ source: 'setting', at: stoppedAt, text: 'stop-app-env was called' }],
+      evidence: [{ source: 'setting', at: stoppedAt, text: 'its desired state is stopped' }],
       fix: fixBy('start-app-env', { appEnvId }, effect, true),
     },
   ]
@@ -58,7 +59,7 @@ export const detectPending: Detector = ({ pendingFields, pendingSince, appEnvId,
       cause: 'pending-change',
       severity: 'info',
       confidence: 'certain',
-      summary: `${pendingFields.length} saved setting(s) are not in force.`,
+      summary: `${counted(pendingFields.length, 'saved setting is', 'saved settings are')} not in force.`,
       since: pendingSince,
       evidence: [{ source: 'setting', at: pendingSince, text: pendingFields.join(', ') }],
       fix: fixBy('apply-app-env-changes', { appEnvId }, effect, true),

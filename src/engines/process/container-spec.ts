@@ -1,7 +1,9 @@
 import path from 'node:path'
 import { type ContainerSpec, EngineFailure } from '../engine.ts'
+import type { EngineFiles } from './engine-files.ts'
 import { ImagePaths } from './image-paths.ts'
 import type { ProcessImage } from './image-store.ts'
+import { withBoundary } from './module-boundary.ts'
 import type { StartRequest } from './supervisor/protocol.ts'
 
 const pathLists = ['PATH', 'NODE_PATH', 'PYTHONPATH']
@@ -15,6 +17,7 @@ export function startRequest(
   image: ProcessImage,
   root: string,
   searchPath: string,
+  files: EngineFiles,
 ): StartRequest {
   const paths = new ImagePaths(root)
   const env: Record<string, string> = { PATH: searchPath, ...image.env }
@@ -32,7 +35,7 @@ export function startRequest(
     template: spec.template,
     argv: paths.mapWords(argv),
     cwd: paths.toHost(workingDirOf(spec, image)),
-    env: { ...env, ...withMountPaths(spec, paths) },
+    env: withBoundary({ ...env, ...withMountPaths(spec, paths) }, files),
     declaredPort: spec.port,
     memoryMb: spec.memoryMb,
   }

@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { AppError } from '../../errors.ts'
+import { writeModuleBoundary } from './module-boundary.ts'
 
 /** Paths of the process engine below the data directory. */
 export interface EngineFiles {
@@ -16,6 +17,8 @@ export interface EngineFiles {
   readonly volumes: string
   /** Stand-ins for commands that would change the machine, first in PATH of RUN. */
   readonly shims: string
+  /** Ends Node's search for modules at `dir`. */
+  readonly moduleBoundary: string
   readonly supervisorLog: string
   readonly socket: string
   /** Name of the lock in the abstract socket namespace; the kernel releases it when the supervisor dies. */
@@ -35,6 +38,7 @@ export function engineFiles(home: string): EngineFiles {
     containers: path.join(dir, 'containers'),
     volumes: path.join(dir, 'volumes'),
     shims: path.join(dir, 'shims'),
+    moduleBoundary: path.join(dir, 'module-boundary.cjs'),
     supervisorLog: path.join(dir, 'supervisor.log'),
     socket:
       Buffer.byteLength(near) <= longestSocketPath
@@ -56,6 +60,7 @@ export function makeEngineDirs(files: EngineFiles): void {
     // Without its own package.json a program would use the nearest one above, possibly of a project around the data
     // directory such as Longshore's, which would turn every file into an ES module.
     writeFileSync(path.join(files.dir, 'package.json'), '{}\n')
+    writeModuleBoundary(files.moduleBoundary)
     mkdirSync(path.dirname(files.socket), { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new AppError('unavailable', 'The process engine cannot write its folder', {

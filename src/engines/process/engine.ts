@@ -119,7 +119,7 @@ class ProcessEngine implements Engine {
       const image = await buildImage(spec, {
         log: new BuildLog(onLog, spec.secretBuildArgs),
         imageDir,
-        shimsDir: this.#files.shims,
+        files: this.#files,
         nodeImage: this.#nodeImage,
         signal,
         runStep: (step, onOutput) => this.#supervisor.step(step, onOutput, signal),
@@ -189,7 +189,7 @@ class ProcessEngine implements Engine {
     const root = this.#images.rootOf(image.contentId)
     mountVolumes(spec, root, this.#files.volumes)
     if (spec.workingDir) makeWorkingDir(new ImagePaths(root), workingDirOf(spec, image))
-    const start = startRequest(spec, image, root, hostPath())
+    const start = startRequest(spec, image, root, hostPath(), this.#files)
     return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
   }
 

@@ -22,6 +22,8 @@ export interface Route {
   kind: 'app' | 'function'
   /** `stopped`: 503 without a cold start. */
   state: 'serving' | 'stopped'
+  /** Why no version ever served: the reason of the failed first deployment. */
+  failure?: string
   containers: RouteContainer[]
   /** Functions only: the applied settings (2.4). */
   scaling: FunctionScaling | null

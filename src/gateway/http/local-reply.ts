@@ -78,6 +78,13 @@ export function answerTo(refusal: Refusal): LocalReply {
         details: 'This environment has no container that takes requests now. Its status says why.',
         retryAfter: 5,
       }
+    case 'never-served':
+      return {
+        status: 503,
+        error: 'No version is serving',
+        details: `The first version of this environment could not be deployed (${refusal.reason}). Its status says why.`,
+        retryAfter: 30,
+      }
     case 'start-failed':
       return {
         status: 503,

@@ -4,6 +4,8 @@ import type { Backend } from './backend.ts'
 export type Refusal =
   | { why: 'stopped' | 'gone' | 'busy' | 'no-container' }
   | { why: 'start-failed'; message: string }
+  /** The first version failed; `reason` is one of the platform's own. */
+  | { why: 'never-served'; reason: string }
 
 /** A request that needs a slot of a container. One of the two callbacks is called once per `admit`. */
 export interface Waiter {

@@ -27,6 +27,7 @@ export class RequestScheduler {
   scaling: FunctionScaling
   readonly #host: EnvironmentHost
   #state: Route['state']
+  #stopped: Refusal = { why: 'stopped' }
   readonly #containers: BackendSet
   readonly #waiting = new RequestQueue()
   #inFlight = 0
@@ -69,7 +70,9 @@ export class RequestScheduler {
     this.#state = route.state
     this.#containers.replace(route.containers)
     this.#traffic.touch()
-    if (this.#state === 'stopped') this.#refuseAll({ why: 'stopped' })
+    this.#stopped =
+      route.failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: route.failure }
+    if (this.#state === 'stopped') this.#refuseAll(this.#stopped)
     else if (this.kind === 'app' && this.#containers.empty) this.#refuseAll({ why: 'no-container' })
     this.#pump()
     this.evaluate()
@@ -93,14 +96,14 @@ export class RequestScheduler {
     if (!stopped && (this.kind === 'app' || this.queued < this.#maxQueued())) return null
     this.#traffic.requested()
     this.#traffic.answered(503, 0)
-    return stopped ? { why: 'stopped' } : { why: 'busy' }
+    return stopped ? this.#stopped : { why: 'busy' }
   }
 
   /** Assigns a slot immediately, queues the request, or rejects it. */
   admit(waiter: Waiter): void {
     this.#traffic.requested()
     if (this.#state === 'stopped') {
-      waiter.refused({ why: 'stopped' })
+      waiter.refused(this.#stopped)
       return
     }
     if (this.queued === 0) {
@@ -149,7 +152,7 @@ export class RequestScheduler {
       waiter.assigned(other)
     } else if (this.kind === 'app' || this.#state === 'stopped') {
       this.#requestEnded()
-      waiter.refused({ why: this.#state === 'stopped' ? 'stopped' : 'no-container' })
+      waiter.refused(this.#state === 'stopped' ? this.#stopped : { why: 'no-container' })
     } else {
       this.#waiting.addInFront(waiter)
     }

@@ -1,6 +1,7 @@
 import { getAlert } from '../../contract/alerts.ts'
 import { getContactPoint } from '../../contract/contact-points.ts'
 import { isIngressMetric, type Metric, metrics } from '../../contract/metrics.ts'
+import { counted } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
 
@@ -36,7 +37,7 @@ export async function alertEffects(ctx: ToolContext, input: ToolInput): Promise<
   return {
     name: alertId,
     verb: 'delete',
-    what: `alert ${alertId} (${lastKnownState}) with its history of ${stateHistory.length} state change(s)`,
+    what: `alert ${alertId} (${lastKnownState}) with its history of ${counted(stateHistory.length, 'state change')}`,
     fields: { name },
   }
 }

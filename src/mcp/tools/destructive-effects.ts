@@ -1,6 +1,7 @@
 import { getAppEnvBackup } from '../../contract/backups.ts'
 import { getJobRun } from '../../contract/jobs.ts'
 import { getMemberEnvAccess } from '../../contract/members.ts'
+import { counted } from '../../counted.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
 import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
 import { readDryRun } from './dry-run.ts'
@@ -66,7 +67,7 @@ async function variableEffects(ctx: ToolContext, input: ToolInput, removed: stri
   return {
     name: cliEnvName,
     verb: 'remove',
-    what: `${removed.length} variable(s) of ${sanitizeInline(cliEnvName)}`,
+    what: `${counted(removed.length, 'variable')} of ${sanitizeInline(cliEnvName)}`,
     fields: { variables: removed },
     // undo-change restores them, including secrets.
     isReversible: true,

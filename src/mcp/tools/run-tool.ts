@@ -15,6 +15,7 @@ import { environmentNameOf, environmentRefOf, type ReadCache } from './read-cach
 import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
 import { found, pageOf } from './result-size.ts'
 import { type CheckedArguments, checkArguments, inputSchemaOf, refuseNested } from './schema.ts'
+import { statusSentence } from './status-sentence.ts'
 import {
   type DeploymentEnd,
   deploymentFacts,
@@ -272,6 +273,7 @@ function pointOf(answer: Answer, end: DeploymentEnd): string {
   }
   const done =
     end.kind === 'unchanged' ? `${sanitizeInline(String(answer.message), 500).replace(/\.?$/, '.')} ` : ''
+  if (status.status === 'STOPPED') return `${done}${sanitizeInline(statusSentence(status), 500)}`
   const url = status.hosts[0]?.url
   const version = status.currentVersion === null ? '' : ` at version ${status.currentVersion}`
   const at = url === undefined ? '' : `, at ${sanitizeInline(url)}`

@@ -138,7 +138,7 @@ export function failureError(end: DeploymentEnd & { kind: 'failed' | 'superseded
       details: [
         serving,
         sanitizeInline(diagnosisOf(deployment.failure), 1_000),
-        'Fix the cause, then deploy again.',
+        'Call diagnose-app-env for the cause and its next step, then deploy again.',
       ]
         .filter((sentence) => sentence !== '')
         .join(' '),

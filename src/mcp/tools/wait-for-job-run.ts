@@ -1,6 +1,7 @@
 import { sleep } from '../../clock.ts'
 import { getLogs } from '../../contract/app-env-reads.ts'
 import { getJobRun, type JobRunResponse } from '../../contract/jobs.ts'
+import { counted } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import { envelope } from '../policy/untrusted-text.ts'
 import type { Note, ToolContext } from './define-tool.ts'
@@ -85,10 +86,14 @@ async function resultOf(
     return successResult({ point, answer: { jobRun }, notes })
   }
   const how = exitCode === null ? (reason ?? 'unknown') : `exit code ${exitCode}`
-  const error = new AppError('invalid', `Run ${jobRunId} is ${status} after ${attempt} attempt(s): ${how}`, {
-    details:
-      'Fix the cause (the end of its log is below; get-logs with appEnvId and jobRunId shows all of it), then start another run.',
-  })
+  const error = new AppError(
+    'invalid',
+    `Run ${jobRunId} is ${status} after ${counted(attempt, 'attempt')}: ${how}`,
+    {
+      details:
+        'Fix the cause (the end of its log is below; get-logs with appEnvId and jobRunId shows all of it), then start another run.',
+    },
+  )
   const log = await lastLines(ctx, jobRun)
   const result = errorResult(error, { jobRun }, log)
   return log === '' ? result : { ...result, structured: { ...result.structured, untrustedLog: log } }

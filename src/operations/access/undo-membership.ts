@@ -1,3 +1,4 @@
+import { counted } from '../../counted.ts'
 import { type Membership, updateMembership } from '../../store/repositories/accounts.ts'
 import type { UndoHandler } from '../audit/undo-handler.ts'
 
@@ -10,7 +11,10 @@ export const undoMembership: UndoHandler<Membership> = {
     const ids = allowedAppEnvIds.length
     return {
       change: { objectType: 'membership', objectId: membershipId, accountId, before, after },
-      effect: ids === 0 ? 'The member has FULL access again.' : `The member may reach ${ids} environment(s).`,
+      effect:
+        ids === 0
+          ? 'The member has FULL access again.'
+          : `The member may reach ${counted(ids, 'environment')}.`,
     }
   },
 }

@@ -1,6 +1,7 @@
 import { insertAlertState } from '../../alerting/alert-states.ts'
 import { createAlert } from '../../contract/alerts.ts'
 import { metricUnits } from '../../contract/metrics.ts'
+import { counted } from '../../counted.ts'
 import { checkMetric, type StoredAlert } from '../../domain/alerts/alert.ts'
 import { newId } from '../../domain/ids.ts'
 import { insertAlert } from '../../store/repositories/alerts.ts'
@@ -45,7 +46,10 @@ export default handler(createAlert, async (context, input, target) => {
       alert: { ...facts, enabled, lastKnownState: progress.state, contactPoints },
     },
     change: alertChange(null, alert),
-    effects: [`Fires on ${condition}; notifications go to ${points.length} contact point(s).`, ...warnings],
+    effects: [
+      `Fires on ${condition}; notifications go to ${counted(points.length, 'contact point')}.`,
+      ...warnings,
+    ],
     preview: () => alertPreviewFacts(context, alert, environment),
   }
 })

@@ -150,7 +150,7 @@ function previewSentences(preview: AlertPreview): string[] {
   const count =
     times === 0
       ? `Would not have fired over the ${samples} stored samples.`
-      : `Would have fired ${times} time(s) over the ${samples} stored samples, last at ${last?.at} with ${last?.value}.`
+      : `Would have fired ${times === 1 ? 'once' : `${times} times`} over the ${samples} stored samples, last at ${last?.at} with ${last?.value}.`
   return noDataShare < 0.5
     ? [count]
     : [count, `${Math.round(noDataShare * 100)} % of the evaluations would have found no data.`]

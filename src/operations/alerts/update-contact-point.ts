@@ -1,4 +1,5 @@
 import { updateContactPoint } from '../../contract/contact-points.ts'
+import { counted } from '../../counted.ts'
 import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
 import { countAlertsUsing, saveContactPoint } from '../../store/repositories/contact-points.ts'
 import { handler } from '../core/handler.ts'
@@ -17,10 +18,10 @@ export default handler(updateContactPoint, async (context, input, { contactPoint
   const uses = await countAlertsUsing(context.tx, before.contactPointId)
   return {
     answer: {
-      message: `Contact point ${after.contactPointId} updated; the next notifications of its ${uses} alert(s) use it.`,
+      message: `Contact point ${after.contactPointId} updated; the next notifications of its ${counted(uses, 'alert')} use it.`,
       contactPoint: contactPointResponse(context, after),
     },
     change: contactPointChange(before, after),
-    effects: [`The next notifications of ${uses} alert(s) use the changed contact point.`],
+    effects: [`The next notifications of ${counted(uses, 'alert')} use the changed contact point.`],
   }
 })

@@ -47,10 +47,22 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
       status: 'DONE',
       version: draft.currentVersion,
     })
-    return content ? 'Changes applied' : 'Changes applied; the first deployment uses them'
+    return appliedMessage(context, target.environment, content !== null)
   }
   const rebuilds = content.type === 'BUILD' && needsBuild(draft.saved, inForce)
   const next = rebuilds ? await builtAgain(context, draft, content, draft.saved) : content
   await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
   return rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
+}
+
+/** For a stopped environment, or changes that no container sees. */
+async function appliedMessage(
+  { tx }: Context,
+  { latestRolloutId }: Environment,
+  hasContent: boolean,
+): Promise<string> {
+  if (hasContent) return 'Changes applied'
+  const latest = latestRolloutId === null ? null : await findRollout(tx, latestRolloutId)
+  if (!latest?.failure) return 'Changes applied; the first deployment uses them'
+  return `Changes applied, and nothing runs: version ${latest.version} failed (${latest.failure.reason}). The next deployment uses the changes; diagnose-app-env says what to correct first`
 }

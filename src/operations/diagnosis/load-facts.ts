@@ -81,6 +81,7 @@ function environmentFacts({ environment, app, account }: EnvironmentTarget) {
   return {
     appEnvId,
     kind,
+    port: app.port,
     status,
     desiredState,
     zClouds: applied.zClouds,

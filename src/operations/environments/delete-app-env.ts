@@ -1,5 +1,6 @@
 import { endAlert } from '../../alerting/alert-steps.ts'
 import { deleteAppEnv } from '../../contract/app-envs.ts'
+import { counted } from '../../counted.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { countBackups } from '../../store/repositories/backups.ts'
 import { deleteEnvironment } from '../../store/repositories/environments.ts'
@@ -11,7 +12,7 @@ import { type Context, handler } from '../core/handler.ts'
 export default handler(deleteAppEnv, async (context, _input, { environment, app }) => {
   const { tx, installation } = context
   const pods = await listLivePods(tx, environment.appEnvId)
-  const hosts = installation.hosts(environment, app).map(({ host }) => host)
+  const served = [...new Set(installation.hosts(environment, app).map(({ host }) => host))]
   const backups = await countBackups(tx, environment.appEnvId)
   const firing = await endAlerts(context, environment)
   await deleteEnvironment(tx, environment.appEnvId)
@@ -25,13 +26,19 @@ export default handler(deleteAppEnv, async (context, _input, { environment, app 
       after: null,
     },
     effects: [
-      `Stops and removes ${pods.length} container(s) of ${environment.cliEnvName}.`,
-      ...(hosts.length === 0 ? [] : [`${[...new Set(hosts)].join(', ')} stop(s) serving requests.`]),
-      `Removes its ${environment.saved.envVars.length} variable(s), volumes, uploads, logs and alerts permanently.`,
-      ...(backups === 0 ? [] : [`Its ${backups} backup(s) stay: list-app-env-backups shows them.`]),
+      `Stops and removes ${counted(pods.length, 'container')} of ${environment.cliEnvName}.`,
+      ...(served.length === 0
+        ? []
+        : [`${served.join(', ')} ${served.length === 1 ? 'stops' : 'stop'} serving requests.`]),
+      `Removes its ${counted(environment.saved.envVars.length, 'variable')}, volumes, uploads, logs and alerts permanently.`,
+      ...(backups === 0
+        ? []
+        : [`Its ${counted(backups, 'backup stays', 'backups stay')}: list-app-env-backups shows them.`]),
       ...(firing === 0
         ? []
-        : [`${firing} alert(s) are firing, so a resolved notification is sent for each.`]),
+        : [
+            `${counted(firing, 'alert is', 'alerts are')} firing, so a resolved notification is sent for each.`,
+          ]),
     ],
     wake: [environment.appEnvId],
   }

@@ -1,3 +1,4 @@
+import { counted } from '../../counted.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { checkVolumeContainers } from '../../domain/environments/volume.ts'
 import type { Context } from '../core/handler.ts'
@@ -27,6 +28,6 @@ export async function setContainers(
     details: `${before} to ${containers} containers`,
   })
   return app.isDatabase
-    ? `Saved as pending: ${before} to ${containers} container(s) at apply-app-env-changes or redeploy-app-env`
-    : `Scaling from ${before} to ${containers} container(s)`
+    ? `Saved as pending: ${before} to ${counted(containers, 'container')} at apply-app-env-changes or redeploy-app-env`
+    : `Scaling from ${before} to ${counted(containers, 'container')}`
 }

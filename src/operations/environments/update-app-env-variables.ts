@@ -1,4 +1,5 @@
 import { updateAppEnvVariables } from '../../contract/app-env-actions.ts'
+import { counted } from '../../counted.ts'
 import { changedVariables } from '../../domain/environments/variables.ts'
 import { AppError } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
@@ -31,7 +32,7 @@ export default handler(updateAppEnvVariables, async (context, input, target) => 
     answer: {
       ...environmentResponse(
         draft,
-        `Saved ${set.length} and removed ${new Set(unset).size} variable(s); apply-app-env-changes applies them`,
+        `Saved ${set.length} and removed ${counted(new Set(unset).size, 'variable')}; apply-app-env-changes applies them`,
       ),
       pendingChanges,
     },

@@ -19,6 +19,8 @@ interface Waiting {
   database: DatabaseSpec | undefined
   clock: Clock
   signal: AbortSignal
+  /** Gets what is worth reporting before there is a verdict. */
+  report(message: string): void
 }
 
 /**
@@ -68,6 +70,8 @@ async function judged(waiting: Waiting): Promise<StartVerdict | null> {
     if (signal.aborted) return null
     const reading = await readListeners(waiting)
     if (!reading) continue
+    const message = watch.report(reading, clock.monotonicMs())
+    if (message !== null) waiting.report(message)
     const usage = await engine.usage(containerNameOf(pod.record)).catch(() => null)
     const verdict = watch.judge(reading, usage?.cpuMs ?? 0, clock.monotonicMs())
     if (verdict && pod.ended === null) return verdict

@@ -21,6 +21,8 @@ export interface EnvironmentView {
   current: RolloutView | null
   wanted: RolloutView | null
   pods: PodRecord[]
+  /** Why no version ever served: the failure of the newest deployment of an environment without a current one. */
+  firstFailure: string | null
   /** Functions only: the effective settings. */
   functionConfig: FunctionConfig | null
   /** Functions only: containers kept warm (F11). */
@@ -39,6 +41,8 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
       return rollout && content ? { rollout, content } : null
     }
     const { app } = stored
+    const { currentRolloutId, latestRolloutId } = environment
+    const first = currentRolloutId === null && latestRolloutId ? await findRollout(tx, latestRolloutId) : null
     const functionConfig = app.isFunction
       ? effectiveFunctionConfig(environment.applied.functionConfig, account.settings)
       : null
@@ -49,6 +53,7 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
       current: await view(environment.currentRolloutId),
       wanted: await view(environment.wantedRolloutId),
       pods: await listLivePods(tx, appEnvId),
+      firstFailure: first?.failure?.reason ?? null,
       functionConfig,
       warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,
     }

@@ -18,6 +18,8 @@ export interface ExpectedPort {
 const loopbackMs = 5_000
 /** Metrics and debug servers open their ports before a slow app does, so it must also be idle for this long. */
 const wrongPortMs = 30_000
+/** A listener elsewhere is reported after this time, long before it is a verdict. */
+const reportMs = 5_000
 /** Share of one CPU that an idle program may use. */
 const idleCpu = 0.1
 
@@ -25,9 +27,21 @@ const idleCpu = 0.1
 export class ListenWatch {
   readonly #expected: ExpectedPort
   #last: { sockets: string; sinceMs: number; atMs: number; cpuMs: number } | null = null
+  #elsewhereSinceMs: number | null = null
+  #isReported = false
 
   constructor(expected: ExpectedPort) {
     this.#expected = expected
+  }
+
+  /** What to report once about an app that listens elsewhere so far: it may be wrong, or still start. */
+  report(reading: ListenerReading, nowMs: number): string | null {
+    if (!isElsewhere(reading, this.#expected)) this.#elsewhereSinceMs = null
+    else this.#elsewhereSinceMs ??= nowMs
+    if (this.#isReported || this.#elsewhereSinceMs === null) return null
+    if (nowMs - this.#elsewhereSinceMs < reportMs) return null
+    this.#isReported = true
+    return `The app listens on ${textOf(reading.sockets)}, and not on ${portText(this.#expected)} yet; still waiting.`
   }
 
   /** `cpuMs` is the CPU time used so far. Returns a verdict once further waiting is useless, otherwise null. */
@@ -41,9 +55,7 @@ export class ListenWatch {
     this.#last = { sockets, sinceMs, atMs: nowMs, cpuMs }
     if (reading.unreadable !== undefined) return null
     if (misplaced) return nowMs - sinceMs >= loopbackMs ? loopbackBind(reading, this.#expected) : null
-    // Only a public socket counts as the app's own: debuggers and helpers listen on loopback.
-    const isElsewhere = reading.sockets.some(({ address }) => !isLoopback(address))
-    return isElsewhere && !isThere(reading, this.#expected) && nowMs - sinceMs >= wrongPortMs
+    return isElsewhere(reading, this.#expected) && nowMs - sinceMs >= wrongPortMs
       ? wrongPort(reading, this.#expected)
       : null
   }
@@ -72,6 +84,12 @@ export function timeoutVerdict(
 function onlyLoopback(reading: ListenerReading, expected: ExpectedPort): boolean {
   const there = socketsThere(reading, expected)
   return there.length > 0 && !isThere(reading, expected)
+}
+
+/** Only a public socket counts as the app's own: debuggers and helpers listen on loopback. */
+function isElsewhere(reading: ListenerReading, expected: ExpectedPort): boolean {
+  const isPublic = reading.sockets.some(({ address }) => !isLoopback(address))
+  return isPublic && reading.unreadable === undefined && socketsThere(reading, expected).length === 0
 }
 
 /** Whether it listens on the expected port, publicly. */

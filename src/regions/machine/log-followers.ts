@@ -44,6 +44,12 @@ export class LogFollowers {
     void done.then(() => this.#active.delete(pod.containerName))
   }
 
+  /** A line of the platform about a container that starts, in the log of its deployment. */
+  add({ appEnvId, contentId }: FollowedPod, atMs: number, message: string): void {
+    const at = new Date(atMs).toISOString()
+    this.#logs.append(appEnvId, [{ at, stream: 'stdout', type: 'BUILD', podName: null, contentId, message }])
+  }
+
   /** The last lines of an ended container, waiting at most `limitMs` until they are kept. */
   async lastLines(pod: FollowedPod, limitMs: number): Promise<string[]> {
     await this.#ended(pod.containerName, limitMs)

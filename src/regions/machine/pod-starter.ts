@@ -87,6 +87,7 @@ export class PodStarter {
       database,
       clock,
       signal,
+      report: (message) => this.#deps.followers.add(followed(pod), clock.wallMs(), message),
     }).finally(() => clearInterval(looking))
     if (outcome === 'ready') this.#events.ready(pod, view)
     if (typeof outcome === 'string' || pod.ended) return

@@ -22,6 +22,7 @@ export function routeOf(view: EnvironmentView, serving: readonly ServingPod[]): 
       environment.desiredState === 'running' && current !== null && environment.status !== 'PENDING'
         ? 'serving'
         : 'stopped',
+    ...(view.firstFailure === null ? {} : { failure: view.firstFailure }),
     containers: serving
       .filter((pod) => pod.draining || pod.rolloutId === current)
       .map((pod) => ({

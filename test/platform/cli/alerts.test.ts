@@ -148,7 +148,7 @@ describe('longshore alerts', () => {
     expect(made.out).toContain('80 on cpu_usage is 80 millicores')
     expect(made.out).toContain('Nothing was changed.')
     const again = await run('preview', alertId, '--gt', '70')
-    expect(again.out).toMatch(/Would have fired 1 time[\s\S]+ {2}2026-\S+ {2}95\.5%/)
+    expect(again.out).toMatch(/Would have fired once[\s\S]+ {2}2026-\S+ {2}95\.5%/)
     expect((await json('get', alertId)).threshold).toBe(80)
     expect((await json('list', environment.cliEnvName)).alerts).toHaveLength(1)
   })

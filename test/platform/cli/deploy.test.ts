@@ -112,7 +112,7 @@ describe('deploy from source', () => {
     const { code, err } = await run(['--env', 'shop-prod', '--dir', app])
     expect(code).toBe(1)
     expect(err).toContain('(F6)')
-    expect(err).toContain('FROM node:20-alpine')
+    expect(err).toContain('FROM node:22-alpine')
     expect(platform!.uploads).toEqual([])
     expect(calls()).not.toContain('POST /app-env/request-storage-key')
   })

@@ -26,6 +26,7 @@ describe('routing', () => {
       appRoute([two.container('two')]),
       appRoute([], { appEnvId: 'env_s', envName: 's', state: 'stopped' }),
       appRoute([], { appEnvId: 'env_e', envName: 'e' }),
+      appRoute([], { appEnvId: 'env_n', envName: 'n', state: 'stopped', failure: 'wrong-port' }),
     ])
     expect((await get(port, F)).body).toBe('function')
     expect((await get(port, `${F}:${port}`)).body).toBe('function')
@@ -41,6 +42,11 @@ describe('routing', () => {
     }
     const stopped = await get(port, 's.app.localhost')
     expect([stopped.status, JSON.parse(stopped.body).error]).toEqual([503, 'Stopped'])
+    const failed = await get(port, 'n.app.localhost')
+    expect([failed.status, JSON.parse(failed.body).details]).toEqual([
+      503,
+      'The first version of this environment could not be deployed (wrong-port). Its status says why.',
+    ])
     const empty = await get(port, 'e.app.localhost')
     expect([empty.status, Number(empty.headers['retry-after']) > 0]).toEqual([503, true])
   })

@@ -80,7 +80,7 @@ const destructions: Record<string, Destruction> = {
   'delete-app-env': {
     args: ({ appEnvId }) => ({ appEnvId }),
     name: ({ envName }) => envName,
-    asks: /^Delete environment \S+ \(STOPPED\)\? Stops and removes 0 container\(s\).*Removes its 1 variable\(s\).*cannot be undone\.$/,
+    asks: /^Delete environment \S+ \(STOPPED\)\? Stops and removes 0 containers.*Removes its 1 variable.*cannot be undone\.$/,
   },
   'delete-contact-point': {
     args: ({ contactPointId }) => ({ contactPointId }),
@@ -90,7 +90,7 @@ const destructions: Record<string, Destruction> = {
   'delete-alert': {
     args: ({ alertId }) => ({ alertId }),
     name: ({ marker }) => `${marker} alert`,
-    asks: /^Delete alert alr_\w+ \(Normal\) with its history of 0 state change\(s\)\? .*cannot be undone\.\n\{"name":"WORLD\d+ alert"\}$/,
+    asks: /^Delete alert alr_\w+ \(Normal\) with its history of 0 state changes\? .*cannot be undone\.\n\{"name":"WORLD\d+ alert"\}$/,
   },
   'cancel-job-run': {
     args: ({ jobRunId }) => ({ jobRunId }),
@@ -120,12 +120,12 @@ const destructions: Record<string, Destruction> = {
   'update-app-env': {
     args: ({ appEnvId }) => ({ appEnvId, envVars: [] }),
     name: null,
-    asks: /^Remove 1 variable\(s\) of world\S+\? Saved as pending .*\n\{"variables":\["WORLD\d+_VARIABLE"\]\}$/,
+    asks: /^Remove 1 variable of world\S+\? Saved as pending .*\n\{"variables":\["WORLD\d+_VARIABLE"\]\}$/,
   },
   'update-app-env-variables': {
     args: ({ appEnvId, marker }) => ({ appEnvId, unset: [`${marker}_VARIABLE`] }),
     name: null,
-    asks: /^Remove 1 variable\(s\) of world\S+\? Saved as pending .*\n\{"variables":\["WORLD\d+_VARIABLE"\]\}$/,
+    asks: /^Remove 1 variable of world\S+\? Saved as pending .*\n\{"variables":\["WORLD\d+_VARIABLE"\]\}$/,
   },
   'update-member-env-access': {
     args: (one) => ({ ...others(one), grantFullAccess: true }),

@@ -431,7 +431,7 @@ describe('deleting', () => {
     })
     expect((await session.call('delete-app-env', prod)).isError).toBe(false)
     expect(questions).toEqual([
-      expect.stringMatching(/^Delete environment shop-prod \(RUNNING\)\? Stops and removes 2 container\(s\)/),
+      expect.stringMatching(/^Delete environment shop-prod \(RUNNING\)\? Stops and removes 2 containers/),
     ])
     expect(backend.state.envs.size).toBe(2)
   })

@@ -249,7 +249,7 @@ describe('alerts', () => {
     expect(Date.parse(fired.at)).toBeLessThan(start + 900_000)
     expect(fired.value).toBeGreaterThan(80)
     expect(json.preview.noDataShare).toBeCloseTo(0.5, 1)
-    expect(json.effects.join(' ')).toContain('Would have fired 1 time(s)')
+    expect(json.effects.join(' ')).toContain('Would have fired once')
     expect(json.effects.join(' ')).toContain('80 on cpu_usage is 80 millicores')
     expect((await call('GET', '/app-env/alerts', { appEnvId: id })).json.alerts).toEqual([])
     const { alertId } = (await call('POST', '/app-env/alert', { ...input, threshold: 450 })).json.alert

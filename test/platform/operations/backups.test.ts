@@ -118,7 +118,7 @@ describe('a backup', () => {
       input: { appEnvId },
       headers: { 'dry-run': 'true' },
     })
-    expect(rehearsed.json.effects.join(' ')).toContain('1 backup(s) stay')
+    expect(rehearsed.json.effects.join(' ')).toContain('1 backup stays')
     await request('DELETE', '/app-env', { appEnvId })
     const other = await database('POSTGRESQL', '')
     await request('POST', '/app-env/restore', { appEnvId: other, backupId: backup.backupId })

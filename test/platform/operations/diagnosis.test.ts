@@ -45,7 +45,9 @@ async function brokenBuild(line: string, environment: Record<string, unknown> = 
   return appEnvId
 }
 
-async function why(...argv: string[]): Promise<string> {
+const why = (...argv: string[]) => longshore('why', ...argv)
+
+async function longshore(...argv: string[]): Promise<string> {
   let out = ''
   const stdout = {
     write: (text: string) => {
@@ -55,7 +57,7 @@ async function why(...argv: string[]): Promise<string> {
   }
   const io = { stdout, stderr: stdout, onInterrupt: () => () => {}, ask: async () => null }
   const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token }
-  expect(await runCli(['why', ...argv], env, io as never), out).toBe(0)
+  expect(await runCli(argv, env, io as never), out).toBe(0)
   return out
 }
 
@@ -176,6 +178,29 @@ it('G3 G4 a name from a log line stays in the envelope, and no fix is safe that 
   expect(await first()).toMatchObject({ cause: 'missing-variable', fix: saved })
   expect(await outside()).not.toContain(name)
   await session.close()
+})
+
+
+it('G1 names the failed first version wherever its environment shows as STOPPED', async () => {
+  const appEnvId = await brokenBuild('true')
+  const { status, cliEnvName } = await call('GET', '/app-env/status', { appEnvId })
+  expect(status).toBe('STOPPED')
+  const sentence = `${cliEnvName} serves nothing (STOPPED): version 1 failed (build step), and no version was deployed before.`
+  expect(await longshore('status', cliEnvName)).toContain(
+    `${sentence} longshore why ${cliEnvName} says what to do.\n`,
+  )
+  const set = [{ name: 'A', value: 'b' }]
+  await call('PATCH', '/app-env/variables', { appEnvId, set })
+  const failed = 'Changes applied, and nothing runs: version 1 failed (build step).'
+  expect(await longshore('envs', 'apply', cliEnvName)).toContain(failed)
+  const session = await openToolSession(platform.apiUrl, { token: platform.admin.token })
+  expect((await session.call('get-app-env-status', { appEnvId })).text).toContain(
+    `${sentence} diagnose-app-env says`,
+  )
+  await call('PATCH', '/app-env/variables', { appEnvId, set: [{ name: 'A', value: 'c' }] })
+  expect((await session.call('apply-app-env-changes', { appEnvId })).text).toContain(sentence)
+  await session.close()
+  expect(platform.routes.routes.get(appEnvId)).toMatchObject({ state: 'stopped', failure: 'build step' })
 })
 
 it('the catalog is closed and explained', async () => {

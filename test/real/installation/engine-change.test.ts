@@ -56,7 +56,7 @@ describe('a region keeps the engine of its deployments', () => {
         LONGSHORE_MASTER_KEY: 'ab'.repeat(32),
       },
     })
-    expect(stderr).toContain('stopped 1 container(s) and the gateway')
+    expect(stderr).toContain('stopped 1 container and the gateway')
 
     // With nothing deployed any more, the choice is free again: it gets as far as talking to Docker.
     await installation.start(noDocker)

@@ -119,7 +119,7 @@ for (const { engine, base } of await enginesHere()) {
     it('tries a failing run again after 10, 20 … s, each time in one container, and shows the end of its log', async () => {
       const failing = await start({ command: 'echo try $HOSTNAME; exit 3', backoffLimit: 2 })
       expect(failing.isError).toBe(true)
-      expect(failing.text).toContain('is FAILED after 3 attempt(s): exit code 3')
+      expect(failing.text).toContain('is FAILED after 3 attempts: exit code 3')
       expect(failing.text).toContain('try ')
       const { jobRun } = failing.structured as { jobRun: { jobRunId: string } }
       expect(jobRun).toMatchObject({ status: 'FAILED', attempt: 3, exitCode: 3 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
+import { getAppEnvPods, getAppEnvStatus, getLogs } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
@@ -27,7 +27,9 @@ for (const { engine, base } of await enginesHere()) {
       await untilDeployed(installation, appEnvId)
       const status = await client.call(getAppEnvStatus, { appEnvId })
       const { pods } = await client.call(getAppEnvPods, { appEnvId })
-      return { status, pods, host: `${cliEnvName}.app.localhost` }
+      const { logs } = await client.call(getLogs, { appEnvId, type: 'BUILD' })
+      const buildLog = logs.map(({ message }) => message).join('\n')
+      return { status, pods, buildLog, host: `${cliEnvName}.app.localhost` }
     }
     const listen = (port: string, host: string) =>
       `require('http').createServer((q, s) => s.end('here')).listen(${port}, '${host}')\n`
@@ -55,7 +57,8 @@ for (const { engine, base } of await enginesHere()) {
 
     it('waits for an app that opens its metrics port long before its own', async () => {
       const code = `${listen('18533', '0.0.0.0')}setTimeout(() => { ${listen('process.env.PORT', '0.0.0.0')} }, 12_000)\n`
-      const { status, host } = await deployed('slow', code)
+      const { status, host, buildLog } = await deployed('slow', code)
+      expect(buildLog).toMatch(/listens on 0\.0\.0\.0:18533, and not on port 3000\b.* yet; still waiting/)
       expect(status.currentDeployment).toMatchObject({ status: 'DEPLOYED', failure: null })
       expect(await installation.request(host)).toEqual({ status: 200, body: 'here' })
     }, 90_000)

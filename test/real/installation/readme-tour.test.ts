@@ -62,7 +62,7 @@ describe("README's tour", () => {
     const said = answers.at(-1)!
     expect(said).not.toContain('"error"')
     expect(said).toMatch(/^\{"appEnvId":"env_/)
-    expect(said).toContain('Saved 1 and removed 0 variable(s)')
+    expect(said).toContain('Saved 1 and removed 0 variables')
     expect(said.trimEnd()).toMatch(/"hosts":\[.*\]\}$/)
   })
 })

@@ -143,7 +143,7 @@ describe('longshore mcp with a platform elsewhere', () => {
     expect(await exit).toBe(0)
     const lines = out().trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line).id)).toEqual([1, 2])
-    expect(lines[1]).toContain('1 account(s): acc_1.')
+    expect(lines[1]).toContain('1 account: acc_1.')
   })
 
   it('answers requests that came together with the end of its input', async () => {

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { unpackArchive } from '../../../src/builds/unpack-archive.ts'
-import { dockerfileExample, listSource, packSource, requireDockerfile } from '../../../src/cli/pack-source.ts'
+import { listSource, packSource } from '../../../src/cli/pack-source.ts'
 
 let dir: string
 let root: string
@@ -185,33 +185,5 @@ describe('the archive', () => {
     await expect(packSource(await listSource(root), path.join(dir, 'x'), { signal: stopped })).rejects.toBe(
       reason,
     )
-  })
-})
-
-describe('the Dockerfile', () => {
-  const thrown = async (dockerfile: string, isFunction = true) => {
-    const listing = await listSource(root)
-    try {
-      requireDockerfile(listing, dockerfile, isFunction)
-      return null
-    } catch (error) {
-      return error
-    }
-  }
-
-  it('F6 a function without one is refused before the upload, with an example', async () => {
-    await write({ 'server.js': 'x' })
-    expect(await thrown('Dockerfile')).toMatchObject({
-      rule: 'F6',
-      details: expect.stringContaining(dockerfileExample),
-    })
-    expect(dockerfileExample.split('\n')).toHaveLength(5)
-    expect(await thrown('Dockerfile', false)).toMatchObject({ rule: undefined })
-  })
-
-  it('says when an ignore rule hides it, and takes one in another place', async () => {
-    await write({ '.gitignore': 'Dockerfile\n', Dockerfile: 'FROM x', 'deploy/D': 'FROM x', a: 'x' })
-    expect(await thrown('Dockerfile')).toMatchObject({ message: 'Dockerfile is excluded by .gitignore' })
-    expect(await thrown('deploy/D')).toBeNull()
   })
 })

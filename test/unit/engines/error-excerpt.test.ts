@@ -84,7 +84,23 @@ describe('what is shown of a failed step', () => {
       "ModuleNotFoundError: No module named 'y'",
     ])
     expect(excerptOf(npm)).toHaveLength(4)
-    expect(excerptOf('a\nError: x\nnpm error A complete log of this run can be found in: y')).toHaveLength(2)
+    expect(excerptOf('a\nError: x\nnpm error A complete log of this run can be found in: y')).toEqual([
+      'Error: x',
+    ])
+  })
+
+  it('leaves out pointers to the log of npm itself, its help and its news', () => {
+    const failed = [
+      'npm error code E404',
+      "npm error 404  'no-such-thing@*' is not in this registry.",
+      'npm error 404',
+      'npm error 404 Note that you can also install from a',
+      'npm error 404 tarball, folder, http url, or git folder.',
+      'npm notice New major version of npm available! 10.8.2 -> 11.0.0',
+      'npm ERR! A complete log of this run can be found in:',
+      'npm ERR!     /srv/home/.npm/_logs/2025-01-01T00_00_00_000Z-debug-0.log',
+    ]
+    expect(excerptOf(failed.join('\n'))).toEqual([failed[1]])
   })
 
   it('stands in the failure of a Docker build, of the step that failed only', () => {

@@ -8,17 +8,18 @@ const root = path.resolve(import.meta.dirname, '../../..')
  * Part → parts it may import. A part is a folder of src, a file of src, or `tools`. `x:port` is the port of the part
  * x only. `server` may import anything.
  */
-const foundation = ['clock', 'contract', 'domain', 'errors', 'host-check', 'log', 'worker']
+const foundation = ['clock', 'contract', 'counted', 'domain', 'errors', 'host-check', 'log', 'worker']
 const allowed: Record<string, readonly string[]> = {
   errors: [],
   clock: [],
   worker: ['clock'],
   'host-check': [],
   nearest: [],
+  counted: [],
   config: ['errors', 'log', 'nearest'],
   log: [],
   contract: [],
-  domain: ['contract', 'errors'],
+  domain: ['contract', 'counted', 'errors'],
   store: [...foundation],
   files: [...foundation],
   metrics: [...foundation, 'engines:port'],
@@ -31,9 +32,9 @@ const allowed: Record<string, readonly string[]> = {
   api: ['contract', 'operations', 'errors', 'host-check', 'log'],
   client: ['contract', 'errors'],
   console: ['client', 'contract', 'errors'],
-  mcp: ['client', 'contract', 'errors', 'host-check', 'log', 'clock', 'nearest'],
-  cli: ['client', 'contract', 'errors', 'log', 'clock', 'config', 'mcp', 'nearest', 'tools'],
-  tools: ['contract', 'mcp'],
+  mcp: ['client', 'contract', 'counted', 'errors', 'host-check', 'log', 'clock', 'nearest'],
+  cli: ['client', 'contract', 'counted', 'errors', 'log', 'clock', 'config', 'mcp', 'nearest', 'tools'],
+  tools: ['contract', 'counted', 'mcp'],
 }
 
 /** The files that are the port of a part; everything else of it is private to the part. */

@@ -2,6 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { Instruction } from '../../dockerfile/parse.ts'
 import { EngineFailure } from '../../engine.ts'
+import type { EngineFiles } from '../engine-files.ts'
+import { withBoundary } from '../module-boundary.ts'
 import type { StepRequest, StepResult } from '../supervisor/protocol.ts'
 import type { BuildLog } from './log.ts'
 import type { BuildStage } from './stage.ts'
@@ -13,7 +15,7 @@ export interface BuildTools {
   log: BuildLog
   /** Folder of the image; `root/` in it becomes the image's file tree. */
   imageDir: string
-  shimsDir: string
+  files: EngineFiles
   /** Name of the image that presets start from; null if not set. */
   nodeImage: string | null
   signal: AbortSignal
@@ -60,7 +62,7 @@ function noteMounts(instruction: Instruction, log: BuildLog): void {
 async function stepOf(
   instruction: Instruction,
   { paths, env, args, workdir, shell }: BuildStage,
-  { imageDir, shimsDir }: BuildTools,
+  { imageDir, files }: BuildTools,
   searchPath: string,
 ): Promise<StepRequest> {
   const home = path.join(imageDir, 'home')
@@ -71,10 +73,9 @@ async function stepOf(
       : [...shell, paths.mapShellText(scriptOf(instruction), true)],
     cwd: paths.toHost(workdir),
     env: {
-      ...args,
-      ...env,
+      ...withBoundary({ ...args, ...env }, files),
       HOME: home,
-      PATH: `${shimsDir}:${paths.mapPathList(env.PATH ?? searchPath)}`,
+      PATH: `${files.shims}:${paths.mapPathList(env.PATH ?? searchPath)}`,
     },
     timeoutMs: stepTimeoutMs,
   }

@@ -31,6 +31,17 @@ describe('an app that listens, but not where it is expected', () => {
     expect(judge(60, () => ({ sockets: [at('0.0.0.0', 8080)] }))).toEqual([31, 'wrong-port'])
   })
 
+  it('on another port is reported once after 5 seconds, however busy it is', () => {
+    const watch = new ListenWatch(expected)
+    const elsewhere = { sockets: [at('0.0.0.0', 4000)] }
+    const reports = Array.from({ length: 20 }, (_, second) => watch.report(elsewhere, second * 1_000))
+    const text = 'The app listens on 0.0.0.0:4000, and not on port 3000 yet; still waiting.'
+    expect(reports).toEqual(reports.map((_, second) => (second === 5 ? text : null)))
+    const other = new ListenWatch(expected)
+    for (const sockets of [[], [at('127.0.0.1', 9229)], [at('::', 3000), at('::', 9090)]])
+      for (const second of [0, 10]) expect(other.report({ sockets }, second * 1_000)).toBeNull()
+  })
+
   it('is not judged while it works, as a slow start does behind its metrics port', () => {
     const busy = (second: number) => ({ sockets: [at('::', 9090)], cpuMs: Math.min(second, 50) * 400 })
     expect(judge(60, busy)).toBeNull()

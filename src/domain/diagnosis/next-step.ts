@@ -1,0 +1,97 @@
+import type { DiagnosisCause, Finding } from '../../contract/diagnosis.ts'
+import type { Facts } from './facts.ts'
+
+type Step = string | ((facts: Facts, finding: Finding) => string)
+
+const again = 'then deploy again'
+
+/** What a person does next where no call heals the finding by itself: a call, or the line to change in the code. */
+const steps: Readonly<Record<DiagnosisCause, Step>> = {
+  'engine-away': 'The operator of the installation brings the engine back; list-regions shows its state.',
+  interrupted: 'Deploy the version again.',
+  'not-supported':
+    'Change what the evidence names, or use an environment in a region of another engine (list-regions shows them).',
+  'image-pull':
+    'Check the name, the tag and the access to the registry, then deploy the image again with deploy-app-env-image.',
+  'git-fetch': `Correct the branch with update-app-env, or create an app with the right gitNamespace and gitRepo, ${again}.`,
+  'bad-archive': 'Pack plain files and folders as .tgz or .zip, and upload again.',
+  'no-dockerfile': `Add a Dockerfile at the place that the evidence names, ${again}.`,
+  'lock-file': lockFileStep,
+  'build-out-of-memory':
+    'Use less memory in the build, or build elsewhere and deploy the image with deploy-app-env-image.',
+  'build-timeout':
+    'Make the build shorter, or build elsewhere and deploy the image with deploy-app-env-image.',
+  'build-step': `get-logs with type BUILD shows the whole output; correct the step, ${again}.`,
+  'missing-module': `Add the module to the dependencies that the build installs (package.json, requirements.txt), or correct its path, ${again}.`,
+  'missing-variable': 'Set the variable with update-app-env-variables, then apply or deploy again.',
+  'database-down': databaseStep,
+  'dependency-refused':
+    'Check that the service runs, and its address, port and login in the variables (update-app-env-variables).',
+  'disk-full': ({ kind }) =>
+    kind === 'database'
+      ? 'Remove data, or give the database more disk with update-app-env.'
+      : 'Write less to the disk of the container: remove files, or keep data in a database.',
+  'out-of-memory': 'Use less memory, or raise zClouds with update-app-env and apply the change.',
+  'bad-command': `Correct CMD or ENTRYPOINT: it names a program and a file of the image, such as CMD ["node", "server.js"], ${again}.`,
+  'loopback-bind': listenStep,
+  'wrong-port': listenStep,
+  'start-timeout': (facts) => `get-logs shows what it waits for. ${listenStep(facts)}`,
+  'exits-at-once': `get-logs shows its output. A program that serves keeps running; correct it, ${again}.`,
+  'crash-loop': `get-logs shows its output; correct the program, ${again}.`,
+  'failing-checks': 'Correct what the check looks at, or the check.',
+  quota: 'An admin raises the limit with update-account, or another environment becomes smaller.',
+  'concurrency-saturated':
+    'Answer faster, or raise maxScale or containerConcurrency with update-function-config.',
+  'request-timeout': ({ kind }) =>
+    kind === 'function'
+      ? 'Answer faster, or raise timeoutSeconds and responseStartTimeoutSeconds with update-function-config.'
+      : 'Answer first and do slow work afterwards, or move the work to a job.',
+  'error-burst': 'get-logs shows the errors, what-changed what happened before.',
+  'scale-limit': 'Raise zClouds with update-app-env, or make the program need less.',
+  'slow-start': 'Listen first and do slow work afterwards.',
+  stopped: ({ latest }) =>
+    latest === null
+      ? 'Deploy source with request-deploy-storage-key, or an image with deploy-app-env-image.'
+      : 'Start it with start-app-env.',
+  'pending-change': 'Put them in force with apply-app-env-changes.',
+  'alert-misconfigured': 'Correct it with update-alert.',
+}
+
+/** The finding with its next step as the end of its summary; a safe fix is the next step itself. */
+export function withNextStep(facts: Facts, finding: Finding): Finding {
+  if (finding.fix?.safe) return finding
+  const step = steps[finding.cause]
+  const text = typeof step === 'string' ? step : step(facts, finding)
+  return { ...finding, summary: `${finding.summary} ${text}` }
+}
+
+function listenStep({ port }: Pick<Facts, 'port'>): string {
+  const expected = port === null ? 'the port in PORT' : `the port in PORT (the app declares ${port})`
+  return `Listen on ${expected} on 0.0.0.0, in Node with server.listen(process.env.PORT, "0.0.0.0"), ${again}.`
+}
+
+const lockTools: readonly (readonly [RegExp, string])[] = [
+  [/pnpm/i, 'pnpm install'],
+  [/yarn/i, 'yarn install'],
+  [/poetry|pyproject/i, 'poetry lock'],
+  [/pipfile/i, 'pipenv lock'],
+  [/\buv\.lock/i, 'uv lock'],
+  [/gemfile/i, 'bundle lock'],
+  [/composer/i, 'composer update --lock'],
+  [/cargo/i, 'cargo generate-lockfile'],
+  [/go\.sum/i, 'go mod tidy'],
+]
+
+function lockFileStep(_facts: Facts, { evidence }: Finding): string {
+  const text = evidence.map((one) => one.text ?? '').join('\n')
+  const command = lockTools.find(([matches]) => matches.test(text))?.[1]
+  if (command !== undefined) return `Run \`${command}\` locally, include the lock file, ${again}.`
+  return `Run \`npm install\` locally, include package-lock.json, ${again}; without a lock file, the build runs \`npm install\` instead of \`npm ci\`.`
+}
+
+function databaseStep({ kind, databases }: Facts): string {
+  if (kind === 'database') return 'get-logs shows its output; restart-app-env starts it again.'
+  return databases.some(({ ready, mayStart }) => !ready && mayStart)
+    ? 'Start it with start-app-env, or see why it does not run with diagnose-app-env.'
+    : 'A member with access to the database starts it.'
+}

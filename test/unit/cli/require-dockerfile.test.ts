@@ -1,0 +1,61 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { listSource } from '../../../src/cli/pack-source.ts'
+import { dockerfileExample, requireDockerfile } from '../../../src/cli/require-dockerfile.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'longshore-dockerfile-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+async function write(files: Record<string, string>) {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(root, name)), { recursive: true })
+    await writeFile(path.join(root, name), text)
+  }
+}
+
+describe('the Dockerfile', () => {
+  const thrown = async (dockerfile: string, isFunction = true) => {
+    const listing = await listSource(root)
+    try {
+      requireDockerfile(listing, dockerfile, isFunction)
+      return null
+    } catch (error) {
+      return error
+    }
+  }
+
+  it('F6 a function without one is refused before the upload, with an example', async () => {
+    await write({ 'server.js': 'x' })
+    expect(await thrown('Dockerfile')).toMatchObject({
+      rule: 'F6',
+      details: expect.stringContaining(
+        'FROM node:22-alpine\nWORKDIR /app\nCOPY . .\nCMD ["node", "server.js"]\n',
+      ),
+    })
+    expect(await thrown('Dockerfile', false)).toMatchObject({ rule: undefined })
+  })
+
+  it('says when an ignore rule hides it, and takes one in another place', async () => {
+    await write({ '.gitignore': 'Dockerfile\n', Dockerfile: 'FROM x', 'deploy/D': 'FROM x', a: 'x' })
+    expect(await thrown('Dockerfile')).toMatchObject({ message: 'Dockerfile is excluded by .gitignore' })
+    expect(await thrown('deploy/D')).toBeNull()
+  })
+
+  it.each([
+    [['package.json', 'index.js'], /node:22[\s\S]*RUN npm install --omit=dev\nCMD \["node", "index.js"\]$/],
+    [['package.json', 'package-lock.json'], /RUN npm ci --omit=dev\nCMD \["node", "server.js"\]$/],
+    [['package.json', 'yarn.lock'], /RUN yarn install --frozen-lockfile/],
+    [['package.json', 'pnpm-lock.yaml'], /RUN corepack enable && pnpm install --frozen-lockfile/],
+    [['requirements.txt', 'main.py'], /FROM python:[\s\S]*-r requirements.txt\nCMD \["python", "main.py"\]$/],
+    [['app.py'], /FROM python:\S+\nWORKDIR \/app\nCOPY \. \.\nCMD \["python", "app.py"\]$/],
+    [['sub/package-lock.json', 'package.json'], /RUN npm install/],
+  ])('is suggested as %j need it', (names, text) => {
+    const files = names.map((name) => ({ path: name, bytes: 1, executable: false }))
+    expect(dockerfileExample({ files }, '.')).toMatch(text)
+  })
+})
