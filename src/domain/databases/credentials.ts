@@ -137,6 +137,11 @@ export function databaseHosts(options: {
   return Array.from({ length: containers }, (_, ordinal) => hostsOf(ordinal)).flat()
 }
 
+/** Redis has one user unless its access lists define others. */
+export function databaseUser(preset: string, access: DatabaseAccess): string {
+  return preset === 'REDIS' ? 'default' : access.user
+}
+
 function endpointUrl(
   preset: string,
   endpoint: DatabaseEndpoint,
@@ -144,8 +149,7 @@ function endpointUrl(
   password: string,
   authority: string,
 ): string {
-  // Redis has one user unless its access lists define others.
-  const user = preset === 'REDIS' ? 'default' : access.user
+  const user = databaseUser(preset, access)
   const login = endpoint.withCredentials ? `${user}:${password}@` : ''
   const path = endpoint.withDatabase ? `/${access.database}` : ''
   // MongoDB's first user is in its database `admin`.

@@ -6,6 +6,7 @@ import type { Account } from '../../store/repositories/accounts.ts'
 import { accountSize, saveEnvironment } from '../../store/repositories/environments.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
+import { followReferences, refreshDependents } from './variable-references.ts'
 
 /** A copy to change, so that the audit entry has the values before and after. */
 export function draftOf(environment: Environment): Environment {
@@ -24,7 +25,9 @@ export async function saveChange(
   if (size > environmentSize(target.environment, target.app, target.account)) {
     await checkAccountSize(context, target.account, draft.appEnvId, size)
   }
+  await followReferences(context, target, target.environment, draft)
   await saveEnvironment(context.tx, draft, size)
+  await refreshDependents(context, draft.appEnvId)
   return {
     objectType: 'app-env',
     objectId: draft.appEnvId,
