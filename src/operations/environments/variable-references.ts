@@ -213,10 +213,10 @@ export async function refuseReferred(
     if (dependent?.saved.envVars.some(({ from }) => from && uses(from))) users.push(dependent)
   }
   if (users.length === 0) return
-  const visible = users.filter(({ appEnvId }) => membership && mayAccess(account, membership, appEnvId))
-  const hidden = users.length - visible.length
+  const shown = users.filter(({ appEnvId }) => membership && mayAccess(account, membership, appEnvId))
+  const hidden = users.length - shown.length
   const names = [
-    ...visible.map(({ cliEnvName }) => cliEnvName),
+    ...shown.map(({ cliEnvName }) => cliEnvName),
     ...(hidden > 0 ? [`${hidden} that you cannot see`] : []),
   ]
   throw new AppError('conflict', message, {
