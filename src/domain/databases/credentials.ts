@@ -18,6 +18,8 @@ export interface DatabaseAccess {
   database: string
   /** `DatabaseSecrets`, sealed; bound to `databaseSecretName`. */
   secrets: string
+  /** `secrets` before a rotation that the server has not carried out yet. */
+  previousSecrets?: string
   /** `portName` → port on 127.0.0.1, chosen before the first start and then fixed. */
   ports: Record<string, number>
   /** D1: MQTT has its own host name. */

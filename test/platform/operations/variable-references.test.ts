@@ -266,3 +266,58 @@ describe('generated values', () => {
     expect((await refusedSet(appEnvId, { name: 'X', ...variable })).status).toBe(400)
   })
 })
+
+describe('rotate-database-password', () => {
+  const rotate = (appEnvId: string) => ask('POST', '/app-env/database/rotate', { appEnvId })
+  const rotated = (appEnvId: string) =>
+    until('the rotation is done', async () => {
+      const { json } = await send('GET', '/app-env/history', { appEnvId })
+      const [newest] = json.activities
+      return newest.activity === 'ROTATE_PASSWORD' && newest.status === 'DONE' ? true : null
+    })
+
+  it('changes the server and what refers to it, and shows the password to nobody', async () => {
+    const source = await database()
+    const { appEnvId } = await app()
+    await set(appEnvId, { name: 'DB', from: { envName: source.envName, field: 'url' } })
+    await deploy(appEnvId)
+    const answer = await rotate(source.appEnvId)
+    expect(answer.status, answer.text).toBe(200)
+    await rotated(source.appEnvId)
+    const now = new URL((await read(source.appEnvId, true)).hosts[0].url)
+    expect(now.password).not.toBe(source.url.password)
+    expect(platform.engine.host.passwords.get(source.appEnvId)).toEqual({
+      previous: source.url.password,
+      now: now.password,
+    })
+    expect((await read(appEnvId)).pendingChanges.hasDeployChanges).toBe(true)
+    await send('POST', '/app-env/apply-changes', { appEnvId })
+    await until('the new password runs', async () => (given(appEnvId).DB === now.href ? true : null))
+    const audit = await send('GET', '/audit', { accountId: platform.accountId, limit: 200 })
+    for (const { text } of [answer, audit])
+      expect(text).not.toMatch(new RegExp(`${source.url.password}|${now.password}`))
+  })
+
+  it('goes on after a restart of the platform, and holds one rotation at a time', async () => {
+    const source = await database('REDIS')
+    platform.engine.knobs.away = true
+    try {
+      expect((await rotate(source.appEnvId)).status).toBe(200)
+      const second = await rotate(source.appEnvId)
+      expect([second.status, second.json.error]).toEqual([409, 'The last rotation is still under way'])
+    } finally {
+      platform.engine.knobs.away = false
+    }
+    await platform.restart()
+    await rotated(source.appEnvId)
+    expect(platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
+  })
+
+  it('refuses apps, and databases with replicas', async () => {
+    const { appEnvId } = await app()
+    expect((await rotate(appEnvId)).json.error).toContain('Only PostgreSQL, MySQL and Redis')
+    const source = await database()
+    await send('PUT', '/app-env', { appEnvId: source.appEnvId, containers: 2 })
+    expect((await rotate(source.appEnvId)).json.error).toBe('A database with replicas keeps its password')
+  })
+})
