@@ -46,6 +46,7 @@ import refreshAlert from './refresh-alert.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
 import restartAppEnv from './restart-app-env.ts'
 import restoreAppEnvBackup from './restore-app-env-backup.ts'
+import rotateDatabasePassword from './rotate-database-password.ts'
 import scaleAppEnvContainers from './scale-app-env-containers.ts'
 import startAppEnv from './start-app-env.ts'
 import startJobRun from './start-job-run.ts'
@@ -70,6 +71,7 @@ export const tools: readonly Tool[] = [
   updateAccount,
   listRegions,
   listDatabasePresets,
+  rotateDatabasePassword,
   createApp,
   getApp,
   listApps,

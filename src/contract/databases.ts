@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { environmentRef, environmentResponse, expectedRevision } from './fields.ts'
 import { operation } from './operation.ts'
 
 const databasePresetNames = [
@@ -50,4 +51,15 @@ export const listDatabasePresets = operation({
   policy: { on: 'installation' },
   input: z.strictObject({}),
   output: z.object({ presets: z.array(databasePreset) }),
+})
+
+export const rotateDatabasePassword = operation({
+  id: 'rotate-database-password',
+  method: 'POST',
+  path: '/app-env/database/rotate',
+  summary:
+    'Gives a PostgreSQL, MySQL or Redis database a new password. Variables that refer to it are pending until they are applied.',
+  policy: { on: 'environment' },
+  input: z.strictObject({ ...environmentRef, expectedRevision }),
+  output: z.object(environmentResponse),
 })

@@ -27,6 +27,7 @@ export const operations: readonly Operation[] = [
   accounts.updateAccount,
   regions.listRegions,
   databases.listDatabasePresets,
+  databases.rotateDatabasePassword,
   apps.createApp,
   apps.getApp,
   apps.listApps,

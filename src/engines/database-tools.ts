@@ -31,6 +31,20 @@ export function loadTool(database: DatabaseSpec, port: number, restoreId: string
   }
 }
 
+/** Gives the server's user the password of `database` in place of `previous`; harmless if it has it already. */
+export function passwordTool(database: DatabaseSpec, previous: string, port: number): DatabaseTool | null {
+  const before = { ...database, password: previous }
+  const wanted = { LS_NEW_PASSWORD: database.password }
+  switch (database.dockerPreset) {
+    case 'POSTGRESQL':
+      return { script: postgresPassword, env: { ...postgresEnv(before, port), ...wanted } }
+    case 'MYSQL':
+      return { script: mysqlPassword, env: { ...mysqlEnv(before, port), ...wanted } }
+    default:
+      return null
+  }
+}
+
 function postgresEnv(database: DatabaseSpec, port: number): Record<string, string> {
   return {
     PGHOST: '127.0.0.1',
@@ -79,6 +93,14 @@ fi
 ask -c 'drop database if exists ls_restore_old with (force)'
 `
 
+const postgresPassword = `set -eu
+ask() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
+if PGPASSWORD="$LS_NEW_PASSWORD" ask -c 'select 1' > /dev/null 2>&1; then exit 0; fi
+ask <<SQL
+alter role "$LS_USER" password '$LS_NEW_PASSWORD'
+SQL
+`
+
 function mysqlEnv(database: DatabaseSpec, port: number): Record<string, string> {
   return {
     LS_PORT: String(port),
@@ -113,6 +135,15 @@ failed=$({ { copy || echo yes >&3; } | sed -E "/^(CREATE|\\/\\*!)/s/$own/DEFINER
 const mysqlLoad = `${mysqlPrograms}
 $client $server -e "drop database if exists \\\`$LS_DATABASE\\\`; create database \\\`$LS_DATABASE\\\`"
 exec $client $server --batch --default-character-set=utf8mb4 "$LS_DATABASE"
+`
+
+const mysqlPassword = `${mysqlPrograms}
+if MYSQL_PWD="$LS_NEW_PASSWORD" $client $server -e 'select 1' > /dev/null 2>&1; then exit 0; fi
+change="alter user user() identified by '$LS_NEW_PASSWORD'"
+if [ "$client" = mariadb ]; then change="set password = password('$LS_NEW_PASSWORD')"; fi
+$client $server <<SQL
+$change
+SQL
 `
 
 /** The tool's standard error as one short sentence without passwords. It contains error messages, never rows. */

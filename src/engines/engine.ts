@@ -255,6 +255,8 @@ export interface Engine {
     restoreId: string,
     signal: AbortSignal,
   ): Promise<void>
+  /** Changes the password of a running database from `previous` to that of `spec`; may be repeated. */
+  changeDatabasePassword?(spec: DatabaseContainerSpec, previous: string, signal: AbortSignal): Promise<void>
   /** Null if it does not run. */
   usage(name: string): Promise<Usage | null>
   /** Where the container's processes listen; null if it does not run or this is unknown. */

@@ -43,6 +43,7 @@ import getAppEnvBackup from './databases/get-app-env-backup.ts'
 import listAppEnvBackups from './databases/list-app-env-backups.ts'
 import listDatabasePresets from './databases/list-database-presets.ts'
 import restoreAppEnvBackup from './databases/restore-app-env-backup.ts'
+import rotateDatabasePassword from './databases/rotate-database-password.ts'
 import applyAppEnvChanges from './deployments/apply-app-env-changes.ts'
 import compareAppEnvVersions from './deployments/compare-app-env-versions.ts'
 import deployAppEnvImage from './deployments/deploy-app-env-image.ts'
@@ -125,6 +126,7 @@ export const handlers: readonly Handler[] = [
   listAppEnvBackups,
   listDatabasePresets,
   restoreAppEnvBackup,
+  rotateDatabasePassword,
   applyAppEnvChanges,
   compareAppEnvVersions,
   deployAppEnvImage,

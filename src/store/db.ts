@@ -74,6 +74,7 @@ export interface Tables {
     created_at: string
   }
   database_ports: { port: number; app_env_id: string }
+  variable_references: { app_env_id: string; source_id: string }
   job_runs: {
     job_run_id: string
     app_env_id: string

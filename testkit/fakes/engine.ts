@@ -28,6 +28,8 @@ export class FakeHost {
   readonly volumes = new Map<string, Map<string, string>>()
   /** Environment to what its database holds. */
   readonly databases = new Map<string, string>()
+  /** Passwords changed since the start, by environment. */
+  readonly passwords = new Map<string, { previous: string; now: string }>()
 
   /** Ends everything, so that no port stays open after a test. */
   clear(): void {
@@ -198,6 +200,12 @@ export class FakeEngine implements Engine {
       sink.write(data.slice(0, data.length / 2))
       if (this.knobs.failDumps !== null) throw new EngineFailure('database', this.knobs.failDumps)
       sink.write(data.slice(data.length / 2))
+    })
+  }
+
+  changeDatabasePassword({ name, appEnvId, database }: ContainerSpec, previous: string): Promise<void> {
+    return this.#call(`changeDatabasePassword ${name}`, async () => {
+      this.host.passwords.set(appEnvId, { previous, now: database?.password ?? '' })
     })
   }
 

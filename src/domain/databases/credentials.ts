@@ -18,6 +18,8 @@ export interface DatabaseAccess {
   database: string
   /** `DatabaseSecrets`, sealed; bound to `databaseSecretName`. */
   secrets: string
+  /** `secrets` before a rotation that the server has not carried out yet. */
+  previousSecrets?: string
   /** `portName` → port on 127.0.0.1, chosen before the first start and then fixed. */
   ports: Record<string, number>
   /** D1: MQTT has its own host name. */
@@ -137,6 +139,11 @@ export function databaseHosts(options: {
   return Array.from({ length: containers }, (_, ordinal) => hostsOf(ordinal)).flat()
 }
 
+/** Redis has one user unless its access lists define others. */
+export function databaseUser(preset: string, access: DatabaseAccess): string {
+  return preset === 'REDIS' ? 'default' : access.user
+}
+
 function endpointUrl(
   preset: string,
   endpoint: DatabaseEndpoint,
@@ -144,8 +151,7 @@ function endpointUrl(
   password: string,
   authority: string,
 ): string {
-  // Redis has one user unless its access lists define others.
-  const user = preset === 'REDIS' ? 'default' : access.user
+  const user = databaseUser(preset, access)
   const login = endpoint.withCredentials ? `${user}:${password}@` : ''
   const path = endpoint.withDatabase ? `/${access.database}` : ''
   // MongoDB's first user is in its database `admin`.

@@ -12,6 +12,15 @@ export interface StoredVariable {
   value: string
   type: (typeof variableTypes)[number]
   isSecret: boolean
+  /** A reference: `value` is what its source held when it was last resolved. */
+  from?: VariableReference
+}
+
+export interface VariableReference {
+  /** The environment that holds the value. */
+  appEnvId: string
+  /** A database field, or the name of a variable. */
+  field: string
 }
 
 /** Settings that are first saved as pending changes (3.3). */

@@ -15,7 +15,7 @@ export interface SecretForm {
  * URL-encoded, and in base64 at any position of a longer base64 text. Each has at least `shortest` characters.
  */
 export function secretForms(value: string, shortest = shortestMasked): SecretForm[] {
-  const plain = new Set([value, ...value.split(/\r?\n/)].map((text) => text.trim()))
+  const plain = new Set([value, ...value.split(/\r?\n/), ...passwordWithin(value)].map((text) => text.trim()))
   const written = [...plain].flatMap((text) => [text, JSON.stringify(text).slice(1, -1), ...urlForms(text)])
   const forms = [
     ...written.map((text) => ({ text, isBase64: false })),
@@ -25,6 +25,17 @@ export function secretForms(value: string, shortest = shortestMasked): SecretFor
     })),
   ]
   return forms.filter(({ text }) => text.length >= shortest)
+}
+
+/** Programs print the password of a connection URL by itself. */
+function passwordWithin(value: string): string[] {
+  const encoded = /^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:([^\s/@]+)@/i.exec(value)?.[1]
+  if (encoded === undefined) return []
+  try {
+    return [encoded, decodeURIComponent(encoded)]
+  } catch {
+    return [encoded]
+  }
 }
 
 function urlForms(text: string): string[] {

@@ -1,13 +1,14 @@
+import { randomInt } from 'node:crypto'
 import type { z } from 'zod'
 import { secretMask } from '../../contract/fields.ts'
-import type { envVar, envVarChange } from '../../contract/variables.ts'
+import type { envVar, envVarChange, GeneratedValue } from '../../contract/variables.ts'
 import { AppError } from '../../errors.ts'
 import type { StoredVariable } from './environment.ts'
 
-/** A variable whose clear value is not sealed yet; `keep` means the stored value. */
+/** A variable whose clear value is not sealed yet; `keep` means the stored value, `source` is to be resolved. */
 export interface WantedVariable extends Omit<StoredVariable, '_id' | 'value'> {
   _id: string | null
-  value: { clear: string } | { keep: string }
+  value: { clear: string } | { keep: string } | { source: VariableSource }
 }
 
 /** UTF-8 bytes of the names and values of one environment's variables (docs/interface.md#variables). */
@@ -31,6 +32,8 @@ export function checkVariableBytes(
   })
 }
 
+type VariableSource = NonNullable<z.output<typeof envVar>['from']>
+
 /**
  * E1: the array replaces all existing variables. A value equal to the mask keeps the stored one, and `isSecret` can
  * change from true to false only together with a new value (docs/interface.md#secrets).
@@ -40,7 +43,7 @@ export function replacedVariables(
   given: readonly z.output<typeof envVar>[],
 ): WantedVariable[] {
   const known = new Map(stored.map((variable) => [variable.name, variable]))
-  return given.map((variable) => wanted(known.get(variable.name), variable))
+  return given.map((variable) => wanted(known.get(variable.name), { ...variable, type: typeOf(variable) }))
 }
 
 /** `set` changes or adds, `unset` removes; the others stay unchanged (docs/interface.md#variables). */
@@ -58,8 +61,8 @@ export function changedVariables(
     .map((variable) => {
       const change = changes.get(variable.name)
       return wanted(variable, {
+        ...change,
         name: variable.name,
-        value: change?.value,
         type: change?.type ?? variable.type,
         isSecret: change?.isSecret ?? variable.isSecret,
       })
@@ -67,12 +70,7 @@ export function changedVariables(
   const added = set
     .filter((change) => !known.has(change.name))
     .map((change) =>
-      wanted(undefined, {
-        name: change.name,
-        value: change.value,
-        type: change.type ?? 'BOTH',
-        isSecret: change.isSecret ?? true,
-      }),
+      wanted(undefined, { ...change, type: typeOf(change), isSecret: change.isSecret ?? true }),
     )
   return [...kept, ...added]
 }
@@ -105,14 +103,22 @@ function refuseMaskWithin(name: string, value: string): void {
   })
 }
 
-function wanted(
-  before: StoredVariable | undefined,
-  given: { name: string; value: string | undefined; type: StoredVariable['type']; isSecret: boolean },
-): WantedVariable {
-  const { name, type, isSecret, value } = given
+/** A reference is not given to builds by default: what a build reads stays in its image when the source changes. */
+function typeOf({ type, from }: Pick<z.output<typeof envVar>, 'type' | 'from'>): StoredVariable['type'] {
+  return type ?? (from ? 'DEPLOY' : 'BOTH')
+}
+
+type GivenVariable = Pick<z.output<typeof envVar>, 'name' | 'value' | 'from' | 'generate' | 'isSecret'> &
+  Pick<StoredVariable, 'type'>
+
+function wanted(before: StoredVariable | undefined, given: GivenVariable): WantedVariable {
+  const { name, type, isSecret, value, from, generate } = given
+  const _id = before?._id ?? null
+  if (from) return { _id, name, type, isSecret, value: { source: from } }
+  if (generate) return { _id, name, type, isSecret, value: { clear: randomValue(generate) } }
   if (value !== undefined && value !== secretMask) {
     refuseMaskWithin(name, value)
-    return { _id: before?._id ?? null, name, type, isSecret, value: { clear: value } }
+    return { _id, name, type, isSecret, value: { clear: value } }
   }
   if (!before) {
     throw new AppError('invalid', `Variable ${name} needs a value`, {
@@ -124,5 +130,12 @@ function wanted(
       details: 'A secret becomes readable only together with a new value: send value and isSecret false.',
     })
   }
-  return { _id: before._id, name, type, isSecret, value: { keep: before.value } }
+  const reference = before.from && { from: before.from }
+  return { _id, name, type, isSecret, value: { keep: before.value }, ...reference }
+}
+
+const lettersAndDigits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+function randomValue({ length, alphabet = lettersAndDigits }: GeneratedValue): string {
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 }

@@ -3,7 +3,6 @@ import type { Readable, Writable } from 'node:stream'
 import type Docker from 'dockerode'
 import { timestamp } from '../../clock.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../domain/databases/presets.ts'
-import { dumpTool, loadTool } from '../database-tools.ts'
 import {
   type BuildSpec,
   type BuiltImage,
@@ -17,7 +16,6 @@ import {
   type ListenerReading,
   type Usage,
 } from '../engine.ts'
-import { dumpRedis, loadRedis } from '../redis/copy.ts'
 import { buildImage, removeBuiltImages, removeStages } from './build.ts'
 import { engineError, openStream, orNull, requestInTime, statusOf } from './client.ts'
 import { DatabaseImages } from './database-availability.ts'
@@ -28,7 +26,7 @@ import { readListeners } from './listeners.ts'
 import { engineTime, linesAfter, readLogLines } from './logs.ts'
 import { buildContainerPrefix, label } from './names.ts'
 import { pullImage } from './pull.ts'
-import { runDatabaseTool } from './run-database-tool.ts'
+import { changeDatabasePassword, dumpDatabase, loadDatabase } from './run-database-tool.ts'
 import { removeLeftContainers } from './secrets.ts'
 import { type DockerEngineOptions, firewallOf, openSession, type Session } from './session.ts'
 import { usageOf } from './usage.ts'
@@ -118,23 +116,16 @@ class DockerEngine implements Engine {
     return database.image
   }
 
-  async dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
-    const { database } = spec
-    const tool = dumpTool(database, database.ports[0]!.port)
-    if (!tool) return await dumpRedis(database, sink, signal)
-    await runDatabaseTool(await this.#running(spec.name), tool, database, { output: sink, signal })
+  dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+    return dumpDatabase(() => this.#running(spec.name), spec.database, sink, signal)
   }
 
-  async loadDatabase(
-    spec: DatabaseContainerSpec,
-    source: Readable,
-    restoreId: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { database } = spec
-    const tool = loadTool(database, database.ports[0]!.port, restoreId)
-    if (!tool) return await loadRedis(database, source, signal)
-    await runDatabaseTool(await this.#running(spec.name), tool, database, { input: source, signal })
+  loadDatabase(spec: DatabaseContainerSpec, source: Readable, restoreId: string, signal: AbortSignal) {
+    return loadDatabase(() => this.#running(spec.name), spec.database, source, { restoreId, signal })
+  }
+
+  changeDatabasePassword(spec: DatabaseContainerSpec, previous: string, signal: AbortSignal): Promise<void> {
+    return changeDatabasePassword(() => this.#running(spec.name), spec.database, previous, signal)
   }
 
   async removeImage(image: string): Promise<void> {

@@ -1,16 +1,53 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type Docker from 'dockerode'
-import { type DatabaseTool, toolFailure } from '../database-tools.ts'
+import { type DatabaseTool, dumpTool, loadTool, passwordTool, toolFailure } from '../database-tools.ts'
 import { type DatabaseSpec, EngineFailure } from '../engine.ts'
 import { drained } from '../redis/connection.ts'
+import { changeRedisPassword, dumpRedis, loadRedis } from '../redis/copy.ts'
 import { engineCall, requestInTime } from './client.ts'
 import { readFrames } from './logs.ts'
 
 const keptErrorBytes = 16_384
 
+/** Looked up only where a tool runs inside it. */
+type Container = () => Promise<Docker.Container>
+
+export async function dumpDatabase(
+  container: Container,
+  database: DatabaseSpec,
+  output: Writable,
+  signal: AbortSignal,
+): Promise<void> {
+  const tool = dumpTool(database, database.ports[0]!.port)
+  if (!tool) return await dumpRedis(database, output, signal)
+  await runDatabaseTool(await container(), tool, database, { output, signal })
+}
+
+export async function loadDatabase(
+  container: Container,
+  database: DatabaseSpec,
+  input: Readable,
+  { restoreId, signal }: { restoreId: string; signal: AbortSignal },
+): Promise<void> {
+  const tool = loadTool(database, database.ports[0]!.port, restoreId)
+  if (!tool) return await loadRedis(database, input, signal)
+  await runDatabaseTool(await container(), tool, database, { input, signal })
+}
+
+export async function changeDatabasePassword(
+  container: Container,
+  database: DatabaseSpec,
+  previous: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const tool = passwordTool(database, previous, database.ports[0]!.port)
+  if (!tool) return await changeRedisPassword(database, previous, signal)
+  await runDatabaseTool(await container(), tool, database, { signal })
+}
+
 /** Runs the tool inside the database's own container, which has the programs. Variables are in the request's body. */
-export async function runDatabaseTool(
+async function runDatabaseTool(
   container: Docker.Container,
   tool: DatabaseTool,
   database: DatabaseSpec,

@@ -171,6 +171,10 @@ class ProcessEngine implements Engine {
     return this.#databases.load(spec, source, restoreId, signal)
   }
 
+  changeDatabasePassword(spec: DatabaseContainerSpec, previous: string, signal: AbortSignal): Promise<void> {
+    return this.#databases.changePassword(spec, previous, signal)
+  }
+
   async apply(spec: ContainerSpec): Promise<EngineContainer> {
     if (spec.database) {
       const start = await this.#databases.startRequest(spec, spec.database, hostPath())

@@ -21,6 +21,22 @@ export async function dumpRedis(database: DatabaseSpec, sink: Writable, signal: 
   }
 }
 
+/** Gives the server the password of `database` in place of `previous`; harmless if it has it already. */
+export async function changeRedisPassword(
+  database: DatabaseSpec,
+  previous: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const isNew = await RedisConnection.open(database, signal).catch(() => null)
+  if (isNew) return isNew.close()
+  const redis = await RedisConnection.open({ ...database, password: previous }, signal)
+  try {
+    await redis.ask('CONFIG', 'SET', 'masterauth', database.password, 'requirepass', database.password)
+  } finally {
+    redis.close()
+  }
+}
+
 /**
  * Replaces everything by the contents of the dump. An interruption leaves a part of it; a second run completes it.
  */

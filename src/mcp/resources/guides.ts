@@ -24,6 +24,8 @@ export const guides = [
 The code must listen on the port in the variable PORT, on all addresses. After a failed deployment, the previous version keeps serving. To roll back, call redeploy-app-env with an earlier version from get-app-env-history.
 
 Changed settings and variables are pending until apply-app-env-changes or the next deployment. update-app-env-variables changes some variables; envVars of update-app-env replaces them all (E1).
+
+Never copy a password: a variable takes it from a database with from {envName, field}, such as {name: DATABASE_URL, from: {envName: shopdb-prod, field: url}}, and generate {} makes a random secret.
 `,
   },
   {

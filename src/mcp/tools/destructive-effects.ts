@@ -23,6 +23,13 @@ export async function dataEffects(ctx: ToolContext, input: ToolInput): Promise<L
   return { name: env.cliEnvName, verb: 'replace', what }
 }
 
+/** Effect of a rotation: programs that hold the old password cannot connect any more. */
+export async function passwordEffects(ctx: ToolContext, input: ToolInput): Promise<Loss> {
+  const env = await ctx.reads.environment(input, ctx.signal)
+  const what = `the password of environment ${sanitizeInline(env.cliEnvName)}; programs that hold the old one cannot connect`
+  return { name: env.cliEnvName, verb: 'replace', what }
+}
+
 /** Stopping causes an outage until start-app-env. */
 export async function serviceEffect(ctx: ToolContext, input: ToolInput): Promise<Loss | null> {
   const env = await ctx.reads.environment(input, ctx.signal)

@@ -9,6 +9,7 @@ import {
   saveRollout,
 } from '../../store/repositories/rollouts.ts'
 import type { Context } from '../core/handler.ts'
+import { resolveReferences } from '../environments/variable-references.ts'
 
 /** Adds the next version of an environment; the caller saves the environment. */
 export async function addContent(
@@ -42,6 +43,7 @@ export async function beginRollout(
   content: Content,
   options: { settings: Settings; activity: string },
 ): Promise<Rollout> {
+  await resolveReferences(context, environment)
   await supersede(context, environment)
   const rollout: Rollout = {
     rolloutId: newId('rol'),

@@ -7,6 +7,7 @@ import { accountSize, saveEnvironment } from '../../store/repositories/environme
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
 import { checkSavedVariables } from './seal-variables.ts'
+import { followReferences, refreshDependents } from './variable-references.ts'
 
 /** A copy to change, so that the audit entry has the values before and after. */
 export function draftOf(environment: Environment): Environment {
@@ -26,7 +27,9 @@ export async function saveChange(
   if (size > environmentSize(target.environment, target.app, target.account)) {
     await checkAccountSize(context, target.account, draft.appEnvId, size)
   }
+  await followReferences(context, target, target.environment, draft)
   await saveEnvironment(context.tx, draft, size)
+  await refreshDependents(context, draft.appEnvId)
   return {
     objectType: 'app-env',
     objectId: draft.appEnvId,

@@ -18,7 +18,7 @@ import { isRestricted } from '../core/authorize.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { deployDatabase } from '../databases/deploy-database.ts'
 import { checkAccountSize, environmentSize } from './change-environment.ts'
-import { sealVariables } from './seal-variables.ts'
+import { followReferences, storeVariables } from './variable-references.ts'
 
 type Input = InputOf<typeof createAppEnv>
 
@@ -32,6 +32,7 @@ export default handler(createAppEnv, async (context, input, target) => {
   const size = environmentSize(environment, app, account)
   await checkAccountSize(context, account, null, size)
   await insertEnvironment(tx, environment, size)
+  await followReferences(context, target, null, environment)
   if (caller.kind === 'user' && isRestricted(account, membership)) {
     // M4: an environment that a restricted member creates is added to their list.
     membership.allowedAppEnvIds.push(environment.appEnvId)
@@ -63,19 +64,22 @@ function firstStep(context: Context, environment: Environment, app: AppTarget['a
   return `${preset.name} ${environment.dockerPresetVersion} starts immediately.`
 }
 
-async function newEnvironment(context: Context, input: Input, { app }: AppTarget): Promise<Environment> {
+async function newEnvironment(context: Context, input: Input, target: AppTarget): Promise<Environment> {
+  const { app } = target
   const preset = app.isDatabase ? databasePresetOf(app.dockerPreset) : null
   const availability =
     preset && context.installation.databaseAvailability(input.region).get(preset.dockerPreset)
   const appEnvId = newId('env')
   const slug = slugOf(input.name, 'env')
+  const place = { appEnvId, accountId: app.accountId, region: input.region }
+  const wanted = replacedVariables([], input.envVars ?? [])
   const settings: Settings = withVolume(
     {
       zClouds: input.zClouds,
       branch: usesGitHost(app) ? (input.branch ?? '') : '',
       containers: input.containers ?? 1,
       disk: input.disk ?? preset?.limits.defaultDisk ?? input.zClouds * zCloudSize.diskMb,
-      envVars: sealVariables(context.secrets, appEnvId, [], replacedVariables([], input.envVars ?? [])),
+      envVars: await storeVariables(context, target, place, [], wanted),
       functionConfig: input.functionConfig ?? {},
       jobConfig: withoutEmpty(input.jobConfig ?? {}),
       databaseSettings: input.databaseSettings ?? {},

@@ -7,10 +7,13 @@ import { deleteEnvironment } from '../../store/repositories/environments.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import { alertUrl } from '../alerts/responses.ts'
 import { type Context, handler } from '../core/handler.ts'
+import { refuseReferred } from './variable-references.ts'
 
 /** Deletes the rows; the reconciler removes containers, volumes and files without a row. */
-export default handler(deleteAppEnv, async (context, _input, { environment, app }) => {
+export default handler(deleteAppEnv, async (context, _input, target) => {
+  const { environment, app } = target
   const { tx, installation } = context
+  await refuseReferred(context, target, environment.appEnvId, 'Other environments refer to this one')
   const pods = await listLivePods(tx, environment.appEnvId)
   const served = [...new Set(installation.hosts(environment, app).map(({ host }) => host))]
   const backups = await countBackups(tx, environment.appEnvId)

@@ -13,8 +13,10 @@ import type {
 import { pendingChangesOf } from '../../domain/environments/pending-changes.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../../domain/jobs/config.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findRollout } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { mayAccess } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
 
 /** Response of operations that act on an environment (docs/interface.md#responses-of-actions). */
@@ -93,7 +95,7 @@ export async function appEnvResponse(
       ? {}
       : { dockerPresetVersion: environment.dockerPresetVersion }),
     ...(app.isDatabase ? { databaseSettings: saved.databaseSettings } : {}),
-    envVars: saved.envVars.map((variable) => readVariable(context, environment.appEnvId, variable, decrypt)),
+    envVars: await readVariables(context, target, decrypt),
     ...(app.isFunction
       ? { functionConfig: effectiveFunctionConfig(saved.functionConfig, account.settings) }
       : {}),
@@ -124,6 +126,24 @@ function jobSettings({ environment, app }: EnvironmentTarget) {
 
 function databaseSecrets(context: Context, { appEnvId, database }: Environment): DatabaseSecrets | undefined {
   return database && JSON.parse(context.secrets.open(database.secrets, databaseSecretName(appEnvId)))
+}
+
+/** A reference names its source, unless the caller may not see that environment (M2). */
+async function readVariables(context: Context, target: EnvironmentTarget, decrypt: boolean) {
+  const { environment, account, membership } = target
+  const names = new Map<string, string | null>()
+  for (const { from } of environment.saved.envVars) {
+    if (!from || names.has(from.appEnvId)) continue
+    const isVisible = membership && mayAccess(account, membership, from.appEnvId)
+    const source = isVisible ? await findEnvironment(context.tx, from) : null
+    names.set(from.appEnvId, source?.cliEnvName ?? null)
+  }
+  return environment.saved.envVars.map((variable) => ({
+    ...readVariable(context, environment.appEnvId, variable, decrypt),
+    ...(variable.from && {
+      from: { envName: names.get(variable.from.appEnvId) ?? null, field: variable.from.field },
+    }),
+  }))
 }
 
 function readVariable(context: Context, appEnvId: string, variable: StoredVariable, decrypt: boolean) {

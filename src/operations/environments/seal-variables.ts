@@ -1,7 +1,13 @@
 import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
-import { checkVariableBytes, type WantedVariable } from '../../domain/environments/variables.ts'
+import { checkVariableBytes } from '../../domain/environments/variables.ts'
 import { newId } from '../../domain/ids.ts'
 import { clearBytes, type SecretBox } from '../../store/secrets/secret-box.ts'
+
+/** A variable with its references resolved; `keep` means the stored value. */
+export type ClearVariable = Omit<StoredVariable, '_id' | 'value'> & {
+  _id: string | null
+  value: { clear: string } | { keep: string }
+}
 
 /**
  * E2: encrypts secret values before they are stored. An unchanged secret keeps its encrypted form, so writing the
@@ -11,19 +17,19 @@ export function sealVariables(
   secrets: SecretBox,
   appEnvId: string,
   stored: readonly StoredVariable[],
-  wanted: readonly WantedVariable[],
+  wanted: readonly ClearVariable[],
 ): StoredVariable[] {
   const before = new Map(stored.map((variable) => [variable.name, variable]))
-  return wanted.map(({ _id, name, type, isSecret, value }) => {
-    const known = before.get(name)
-    const row = { _id: _id ?? newId('var'), name, type, isSecret }
-    const boundTo = `${appEnvId}/${name}`
+  return wanted.map(({ _id, value, ...rest }) => {
+    const known = before.get(rest.name)
+    const row = { _id: _id ?? newId('var'), ...rest }
+    const boundTo = `${appEnvId}/${rest.name}`
     if ('keep' in value) {
       // Encrypt a plain variable that becomes secret; keep the encrypted value of a secret one.
-      const seals = isSecret && known?.isSecret === false
+      const seals = rest.isSecret && known?.isSecret === false
       return { ...row, value: seals ? secrets.seal(value.keep, boundTo) : value.keep }
     }
-    if (!isSecret) return { ...row, value: value.clear }
+    if (!rest.isSecret) return { ...row, value: value.clear }
     const same = known?.isSecret && secrets.open(known.value, boundTo) === value.clear
     return { ...row, value: same ? known.value : secrets.seal(value.clear, boundTo) }
   })

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { environmentResponse, pendingOf } from './responses.ts'
-import { sealVariables } from './seal-variables.ts'
+import { storeVariables } from './variable-references.ts'
 
 const mostVariables = 500
 
@@ -25,7 +25,7 @@ export default handler(updateAppEnvVariables, async (context, input, target) => 
       details: `This change would make ${wanted.length}. Unset some of them, in this call or before.`,
     })
   }
-  saved.envVars = sealVariables(context.secrets, draft.appEnvId, saved.envVars, wanted)
+  saved.envVars = await storeVariables(context, target, draft, saved.envVars, wanted)
   const change = await saveChange(context, target, draft)
   const pendingChanges = await pendingOf(context, draft)
   return {

@@ -11,8 +11,8 @@ import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { beginRollout } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
-import { sealVariables } from './seal-variables.ts'
 import { setContainers } from './set-containers.ts'
+import { storeVariables } from './variable-references.ts'
 
 type Input = InputOf<typeof updateAppEnv>
 
@@ -29,7 +29,12 @@ export default handler(updateAppEnv, async (context, input, target) => {
     installation.databaseAvailability(environment.region),
   )
   const draft = draftOf(environment)
-  applyInput(context, input, draft, app)
+  applyInput(input, draft, app)
+  if (input.envVars !== undefined) {
+    const { envVars } = environment.saved
+    const wanted = replacedVariables(envVars, input.envVars)
+    draft.saved.envVars = await storeVariables(context, target, draft, envVars, wanted)
+  }
   checkVolumeContainers(draft)
   const effects = [
     'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
@@ -65,7 +70,6 @@ async function changeRegion(context: Context, draft: Environment, region: string
 }
 
 function applyInput(
-  context: Context,
   input: Input,
   draft: Environment,
   { isFunction, isDatabase }: { isFunction: boolean; isDatabase: boolean },
@@ -86,9 +90,5 @@ function applyInput(
     saved.functionConfig = { ...saved.functionConfig, ...input.functionConfig }
   }
   if (input.jobConfig !== undefined) saved.jobConfig = changedJobConfig(saved.jobConfig, input.jobConfig)
-  if (input.envVars !== undefined) {
-    const wanted = replacedVariables(saved.envVars, input.envVars)
-    saved.envVars = sealVariables(context.secrets, draft.appEnvId, saved.envVars, wanted)
-  }
   draft.saved = withVolume(saved, input)
 }

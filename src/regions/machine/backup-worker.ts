@@ -161,6 +161,8 @@ export class BackupWorker {
     if (view.environment.desiredState !== 'running') {
       throw new EngineFailure('database', 'The environment was stopped. Start it, then try again.')
     }
+    // The server may have either password until the rotation is done.
+    if (view.environment.database?.previousSecrets !== undefined) return null
     const record = view.pods.find(
       (pod) => pod.desiredState === 'run' && pod.ready && (pod.ordinal ?? 0) === 0,
     )

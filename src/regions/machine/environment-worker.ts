@@ -7,6 +7,7 @@ import { EnvironmentPods } from './environment-pods.ts'
 import { type EnvironmentView, loadView } from './environment-view.ts'
 import { containerNameOf, type LivePod, plannedPod } from './live-pod.ts'
 import { type MetricTarget, metricTargetOf } from './metric-targets.ts'
+import { PasswordRotation } from './password-rotation.ts'
 import { lost } from './pod-endings.ts'
 import { PodObserver } from './pod-observer.ts'
 import { RolloutImage } from './rollout-image.ts'
@@ -20,6 +21,7 @@ export class EnvironmentWorker {
   readonly #deps: WorkerDeps
   readonly #pods: EnvironmentPods
   readonly #images: RolloutImage
+  readonly #rotation: PasswordRotation
   readonly #backoff: StartBackoff
   readonly #worker: Worker
   readonly #observer: PodObserver
@@ -42,6 +44,7 @@ export class EnvironmentWorker {
     const later = (delayMs: number) => this.#later(delayMs)
     this.#observer = new PodObserver(this.#observed(), deps, this.#backoff)
     this.#images = new RolloutImage(deps, wake, later)
+    this.#rotation = new PasswordRotation(deps, later)
     this.#pods = new EnvironmentPods(appEnvId, deps, {
       ready: (pod, view) => this.#observer.ready(pod, view),
       failed: (pod, reason, message) => this.#observer.startFailed(pod, reason, message),
@@ -69,6 +72,7 @@ export class EnvironmentWorker {
   close(): void {
     void this.#worker.stop()
     this.#images.abort()
+    this.#rotation.abort()
     this.#pods.abortStarts()
   }
 
@@ -161,6 +165,7 @@ export class EnvironmentWorker {
     if (view.environment.changingRegion && view.environment.desiredState === 'stopped')
       await this.#deps.transitions.settleRegion(this.#appEnvId)
     this.#pods.keepPrewarmed(view)
+    this.#rotation.look(view, this.#pods.all)
   }
 
   #plan(view: EnvironmentView): PlanStep[] {

@@ -45,9 +45,10 @@ export class LogMasks {
 
   #passwordsOf({ appEnvId, database }: Environment): string[] {
     if (!database) return []
-    const opened: DatabaseSecrets = JSON.parse(
-      this.#secrets.open(database.secrets, databaseSecretName(appEnvId)),
-    )
-    return [opened.password, opened.adminPassword]
+    return [database.secrets, database.previousSecrets].flatMap((sealed) => {
+      if (sealed === undefined) return []
+      const opened: DatabaseSecrets = JSON.parse(this.#secrets.open(sealed, databaseSecretName(appEnvId)))
+      return [opened.password, opened.adminPassword]
+    })
   }
 }

@@ -184,6 +184,7 @@ export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void>
     'alert_history',
     'notifications',
     'database_ports',
+    'variable_references',
     'restores',
     'app_envs',
   ] as const

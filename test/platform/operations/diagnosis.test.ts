@@ -180,7 +180,6 @@ it('G3 G4 a name from a log line stays in the envelope, and no fix is safe that 
   await session.close()
 })
 
-
 it('G1 names the failed first version wherever its environment shows as STOPPED', async () => {
   const appEnvId = await brokenBuild('true')
   const { status, cliEnvName } = await call('GET', '/app-env/status', { appEnvId })

@@ -34,8 +34,9 @@ export function VariableDialog({ name, onClose }: { name: string | null; onClose
   })
   const submit = (expectedRevision: number) => {
     const { value, ...rest } = form.values
-    // An empty field of a secret means "keep": its value was never shown.
-    const given = variable?.isSecret && value === '' ? {} : { value }
+    // An empty field of a secret means "keep": its value was never shown. An untouched reference stays one.
+    const isKept = variable?.isSecret ? value === '' : variable?.from && value === variable.value
+    const given = isKept ? {} : { value }
     write.mutate(
       { appEnvId, set: [{ ...rest, ...given }], expectedRevision },
       {

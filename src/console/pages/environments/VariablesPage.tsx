@@ -59,7 +59,10 @@ const columns: Column<Variable>[] = [
   {
     title: 'Value',
     kind: 'mono',
-    cell: ({ isSecret, value }) => (isSecret ? <span className="muted">secret</span> : value),
+    cell: ({ isSecret, value, from }) => {
+      if (from) return `${from.field} of ${from.envName ?? 'an environment that you cannot see'}`
+      return isSecret ? <span className="muted">secret</span> : value
+    },
   },
   { title: 'Used for', kind: 'muted', cell: ({ type }) => variableTypes[type] },
 ]

@@ -3,14 +3,14 @@ import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { DatabasePresetName, DatabaseVersion } from '../../../contract/databases.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../../domain/databases/presets.ts'
-import { dumpTool, loadTool } from '../../database-tools.ts'
+import { dumpTool, loadTool, passwordTool } from '../../database-tools.ts'
 import {
   type ContainerSpec,
   type DatabaseContainerSpec,
   type DatabaseSpec,
   EngineFailure,
 } from '../../engine.ts'
-import { dumpRedis, loadRedis } from '../../redis/copy.ts'
+import { changeRedisPassword, dumpRedis, loadRedis } from '../../redis/copy.ts'
 import { assertFileName } from '../engine-files.ts'
 import { findProgram, hostPath } from '../host-runtimes.ts'
 import type { StartRequest } from '../supervisor/protocol.ts'
@@ -106,6 +106,13 @@ export class HostDatabases {
     const tool = loadTool(database, database.ports[0]!.hostPort, restoreId)
     if (!tool) return await loadRedis(database, source, signal)
     await runDatabaseTool(tool, database, { input: source }, { path: await this.#toolPath(spec), signal })
+  }
+
+  async changePassword(spec: DatabaseContainerSpec, previous: string, signal: AbortSignal): Promise<void> {
+    const { database } = spec
+    const tool = passwordTool(database, previous, database.ports[0]!.hostPort)
+    if (!tool) return await changeRedisPassword(database, previous, signal)
+    await runDatabaseTool(tool, database, {}, { path: await this.#toolPath(spec), signal })
   }
 
   /** Prefers the programs that came with the server: an older version's tools may not read a newer server's data. */

@@ -1,0 +1,55 @@
+import { backupFormats } from '../../contract/backups.ts'
+import { rotateDatabasePassword } from '../../contract/databases.ts'
+import { checkServes } from '../../domain/databases/backup.ts'
+import { type DatabaseSecrets, databaseSecretName, newSecrets } from '../../domain/databases/credentials.ts'
+import { AppError } from '../../errors.ts'
+import { listDependentIds } from '../../store/repositories/variable-references.ts'
+import { handler } from '../core/handler.ts'
+import { noteActivity } from '../deployments/begin-rollout.ts'
+import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { environmentResponse } from '../environments/responses.ts'
+
+/** Records the new password; the reconciler gives it to the server, whose old one stays beside it until then. */
+export default handler(rotateDatabasePassword, async (context, _input, target) => {
+  const { environment, app } = target
+  const draft = draftOf(environment)
+  const { database, appEnvId } = draft
+  if (!database || !(app.dockerPreset in backupFormats)) {
+    throw new AppError('invalid', 'Only PostgreSQL, MySQL and Redis databases have a password to rotate', {
+      details: `This app uses the ${app.dockerPreset} preset.`,
+    })
+  }
+  checkServes(environment)
+  if (environment.saved.containers > 1 || environment.applied.containers > 1) {
+    throw new AppError('invalid', 'A database with replicas keeps its password', {
+      details:
+        'Replicas hold a copy of it. Set containers to 1 with update-app-env, apply, rotate, then set it back.',
+    })
+  }
+  if (database.previousSecrets !== undefined) {
+    throw new AppError('conflict', 'The last rotation is still under way', {
+      details: 'get-app-env-history lists ROTATE_PASSWORD when the database has the new password.',
+    })
+  }
+  const sealed: DatabaseSecrets = JSON.parse(
+    context.secrets.open(database.secrets, databaseSecretName(appEnvId)),
+  )
+  const next: DatabaseSecrets = { ...sealed, password: newSecrets().password }
+  database.previousSecrets = database.secrets
+  database.secrets = context.secrets.seal(JSON.stringify(next), databaseSecretName(appEnvId))
+  const change = await saveChange(context, target, draft)
+  await noteActivity(context, appEnvId, { activity: 'ROTATE_PASSWORD', status: 'PENDING' })
+  const dependents = await listDependentIds(context.tx, appEnvId)
+  return {
+    answer: environmentResponse(
+      draft,
+      'Changing the password; variables that refer to it are pending until they are applied',
+    ),
+    change,
+    effects: [
+      'New connections with the old password are refused.',
+      `Environments with variables that refer to it: ${dependents.length}. Apply their pending changes (apply-app-env-changes).`,
+    ],
+    wake: [appEnvId],
+  }
+})

@@ -1,0 +1,77 @@
+import { timestamp } from '../../clock.ts'
+import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
+import { AppError } from '../../errors.ts'
+import { insertActivity } from '../../store/repositories/activities.ts'
+import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
+import { containerSpec } from './container-spec.ts'
+import type { EnvironmentView } from './environment-view.ts'
+import type { LivePod } from './live-pod.ts'
+import type { WorkerDeps } from './worker-deps.ts'
+
+const retryMs = 2_000
+
+/** Gives a running database the password that rotate-database-password chose; tries again until it has it. */
+export class PasswordRotation {
+  readonly #deps: WorkerDeps
+  readonly #later: (delayMs: number) => void
+  #running: AbortController | null = null
+
+  constructor(deps: WorkerDeps, later: (delayMs: number) => void) {
+    this.#deps = deps
+    this.#later = later
+  }
+
+  abort(): void {
+    this.#running?.abort()
+  }
+
+  look(view: EnvironmentView, pods: readonly LivePod[]): void {
+    const { previousSecrets } = view.environment.database ?? {}
+    const primary = pods.find(
+      (pod) => pod.state === 'ready' && !pod.removing && (pod.record.ordinal ?? 0) === 0,
+    )
+    if (previousSecrets === undefined || !primary || this.#running) return
+    this.#running = new AbortController()
+    const { appEnvId } = view.environment
+    void this.#rotate(view, primary, previousSecrets, this.#running.signal)
+      .catch((error) => {
+        const away = error instanceof AppError
+        this.#deps.log[away ? 'warn' : 'error'](
+          { err: error, appEnvId },
+          'cannot rotate a password; retrying',
+        )
+        this.#later(retryMs)
+      })
+      .finally(() => {
+        this.#running = null
+      })
+  }
+
+  async #rotate(view: EnvironmentView, pod: LivePod, sealed: string, signal: AbortSignal): Promise<void> {
+    const { db, clock, secrets, engineOf } = this.#deps
+    const { appEnvId } = view.environment
+    const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === pod.record.rolloutId)
+    const engine = engineOf(pod.record.region)
+    if (!rollout || !engine.changeDatabasePassword) return
+    const { database, ...spec } = containerSpec(view, rollout, pod, secrets)
+    if (!database) return
+    const previous: DatabaseSecrets = JSON.parse(secrets.open(sealed, databaseSecretName(appEnvId)))
+    await engine.changeDatabasePassword({ ...spec, database }, previous.password, signal)
+    await db.write(async (tx) => {
+      const environment = await findEnvironment(tx, { appEnvId })
+      if (environment?.database?.previousSecrets !== sealed) return
+      const { previousSecrets: _, ...access } = environment.database
+      await saveEnvironment(tx, { ...environment, database: access })
+      await insertActivity(tx, appEnvId, {
+        activity: 'ROTATE_PASSWORD',
+        contentId: null,
+        version: null,
+        status: 'DONE',
+        timestamp: timestamp(clock.wallMs()),
+        userId: null,
+        gitCommitId: null,
+        details: null,
+      })
+    })
+  }
+}

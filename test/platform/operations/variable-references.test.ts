@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../../testkit/engines/suite-installation.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+
+const mask = '***SECRET***'
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await TestPlatform.start()
+})
+afterAll(() => platform.close())
+
+const ask = (method: string, path: string, input: object, token = platform.admin.token) =>
+  platform.request(method, path, { token, input: input as Record<string, unknown> })
+
+async function send(method: string, path: string, input: object) {
+  const answer = await ask(method, path, input)
+  expect(answer.status, answer.text).toBe(200)
+  return answer
+}
+
+const read = async (appEnvId: string, decrypt = false) =>
+  (await send('GET', '/app-env', { appEnvId, ...(decrypt && { decrypt }) })).json
+const set = (appEnvId: string, ...variables: object[]) =>
+  send('PATCH', '/app-env/variables', { appEnvId, set: variables })
+const refusedSet = (appEnvId: string, variable: object, token?: string) =>
+  ask('PATCH', '/app-env/variables', { appEnvId, set: [variable] }, token)
+
+const app = () => platform.makeEnvironment({ app: { useImage: true } })
+
+async function serves(appEnvId: string, version?: number) {
+  await until(`${appEnvId} serves`, async () => {
+    const { json } = await send('GET', '/app-env/status', { appEnvId })
+    const isReady = json.status === 'RUNNING' && json.currentDeployment.status === 'DEPLOYED'
+    return isReady && (version === undefined || json.currentVersion === version) ? json : null
+  })
+}
+
+async function deploy(appEnvId: string) {
+  await send('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:1' })
+  await serves(appEnvId)
+}
+
+async function database(dockerPreset = 'POSTGRESQL') {
+  const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset } })
+  await serves(appEnvId)
+  const { cliEnvName, hosts } = await read(appEnvId, true)
+  return { appEnvId, envName: cliEnvName, url: new URL(hosts[0].url) }
+}
+
+/** The variables of the containers that run. */
+function given(appEnvId: string): Record<string, string> {
+  const running = platform.engine.running().filter(({ spec }) => spec.appEnvId === appEnvId)
+  return Object.assign({}, ...running.map(({ spec }) => spec.env))
+}
+
+describe('variables that refer to a database', () => {
+  it('reach the containers, and no answer, audit entry or page shows the secret', async () => {
+    const { envName, url } = await database()
+    const { appEnvId } = await app()
+    const fields = ['url', 'host', 'port', 'user', 'password', 'name']
+    const answer = await set(
+      appEnvId,
+      ...fields.map((field) => ({ name: `DB_${field.toUpperCase()}`, from: { envName, field } })),
+    )
+    await deploy(appEnvId)
+    expect(given(appEnvId)).toMatchObject({
+      DB_URL: url.href,
+      DB_HOST: url.hostname,
+      DB_PORT: url.port,
+      DB_USER: url.username,
+      DB_PASSWORD: url.password,
+      DB_NAME: url.pathname.slice(1),
+    })
+    const masked = await send('GET', '/app-env', { appEnvId })
+    expect(masked.json.envVars).toContainEqual({
+      _id: expect.any(String),
+      name: 'DB_URL',
+      value: mask,
+      type: 'DEPLOY',
+      isSecret: true,
+      from: { envName, field: 'url' },
+    })
+    expect(masked.json.pendingChanges.hasDeployChanges).toBe(false)
+    const audit = await send('GET', '/audit', { accountId: platform.accountId, limit: 200 })
+    for (const { text } of [answer, masked, audit]) expect(text).not.toContain(url.password)
+  })
+
+  it('keep the reference when a read is written back, and lose it with a value', async () => {
+    const { envName } = await database('REDIS')
+    const { appEnvId } = await app()
+    await set(appEnvId, { name: 'CACHE', from: { envName, field: 'url' } })
+    const before = await read(appEnvId)
+    await send('PUT', '/app-env', before)
+    const after = await read(appEnvId)
+    expect(after.envVars).toEqual(before.envVars)
+    await send('PATCH', '/app-env/variables', { appEnvId, set: [{ name: 'CACHE', value: mask }] })
+    expect((await read(appEnvId)).envVars).toEqual(before.envVars)
+    await set(appEnvId, { name: 'CACHE', value: 'redis://elsewhere' })
+    expect((await read(appEnvId)).envVars[0]).not.toHaveProperty('from')
+  })
+
+  it('A3, X1: a secret field needs an admin; the others need access to the database only', async () => {
+    const { envName } = await database()
+    const { appEnvId } = await app()
+    const { token } = await platform.makeUser()
+    for (const field of ['url', 'password']) {
+      const refused = await refusedSet(appEnvId, { name: 'DB', from: { envName, field } }, token)
+      expect([refused.status, refused.json.error]).toEqual([
+        403,
+        'Admin permission required to refer to a secret',
+      ])
+    }
+    const host = { name: 'HOST', from: { envName, field: 'host' }, isSecret: false }
+    expect((await refusedSet(appEnvId, host, token)).status).toBe(200)
+    const plain = await refusedSet(appEnvId, { name: 'DB', from: { envName, field: 'url' }, isSecret: false })
+    expect([plain.status, plain.json.error]).toEqual([400, 'A reference to a secret is secret'])
+  })
+
+  it('wait for the first address of the database: a deployment is refused until then', async () => {
+    const idle = await TestPlatform.start({ reconciles: false })
+    try {
+      const request = (method: string, path: string, input: Record<string, unknown>) =>
+        idle.request(method, path, { token: idle.admin.token, input })
+      const source = await idle.makeEnvironment({ app: { dockerPreset: 'POSTGRESQL' } })
+      const { envName } = {
+        envName: (await request('GET', '/app-env', { appEnvId: source.appEnvId })).json.cliEnvName,
+      }
+      const { appEnvId } = await idle.makeEnvironment({ app: { useImage: true } })
+      const change = { appEnvId, set: [{ name: 'DB', from: { envName, field: 'url' } }] }
+      expect((await request('PATCH', '/app-env/variables', change)).status).toBe(200)
+      const refused = await request('POST', '/app-env/deploy-image', {
+        appEnvId,
+        image: 'registry.example.com/app:1',
+      })
+      expect([refused.status, refused.json.error]).toEqual([409, 'A referenced database has no address yet'])
+    } finally {
+      await idle.close()
+    }
+  })
+})
+
+describe('variables that refer to other variables', () => {
+  it('follow their source: a new value is pending, through every reference on the way', async () => {
+    const [source, middle, last] = [await app(), await app(), await app()]
+    const nameOf = async ({ appEnvId }: { appEnvId: string }) => (await read(appEnvId)).cliEnvName
+    await set(source.appEnvId, { name: 'KEY', value: 'first-value' })
+    await set(middle.appEnvId, { name: 'KEY', from: { envName: await nameOf(source), field: 'KEY' } })
+    await set(last.appEnvId, { name: 'TOKEN', from: { envName: await nameOf(middle), field: 'KEY' } })
+    await deploy(last.appEnvId)
+    expect(given(last.appEnvId).TOKEN).toBe('first-value')
+
+    await set(source.appEnvId, { name: 'KEY', value: 'second-value' })
+    const { pendingChanges } = await read(last.appEnvId)
+    expect(pendingChanges.deployPendingChanges).toEqual([
+      { group: 'Environment Variables', field: 'envVars' },
+    ])
+    await send('POST', '/app-env/apply-changes', { appEnvId: last.appEnvId })
+    await until('the new value runs', async () =>
+      given(last.appEnvId).TOKEN === 'second-value' ? true : null,
+    )
+
+    const cycle = await refusedSet(source.appEnvId, {
+      name: 'KEY',
+      from: { envName: await nameOf(last), field: 'TOKEN' },
+    })
+    expect([cycle.status, cycle.json.error]).toEqual([400, 'A variable cannot refer to itself'])
+  })
+
+  it('keep their source: it is neither deleted nor unset while they refer to it', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'KEY', value: 'kept-value' }, { name: 'OTHER', value: 'other-value' })
+    const [envName, userName] = [
+      (await read(source.appEnvId)).cliEnvName,
+      (await read(user.appEnvId)).cliEnvName,
+    ]
+    await set(user.appEnvId, { name: 'KEY', from: { envName, field: 'KEY' } })
+    await send('PATCH', '/app-env/variables', { appEnvId: source.appEnvId, unset: ['OTHER'] })
+    for (const refused of [
+      await ask('PATCH', '/app-env/variables', { appEnvId: source.appEnvId, unset: ['KEY'] }),
+      await ask('DELETE', '/app-env', { appEnvId: source.appEnvId }),
+    ]) {
+      expect(refused.status).toBe(409)
+      expect(refused.json.details).toContain(`Variables of ${userName} take their values from it.`)
+    }
+    await send('PATCH', '/app-env/variables', { appEnvId: user.appEnvId, unset: ['KEY'] })
+    await send('DELETE', '/app-env', { appEnvId: source.appEnvId })
+  })
+
+  it('an undo brings the reference back, and not to a source that is gone', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'KEY', value: 'undone-value' })
+    const { cliEnvName: envName } = await read(source.appEnvId)
+    await set(user.appEnvId, { name: 'KEY', from: { envName, field: 'KEY' } })
+    const unset = async () => {
+      await send('PATCH', '/app-env/variables', { appEnvId: user.appEnvId, unset: ['KEY'] })
+      const { json } = await send('GET', '/audit', { accountId: platform.accountId, limit: 1 })
+      return json.entries[0].entryId
+    }
+    await send('POST', '/audit/undo', { entryId: await unset() })
+    expect((await read(user.appEnvId)).envVars[0].from).toEqual({ envName, field: 'KEY' })
+    const entryId = await unset()
+    await send('DELETE', '/app-env', { appEnvId: source.appEnvId })
+    expect((await ask('POST', '/audit/undo', { entryId })).status).toBe(404)
+  })
+
+  it('M2: hide what the caller may not see, in both directions', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'PLAIN', value: 'plain', isSecret: false })
+    const { cliEnvName: envName } = await read(source.appEnvId)
+    const reference = { name: 'PLAIN', from: { envName, field: 'PLAIN' }, isSecret: false }
+    await set(user.appEnvId, reference)
+    const { token, membershipId } = await platform.makeUser()
+    const { accountId } = platform
+    await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
+    await send('PATCH', '/member/env-access', {
+      accountId,
+      membershipId,
+      allowedAppEnvIds: [user.appEnvId],
+    })
+    const { json } = await ask('GET', '/app-env', { appEnvId: user.appEnvId }, token)
+    expect(json.envVars[0].from).toEqual({ envName: null, field: 'PLAIN' })
+    expect((await refusedSet(user.appEnvId, { ...reference, name: 'AGAIN' }, token)).status).toBe(403)
+
+    const stranger = await platform.makeAccount('Stranger')
+    const { token: other, client } = await platform.makeUser({ accountId: stranger, admin: true })
+    const own = await platform.makeEnvironment({ accountId: stranger, by: client })
+    const unknown = { ...reference, from: { envName: 'nobody-has-this', field: 'PLAIN' } }
+    const answers = [
+      await refusedSet(own.appEnvId, reference, other),
+      await refusedSet(own.appEnvId, unknown, other),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([404, 404])
+    expect(answers[0]?.text).toBe(answers[1]?.text)
+  })
+})
+
+describe('generated values', () => {
+  it('are random, long enough, and shown only to an admin who asks', async () => {
+    const { appEnvId } = await app()
+    const answer = await set(
+      appEnvId,
+      { name: 'ONE', generate: {} },
+      { name: 'TWO', generate: { length: 64, alphabet: '0123456789abcdef' } },
+    )
+    const clear = Object.fromEntries(
+      (await read(appEnvId, true)).envVars.map(({ name, value }: { name: string; value: string }) => [
+        name,
+        value,
+      ]),
+    )
+    expect(clear.ONE).toMatch(/^[A-Za-z0-9]{32}$/)
+    expect(clear.TWO).toMatch(/^[0-9a-f]{64}$/)
+    expect(answer.text).not.toContain(clear.ONE)
+    await set(appEnvId, { name: 'ONE', generate: {} })
+    expect((await read(appEnvId, true)).envVars[0].value).not.toBe(clear.ONE)
+  })
+
+  it.each([
+    { value: 'x', generate: {} },
+    { value: 'x', from: { envName: 'a', field: 'url' } },
+    { generate: { length: 4 } },
+    { generate: { alphabet: 'aaaaaaaaaa' } },
+    { from: { envName: 'a' } },
+  ])('refuses %j', async (variable) => {
+    const { appEnvId } = await app()
+    expect((await refusedSet(appEnvId, { name: 'X', ...variable })).status).toBe(400)
+  })
+})
+
+describe('rotate-database-password', () => {
+  const rotate = (appEnvId: string) => ask('POST', '/app-env/database/rotate', { appEnvId })
+  const rotated = (appEnvId: string) =>
+    until('the rotation is done', async () => {
+      const { json } = await send('GET', '/app-env/history', { appEnvId })
+      const [newest] = json.activities
+      return newest.activity === 'ROTATE_PASSWORD' && newest.status === 'DONE' ? true : null
+    })
+
+  it('changes the server and what refers to it, and shows the password to nobody', async () => {
+    const source = await database()
+    const { appEnvId } = await app()
+    await set(appEnvId, { name: 'DB', from: { envName: source.envName, field: 'url' } })
+    await deploy(appEnvId)
+    const answer = await rotate(source.appEnvId)
+    expect(answer.status, answer.text).toBe(200)
+    await rotated(source.appEnvId)
+    const now = new URL((await read(source.appEnvId, true)).hosts[0].url)
+    expect(now.password).not.toBe(source.url.password)
+    expect(platform.engine.host.passwords.get(source.appEnvId)).toEqual({
+      previous: source.url.password,
+      now: now.password,
+    })
+    expect((await read(appEnvId)).pendingChanges.hasDeployChanges).toBe(true)
+    await send('POST', '/app-env/apply-changes', { appEnvId })
+    await until('the new password runs', async () => (given(appEnvId).DB === now.href ? true : null))
+    const audit = await send('GET', '/audit', { accountId: platform.accountId, limit: 200 })
+    for (const { text } of [answer, audit])
+      expect(text).not.toMatch(new RegExp(`${source.url.password}|${now.password}`))
+  })
+
+  it('goes on after a restart of the platform, and holds one rotation at a time', async () => {
+    const source = await database('REDIS')
+    platform.engine.knobs.away = true
+    try {
+      expect((await rotate(source.appEnvId)).status).toBe(200)
+      const second = await rotate(source.appEnvId)
+      expect([second.status, second.json.error]).toEqual([409, 'The last rotation is still under way'])
+    } finally {
+      platform.engine.knobs.away = false
+    }
+    await platform.restart()
+    await rotated(source.appEnvId)
+    expect(platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
+  })
+
+  it('refuses apps, and databases with replicas', async () => {
+    const { appEnvId } = await app()
+    expect((await rotate(appEnvId)).json.error).toContain('Only PostgreSQL, MySQL and Redis')
+    const source = await database()
+    await send('PUT', '/app-env', { appEnvId: source.appEnvId, containers: 2 })
+    expect((await rotate(source.appEnvId)).json.error).toBe('A database with replicas keeps its password')
+  })
+})

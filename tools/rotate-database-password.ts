@@ -1,0 +1,13 @@
+import { rotateDatabasePassword } from '../src/contract/databases.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { passwordEffects } from '../src/mcp/tools/destructive-effects.ts'
+
+export default defineTool({
+  operation: rotateDatabasePassword,
+  group: 'databases',
+  title: 'Rotate database password',
+  description: 'Gives a PostgreSQL, MySQL or Redis database a new password, which no answer shows.',
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  unlistedInputs: ['dryRun'],
+  destroys: passwordEffects,
+})
