@@ -246,6 +246,7 @@ async function databaseStory(platform: TestPlatform, call: Call): Promise<void> 
   await call('get-app-env-backup', { backupId })
   await call('restore-app-env-backup', { appEnvId, backupId })
   await call('delete-app-env-backup', { backupId })
+  await call('rotate-database-password', { appEnvId })
 }
 
 async function alertStory(

@@ -89,9 +89,8 @@ function lockFileStep(_facts: Facts, { evidence }: Finding): string {
   return `Run \`npm install\` locally, include package-lock.json, ${again}; without a lock file, the build runs \`npm install\` instead of \`npm ci\`.`
 }
 
-function databaseStep({ kind, databases }: Facts): string {
-  if (kind === 'database') return 'get-logs shows its output; restart-app-env starts it again.'
-  return databases.some(({ ready, mayStart }) => !ready && mayStart)
-    ? 'Start it with start-app-env, or see why it does not run with diagnose-app-env.'
-    : 'A member with access to the database starts it.'
+function databaseStep({ kind }: Facts): string {
+  return kind === 'database'
+    ? 'get-logs shows its output; restart-app-env starts it again.'
+    : 'Start it with start-app-env, or see why it does not run with diagnose-app-env.'
 }

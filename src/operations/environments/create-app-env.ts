@@ -18,6 +18,7 @@ import { isRestricted } from '../core/authorize.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { deployDatabase } from '../databases/deploy-database.ts'
 import { checkAccountSize, environmentSize } from './change-environment.ts'
+import { checkSavedVariables } from './seal-variables.ts'
 import { followReferences, storeVariables } from './variable-references.ts'
 
 type Input = InputOf<typeof createAppEnv>
@@ -28,6 +29,7 @@ export default handler(createAppEnv, async (context, input, target) => {
   const availabilities = installation.databaseAvailability(input.region)
   checkNewEnvironment(input, app, account.settings, installation.regions(), availabilities)
   const environment = await newEnvironment(context, input, target)
+  checkSavedVariables(null, environment)
   if (app.isDatabase) await deployDatabase(context, environment, app.dockerPreset)
   const size = environmentSize(environment, app, account)
   await checkAccountSize(context, account, null, size)

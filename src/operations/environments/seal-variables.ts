@@ -35,9 +35,10 @@ export function sealVariables(
   })
 }
 
-/** The size limit, for every operation that changes an environment; a body that creates one is smaller than the limit. */
-export function checkSavedVariables(before: Environment, { saved }: Environment): void {
-  checkVariableBytes([before.saved.envVars, before.applied.envVars], saved.envVars, ({ value, isSecret }) =>
+/** The size limit, for every operation that makes or changes an environment. */
+export function checkSavedVariables(before: Environment | null, { saved }: Environment): void {
+  const known = before ? [before.saved.envVars, before.applied.envVars] : []
+  checkVariableBytes(known, saved.envVars, ({ value, isSecret }) =>
     isSecret ? clearBytes(value) : Buffer.byteLength(value),
   )
 }

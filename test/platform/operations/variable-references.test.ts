@@ -186,6 +186,33 @@ describe('variables that refer to other variables', () => {
     await send('DELETE', '/app-env', { appEnvId: source.appEnvId })
   })
 
+  it('count towards the size of the variables, also when their source grows', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'KEY', value: 'x' })
+    const { cliEnvName: envName } = await read(source.appEnvId)
+    const many = Array.from({ length: 20 }, (_, at) => ({
+      name: `KEY_${at}`,
+      from: { envName, field: 'KEY' },
+    }))
+    await set(user.appEnvId, ...many)
+    const grown = await refusedSet(source.appEnvId, { name: 'KEY', value: 'x'.repeat(60_000) })
+    expect([grown.status, grown.json.error]).toEqual([400, 'The variables of the environment are too large'])
+    await send('PATCH', '/app-env/variables', {
+      appEnvId: user.appEnvId,
+      unset: many.map(({ name }) => name),
+    })
+    await set(source.appEnvId, { name: 'KEY', value: 'x'.repeat(60_000) })
+    const { appId, accountId } = await read(user.appEnvId)
+    const made = await ask('POST', '/app-env', {
+      accountId,
+      appId,
+      name: 'large',
+      region: 'local',
+      envVars: many,
+    })
+    expect([made.status, made.json.error]).toEqual([400, 'The variables of the environment are too large'])
+  })
+
   it('an undo brings the reference back, and not to a source that is gone', async () => {
     const [source, user] = [await app(), await app()]
     await set(source.appEnvId, { name: 'KEY', value: 'undone-value' })
@@ -276,7 +303,7 @@ describe('rotate-database-password', () => {
       return newest.activity === 'ROTATE_PASSWORD' && newest.status === 'DONE' ? true : null
     })
 
-  it('changes the server and what refers to it, and shows the password to nobody', async () => {
+  it('changes the server and what refers to it, and shows the password in no answer', async () => {
     const source = await database()
     const { appEnvId } = await app()
     await set(appEnvId, { name: 'DB', from: { envName: source.envName, field: 'url' } })

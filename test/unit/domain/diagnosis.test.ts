@@ -8,6 +8,7 @@ const full: Facts = {
   nowMs: 0,
   appEnvId: 'env_1',
   kind: 'app',
+  port: 8080,
   status: 'RUNNING',
   desiredState: 'running',
   zClouds: 1,

@@ -30,6 +30,7 @@ it('E2 marks a line that it cuts, so that the beginning of a secret at the cut i
 it('E2 does not cut an expanded value before the build masks it', () => {
   const lookup = (name: string) => (name === 'TOKEN' ? `${'x'.repeat(95)}${secret}` : undefined)
   const expand = () =>
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the Dockerfile
     expandWord('${NONE:?$TOKEN}', lookup, { escapeChar: '\\', budget: new ExpansionBudget() })
   expect(expand).toThrow(secret)
 })
