@@ -16,6 +16,7 @@ import {
   wholeNumber,
 } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
+import { addDryRun, printDryRun } from './dry-run.ts'
 import { addRunOptions, overridesOf } from './job-options.ts'
 import { endText, runReport, runsReport, settingsReport } from './job-report.ts'
 import { createRunLog, watchRun } from './job-watch.ts'
@@ -54,11 +55,14 @@ export function addJobCommands(jobs: CliCommand, cli: Cli, done: Done): void {
     (run, [jobRunId = ''], { follow }) => showLog(run, jobRunId, follow === true),
   )
   add(
-    jobs
-      .command('cancel')
-      .description('stop a run; no further attempt is made')
-      .argument('<jobRunId>', runHint),
-    (run, [jobRunId = '']) => cancel(run, jobRunId),
+    addDryRun(
+      jobs
+        .command('cancel')
+        .description('stop a run; no further attempt is made')
+        .argument('<jobRunId>', runHint),
+    ),
+    (run, [jobRunId = ''], { dryRun }) =>
+      dryRun === true ? printDryRun(cli, run.client, cancelJobRun, { jobRunId }) : cancel(run, jobRunId),
   )
 }
 
@@ -112,8 +116,7 @@ function adder(cli: Cli, done: Done): (command: CliCommand, perform: Perform) =>
 
 function addStartCommand(jobs: CliCommand, cli: Cli, done: Done): void {
   addRunOptions(
-    jobs
-      .command('run')
+    addDryRun(jobs.command('run'))
       .description('start a run, show its output and wait for its end')
       .usage('<environment> [options] [-- program argument...]')
       .argument('<environment>', environmentHint)
@@ -128,7 +131,11 @@ function addStartCommand(jobs: CliCommand, cli: Cli, done: Done): void {
       ...environmentRef(args[0] ?? ''),
       ...overridesOf(options, cli.program ?? [], cli.words),
     }
-    return interruptibly(cli, args, options, (run) => start(run, input, options.detach === true))
+    return interruptibly(cli, args, options, (run) =>
+      options.dryRun === true
+        ? printDryRun(cli, run.client, startJobRun, input)
+        : start(run, input, options.detach === true),
+    )
   })
 }
 
