@@ -46,11 +46,10 @@ export function addDeployOptions(command: CliCommand): CliCommand {
     .option('--fn-min-scale <n>', 'function: min containers; 0 allows scale to zero')
     .option('--fn-max-scale <n>', 'function: max containers')
     .option('--dry-run', 'check the call and the source, and show what would be deployed; uploads nothing')
-    .addHelpText(
-      'after',
-      '\nExit code: 0 when the version serves, 1 when it failed, 2 for a wrong call.' +
+    .note(
+      'Exit code: 0 when the version serves, 1 when it failed, 2 for a wrong call.' +
         '\nThe upload never includes .git and .longshore. It excludes node_modules, unless an ignore file re-includes it, and' +
-        '\nthe files listed in .longshoreignore (without one: in .gitignore).',
+        ' the files listed in .longshoreignore (without one: in .gitignore).',
     )
 }
 

@@ -32,7 +32,7 @@ export function statusLines(status: Status): string[] {
     ...hosts.map(({ url }) => ['address', printable(url)]),
     ['appEnvId', status.appEnvId],
   ]
-  return [`${cliEnvName}: ${stateText(status)}`, ...aligned(facts)]
+  return [`${cliEnvName} is ${stateText(status)}`, ...aligned(facts)]
 }
 
 /** One environment: its settings, after a sentence about its status. */
@@ -45,7 +45,7 @@ export function envLines(appEnv: AppEnv): string[] {
       ? stoppedText(cliEnvName, currentVersion)
       : `${status}. longshore status ${cliEnvName} shows its containers and its newest deployment.`
   return [
-    `${cliEnvName}: ${text}`,
+    `${cliEnvName} is ${text}`,
     ...renderResult({ cliEnvName, status, currentVersion, ...scaled, ...others }),
   ]
 }

@@ -39,9 +39,8 @@ const runHint = 'jobs list <environment> shows them'
 
 /** Commands of `longshore jobs` that watch a run, or do more than one operation. */
 export function addJobCommands(jobs: CliCommand, cli: Cli, done: Done): void {
-  jobs.addHelpText(
-    'after',
-    '\nOutput of a run goes to standard output and standard error, progress to standard error.\nExit code 0: the run succeeded; 1: it was rejected or did not succeed; 130: Ctrl-C, the run continues.',
+  jobs.note(
+    'Output of a run goes to standard output and standard error, progress to standard error.\nExit code 0: the run succeeded; 1: it was rejected or did not succeed; 130: Ctrl-C, the run continues.',
   )
   addStartCommand(jobs, cli, done)
   addReadCommands(jobs, cli, done)
@@ -120,10 +119,7 @@ function addStartCommand(jobs: CliCommand, cli: Cli, done: Done): void {
       .description('start a run, show its output and wait for its end')
       .usage('<environment> [options] [-- program argument...]')
       .argument('<environment>', environmentHint)
-      .addHelpText(
-        'after',
-        '\nThe program after -- runs without a shell. Without a program, the configured command runs.',
-      )
+      .note('The program after -- runs without a shell. Without a program, the configured command runs.')
       .takesProgram(),
   ).runs(cli, done, async (args, options) => {
     // Parsed before the first request, so that a wrong call starts nothing.
