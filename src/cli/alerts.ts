@@ -26,6 +26,7 @@ import {
 } from './alert-report.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
+import { addDryRun, printDryRun } from './dry-run.ts'
 import { printable } from './progress.ts'
 
 const readersAtOnce = 8
@@ -89,9 +90,15 @@ function addReadCommands(alerts: CliCommand, cli: Cli, done: Done): void {
 
 function addConditionCommands(alerts: CliCommand, cli: Cli, done: Done): void {
   addConditionOptions(
-    alerts.command('create').description('create an alert').argument('<environment>', environmentHint),
+    alerts
+      .command('create')
+      .description('create an alert')
+      .argument('<environment>', environmentHint)
+      .option('--dry-run', 'check the call and show how often the alert would have fired'),
   ).runs(cli, done, async ([environment = ''], options) => {
-    const { input } = newAlertOf(options)
+    const { input, metric } = newAlertOf(options)
+    if (options.dryRun === true)
+      return preview(cli, createAlert, { ...environmentRef(environment), ...input }, metric)
     const { client } = await connected(cli)
     const answer = await client.call(createAlert, { ...environmentRef(environment), ...input })
     const { alert } = answer
@@ -144,16 +151,17 @@ function simple(
   row: typeof toggleAlert | typeof deleteAlert,
   input: Readonly<Record<string, unknown>>,
 ): void {
-  alerts
-    .command(name)
-    .description(description)
-    .argument('<alertId>', alertHint)
-    .runs(cli, done, async ([alertId]) => {
+  addDryRun(alerts.command(name).description(description).argument('<alertId>', alertHint)).runs(
+    cli,
+    done,
+    async ([alertId], { dryRun }) => {
       const { client } = await connected(cli)
+      if (dryRun === true) return printDryRun(cli, client, row, { alertId, ...input })
       const answer = await client.call(row as typeof deleteAlert, { alertId, ...input })
       print(cli, answer, [printable(answer.message)])
       return exitCodes.done
-    })
+    },
+  )
 }
 
 async function list(cli: Cli, environment: string | undefined, onlyFiring: boolean): Promise<number> {

@@ -13,25 +13,29 @@ import {
 import { AppError } from '../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
-import { dryRunLines } from './row-command.ts'
+import { addDryRun, printDryRun } from './dry-run.ts'
+import { readableBytes } from './progress.ts'
+import { aligned } from './render.ts'
 
 const pauseMs = 300
 
 /** Commands of `longshore backup` that wait, or search all accounts. */
 export function addBackupCommands(backup: CliCommand, cli: Cli, done: Done): void {
-  backup
-    .command('create')
-    .description('copy a database into a file, and wait until it is done')
-    .argument('<environment>', 'its id, or its name in URLs')
-    .runs(cli, done, async ([environment = '']) => {
-      const ref = environmentRef(environment)
-      const { client } = await connected(cli)
-      const { backup } = await client.call(createAppEnvBackup, ref)
-      cli.io.stderr.write(`Taking ${backup.backupId} …\n`)
-      const made = await ended(client, backup.backupId, (answer) => answer.backup)
-      print(cli, { backup: made }, [backupLine(made)])
-      return exitCodes.done
-    })
+  addDryRun(
+    backup
+      .command('create')
+      .description('copy a database into a file, and wait until it is done')
+      .argument('<environment>', 'its id, or its name in URLs'),
+  ).runs(cli, done, async ([environment = ''], { dryRun }) => {
+    const ref = environmentRef(environment)
+    const { client } = await connected(cli)
+    if (dryRun === true) return printDryRun(cli, client, createAppEnvBackup, ref)
+    const { backup } = await client.call(createAppEnvBackup, ref)
+    cli.io.stderr.write(`Taking ${backup.backupId} …\n`)
+    const made = await ended(client, backup.backupId, (answer) => answer.backup)
+    print(cli, { backup: made }, backupLines([made]))
+    return exitCodes.done
+  })
   backup
     .command('list')
     .description('the backups, newest first; also those of deleted environments')
@@ -42,8 +46,7 @@ export function addBackupCommands(backup: CliCommand, cli: Cli, done: Done): voi
       const lists = accounts.map(({ accountId }) => client.call(listAppEnvBackups, { accountId }))
       const all = (await Promise.all(lists)).flatMap(({ backups }) => backups)
       const backups = all.filter((one) => env === undefined || [one.appEnvId, one.envName].includes(env))
-      if (cli.json) print(cli, { backups }, [])
-      else for (const one of backups) cli.io.stdout.write(`${backupLine(one)}\n`)
+      print(cli, { backups }, backupLines(backups))
       return exitCodes.done
     })
 }
@@ -70,9 +73,7 @@ export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): vo
       const { client } = await connected(cli)
       if (dryRun) {
         const input = { ...environmentRef(String(env)), backupId }
-        const answer = await client.call(restoreAppEnvBackup, input, { dryRun: true })
-        print(cli, answer, dryRunLines(answer))
-        return exitCodes.done
+        return printDryRun(cli, client, restoreAppEnvBackup, input)
       }
       const ref =
         env === undefined ? await madeBeside(client, backupId, String(newEnv)) : environmentRef(String(env))
@@ -114,15 +115,21 @@ async function ended<One extends BackupResponse | RestoreResponse>(
   }
 }
 
-function backupLine({
-  backupId,
-  envName,
-  createdAt,
-  status,
-  sizeBytes,
-  sha256,
-  file,
-}: BackupResponse): string {
-  const size = sizeBytes === null ? '-' : `${sizeBytes} bytes`
-  return [backupId, createdAt, envName, status, size, sha256 ?? '-', file ?? '-'].join('  ')
+function backupLines(backups: readonly BackupResponse[]): string[] {
+  if (backups.length === 0) {
+    return ['There are no backups. Make one: longshore backup create <environment>']
+  }
+  const rows = backups.map(({ backupId, createdAt, envName, status, sizeBytes, file, sha256 }) => [
+    backupId,
+    envName,
+    createdAt,
+    status,
+    sizeBytes === null ? '-' : readableBytes(sizeBytes),
+    file ?? '-',
+    sha256 ?? '-',
+  ])
+  return aligned([
+    ['backupId', 'environment', 'createdAt', 'status', 'size', 'file in the data directory', 'sha256'],
+    ...rows,
+  ])
 }

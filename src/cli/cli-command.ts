@@ -42,6 +42,7 @@ function environmentFirst(argv: readonly string[]): string[] {
 export class CliCommand extends Command {
   readonly #required = new Map<string, string>()
   #takesProgram = false
+  hasJson = true
 
   constructor(name?: string) {
     super(name)
@@ -57,6 +58,25 @@ export class CliCommand extends Command {
     super.argument(name, description, defaultValue)
     if (takesEnvironment.test(name))
       this.option('--env <environment>', 'the environment, in place of the word')
+    return this
+  }
+
+  /** A text after the help, wrapped like the rest of it. */
+  note(text: string): this {
+    const wrapped = () => {
+      const width = this.configureOutput().getOutHelpWidth?.() || 80
+      const help = this.createHelp()
+      return `\n${text}`
+        .split('\n')
+        .map((line) => help.boxWrap(line, width))
+        .join('\n')
+    }
+    return this.addHelpText('after', wrapped)
+  }
+
+  /** For a command whose result is not printed as JSON. */
+  withoutJson(): this {
+    this.hasJson = false
     return this
   }
 

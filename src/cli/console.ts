@@ -21,7 +21,7 @@ export function addConsoleCommand(
     .command('console')
     .summary('open the web console with a one-time sign-in link')
     .description(
-      'Opens the web console in a browser with a sign-in link that works once, within 10 minutes. With --print, or if no\nbrowser can be opened, the link is only printed. A server that other machines can reach has no sign-in links: then\nonly the address is printed, and you sign in with a token.',
+      'Opens the web console in a browser with a sign-in link that works once, within 10 minutes. With --print, or if no browser can be opened, the link is only printed. A server that other machines can reach has no sign-in links: then only the address is printed, and you sign in with a token.',
     )
     .option('--print', 'print the link instead of opening it')
     .runs(cli, done, async (_args, options) => {

@@ -10,6 +10,7 @@ import {
 import { pointsReport } from './alert-report.ts'
 import { type Cli, type CliCommand, choice, connected, type Done, print } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
+import { addDryRun, printDryRun } from './dry-run.ts'
 import { printable } from './progress.ts'
 import { accountOf } from './row-command.ts'
 import { jsonOf } from './row-fields.ts'
@@ -28,21 +29,22 @@ export function addContactPointCommands(alerts: CliCommand, cli: Cli, done: Done
       return exitCodes.done
     })
   addPointCommand(alerts, cli, done)
-  alerts
-    .command('delete-point')
-    .description('delete a contact point that no alert uses')
-    .argument('<contactPointId>', 'alerts points shows them')
-    .runs(cli, done, async ([contactPointId]) => {
-      const { client } = await connected(cli)
-      const answer = await client.call(deleteContactPoint, { contactPointId })
-      print(cli, answer, [printable(answer.message)])
-      return exitCodes.done
-    })
+  addDryRun(
+    alerts
+      .command('delete-point')
+      .description('delete a contact point that no alert uses')
+      .argument('<contactPointId>', 'alerts points shows them'),
+  ).runs(cli, done, async ([contactPointId], { dryRun }) => {
+    const { client } = await connected(cli)
+    if (dryRun === true) return printDryRun(cli, client, deleteContactPoint, { contactPointId })
+    const answer = await client.call(deleteContactPoint, { contactPointId })
+    print(cli, answer, [printable(answer.message)])
+    return exitCodes.done
+  })
 }
 
 function addPointCommand(alerts: CliCommand, cli: Cli, done: Done): void {
-  alerts
-    .command('add-point')
+  addDryRun(alerts.command('add-point'))
     .description('create a contact point')
     .needs(choice('--type <type>', 'type of receiver', contactPointTypes))
     .needs(new Option('--name <name>', 'at most 50 characters'))
@@ -53,12 +55,14 @@ function addPointCommand(alerts: CliCommand, cli: Cli, done: Done): void {
       ),
     )
     .option('--account <account>', 'its id or name; not needed with one account')
-    .runs(cli, done, async (_args, { type, name, config: file, account }) => {
+    .runs(cli, done, async (_args, { type, name, config: file, account, dryRun }) => {
       // From a file or standard input, which keeps addresses and keys out of process lists and shell histories.
       const config = configIn(String(file))
       const { client } = await connected(cli)
       const accountId = await accountOf(client, account)
-      const answer = await client.call(createContactPoint, { accountId, type, name, config })
+      const input = { accountId, type, name, config }
+      if (dryRun === true) return printDryRun(cli, client, createContactPoint, input)
+      const answer = await client.call(createContactPoint, input)
       const { contactPointId } = answer.contactPoint
       print(cli, answer, [
         `${printable(answer.message)} ${contactPointId}`,

@@ -23,32 +23,30 @@ export function addCreateCommand(program: CliCommand, cli: Cli, done: Done): voi
     .option('--region <region>', 'longshore regions list shows them (default: the first)')
   addFields(command, app)
   addFields(command, environment)
-  command
-    .addHelpText('after', '\nExample: longshore create hello --docker-preset FUNCTION --port 8080')
-    .runs(cli, done, async ([name], options) => {
-      const { client } = await connected(cli)
-      const accountId = await accountOf(client, options.account)
-      const region = options.region ?? (await client.call(listRegions, {})).regions[0]?.region
-      const input = { ...inputOf(app, [], options), name, accountId }
-      const { appId } = await client.call(createApp, input)
-      const wanted = { ...inputOf(environment, [], options), accountId, appId, name: options.env, region }
-      const { appEnvId } = await client.call(createAppEnv, wanted).catch(async (error) => {
-        // Delete the app, so that a corrected call can be repeated.
-        await client.call(deleteApp, { appId }).catch((cause) => {
-          const details = `The app ${appId} was created but could not be deleted again. Delete it with longshore apps delete ${appId}.`
-          throw new AppError('invalid', (error as Error).message, { details, cause })
-        })
-        throw error
+  command.runs(cli, done, async ([name], options) => {
+    const { client } = await connected(cli)
+    const accountId = await accountOf(client, options.account)
+    const region = options.region ?? (await client.call(listRegions, {})).regions[0]?.region
+    const input = { ...inputOf(app, [], options), name, accountId }
+    const { appId } = await client.call(createApp, input)
+    const wanted = { ...inputOf(environment, [], options), accountId, appId, name: options.env, region }
+    const { appEnvId } = await client.call(createAppEnv, wanted).catch(async (error) => {
+      // Delete the app, so that a corrected call can be repeated.
+      await client.call(deleteApp, { appId }).catch((cause) => {
+        const details = `The app ${appId} was created but could not be deleted again. Delete it with longshore apps delete ${appId}.`
+        throw new AppError('invalid', (error as Error).message, { details, cause })
       })
-      const { cliEnvName, status } = await client.call(getAppEnv, { appEnvId })
-      print(cli, { appId, appEnvId, cliEnvName, status }, [
-        `Created ${cliEnvName}: app ${appId}, environment ${appEnvId}, ${status}.`,
-        ...(options.dockerPreset === undefined || isSource(String(options.dockerPreset))
-          ? [`Deploy to it: longshore deploy --env ${cliEnvName} --dir <folder>`]
-          : [`Check its status: longshore status ${cliEnvName}`]),
-      ])
-      return exitCodes.done
+      throw error
     })
+    const { cliEnvName, status } = await client.call(getAppEnv, { appEnvId })
+    print(cli, { appId, appEnvId, cliEnvName, status }, [
+      `Created ${cliEnvName}: app ${appId}, environment ${appEnvId}, ${status}.`,
+      ...(options.dockerPreset === undefined || isSource(String(options.dockerPreset))
+        ? [`Deploy to it: longshore deploy --env ${cliEnvName} --dir <folder>`]
+        : [`Check its status: longshore status ${cliEnvName}`]),
+    ])
+    return exitCodes.done
+  })
 }
 
 function isSource(preset: string): boolean {

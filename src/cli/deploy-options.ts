@@ -10,6 +10,7 @@ export interface DeployOptions {
   source: { dir: string } | { image: string }
   /** The given function settings; null if there are none. */
   functionConfig: FunctionConfigInput | null
+  dryRun: boolean
 }
 
 /** Flag (as commander names it) → field of the function settings. */
@@ -44,11 +45,11 @@ export function addDeployOptions(command: CliCommand): CliCommand {
     .option('--fn-idle-timeout <seconds>', 'function: idle seconds before scale to zero, at least 300')
     .option('--fn-min-scale <n>', 'function: min containers; 0 allows scale to zero')
     .option('--fn-max-scale <n>', 'function: max containers')
-    .addHelpText(
-      'after',
-      '\nExit code: 0 when the version serves, 1 when it failed, 2 for a wrong call.' +
+    .option('--dry-run', 'check the call and the source, and show what would be deployed; uploads nothing')
+    .note(
+      'Exit code: 0 when the version serves, 1 when it failed, 2 for a wrong call.' +
         '\nThe upload never includes .git and .longshore. It excludes node_modules, unless an ignore file re-includes it, and' +
-        '\nthe files listed in .longshoreignore (without one: in .gitignore).',
+        ' the files listed in .longshoreignore (without one: in .gitignore).',
     )
 }
 
@@ -60,6 +61,7 @@ export function deployOptionsOf(environment: string | undefined, flags: Options)
     environment: environmentRef(environment),
     source: sourceOf(flags.dir as string | undefined, flags.image as string | undefined),
     functionConfig: functionConfigOf(flags),
+    dryRun: flags.dryRun === true,
   }
 }
 

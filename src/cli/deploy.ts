@@ -8,10 +8,11 @@ import { type AppEnv, getAppEnv } from '../contract/app-envs.ts'
 import { getApp } from '../contract/apps.ts'
 import { deployAppEnvImage, notifyCodeUpload, requestDeployStorageKey } from '../contract/deployments.ts'
 import { AppError } from '../errors.ts'
-import { type Cli, type CliCommand, connected, type Done } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
 import { addDeployOptions, type DeployOptions, deployOptionsOf } from './deploy-options.ts'
 import { deploymentLog, type WatchEnd, type Watched, watchDeployment } from './deploy-watch.ts'
+import { type DryRunAnswer, dryRunLines } from './dry-run.ts'
 import { hostHints } from './host-hints.ts'
 import type { Connection } from './local-installation.ts'
 import { listSource, packSource, type SourceListing } from './pack-source.ts'
@@ -92,13 +93,14 @@ async function deploy(run: Run): Promise<number> {
   const appEnv = await client.call(getAppEnv, { ...options.environment }, { signal })
   const config = options.functionConfig
   // A dry run first, so that invalid settings fail before packing and uploading (E3, X3).
-  if (config) {
-    await client.call(
-      updateFunctionConfig,
-      { appEnvId: appEnv.appEnvId, ...config },
-      { signal, dryRun: true },
-    )
-  }
+  const settings = config
+    ? await client.call(
+        updateFunctionConfig,
+        { appEnvId: appEnv.appEnvId, ...config },
+        { signal, dryRun: true },
+      )
+    : {}
+  if (options.dryRun) return previewDeploy(run, appEnv, settings)
   progress.done(`Environment ${appEnv.cliEnvName}${appEnv.isFunction ? ', a function' : ''}`)
   const { contentId, version } =
     'image' in options.source
@@ -121,6 +123,29 @@ async function deploy(run: Run): Promise<number> {
   return report(run, appEnv, begun, end)
 }
 
+/** Every check that comes before an upload. */
+async function previewDeploy(run: Run, appEnv: AppEnv, settings: unknown): Promise<number> {
+  const { client, options, progress, signal, cli } = run
+  const { source } = options
+  const { appEnvId } = appEnv
+  const dryRun = { signal, dryRun: true }
+  let deployment: unknown
+  if ('image' in source) {
+    deployment = await client.call(deployAppEnvImage, { appEnvId, image: source.image }, dryRun)
+  } else {
+    const listing = await checkedSource(run, appEnv, source.dir)
+    await client.call(requestDeployStorageKey, { appEnvId, fileExtension: '.tgz' }, dryRun)
+    const size = `${listing.files.length} files, ${readableBytes(listing.bytes)}`
+    deployment = { effects: [`Uploads ${size}, builds them, and deploys the result without downtime.`] }
+  }
+  progress.close()
+  const parts = [settings, deployment] as DryRunAnswer[]
+  const effects = parts.flatMap((part) => part.effects ?? [])
+  const changes = parts.flatMap((part) => part.changes ?? [])
+  print(cli, { dryRun: true, effects, changes }, dryRunLines({ effects, changes }))
+  return exitCodes.done
+}
+
 async function deployImage(run: Run, { appEnvId }: AppEnv, image: string) {
   await saveFunctionConfig(run, appEnvId)
   run.progress.stage(`Deploying ${image}`)
@@ -130,10 +155,7 @@ async function deployImage(run: Run, { appEnvId }: AppEnv, image: string) {
 async function deploySource(run: Run, appEnv: AppEnv, dir: string) {
   const { client, progress, signal, connection } = run
   const { appEnvId } = appEnv
-  progress.stage(`Reading ${dir}`)
-  const listing = await listSource(dir)
-  const dockerfile = await dockerfileOf(run, appEnv)
-  if (dockerfile !== null) requireDockerfile(listing, dockerfile, appEnv.isFunction)
+  const listing = await checkedSource(run, appEnv, dir)
   const folder = await mkdtemp(path.join(os.tmpdir(), 'longshore-deploy-'))
   try {
     const packed = await pack(run, listing, path.join(folder, 'source.tgz'))
@@ -155,6 +177,14 @@ async function deploySource(run: Run, appEnv: AppEnv, dir: string) {
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+async function checkedSource(run: Run, appEnv: AppEnv, dir: string): Promise<SourceListing> {
+  run.progress.stage(`Reading ${dir}`)
+  const listing = await listSource(dir)
+  const dockerfile = await dockerfileOf(run, appEnv)
+  if (dockerfile !== null) requireDockerfile(listing, dockerfile, appEnv.isFunction)
+  return listing
 }
 
 async function pack({ progress, signal }: Run, listing: SourceListing, file: string) {

@@ -16,6 +16,7 @@ import {
   wholeNumber,
 } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
+import { addDryRun, printDryRun } from './dry-run.ts'
 import { addRunOptions, overridesOf } from './job-options.ts'
 import { endText, runReport, runsReport, settingsReport } from './job-report.ts'
 import { createRunLog, watchRun } from './job-watch.ts'
@@ -38,9 +39,8 @@ const runHint = 'jobs list <environment> shows them'
 
 /** Commands of `longshore jobs` that watch a run, or do more than one operation. */
 export function addJobCommands(jobs: CliCommand, cli: Cli, done: Done): void {
-  jobs.addHelpText(
-    'after',
-    '\nOutput of a run goes to standard output and standard error, progress to standard error.\nExit code 0: the run succeeded; 1: it was rejected or did not succeed; 130: Ctrl-C, the run continues.',
+  jobs.note(
+    'Output of a run goes to standard output and standard error, progress to standard error.\nExit code 0: the run succeeded; 1: it was rejected or did not succeed; 130: Ctrl-C, the run continues.',
   )
   addStartCommand(jobs, cli, done)
   addReadCommands(jobs, cli, done)
@@ -54,11 +54,14 @@ export function addJobCommands(jobs: CliCommand, cli: Cli, done: Done): void {
     (run, [jobRunId = ''], { follow }) => showLog(run, jobRunId, follow === true),
   )
   add(
-    jobs
-      .command('cancel')
-      .description('stop a run; no further attempt is made')
-      .argument('<jobRunId>', runHint),
-    (run, [jobRunId = '']) => cancel(run, jobRunId),
+    addDryRun(
+      jobs
+        .command('cancel')
+        .description('stop a run; no further attempt is made')
+        .argument('<jobRunId>', runHint),
+    ),
+    (run, [jobRunId = ''], { dryRun }) =>
+      dryRun === true ? printDryRun(cli, run.client, cancelJobRun, { jobRunId }) : cancel(run, jobRunId),
   )
 }
 
@@ -112,15 +115,11 @@ function adder(cli: Cli, done: Done): (command: CliCommand, perform: Perform) =>
 
 function addStartCommand(jobs: CliCommand, cli: Cli, done: Done): void {
   addRunOptions(
-    jobs
-      .command('run')
+    addDryRun(jobs.command('run'))
       .description('start a run, show its output and wait for its end')
       .usage('<environment> [options] [-- program argument...]')
       .argument('<environment>', environmentHint)
-      .addHelpText(
-        'after',
-        '\nThe program after -- runs without a shell. Without a program, the configured command runs.',
-      )
+      .note('The program after -- runs without a shell. Without a program, the configured command runs.')
       .takesProgram(),
   ).runs(cli, done, async (args, options) => {
     // Parsed before the first request, so that a wrong call starts nothing.
@@ -128,7 +127,11 @@ function addStartCommand(jobs: CliCommand, cli: Cli, done: Done): void {
       ...environmentRef(args[0] ?? ''),
       ...overridesOf(options, cli.program ?? [], cli.words),
     }
-    return interruptibly(cli, args, options, (run) => start(run, input, options.detach === true))
+    return interruptibly(cli, args, options, (run) =>
+      options.dryRun === true
+        ? printDryRun(cli, run.client, startJobRun, input)
+        : start(run, input, options.detach === true),
+    )
   })
 }
 

@@ -1,6 +1,6 @@
 import { sleep, systemClock } from '../clock.ts'
 import { getLogs, type LogLine } from '../contract/app-env-reads.ts'
-import { type Cli, type CliCommand, connected, type Done, print } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done, type Options, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
 import { createLogFollower } from './log-follower.ts'
 import { printable } from './progress.ts'
@@ -24,9 +24,19 @@ export function addLogsCommand(parent: CliCommand, cli: Cli, done: Done): void {
     const answer = await client.call(getLogs, input)
     if (cli.json) print(cli, answer, [])
     else for (const line of answer.logs) writeLine(cli, line)
+    if (answer.logs.length === 0 && !cli.json) cli.io.stderr.write(`${nothingLogged(input)}\n`)
     if (answer.cursor !== null && !cli.json) cli.io.stderr.write(`… older lines: --cursor ${answer.cursor}\n`)
     return exitCodes.done
   })
+}
+
+/** On standard error: standard output holds log lines only. */
+function nothingLogged(input: Options): string {
+  const { type = 'RUNTIME', appEnvId, envName, ...others } = input
+  const name = appEnvId ?? envName
+  if (Object.keys(others).length > 0) return 'No log line matches.'
+  if (type !== 'RUNTIME') return `There are no ${type} log lines. longshore status ${name} shows what runs.`
+  return `No program of this environment has written anything yet. longshore status ${name} shows what runs; --type BUILD shows the builds.`
 }
 
 async function follow(cli: Cli, query: Record<string, unknown>): Promise<number> {

@@ -17,15 +17,17 @@ export function addMcpInstallCommand(mcp: CliCommand, cli: Cli, done: Done): voi
   addExposureFlags(
     mcp
       .command('install')
+      .withoutJson()
       .summary('enter this server in the configuration of an MCP host')
       .description(
-        'Enters this server, over stdio, in the configuration of an MCP host. A file is copied to <file>.before-longshore\nbefore its first change; an entry that exists is replaced. With LONGSHORE_URL and LONGSHORE_TOKEN set, the agent\nworks on that platform, else on the one in LONGSHORE_HOME. The other options narrow the agent.',
+        'Enters this server, over stdio, in the configuration of an MCP host. A file is copied to <file>.before-longshore before its first change; an entry that exists is replaced. With LONGSHORE_URL and LONGSHORE_TOKEN set, the agent works on that platform, else on the one in LONGSHORE_HOME; then the other LONGSHORE_* settings of this shell are entered too, except secrets. The other options narrow the agent.',
       )
       .needs(choice('--host <host>', 'the MCP host', Object.keys(mcpHosts)))
       .option('--print', 'print what would be entered, and change nothing'),
     '',
   ).runs(cli, done, async (_args, { host, print }) => {
     const connection = await connectionOf(cli)
+    for (const line of secretNotes(cli.env)) cli.io.stderr.write(`${line}\n`)
     if (print === true) {
       const { place, stdio } = mcpHosts[String(host)]!
       cli.io.stderr.write(`${place}:\n`)
@@ -49,9 +51,44 @@ async function connectionOf({ env, words }: Cli): Promise<Connection> {
     url,
     token: config.token?.reveal() ?? '',
     folder: path.resolve(import.meta.dirname, '..'),
-    ...(url === '' ? { env: { LONGSHORE_HOME: path.resolve(config.home) } } : {}),
+    ...(url === '' ? { env: { ...settingsOf(env), LONGSHORE_HOME: config.home } } : {}),
     flags: given.map(([name, value]) => (value === '' ? `--${name}` : `--${name}=${value}`)),
   }
+}
+
+/** Settings that may start a platform but are secrets: never copied into the file of another program. */
+const secretSettings = [
+  'LONGSHORE_BOOTSTRAP_TOKEN',
+  'LONGSHORE_MASTER_KEY',
+  'LONGSHORE_DATABASE_URL',
+  'LONGSHORE_SMTP_URL',
+]
+
+/** The settings of this shell with which the server starts the platform. `readConfig` has checked their names. */
+function settingsOf(env: NodeJS.ProcessEnv): Record<string, string> {
+  const names = Object.keys(env).filter(
+    (name) => (name.startsWith('LONGSHORE_') || name === 'DOCKER_HOST') && env[name] !== '',
+  )
+  const kept = names.filter((name) => !secretSettings.includes(name))
+  return Object.fromEntries(kept.sort().map((name) => [name, env[name]!]))
+}
+
+/** What happens to the secrets of this shell; never their values. */
+function secretNotes(env: NodeJS.ProcessEnv): string[] {
+  const left = env.LONGSHORE_URL ? [] : secretSettings.filter((name) => env[name])
+  return [
+    // Without it the agent would act with the admin token.
+    ...(env.LONGSHORE_TOKEN
+      ? [
+          'LONGSHORE_TOKEN is entered as plain text, because the agent acts with it and hosts keep no secrets.',
+        ]
+      : []),
+    ...(left.length > 0
+      ? [
+          `Not entered, because they are secrets: ${left.join(', ')}. Start the platform yourself with them, before the host starts the server.`,
+        ]
+      : []),
+  ]
 }
 
 async function install(hostId: string, connection: Connection, { env, io }: Cli): Promise<void> {

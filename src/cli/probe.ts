@@ -22,7 +22,7 @@ export function addProbeCommand(program: CliCommand, cli: Cli, done: Done): void
     .command('probe')
     .summary('send a small load to a function and propose its settings')
     .description(
-      'Sends a bounded load to a function (at most 20 seconds) and shows cold start, containers added, refusals and\nlatency, and proposes settings. The requests are real ones.',
+      'Sends a bounded load to a function (at most 20 seconds) and shows cold start, containers added, refusals and latency, and proposes settings. The requests are real ones.',
     )
     .argument('<environment>', 'its id or cliEnvName')
     .option('--path <path>', 'path requested with GET (default /)')
@@ -33,9 +33,8 @@ export function addProbeCommand(program: CliCommand, cli: Cli, done: Done): void
         'max concurrent requests, at most 200 (default: just above one container)',
       ),
     )
-    .addHelpText(
-      'after',
-      '\nExit code 0: the function answered; 1: the call was rejected, a rule is violated, or most requests failed.',
+    .note(
+      'Exit code 0: the function answered; 1: the call was rejected, a rule is violated, or most requests failed.',
     )
     .runs(cli, done, async ([environment = ''], { path, requests, concurrency }) => {
       const input = { ...environmentRef(environment), ...given({ path, requests, concurrency }) }

@@ -1,4 +1,3 @@
-import type { DatabasePresetRead } from '../contract/databases.ts'
 import { printable } from './progress.ts'
 import { inShellWords } from './row-names.ts'
 
@@ -7,44 +6,36 @@ type Fields = Readonly<Record<string, unknown>>
 const widestCell = 60
 /** Columns of lists that add nothing for people. */
 const leftOut = new Set(['slug', 'revision', 'accountId', 'updatedAt'])
+/** Columns that tell rows apart, and that calls take, come first. */
+const leading = new Set(['cliEnvName'])
 
 /**
  * A response of the platform for people: its message first, a list as a table, an object as one field per line. Others'
- * text is made safe for a terminal.
+ * text is made safe for a terminal. `hint` says what to do when the list is empty.
  */
-export function renderResult(answer: unknown): string[] {
+export function renderResult(answer: unknown, hint = ''): string[] {
   if (!isFields(answer)) return [cell(answer)]
   const { message, success: _success, pagination, cursor, ...fields } = answer
   const lists = Object.entries(fields).filter(([, value]) => isList(value))
   const lines = typeof message === 'string' ? [inShellWords(printable(message))] : []
   const only = lists[0]
+  const isEmpty = only !== undefined && (only[1] as unknown[]).length === 0
   if (only && Object.keys(fields).length === 1) {
-    return [...lines, ...renderTable(only[1] as Fields[], only[0]), ...moreLine(only[1], pagination, cursor)]
+    const table = renderTable(only[1] as Fields[], only[0])
+    if (isEmpty) return [...lines, `${table[0]} ${hint}`.trim()]
+    return [...lines, ...table, ...moreLine(only[1], pagination, cursor)]
   }
+  if (isEmpty && hint !== '') return [...lines, ...renderFields(fields, ''), hint]
   return [...lines, ...renderFields(fields, ''), ...moreLine(only?.[1], pagination, cursor)]
 }
 
 /** Rows with aligned columns; omits empty columns. */
 export function renderTable(rows: readonly Fields[], name: string): string[] {
   if (rows.length === 0) return [`There are no ${wordsOf(name)}.`]
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter(
-    (column) => !leftOut.has(column) && rows.some((row) => hasContent(row[column])),
-  )
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+    .filter((column) => !leftOut.has(column) && rows.some((row) => hasContent(row[column])))
+    .sort((one, other) => Number(leading.has(other)) - Number(leading.has(one)))
   return aligned([columns, ...rows.map((row) => columns.map((column) => shortened(cell(row[column]))))])
-}
-
-/** A line for each version of each managed database: what to write, and whether it runs here. */
-export function presetLines({ presets }: { presets: readonly DatabasePresetRead[] }): string[] {
-  const rows = presets.flatMap(({ dockerPreset, defaultVersion, versions }) =>
-    versions.map(({ key, label, variant, available, unavailableReason }) => [
-      dockerPreset,
-      `${key}${key === defaultVersion ? ' (default)' : ''}`,
-      printable(label),
-      variant ?? '-',
-      available ? 'yes' : `no: ${printable(unavailableReason ?? 'it cannot run here')}`,
-    ]),
-  )
-  return aligned([['preset', 'version', 'label', 'variant', 'available'], ...rows])
 }
 
 /** Cells padded to the width of their column. */
@@ -61,8 +52,10 @@ export function aligned(rows: readonly (readonly string[])[]): string[] {
 }
 
 function renderFields(fields: Fields, indent: string): string[] {
-  const plain = Object.entries(fields).filter(([, value]) => !isFields(value) && !isList(value))
-  const nested = Object.entries(fields).filter(([, value]) => isFields(value) || isList(value))
+  const isNested = (value: unknown) =>
+    (isFields(value) || isList(value)) && Object.keys(value as object).length > 0
+  const plain = Object.entries(fields).filter(([, value]) => !isNested(value))
+  const nested = Object.entries(fields).filter(([, value]) => isNested(value))
   return [
     ...aligned(plain.map(([name, value]) => [name, cell(value)])).map((line) => indent + line),
     ...nested.flatMap(([name, value]) => [
@@ -74,8 +67,8 @@ function renderFields(fields: Fields, indent: string): string[] {
   ]
 }
 
-/** Shows booleans as yes and no, an object as its e-mail address or name, a list as its items. */
-function cell(value: unknown): string {
+/** Shows booleans as yes and no, an object as its e-mail address, its name or its fields, a list as its items. */
+export function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cell).join(', ')
@@ -83,15 +76,26 @@ function cell(value: unknown): string {
     const named = ['email', 'cliEnvName', 'name', 'url', 'path', 'id'].find(
       (field) => typeof value[field] === 'string',
     )
-    return printable(named === undefined ? JSON.stringify(value) : String(value[named]))
+    return named === undefined ? fieldWords(value) : printable(String(value[named]))
   }
   const text = printable(String(value))
   // Only sentences name operations: a name or an id stays as it is.
   return text.includes(' ') ? inShellWords(text) : text
 }
 
+/** `{admin: true, cpu: 0.5}` as `admin, cpu=0.5`. */
+function fieldWords(fields: Fields): string {
+  const words = Object.entries(fields)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => {
+      if (typeof value === 'boolean') return printable(value ? name : `no ${name}`)
+      return `${printable(name)}=${isFields(value) ? `(${cell(value)})` : cell(value)}`
+    })
+  return words.join(', ') || '-'
+}
+
 function hasContent(value: unknown): boolean {
-  if (Array.isArray(value)) return value.length > 0
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
   return value !== null && value !== undefined && value !== '' && value !== false
 }
 

@@ -1,4 +1,3 @@
-import { Option } from 'commander'
 import type { Client } from '../client/client.ts'
 import { listAccounts } from '../contract/accounts.ts'
 import { getAppEnv } from '../contract/app-envs.ts'
@@ -13,56 +12,50 @@ import {
   print,
 } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
+import { addDryRun, dryRunLines } from './dry-run.ts'
 import { printable } from './progress.ts'
-import { presetLines, renderResult } from './render.ts'
+import { namedObject } from './object-name.ts'
+import { aligned, renderResult } from './render.ts'
+import { emptyHint, extrasOf } from './row-extras.ts'
 import { fieldsOf, type RowFields } from './row-fields.ts'
 import { inShellWords } from './row-names.ts'
-
-/** Extensions of a command beyond its row. */
-interface RowExtras {
-  /** Options of the command that are not fields of the input. */
-  options?: readonly Option[]
-  /** Checks the input before the first request; throws `UsageError`. */
-  check?(input: Options, options: Options): void
-  /** The answer in lines, where the general rendering says too little. */
-  render?(answer: never): string[]
-}
-
-const extrasOf: Readonly<Record<string, RowExtras>> = {
-  'list-database-presets': { render: presetLines },
-  'update-member-env-access': {
-    options: [new Option('--full-access', 'let the member access every environment')],
-    check({ allowedAppEnvIds }, { fullAccess }) {
-      const names = Array.isArray(allowedAppEnvIds) && allowedAppEnvIds.length > 0
-      if (names === (fullAccess === true)) {
-        throw new UsageError('give --allowed-app-env-ids, or --full-access to remove all restrictions')
-      }
-    },
-  },
-}
 
 /** Adds the positionals and options of an operation to a command, and its action. */
 export function rowCommand(command: CliCommand, row: Operation, cli: Cli, done: Done): CliCommand {
   const fields = fieldsOf(row)
-  const extras = extrasOf[row.id] ?? {}
-  const render = extras.render ?? renderResult
+  const extras = extrasOf(row)
+  const render = extras.render ?? ((answer) => renderResult(answer, emptyHint(row)))
   addFields(command.description(inShellWords(row.summary)), fields)
   for (const option of extras.options ?? []) command.addOption(option)
-  if (!isRead(row)) command.option('--dry-run', 'check the call and show what would change')
+  if (!isRead(row)) addDryRun(command)
   if (destroys(row)) command.option('--yes', 'do not ask for confirmation')
   return command.runs(cli, done, async (args, options) => {
     const input = inputOf(fields, args, options)
-    extras.check?.(input, options)
+    extras.prepare?.(input, options)
     const { client } = await connected(cli)
     if (fields.account === 'needed' || (fields.account === 'optional' && needsAccount(row, input))) {
       input.accountId = await accountOf(client, options.account)
     } else if (options.account !== undefined) input.accountId = await accountOf(client, options.account)
     const dryRun = options.dryRun === true
-    if (destroys(row) && !dryRun && options.yes !== true) await confirm(cli, client, row, input)
+    if (destroys(row)) await confirm(cli, client, row, input, dryRun || options.yes === true)
     const answer = await client.call(row, input, { dryRun })
-    print(cli, answer, dryRun ? dryRunLines(answer) : render(answer as never))
+    if (cli.json) print(cli, answer, [])
+    else if (dryRun) print(cli, answer, dryRunLines(answer))
+    else {
+      const after = (await extras.after?.(client, input)) ?? []
+      print(cli, answer, [...render((await withEnvName(client, input, answer)) as never), ...after])
+    }
     return exitCodes.done
   })
+}
+
+/** An answer names its environment by the name within its app, such as `prod`; people need the name that calls take. */
+async function withEnvName(client: Client, { envName }: Options, answer: unknown): Promise<unknown> {
+  const { appEnv } = answer as { appEnv?: { appEnvId: string; name: string } }
+  if (appEnv === undefined || 'cliEnvName' in appEnv) return answer
+  const { appEnvId, name, ...others } = appEnv
+  const cliEnvName = envName ?? (await client.call(getAppEnv, { appEnvId })).cliEnvName
+  return { ...(answer as object), appEnv: { cliEnvName, appEnvId, name, ...others } }
 }
 
 export function addFields(command: CliCommand, { positionals, account, options }: RowFields): void {
@@ -118,60 +111,34 @@ function destroys(row: Operation): boolean {
   return row.method === 'DELETE' && row.id !== 'revoke-user-token'
 }
 
-/** Shows the effects, and lets the person type the name of the object. */
+/** Shows what a call destroys, by name and id; unless `agreed`, lets the person type the name. */
 async function confirm(
-  { io }: Cli,
+  { io, json }: Cli,
   client: Client,
   row: Operation,
   input: Record<string, unknown>,
+  agreed: boolean,
 ): Promise<void> {
-  const wanted = io.ask && (await nameOf(client, input))
-  if (wanted && io.ask) {
-    const preview = await client.call(row, input, { dryRun: true })
-    io.stderr.write(`${dryRunLines(preview).slice(0, -1).join('\n')}\n`)
-    const typed = await io.ask(`Type ${wanted} to continue: `)
-    if (typed?.trim() === wanted) return
-    if (typed !== null) throw new UsageError('the name does not match, so nothing was changed')
+  const refusal = 'this cannot be undone: add --yes to confirm, or --dry-run to see what it would do'
+  if (!agreed && !io.ask) throw new UsageError(refusal)
+  // With --yes the name is only shown, so the call itself reports what is wrong with the id.
+  const object = await namedObject(client, input).catch((error) => {
+    if (!agreed) throw error
+    return null
+  })
+  const rows = object
+    ? [
+        [object.kind, printable(object.name)],
+        ['id', object.id],
+      ]
+    : []
+  if (!json) for (const line of aligned(rows)) io.stderr.write(`${line}\n`)
+  if (agreed || !io.ask || !object) return
+  const preview = await client.call(row, input, { dryRun: true })
+  io.stderr.write(`${dryRunLines(preview).slice(0, -1).join('\n')}\n`)
+  const typed = await io.ask(`Type ${printable(object.name)} to continue: `)
+  if (typed === null) throw new UsageError(refusal)
+  if (typed.trim() !== printable(object.name)) {
+    throw new UsageError('the name does not match, so nothing was changed')
   }
-  throw new UsageError('this cannot be undone: add --yes to confirm, or --dry-run to see what it would do')
-}
-
-async function nameOf(client: Client, input: Options): Promise<string> {
-  const { appEnvId, envName } = input
-  if (appEnvId !== undefined) return (await client.call(getAppEnv, { appEnvId })).cliEnvName
-  const id = Object.entries(input).find(([field]) => /Id$/.test(field) && field !== 'accountId')?.[1]
-  return String(envName ?? id)
-}
-
-interface Change {
-  path: string
-  before: unknown
-  after: unknown
-}
-
-/** What a dry run answers: sentences first, then each change. */
-export function dryRunLines(answer: unknown): string[] {
-  const { effects = [], changes = [] } = answer as { effects?: string[]; changes?: Change[] }
-  return [
-    ...effects.map((effect) => inShellWords(printable(effect))),
-    ...changes
-      .flatMap(fieldChanges)
-      .map(({ path, before, after }) => `  ${printable(path)}: ${shown(before)} -> ${shown(after)}`),
-    'Nothing was changed.',
-  ]
-}
-
-/** A whole object that is made becomes its fields; the effects say what goes with one that is deleted. */
-function fieldChanges(change: Change): Change[] {
-  const { path, before, after } = change
-  if (path !== '') return [change]
-  if (typeof after !== 'object' || after === null) return []
-  return Object.entries(after)
-    .filter(([, value]) => shown(value) !== '-')
-    .map(([field, value]) => ({ path: field, before, after: value }))
-}
-
-function shown(value: unknown): string {
-  if (value === null || value === undefined || value === '') return '-'
-  return printable(typeof value === 'string' ? value : JSON.stringify(value))
 }

@@ -32,6 +32,9 @@ interface RowOption {
   flags: readonly Option[]
 }
 
+/** The default of `isSecret`. */
+const secretHint =
+  'a new variable is a secret: masked, shown only to admins; for a readable one give JSON with "isSecret": false'
 const fileHint = '@FILE or - reads it from a file or standard input'
 
 /** Derives positionals and options from the input schema of an operation. `left` are fields that the caller sets. */
@@ -83,7 +86,8 @@ function flagsOf(field: string, schema: Schema): Option[] {
       ...itemsOf(flag, word, item),
     ]
     const name = isNamedValue(item) ? 'NAME=value' : 'value'
-    return [new Option(`${flag} <${name}>`, [text, 'repeatable'].filter(Boolean).join('; ')).argParser(add)]
+    const about = isNamedValue(item) ? `${text}${text && '; '}${secretHint}` : text
+    return [new Option(`${flag} <${name}>`, [about, 'repeatable'].filter(Boolean).join('; ')).argParser(add)]
   }
   if (schema.type === 'object') {
     const merge = (word: string, before: Record<string, unknown> | undefined) =>
@@ -132,15 +136,23 @@ function numberOf(flag: string, word: string): number {
 /** One or several items: ids separated by commas, `NAME=value`, JSON. */
 function itemsOf(flag: string, word: string, item: Schema): unknown[] {
   if (item.type === 'object') {
-    if (isNamedValue(item) && /^[A-Za-z_]\w*=/.test(word)) {
-      const at = word.indexOf('=')
-      return [{ name: word.slice(0, at), value: word.slice(at + 1) }]
-    }
+    // Anything but JSON or a file is a variable, or one without its value such as `--set COLOR`.
+    if (isNamedValue(item) && !/^\s*[[{@]|^-$/.test(word)) return [namedValue(flag, word)]
     const value = jsonOf(flag, word, isNamedValue(item) ? 'NAME=value or JSON' : 'JSON')
     return Array.isArray(value) ? value : [value]
   }
   if (/-ids$/.test(flag)) return word.split(',').filter((id) => id !== '')
   return [scalarOf(flag, word, item)]
+}
+
+/** `NAME=value`. */
+export function namedValue(flag: string, word: string): { name: string; value: string } {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(word) ?? []
+  if (name === undefined || value === undefined) {
+    const sample = /^[A-Za-z_]\w*$/.test(word) ? word : 'COLOR'
+    throw new UsageError(`${flag} takes NAME=value, such as ${flag} ${sample}=green`)
+  }
+  return { name, value }
 }
 
 function isNamedValue(item: Schema): boolean {

@@ -1,12 +1,8 @@
 import { getAppEnvStatus } from '../contract/app-env-reads.ts'
-import type { OutputOf } from '../contract/operation.ts'
-import { statusSentence } from '../mcp/tools/status-sentence.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
+import { statusLines } from './env-lines.ts'
 import { hostHints } from './host-hints.ts'
-import { printable } from './progress.ts'
-import { renderResult } from './render.ts'
-import { inShellWords } from './row-names.ts'
 
 /** `longshore status` and `longshore envs status`. */
 export function addStatusCommand(parent: CliCommand, cli: Cli, done: Done): void {
@@ -18,18 +14,9 @@ export function addStatusCommand(parent: CliCommand, cli: Cli, done: Done): void
     .runs(cli, done, async ([environment = '']) => {
       const { client, url } = await connected(cli)
       const answer = await client.call(getAppEnvStatus, environmentRef(environment))
-      const urls = answer.hosts.map((host) => host.url)
-      const sentence = inShellWords(printable(statusSentence(answer)), environment)
-      print(cli, answer, [sentence, ...renderResult(inShell(answer)), ...hostHints(urls, url)])
+      // A stopped environment has no use for a way to call it.
+      const urls = answer.status === 'STOPPED' ? [] : answer.hosts.map((host) => host.url)
+      print(cli, answer, [...statusLines(answer), ...hostHints(urls, url)])
       return exitCodes.done
     })
-}
-
-/** The status with the shell's commands in the message of a failure. */
-function inShell(status: OutputOf<typeof getAppEnvStatus>) {
-  const { currentDeployment, cliEnvName } = status
-  if (!currentDeployment?.failure) return status
-  const { reason, message } = currentDeployment.failure
-  const failure = { reason, message: inShellWords(message, cliEnvName) }
-  return { ...status, currentDeployment: { ...currentDeployment, failure } }
 }

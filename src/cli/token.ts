@@ -6,17 +6,18 @@ import { createUserToken, listUserTokens, revokeUserToken } from '../contract/us
 import { AppError } from '../errors.ts'
 import { type Cli, type CliCommand, connected, type Done } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
+import { addDryRun, printDryRun } from './dry-run.ts'
 import { readAdminToken } from './local-installation.ts'
 
 /** `token create` and `token rotate` print only the new token on standard output. */
 export function addTokenCommands(token: CliCommand, cli: Cli, done: Done): void {
-  token
-    .command('create')
+  addDryRun(token.command('create'))
     .description('create another token of yours; it is printed once')
     .needs(new Option('--name <name>', 'what the token is for'))
     .option('--read-only', 'a token that cannot change anything, for agents that should only read')
-    .runs(cli, done, async (_args, { name, readOnly = false }) => {
+    .runs(cli, done, async (_args, { name, readOnly = false, dryRun }) => {
       const { client } = await connected(cli)
+      if (dryRun === true) return printDryRun(cli, client, createUserToken, { name, readOnly })
       const { tokenId, token } = await client.call(createUserToken, { name, readOnly })
       cli.io.stderr.write(`Created the ${readOnly ? 'read-only ' : ''}token ${tokenId}. It is shown once:\n`)
       cli.io.stdout.write(cli.json ? `${JSON.stringify({ tokenId, token })}\n` : `${token}\n`)

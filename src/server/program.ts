@@ -1,3 +1,4 @@
+import type { Command, Option } from 'commander'
 import { addAlertCommands } from '../cli/alerts.ts'
 import { addBackupCommands, addRestoreCommand } from '../cli/backup.ts'
 import { type Cli, CliCommand, type Done, repeated } from '../cli/cli-command.ts'
@@ -5,6 +6,7 @@ import { addConsoleCommand } from '../cli/console.ts'
 import { addContactPointCommands, addTestCommand } from '../cli/contact-point-commands.ts'
 import { addCreateCommand } from '../cli/create.ts'
 import { addDeployCommand } from '../cli/deploy.ts'
+import { addExamples } from '../cli/examples.ts'
 import { addExposureFlags } from '../cli/exposure-flags.ts'
 import { addJobCommands } from '../cli/jobs.ts'
 import { addLogsCommand } from '../cli/logs.ts'
@@ -33,16 +35,26 @@ export function createProgram(cli: Cli, done: Done): CliCommand {
       subcommandTerm: (command) => command.name(),
       showGlobalOptions: true,
       sortSubcommands: false,
+      visibleGlobalOptions: globalOptions,
     })
-    .addHelpText(
-      'after',
-      '\n--version prints the version. Settings are environment variables LONGSHORE_*; README lists them.',
+    .note(
+      '--version prints the version. Settings are environment variables LONGSHORE_*; README lists them.',
     ) as CliCommand
   addInstallationCommands(program, cli, done)
   addClientCommands(program, cli, done)
   addStoreCommands(program, cli, done)
   addRowCommands(program, cli, done)
+  addExamples(program)
   return program
+}
+
+/** Options of the program itself, not those of a command in between such as `mcp`. */
+function globalOptions(command: Command): Option[] {
+  const { hasJson, parent } = command as CliCommand
+  if (parent === null || !hasJson) return []
+  let root = parent
+  while (root.parent) root = root.parent
+  return root.options.filter(({ hidden }) => !hidden)
 }
 
 /** Hand-written commands that combine operations or format their output. */
@@ -92,18 +104,20 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
   addExposureFlags(
     program
       .command('serve')
+      .withoutJson()
       .summary('run the platform: API, MCP, gateway and engine')
       .description(
-        'Runs the platform: API, MCP at /mcp, gateway and engine. The options limit what agents may do at /mcp; an address\nsuch as /mcp?read-only=1&tools=apps,logs limits one client further.',
+        'Runs the platform: API, MCP at /mcp, gateway and engine. The options limit what agents may do at /mcp; an address such as /mcp?read-only=1&tools=apps,logs limits one client further.',
       ),
     'mcp-',
   ).runs(cli, done, async () => (await import('./serve.ts')).runServe(cli.words.slice(1), cli.env))
   const mcp = addExposureFlags(
     program
       .command('mcp')
+      .withoutJson()
       .summary('serve MCP on standard input and output, for an MCP host')
       .description(
-        'Serves MCP on standard input and output; an MCP host starts this command. LONGSHORE_URL and LONGSHORE_TOKEN select\nthe platform; the default is the local installation. If that is not running, it is started and keeps running after the\nhost has ended; longshore stop ends it.',
+        'Serves MCP on standard input and output; an MCP host starts this command. LONGSHORE_URL and LONGSHORE_TOKEN select the platform; the default is the local installation. If that is not running, it is started and keeps running after the host has ended; longshore stop ends it.',
       ),
     '',
   ).option('--allow-secrets', 'tools may show unmasked secret values (decrypt)') as CliCommand
@@ -111,15 +125,17 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
   addMcpInstallCommand(mcp, cli, done)
   program
     .command('stop')
+    .withoutJson()
     .description(
       'stop the platform of LONGSHORE_HOME: control plane, containers and gateway; stored data stays',
     )
     .runs(cli, done, async () => (await import('./stop.ts')).runStop(cli.env))
   program
     .command('demo')
+    .withoutJson()
     .summary('run a demo on a throw-away installation')
     .description(
-      'Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and acts as an\nagent with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there\n(LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. Everything is removed at the end.',
+      'Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and acts as an agent with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there (LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. Everything is removed at the end.',
     )
     .runs(cli, done, async () => (await import('../cli/demo.ts')).runDemo(cli.env, cli.io))
 }
@@ -128,8 +144,9 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
 function addStoreCommands(program: CliCommand, cli: Cli, done: Done): void {
   nounOf(program, 'secrets', 'rotate the keys that encrypt secrets')
     .command('rotate')
+    .withoutJson()
     .description(
-      'Creates a new data key, encrypts every secret of this installation with it, and removes the old keys. Works while\nthe platform is running, and can be interrupted and started again at any time.',
+      'Creates a new data key, encrypts every secret of this installation with it, and removes the old keys. Works while the platform is running, and can be interrupted and started again at any time.',
     )
     .option('--master', 'also replace the master key in the data directory')
     .option(
@@ -144,8 +161,9 @@ function addStoreCommands(program: CliCommand, cli: Cli, done: Done): void {
     )
   nounOf(program, 'store', 'copy an embedded installation into PostgreSQL')
     .command('copy')
+    .withoutJson()
     .description(
-      'Copies the rows of an embedded installation into an empty PostgreSQL database, in one transaction, and checks the\naudit log on both sides. The platform must be stopped. The source does not change. The master key is\nLONGSHORE_MASTER_KEY, else the file master-key in the data directory.',
+      'Copies the rows of an embedded installation into an empty PostgreSQL database, in one transaction, and checks the audit log on both sides. The platform must be stopped. The source does not change. The master key is LONGSHORE_MASTER_KEY, else the file master-key in the data directory.',
     )
     .option('--from <dir>', 'the data directory (default: LONGSHORE_HOME)')
     .option(
@@ -169,7 +187,7 @@ function addStoreCommands(program: CliCommand, cli: Cli, done: Done): void {
         'a head that an earlier run printed: it must still be in a chain, or entries were cut off',
       ),
     )
-    .addHelpText('after', '\nExit code: 0 the audit log is intact, 1 it is not, 2 wrong call.')
+    .note('Exit code: 0 the audit log is intact, 1 it is not, 2 wrong call.')
     .runs(cli, done, async (_args, { head = [] }) =>
       (await import('./audit.ts')).runAudit({ heads: head as string[], json: cli.json }, cli.env),
     )

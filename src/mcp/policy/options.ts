@@ -26,7 +26,7 @@ export function isToolPolicyOption(name: string): name is ToolPolicyOption {
 export const exposureHelp: Readonly<Record<ToolPolicyOption, readonly [value: string, what: string]>> = {
   'read-only': ['[on]', 'no tool that changes anything exists'],
   'no-destructive': ['[on]', 'no tool that destroys anything exists'],
-  tools: ['<groups>', `only these groups: ${toolGroups.join(',')}`],
+  tools: ['<groups>', `only these groups: ${toolGroups.join(', ')}`],
   'exclude-tools': ['<names>', 'not these tools'],
   account: ['<id>', 'hold every call to this account'],
   app: ['<id>', 'hold every call to this app'],

@@ -186,7 +186,9 @@ describe('an invitation', () => {
     const accepted = await run('accept', invitationId)
     expect(accepted.code).toBe(0)
     expect(accepted.out).toContain(accountId)
-    expect((await run('list')).out).toBe('There are no invitations.\n')
+    expect((await run('list')).out).toBe(
+      'There are no invitations. An account that invites you appears here.\n',
+    )
     expect(await run('decline', invitationId)).toMatchObject({ code: 1 })
     for (const words of [
       ['accept'],

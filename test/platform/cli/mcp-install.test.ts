@@ -38,6 +38,39 @@ describe('longshore mcp install', () => {
     expect(statSync(cursor()).mode & 0o777).toBe(0o600)
   })
 
+  it('enters the settings of the shell that the server needs, and no secret but the token it acts with', async () => {
+    const masterKey = 'a'.repeat(64)
+    const settings = {
+      LONGSHORE_PORT: '4711',
+      LONGSHORE_ENGINE: 'process',
+      LONGSHORE_TOKEN: token,
+      LONGSHORE_MASTER_KEY: masterKey,
+      LONGSHORE_DATABASE_URL: 'postgres://u:p4ssw0rd@db.example.com/longshore',
+      LONGSHORE_SMTP_URL: '',
+    }
+    const { err, out } = await install(['--host', 'cursor'], settings)
+    const text = readFileSync(cursor(), 'utf8')
+    expect(JSON.parse(text).mcpServers.longshore.env).toEqual({
+      LONGSHORE_HOME: path.join(home, 'data'),
+      LONGSHORE_PORT: '4711',
+      LONGSHORE_ENGINE: 'process',
+      LONGSHORE_TOKEN: token,
+    })
+    expect(err).toContain(
+      'Not entered, because they are secrets: LONGSHORE_MASTER_KEY, LONGSHORE_DATABASE_URL.',
+    )
+    expect(err).toContain('LONGSHORE_TOKEN is entered as plain text')
+    expect(`${text}${err}${out}`).not.toMatch(new RegExp(`${masterKey}|p4ssw0rd`))
+    expect(`${err}${out}`).not.toContain(token)
+
+    const url = { ...settings, LONGSHORE_URL: 'https://ops.example.com' }
+    expect((await install(['--host', 'cursor'], url)).err).not.toContain('LONGSHORE_MASTER_KEY')
+    expect(JSON.parse(readFileSync(cursor(), 'utf8')).mcpServers.longshore.env).toEqual({
+      LONGSHORE_URL: 'https://ops.example.com',
+      LONGSHORE_TOKEN: token,
+    })
+  })
+
   it('keeps comments and other servers, keeps a copy, and never enters itself twice', async () => {
     const before =
       '{\n  // mine\n  "theme": "One",\n  "context_servers": { "other": { "command": "x" } },\n}\n'

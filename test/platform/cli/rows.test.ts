@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Cli } from '../../../src/cli/cli-command.ts'
+import type { Cli, CliCommand } from '../../../src/cli/cli-command.ts'
 import { fieldsOf } from '../../../src/cli/row-fields.ts'
 import { wordsOf } from '../../../src/cli/row-names.ts'
 import { commandOf } from '../../../src/cli/row-tree.ts'
 import { operations } from '../../../src/contract/index.ts'
+import { isRead } from '../../../src/contract/operation.ts'
 import { createProgram } from '../../../src/server/program.ts'
 import { runCli } from '../../../src/server/run-cli.ts'
 import { until } from '../../../testkit/platform/story.ts'
@@ -29,6 +33,69 @@ describe('commands derived from the contract rows', () => {
     expect(wordsOf('accept-invitation')).toEqual(['invitations', 'accept'])
     expect(wordsOf('get-app-env-status')).toEqual(['envs', 'status'])
     expect(wordsOf('verify-app-env-domain')).toEqual(['envs', 'verify-domain'])
+  })
+
+  it('every command has one example in its help, and understands it', async () => {
+    const leaves: string[] = []
+    const walk = (command: CliCommand, words: string) => {
+      if (command.commands.length === 0 || words === 'mcp') leaves.push(words)
+      for (const one of command.commands) walk(one as CliCommand, `${words} ${one.name()}`.trim())
+    }
+    walk(
+      createProgram(nowhere, () => {}),
+      '',
+    )
+    const said = { text: '' }
+    const stream = { write: (text: string) => (said.text += text) }
+    const io = { stdout: stream, stderr: stream, onInterrupt: () => () => {} }
+    // The port of no service: a call that is understood ends with an error of the connection.
+    const env = { LONGSHORE_URL: 'http://127.0.0.1:1', LONGSHORE_TOKEN: 'lsu_none' }
+    const changesThisMachine = /^(?:serve|mcp|mcp install|stop|demo|secrets rotate|store copy|audit verify)$/
+    for (const words of leaves) {
+      said.text = ''
+      await runCli([...words.split(' '), '--help'], env, io)
+      const examples = [...said.text.matchAll(/^Example: longshore (.*)$/gm)].map(([, example]) => example!)
+      expect(examples, words).toHaveLength(1)
+      expect(`${examples[0]} `).toMatch(new RegExp(`^${words} `))
+      if (changesThisMachine.test(words) || /config\.json/.test(examples[0]!)) continue
+      said.text = ''
+      const code = await runCli(examples[0]!.replaceAll("'", '').split(' '), env, io)
+      expect(code, `${examples[0]}: ${said.text}`).not.toBe(2)
+    }
+  })
+
+  it('help fits the terminal, and shows only options that the command takes', async () => {
+    const help = async (...argv: string[]) => {
+      let out = ''
+      const stdout = { write: (text: string) => (out += text) }
+      await runCli([...argv, '--help'], {}, { ...silent, stdout } as never)
+      return out
+    }
+    for (const words of [['serve'], ['mcp'], ['deploy'], ['probe'], ['store', 'copy'], ['jobs']]) {
+      const wide = (await help(...words)).split('\n').filter((line) => line.length > 80)
+      expect(
+        wide.filter((line) => !line.startsWith('Example: ')),
+        words.join(' '),
+      ).toEqual([])
+    }
+    const install = await help('mcp', 'install')
+    expect(install).not.toMatch(/Global|--json/)
+    expect(install.match(/--read-only \[on\]/g)).toHaveLength(1)
+    expect(await help('envs', 'list')).toContain('--json')
+  })
+
+  it('every command that makes one change takes --dry-run, but those that README names', () => {
+    const program = createProgram(nowhere, () => {})
+    const without = operations
+      .filter((row) => !isRead(row))
+      .filter((row) => !commandOf(program, row)!.options.some(({ long }) => long === '--dry-run'))
+      .map(({ id }) => wordsOf(id).join(' '))
+    expect(without.sort()).toEqual(['alerts refresh', 'contact-points test', 'probe', 'token rotate'])
+    const deploy = program.commands.find((one) => one.name() === 'deploy')!
+    expect(deploy.options.map(({ long }) => long)).toContain('--dry-run')
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+    for (const words of ['create', ...without])
+      expect(readme).toMatch(new RegExp(`\\\`${words}\\\`[^.]*have no\\s+\\\`--dry-run\\\``))
   })
 
   it('no text of an input cites an internal document', () => {
@@ -100,7 +167,7 @@ describe('longshore on a platform', () => {
     })
     expect(made.out).toContain('longshore deploy --env corner-shop-prod --dir')
     expect((await run('apps', 'list')).out).toMatch(/^appId +name +.*\n(.*\n)*app_\w+ +Corner shop /m)
-    expect((await run('envs', 'list')).out).toMatch(/env_\w+ .* corner-shop-prod /)
+    expect((await run('envs', 'list')).out).toMatch(/^corner-shop-prod +env_\w+ /m)
     expect((await run('envs', 'get', 'corner-shop-prod')).out).toMatch(/^status +STOPPED$/m)
     expect((await run('status', 'corner-shop-prod')).out).toMatch(/^status +STOPPED$/m)
     expect((await json('envs', 'status', 'corner-shop-prod')).status).toBe('STOPPED')
@@ -118,6 +185,8 @@ describe('longshore on a platform', () => {
     const name = await created('--docker-preset', 'FUNCTION', '--function-config', 'maxScale=2')
     const words = ['--set', 'COLOR=a=b', '--set', '{"name":"OPEN","value":"1","isSecret":false}']
     const saved = await run('envs', 'variables', name, ...words)
+    expect(saved.out).toContain('Stored as secret: COLOR (--set-plain stores a readable value).')
+    expect(saved.out).toContain('Stored readable: OPEN.')
     // Operation ids in messages are replaced with commands.
     expect(saved.out).toContain('longshore envs apply applies them')
     const { envVars, functionConfig } = await json('envs', 'get', name, '--decrypt')
@@ -140,6 +209,88 @@ describe('longshore on a platform', () => {
     expect((await json('envs', 'get', name)).envVars.map((one: { name: string }) => one.name)).toEqual([
       'OPEN',
     ])
+  })
+
+  it('stores --set-plain readable, and names what a known variable is now', async () => {
+    const name = await created()
+    const both = await run('envs', 'variables', name, '--set-plain', 'SIZE=a=b', '--set', 'KEY=k')
+    expect(both.out).toContain('Stored as secret: KEY')
+    expect(both.out).toContain('Stored readable: SIZE.')
+    // Without isSecret a known variable keeps its flag.
+    expect((await run('envs', 'variables', name, '--set', 'SIZE=2')).out).toContain('Stored readable: SIZE.')
+    expect((await json('envs', 'get', name)).envVars).toMatchObject([
+      { name: 'KEY', isSecret: true },
+      { name: 'SIZE', value: '2', isSecret: false },
+    ])
+  })
+
+  it('shows lists without raw JSON, and says what to do about an empty one', async () => {
+    const name = await created()
+    const { accounts } = await json('accounts', 'list')
+    const listed = (await run('accounts', 'list')).out
+    expect(listed).toMatch(new RegExp(`^accountId +name .*\n${accounts[0].accountId} +`))
+    expect((await run('regions', 'list')).out).toMatch(
+      /^region .* machine and metadata blocked\n.* (?:yes|no: .+)$/m,
+    )
+    const lists = operations.map(({ id }) => wordsOf(id)).filter(([, verb]) => verb === 'list')
+    const more = ['pods', 'history', 'changes', 'usage', 'metrics', 'explain-access', 'get'].map((verb) => [
+      'envs',
+      verb,
+    ])
+    for (const words of [...lists, ...more, ['user', 'get'], ['logs'], ['jobs', 'settings']]) {
+      const { code, out, err } = await run(
+        ...words,
+        ...(words[0] === 'jobs' || words[0] === 'logs' || more.includes(words as string[]) ? [name] : []),
+      )
+      if (words[1] !== 'settings') expect(code, words.join(' ') + err).toBe(0)
+      expect(`${out}${err}`.trim(), words.join(' ')).not.toBe('')
+      expect(out, words.join(' ')).not.toMatch(/[{}]|\[object/)
+    }
+    expect((await run('backup', 'list')).out).toBe(
+      'There are no backups. Make one: longshore backup create <environment>\n',
+    )
+    expect((await run('contact-points', 'list')).out).toContain('Make one: longshore contact-points create')
+    expect((await run('envs', 'pods', name)).out).toContain('No container runs.')
+    expect((await run('logs', name, '--search', 'x')).err).toBe('No log line matches.\n')
+  })
+
+  it('names what it deletes beside the id, and the environment of an answer by the name that calls take', async () => {
+    const first = await json('create', 'Twin', '--port', '8080')
+    const second = await json('create', 'Twin', '--port', '8080')
+    expect(second.cliEnvName).not.toBe(first.cliEnvName)
+    const updated = await run('envs', 'variables', second.appEnvId, '--set-plain', 'A=1')
+    expect(updated.out).toMatch(new RegExp(`^ +cliEnvName +${second.cliEnvName}$`, 'm'))
+    const shown = await run('apps', 'get', second.appId)
+    expect(shown.out).toContain(second.cliEnvName)
+    expect(shown.out).not.toContain(`${first.cliEnvName} `)
+    answers = [second.cliEnvName]
+    const removed = await run('envs', 'delete', second.appEnvId)
+    expect(removed).toMatchObject({ code: 0 })
+    expect(removed.err).toMatch(new RegExp(`environment +${second.cliEnvName}\nid +${second.appEnvId}`))
+    answers = ['Twin']
+    const app = await run('apps', 'delete', second.appId)
+    expect(app).toMatchObject({ code: 0 })
+    expect(app.err).toMatch(new RegExp(`app +Twin\nid +${second.appId}`))
+  })
+
+  it('deploy --dry-run checks the call, and uploads and changes nothing', async () => {
+    const name = await created('--docker-preset', 'FUNCTION')
+    const dir = path.resolve('examples/hello-function')
+    const shown = await run('deploy', name, '--dir', dir, '--fn-max-scale', '2', '--dry-run')
+    expect(shown).toMatchObject({ code: 0, out: expect.stringContaining('Uploads 2 files') })
+    expect(shown.out).toMatch(/^ {2}functionConfig\.maxScale: .* -> 2$/m)
+    const image = await run('deploy', name, '--image', 'team/app:1', '--dry-run')
+    expect(image.out).toContain('Pulls team/app:1')
+    expect(await run('deploy', name, '--dir', os.tmpdir(), '--dry-run')).toMatchObject({ code: 1 })
+    const { pendingChanges, currentVersion } = await json('envs', 'get', name)
+    expect({ currentVersion, pending: pendingChanges.deployPendingChanges }).toEqual({
+      currentVersion: null,
+      pending: [],
+    })
+    const alert = ['alerts', 'create', name, '--metric', 'ingress_request_rate', '--dry-run']
+    const previewed = await run(...alert)
+    expect(previewed.out, previewed.err).toContain('Nothing was changed.')
+    expect((await json('alerts', 'list', name)).alerts).toEqual([])
   })
 
   it('passes on an error with its rule and remedy', async () => {
@@ -202,7 +353,8 @@ describe('longshore on a platform', () => {
       for (const named of [[name], ['--env', name], [`--env=${name}`]])
         expect(await run(...command, ...named), [...command, ...named].join(' ')).toMatchObject({
           code: 0,
-          err: '',
+          // A log without lines says so beside the output.
+          err: command[0] === 'logs' ? expect.stringContaining('has written anything yet') : '',
         })
     expect((await run('envs', 'scale', '--containers', '2', '--env', name)).code).toBe(0)
     expect((await json('envs', 'get', name)).containers).toBe(2)
@@ -241,7 +393,7 @@ describe('longshore on a platform', () => {
     expect(out).toMatch(/^preset +version +label +variant +available$/m)
     expect(out).toMatch(/^POSTGRESQL +\S+ \(default\) +PostgreSQL \S+.* +(?:yes|no: [A-Z].*)$/m)
     expect(out).not.toContain('{')
-    const { presetLines } = await import('../../../src/cli/render.ts')
+    const { presetLines } = await import('../../../src/cli/row-reports.ts')
     const version = { key: '7-alpine', label: 'Redis 7', image: 'redis:7', variant: 'alpine' }
     const preset = {
       dockerPreset: 'REDIS',
@@ -345,6 +497,8 @@ describe('longshore on a platform', () => {
       'has no key "maxScael"; known keys: containerConcurrency,',
     ],
     [['envs', 'update', 'e', '--function-config', 'x'], 'key=value or JSON'],
+    [['envs', 'variables', 'e', '--set', 'COLOR'], '--set takes NAME=value, such as --set COLOR=green'],
+    [['envs', 'variables', 'e'], 'give at least one --set NAME=value'],
     [['envs', 'get', 'e', '--', 'x'], 'only jobs run accepts --'],
     [['envs', 'get', ''], 'the name of the environment is empty'],
   ])('asks nothing of the platform on a wrong call: %j', async (argv, words) => {

@@ -107,6 +107,11 @@ const destructions: Record<string, Destruction> = {
     name: ({ envName }) => envName,
     asks: /^Replace the data of environment \S+ with a backup\? Replaces all data of .*cannot be undone\.$/,
   },
+  'rotate-database-password': {
+    args: ({ appEnvId }) => ({ appEnvId }),
+    name: ({ envName }) => envName,
+    asks: /^Replace the password of environment \S+; programs that hold the old one cannot connect\? .*cannot be undone\.$/,
+  },
   'delete-app-env-backup': {
     args: ({ backupId }) => ({ backupId }),
     name: ({ backupId }) => backupId,
@@ -137,7 +142,7 @@ const destructions: Record<string, Destruction> = {
 /** Brings the world into the state in which the call destroys something. */
 async function prepared(name: string): Promise<World> {
   const made = await newWorld()
-  if (name === 'restore-app-env-backup') {
+  if (name === 'restore-app-env-backup' || name === 'rotate-database-password') {
     const environment = { name: 'data' }
     const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'REDIS' }, environment })
     const { json } = await platform.request('GET', '/app-env', {

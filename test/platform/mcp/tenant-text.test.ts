@@ -91,6 +91,7 @@ const extra: Record<string, (world: World) => Record<string, unknown> | Promise<
   'update-job-config': ({ marker }) => environmentOf('JOB', { command: `echo ${marker}` }),
   'create-app-env-backup': () => environmentOf('REDIS', {}),
   'restore-app-env-backup': () => environmentOf('REDIS', {}),
+  'rotate-database-password': () => environmentOf('REDIS', {}),
   'get-app-env-metrics-series': () => ({ metric: 'ingress_request_rate' }),
   'update-account': () => ({ memberEnvAccessEnabled: false }),
   'update-member-env-access': ({ appEnvId }) => ({ allowedAppEnvIds: [appEnvId] }),

@@ -58,6 +58,10 @@ const workingInput: Record<string, Arguments> = {
   'create-app-env-backup': database,
   'list-app-env-backups': account,
   'restore-app-env-backup': async () => await confirmedRestore(),
+  'rotate-database-password': async () => {
+    const { appEnvId, confirm } = await confirmedRestore()
+    return { appEnvId, confirm }
+  },
   'delete-app-env-backup': async () => {
     const { backupId } = await backedUp()
     return { backupId, confirm: backupId }

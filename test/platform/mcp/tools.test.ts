@@ -311,7 +311,7 @@ describe('a deployment', () => {
     expect(said.isError).toBe(true)
     expect(said.text).toContain('Error: Deployment of version 4 failed: build step')
     expect(said.text).toContain(
-      '\nVersion 3 still serves. A build step failed; the build log shows which. Fix the cause',
+      '\nVersion 3 still serves. A build step failed; the build log shows which. Call diagnose-app-env for the cause',
     )
     const envelopeId = /<untrusted ([0-9a-f]{32})>/.exec(said.text)![1]
     const inside = said.text

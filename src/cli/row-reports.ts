@@ -1,0 +1,46 @@
+import type { OutputOf } from '../contract/operation.ts'
+import type { listAccounts } from '../contract/accounts.ts'
+import type { DatabasePresetRead } from '../contract/databases.ts'
+import type { listRegions } from '../contract/regions.ts'
+import { printable } from './progress.ts'
+import { aligned } from './render.ts'
+
+/** A line for each account: its id, what the caller may do there, and the limits that calls run into. */
+export function accountLines({ accounts }: OutputOf<typeof listAccounts>): string[] {
+  const rows = accounts.map(({ accountId, name, permissions, settings }) => [
+    accountId,
+    printable(name),
+    permissions.admin ? 'admin' : permissions.manageMembers ? 'manages members' : 'member',
+    settings.memberEnvAccessEnabled ? 'per environment' : 'every environment',
+    String(settings.functionMaxScale),
+    String(settings.zCloudLimit),
+  ])
+  const head = ['accountId', 'name', 'you', 'members access', 'functionMaxScale', 'zCloudLimit']
+  return [...aligned([head, ...rows]), '--json shows all settings.']
+}
+
+/** A line for each region: its engine, and whether containers are kept from the machine. */
+export function regionLines({ regions }: OutputOf<typeof listRegions>): string[] {
+  const rows = regions.map(({ region, name, engine, functionDomain, isolation }) => [
+    region,
+    printable(name),
+    engine,
+    functionDomain ?? '-',
+    isolation.metadataBlocked ? 'yes' : `no: ${printable(isolation.reason ?? 'see README, Engines')}`,
+  ])
+  return aligned([['region', 'name', 'engine', 'functionDomain', 'machine and metadata blocked'], ...rows])
+}
+
+/** A line for each version of each managed database: what to write, and whether it runs here. */
+export function presetLines({ presets }: { presets: readonly DatabasePresetRead[] }): string[] {
+  const rows = presets.flatMap(({ dockerPreset, defaultVersion, versions }) =>
+    versions.map(({ key, label, variant, available, unavailableReason }) => [
+      dockerPreset,
+      `${key}${key === defaultVersion ? ' (default)' : ''}`,
+      printable(label),
+      variant ?? '-',
+      available ? 'yes' : `no: ${printable(unavailableReason ?? 'it cannot run here')}`,
+    ]),
+  )
+  return aligned([['preset', 'version', 'label', 'variant', 'available'], ...rows])
+}

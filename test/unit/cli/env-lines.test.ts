@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { statusLines } from '../../../src/cli/env-lines.ts'
+
+const version = (number: number, status: string) => ({
+  contentId: `dep_${number}`,
+  version: number,
+  status,
+  type: 'BUILD',
+  containerImage: null,
+  createdAt: '2026-05-01T03:00:00.000Z',
+  deployedAt: null,
+  failure: status === 'FAILED' ? { reason: 'exits-at-once', message: 'It ended. get-logs shows why.' } : null,
+})
+const status = (fields: object) =>
+  ({
+    appEnvId: 'env_1',
+    cliEnvName: 'shop-prod',
+    status: 'RUNNING',
+    currentContentId: 'dep_1',
+    currentVersion: 1,
+    currentDeployment: version(1, 'DEPLOYED'),
+    containers: { desired: 1, running: 1, ready: 1 },
+    pendingChanges: { hasBuildChanges: false, hasDeployChanges: false, deployPendingChanges: [] },
+    hosts: [{ host: 'h', url: 'http://shop-prod.fn.localhost:4480', kind: 'function' }],
+    ...fields,
+  }) as never
+const none = { currentContentId: null, currentVersion: null }
+const zero = { containers: { desired: 0, running: 0, ready: 0 } }
+
+describe('the first line of the status', () => {
+  it.each([
+    ['serving', {}, 'RUNNING: version 1 serves with 1 of 1 containers.'],
+    ['at zero', zero, 'RUNNING: version 1 is at zero: no container runs, and the next request starts one.'],
+    [
+      'not ready',
+      { containers: { desired: 2, running: 2, ready: 0 } },
+      'RUNNING: none of 2 containers is ready; longshore why shop-prod names the cause.',
+    ],
+    [
+      'serving after a failed deployment',
+      { currentDeployment: version(2, 'FAILED') },
+      'RUNNING: version 1 serves with 1 of 1 containers. The newest deployment, version 2, FAILED.',
+    ],
+    [
+      'during a deployment',
+      { status: 'UPDATING', currentDeployment: version(2, 'BUILDING') },
+      'UPDATING: version 1 serves with 1 of 1 containers. Version 2 is BUILDING.',
+    ],
+    [
+      'new',
+      { status: 'STOPPED', ...none, ...zero, currentDeployment: null },
+      'STOPPED: no version has served yet.',
+    ],
+    [
+      'failed at first',
+      { status: 'STOPPED', ...none, ...zero, currentDeployment: version(1, 'FAILED') },
+      'STOPPED: no version has served yet. The newest deployment, version 1, FAILED.',
+    ],
+    [
+      'stopped',
+      { status: 'STOPPED', ...zero },
+      'STOPPED: it serves nothing until longshore envs start shop-prod starts version 1 again.',
+    ],
+    [
+      'starting',
+      { status: 'PENDING', ...none, ...zero, currentDeployment: version(1, 'DEPLOYING') },
+      'PENDING: it does not serve yet. Version 1 is DEPLOYING.',
+    ],
+  ])('%s', (_case, fields, expected) => {
+    expect(statusLines(status(fields))[0]).toBe(`shop-prod is ${expected}`)
+  })
+
+  it('is followed by the failure and the pending changes, with the commands for them', () => {
+    const lines = statusLines(
+      status({
+        currentDeployment: version(2, 'FAILED'),
+        pendingChanges: {
+          hasBuildChanges: false,
+          hasDeployChanges: true,
+          deployPendingChanges: [{ group: 'Scaling', field: 'maxScale' }],
+        },
+      }),
+    ).join('\n')
+    expect(lines).toMatch(/^failure +exits-at-once: It ended\. longshore logs shop-prod shows why\.$/m)
+    expect(lines).toMatch(
+      /^pending changes +Scaling \(maxScale\); longshore envs apply shop-prod applies them$/m,
+    )
+  })
+})
