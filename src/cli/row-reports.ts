@@ -1,6 +1,6 @@
-import type { OutputOf } from '../contract/operation.ts'
 import type { listAccounts } from '../contract/accounts.ts'
 import type { DatabasePresetRead } from '../contract/databases.ts'
+import type { OutputOf } from '../contract/operation.ts'
 import type { listRegions } from '../contract/regions.ts'
 import { printable } from './progress.ts'
 import { aligned } from './render.ts'
