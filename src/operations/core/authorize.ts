@@ -19,7 +19,7 @@ import {
 import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, hasEnvironments, listEnvironments } from '../../store/repositories/environments.ts'
 import type { AccessRequest, AccountTarget, Target, TargetOn } from './access-targets.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, unknownToken } from './caller.ts'
 import { type Located, resourceOf } from './resources.ts'
 
 /**
@@ -78,11 +78,7 @@ async function authorizeEnvironmentToken(
   caller: Caller & { kind: 'environment' },
 ): Promise<Target> {
   const own = await findEnvironment(tx, { appEnvId: caller.appEnvId })
-  if (!own) {
-    throw new AppError('unauthenticated', 'User not authenticated', {
-      details: 'The token is unknown or revoked.',
-    })
-  }
+  if (!own) throw unknownToken()
   onAccount?.(own.accountId)
   if (!policy.environmentToken) {
     throw new AppError('forbidden', 'This operation needs a user token', {

@@ -11,6 +11,7 @@ import type { MetricValues } from '../../metrics/source.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
+import type { TokenUses } from '../access/token-uses.ts'
 import type { Target, TargetOf } from './access-targets.ts'
 import type { Surface } from './call.ts'
 import type { Caller } from './caller.ts'
@@ -100,6 +101,7 @@ export interface Context {
   prober: FunctionProber
   /** Null where no mail server is configured. */
   tokenMail: TokenMail | null
+  tokenUses: TokenUses
   installation: Installation
 }
 

@@ -11,6 +11,7 @@ import { testNotices } from './014-test-notices.ts'
 import { consoleSessions } from './015-console-sessions.ts'
 import { invitations } from './020-invitations.ts'
 import { standardTerms } from './021-standard-terms.ts'
+import { tokenExpiry } from './022-token-expiry.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -27,4 +28,5 @@ export const migrations: readonly Migration[] = [
   consoleSessions,
   invitations,
   standardTerms,
+  tokenExpiry,
 ]
