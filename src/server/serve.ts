@@ -33,6 +33,7 @@ import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { keepHouse } from './housekeeping.ts'
+import { instancesOf } from './instances.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
 import { openPlatform, type Platform } from './platform.ts'
@@ -257,6 +258,7 @@ function installationOf(platform: Platform, started: Started): Installation {
         engine: engine.kind,
         isolation: engine.isolation?.() ?? { metadataBlocked: false },
       })),
+    instances: instancesOf(platform),
     apiUrl: () => started.apiUrl,
     publicUrl: () => publicUrlOf(platform.config, started),
     hosts: (environment, app, secrets) => {

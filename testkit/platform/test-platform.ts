@@ -175,6 +175,9 @@ export class TestPlatform {
       remove,
     )
     platform.accountId = await platform.makeAccount('Main')
+    await db.write((tx) =>
+      tx.insertInto('installation').values({ key: 'accountId', value: platform.accountId }).execute(),
+    )
     platform.admin = await platform.makeUser({ admin: true, manageMembers: true })
     await platform.metrics.open(() => true)
     await platform.#serve(options)
@@ -438,6 +441,16 @@ export class TestPlatform {
       regions: () => [
         { ...here, region: this.region, name: 'Here', functionDomain: 'fn.localhost' },
         { ...here, region: 'plain', name: 'Without functions', functionDomain: null },
+      ],
+      instances: () => [
+        {
+          node: 'test-node',
+          version: '0.0.0',
+          startedAt: this.now,
+          lastSeenAt: this.now,
+          leases: [{ name: 'control-plane', since: this.now }],
+          regions: [this.region, 'plain'],
+        },
       ],
       apiUrl: () => this.apiUrl,
       publicUrl: () => this.apiUrl,

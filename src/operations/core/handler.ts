@@ -1,6 +1,7 @@
 import type { AccountSettings } from '../../contract/accounts.ts'
 import type { LogLine, LogType } from '../../contract/app-env-reads.ts'
 import type { Host } from '../../contract/app-envs.ts'
+import type { Instance } from '../../contract/instances.ts'
 import type { InputOf, Operation, OutputOf } from '../../contract/operation.ts'
 import type { Region } from '../../contract/regions.ts'
 import type { AuditName } from '../../contract/resources.ts'
@@ -18,8 +19,9 @@ import type { Caller } from './caller.ts'
 
 /** Facts of the installation that operations need. */
 export interface Installation {
-  /** Address of the API, without a trailing slash. */
   regions(): Region[]
+  instances(): Instance[]
+  /** Address of the API, without a trailing slash. */
   apiUrl(): string
   /** Address under which people reach the platform, without a trailing slash: for links. */
   publicUrl(): string
