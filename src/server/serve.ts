@@ -98,11 +98,8 @@ async function startControlPlane(
     await platform.close()
     throw error
   })
-  const alerting = createAlerting({
-    ...platform,
-    clockScale: config.clockScale,
-    publicUrl: () => publicUrlOf(config, started),
-  })
+  const { clockScale } = config
+  const alerting = createAlerting({ ...platform, clockScale, publicUrl: () => publicUrlOf(config, started) })
   const tokenUses = new TokenUses(platform)
   const runner = measuring.figures.counted(operationRunner(platform, started, { alerting, tokenUses }))
   const mcp = mcpHandler(platform, started, runner, toolPolicy)
@@ -127,7 +124,6 @@ async function startControlPlane(
     await platform.close()
     throw error
   }
-  tokenUses.start()
   const workers = [watchDataKeys(platform), keepHouse(platform, sessions)]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started.apiUrl, gateway.url(), signInUrl)

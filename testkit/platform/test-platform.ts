@@ -355,7 +355,6 @@ export class TestPlatform {
     })
     await this.#databaseAvailability.refresh()
     const tokenUses = new TokenUses({ db, clock, log })
-    tokenUses.start()
     this.#closers.push(() => tokenUses.stop())
     this.runner = createRunner({
       db,

@@ -4,11 +4,11 @@ import type { Db } from '../../store/db.ts'
 import { noteTokenUse } from '../../store/repositories/tokens.ts'
 import { Worker } from '../../worker.ts'
 
-const storeEveryMs = 60_000
+const storeAfterMs = 60_000
 
 /**
- * When tokens were last used. Requests only note it in memory; a worker stores it once a minute, so a crash loses at
- * most the last minute.
+ * When tokens were last used. Requests only note it in memory; a worker stores it at most once a minute, so a crash
+ * loses at most the last minute.
  */
 export class TokenUses {
   /** Uses that are not stored yet. */
@@ -24,18 +24,16 @@ export class TokenUses {
     this.#log = log
     this.#worker = new Worker({
       clock,
-      everyMs: storeEveryMs,
+      retryMs: storeAfterMs,
+      longestRetryMs: storeAfterMs,
       pass: () => this.#store(),
       failed: (error) => this.#failed(error),
     })
   }
 
-  start(): void {
-    this.#worker.start()
-  }
-
   note(tokenId: string): void {
     this.#uses.set(tokenId, timestamp(this.#clock.wallMs()))
+    this.#worker.wakeWithin(storeAfterMs)
   }
 
   /** The last use that is not stored yet. */

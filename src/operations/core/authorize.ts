@@ -187,8 +187,8 @@ function requirePermission(membership: Membership, needs: Permission | undefined
 /** Operators are the admins of the first account, which the installation created. */
 async function requireOperator(tx: Tx, userId: string): Promise<void> {
   const accountId = await findFirstAccountId(tx)
-  const membership = accountId && (await findMembership(tx, accountId, userId))
-  if (membership && membership.admin) return
+  const membership = accountId === null ? null : await findMembership(tx, accountId, userId)
+  if (membership?.admin) return
   throw new AppError('forbidden', 'Only operators may do this', {
     details: "Operators are the admins of the installation's first account; ask one of them.",
     rule: 'A3',
