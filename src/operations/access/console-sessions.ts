@@ -32,7 +32,7 @@ export interface SignedIn {
   maxAgeSeconds: number
 }
 
-/** Sign-in of browsers. A session acts with the user token that opened it and ends when that token is revoked or expires. */
+/** Sign-in of browsers. A session acts with the user token that opened it and ends with that token. */
 export interface ConsoleSessions {
   /** A code that signs in once within 10 minutes. Throws `unauthenticated` for an unknown token. */
   createLink(token: string | null): Promise<{ code: string; expiresAt: string }>
