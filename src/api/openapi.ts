@@ -65,6 +65,7 @@ function tagOf({ path }: Operation): string {
 function descriptionOf(row: Operation): string {
   const environmentToken = 'environmentToken' in row.policy && row.policy.environmentToken === true
   const sentences = [environmentToken ? 'Takes user and environment tokens.' : 'Takes user tokens.']
+  if ('operatorOnly' in row.policy) sentences.push('Only operators of the installation may call it.')
   if (row.ignored !== undefined) {
     sentences.push(
       `Accepted and ignored, so that a read object can be written back: ${row.ignored.join(', ')}.`,

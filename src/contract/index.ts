@@ -12,6 +12,7 @@ import * as databases from './databases.ts'
 import * as deployments from './deployments.ts'
 import * as diagnosis from './diagnosis.ts'
 import * as functionProbe from './function-probe.ts'
+import * as instances from './instances.ts'
 import * as invitations from './invitations.ts'
 import * as jobs from './jobs.ts'
 import * as measurements from './measurements.ts'
@@ -102,4 +103,5 @@ export const operations: readonly Operation[] = [
   diagnosis.diagnoseAppEnv,
   diagnosis.listDiagnosisCauses,
   diagnosis.whatChanged,
+  instances.listInstances,
 ]

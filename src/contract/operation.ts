@@ -9,7 +9,9 @@ export const apiPrefix = '/api/public/v1'
  */
 export type Policy =
   /** Any user token; `environmentToken` lets environment tokens in too. */
-  | { on: 'installation'; environmentToken?: true; needs?: never }
+  | { on: 'installation'; environmentToken?: true; operatorOnly?: never; needs?: never }
+  /** Tokens of operators: admins of the installation's first account. */
+  | { on: 'installation'; environmentToken?: never; operatorOnly: true; needs?: never }
   /** The account of `accountId`, or the app of `appId`: one of the two. */
   | { on: 'account-or-app'; environmentToken?: never; needs?: never }
   /** The new environment's app and account, before the environment exists. */

@@ -30,13 +30,20 @@ export const createUserToken = operation({
   id: 'create-user-token',
   method: 'POST',
   path: '/user/tokens',
-  summary: 'Creates another token of the caller, shown once. A read-only token cannot change anything.',
+  summary: 'Creates another token of the caller, shown once. It can be read-only, and it can expire.',
   policy: { on: 'installation' },
   input: z.strictObject({
     name: line(100).describe('What it is for'),
     readOnly: z.boolean().default(false),
+    expiresAt: z.iso
+      .datetime({
+        offset: true,
+        error: 'must be an ISO 8601 time with a time zone, such as 2030-01-31T18:00:00Z',
+      })
+      .optional()
+      .describe('When it expires; without it, never'),
   }),
-  output: z.object({ tokenId: z.string(), token: z.string() }),
+  output: z.object({ tokenId: z.string(), token: z.string(), expiresAt: isoTime.nullable() }),
   answersSecret: true,
   peopleOnly: true,
 })
@@ -45,7 +52,8 @@ export const listUserTokens = operation({
   id: 'list-user-tokens',
   method: 'GET',
   path: '/user/tokens',
-  summary: 'Lists the tokens of the caller by name, without their values.',
+  summary:
+    'Lists the tokens of the caller, when they expire and when they were last used, without their values.',
   policy: { on: 'installation' },
   input: z.strictObject({}),
   output: z.object({
@@ -56,6 +64,9 @@ export const listUserTokens = operation({
         readOnly: z.boolean(),
         current: z.boolean(),
         createdAt: isoTime,
+        expiresAt: isoTime.nullable(),
+        expired: z.boolean(),
+        lastUsedAt: isoTime.nullable(),
       }),
     ),
   }),

@@ -74,6 +74,7 @@ import updateAppEnvAutoscaling from './environments/update-app-env-autoscaling.t
 import updateAppEnvVariables from './environments/update-app-env-variables.ts'
 import probeFunction from './functions/probe-function.ts'
 import updateFunctionConfig from './functions/update-function-config.ts'
+import listInstances from './instances/list-instances.ts'
 import cancelJobRun from './jobs/cancel-job-run.ts'
 import getJobRun from './jobs/get-job-run.ts'
 import listJobRuns from './jobs/list-job-runs.ts'
@@ -157,6 +158,7 @@ export const handlers: readonly Handler[] = [
   updateAppEnvVariables,
   probeFunction,
   updateFunctionConfig,
+  listInstances,
   cancelJobRun,
   getJobRun,
   listJobRuns,

@@ -17,6 +17,7 @@ import { createMcpHttpHandler, type McpHttpHandler } from '../mcp/transport/http
 import { serverVersion } from '../mcp/transport/server-info.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../operations/access/console-sessions.ts'
 import { TokenMail } from '../operations/access/token-mail.ts'
+import { TokenUses } from '../operations/access/token-uses.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
 import type { Installation } from '../operations/core/handler.ts'
 import { permissionsOf } from '../operations/core/permissions.ts'
@@ -32,6 +33,7 @@ import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { keepHouse } from './housekeeping.ts'
+import { instancesOf } from './instances.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
 import { openPlatform, type Platform } from './platform.ts'
@@ -96,12 +98,10 @@ async function startControlPlane(
     await platform.close()
     throw error
   })
-  const alerting = createAlerting({
-    ...platform,
-    clockScale: config.clockScale,
-    publicUrl: () => publicUrlOf(config, started),
-  })
-  const runner = measuring.figures.counted(operationRunner(platform, started, alerting))
+  const { clockScale } = config
+  const alerting = createAlerting({ ...platform, clockScale, publicUrl: () => publicUrlOf(config, started) })
+  const tokenUses = new TokenUses(platform)
+  const runner = measuring.figures.counted(operationRunner(platform, started, { alerting, tokenUses }))
   const mcp = mcpHandler(platform, started, runner, toolPolicy)
   const sessions = createConsoleSessions(platform)
   const api = apiServer(platform, started, { runner, mcp, measuring, sessions })
@@ -133,6 +133,7 @@ async function startControlPlane(
       await measuring.stop()
       mcp.close()
       await api.close()
+      await tokenUses.stop()
       await alerting.stop()
       await reconciler.stop()
       await gateway.close()
@@ -142,7 +143,11 @@ async function startControlPlane(
   }
 }
 
-function operationRunner(platform: Platform, started: Started, alerting: Alerting): OperationRunner {
+function operationRunner(
+  platform: Platform,
+  started: Started,
+  { alerting, tokenUses }: { alerting: Alerting; tokenUses: TokenUses },
+): OperationRunner {
   const { db, clock, secrets, logs, metrics } = platform
   return createRunner({
     db,
@@ -159,6 +164,7 @@ function operationRunner(platform: Platform, started: Started, alerting: Alertin
     installation: installationOf(platform, started),
     handlers,
     tokenMail: tokenMailOf(platform),
+    tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),
     wake: (appEnvIds) => started.reconciler?.wake(appEnvIds),
   })
@@ -171,11 +177,12 @@ function tokenMailOf({ config, clock }: Platform): TokenMail | null {
 }
 
 function mcpHandler(
-  { config, log, clock, db }: Platform,
+  platform: Platform,
   started: Started,
   runner: OperationRunner,
   toolPolicy: ToolPolicy,
 ): McpHttpHandler {
+  const { config, log, clock } = platform
   return createMcpHttpHandler({
     registry: tools,
     apiUrl: () => started.apiUrl,
@@ -183,7 +190,7 @@ function mcpHandler(
     clock,
     toolPolicy,
     authenticate: (token, address) => runner.authenticate(token, { address, reads: true }),
-    permissions: (token) => db.read((tx) => permissionsOf(tx, token)),
+    permissions: (token) => permissionsOf(platform, token),
     host: config.host,
   })
 }
@@ -248,6 +255,7 @@ function installationOf(platform: Platform, started: Started): Installation {
         engine: engine.kind,
         isolation: engine.isolation?.() ?? { metadataBlocked: false },
       })),
+    instances: instancesOf(platform),
     apiUrl: () => started.apiUrl,
     publicUrl: () => publicUrlOf(platform.config, started),
     hosts: (environment, app, secrets) => {

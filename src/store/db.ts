@@ -35,7 +35,10 @@ export interface Tables {
     token_id: string | null
     name: string
     read_only: number
+    /** Null for a token that does not expire. */
+    expires_at: string | null
   }
+  token_uses: { token_id: string; used_at: string }
   apps: {
     app_id: string
     account_id: string

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addMember } from '../../src/contract/members.ts'
 import { axe, launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
 
@@ -31,7 +32,12 @@ describe.skipIf(noBrowser !== null)(
       expect(await facts('Queues')).toMatch(/Notifications to deliver\s+0\s+Job runs\s+0/)
       await page.getByRole('row', { name: /local.*process/ }).waitFor()
       await page.getByRole('row', { name: /^List environments \d+ 0 0/ }).waitFor()
-      expect(await axe(page)).toEqual([])
+      const instances = await facts('Instances')
+      expect(instances).toMatch(/\d+\.\d+\.\d+\s+just now\s+just now\s+control-plane since just now\s+local/)
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await page.emulateMedia({ colorScheme })
+        expect(await axe(page), colorScheme).toEqual([])
+      }
       const away = JSON.stringify({ error: 'Not ready', details: 'The gateway does not answer.' })
       await page.route('**/readyz', (route) => route.fulfill({ status: 503, body: away }))
       await page.getByText('The gateway does not answer.').waitFor()
@@ -39,6 +45,24 @@ describe.skipIf(noBrowser !== null)(
       await page.getByText('The platform is ready.').waitFor()
       await page.setViewportSize({ width: 320, height: 800 })
       await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    })
+
+    it('lists no instances to members who are not operators', async () => {
+      const { accountId, api } = installation.ready
+      const client = installation.client()
+      const { token } = await client.call(addMember, { accountId, email: 'm@example.com', name: 'Member' })
+      const link = await fetch(new URL('/console/sign-in-link', api), {
+        method: 'POST',
+        headers: { authorization: token ?? '' },
+      })
+      const { signInUrl } = (await link.json()) as { signInUrl: string }
+      const page = await (await browser.newContext()).newPage()
+      await page.goto(signInUrl)
+      const refused = page.waitForResponse(/\/instances$/)
+      await page.getByRole('link', { name: 'System' }).click()
+      expect((await refused).status()).toBe(403)
+      await page.getByRole('region', { name: 'Regions', exact: true }).waitFor()
+      await page.getByRole('region', { name: 'Instances', exact: true }).waitFor({ state: 'detached' })
     })
   },
 )

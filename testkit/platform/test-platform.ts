@@ -29,6 +29,8 @@ import type { MetricValues } from '../../src/metrics/source.ts'
 import { MetricStore } from '../../src/metrics/store.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../../src/operations/access/console-sessions.ts'
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
+import { TokenUses } from '../../src/operations/access/token-uses.ts'
+import type { OperationRunner } from '../../src/operations/core/call.ts'
 import type { Installation } from '../../src/operations/core/handler.ts'
 import { noRateLimits, type RateLimits } from '../../src/operations/core/rate-limit.ts'
 import { createRunner } from '../../src/operations/core/runner.ts'
@@ -131,6 +133,7 @@ export class TestPlatform {
   accountId = ''
   admin!: TestUser
   sessions!: ConsoleSessions
+  runner!: OperationRunner
   reconciler: Reconciler | null = null
   alerting!: Alerting
   #databaseAvailability: DatabaseAvailabilityWatch | null = null
@@ -172,6 +175,9 @@ export class TestPlatform {
       remove,
     )
     platform.accountId = await platform.makeAccount('Main')
+    await db.write((tx) =>
+      tx.insertInto('installation').values({ key: 'accountId', value: platform.accountId }).execute(),
+    )
     platform.admin = await platform.makeUser({ admin: true, manageMembers: true })
     await platform.metrics.open(() => true)
     await platform.#serve(options)
@@ -348,7 +354,9 @@ export class TestPlatform {
       log,
     })
     await this.#databaseAvailability.refresh()
-    const runner = createRunner({
+    const tokenUses = new TokenUses({ db, clock, log })
+    this.#closers.push(() => tokenUses.stop())
+    this.runner = createRunner({
       db,
       clock,
       secrets,
@@ -361,6 +369,7 @@ export class TestPlatform {
         ingress: () => options.ingress ?? { host: '127.0.0.1', port: 9 },
         running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
       }),
+      tokenUses,
       installation: this.#installation(clockScale),
       handlers,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),
@@ -376,7 +385,7 @@ export class TestPlatform {
     const api = createApiServer({
       console,
       operations,
-      runner,
+      runner: this.runner,
       uploads: createUploadReceiver({ db, clock, files: uploads }),
       readiness: async () => ({ ready: true, problems: [] }),
       metricsText: () => '',
@@ -431,6 +440,16 @@ export class TestPlatform {
       regions: () => [
         { ...here, region: this.region, name: 'Here', functionDomain: 'fn.localhost' },
         { ...here, region: 'plain', name: 'Without functions', functionDomain: null },
+      ],
+      instances: () => [
+        {
+          node: 'test-node',
+          version: '0.0.0',
+          startedAt: this.now,
+          lastSeenAt: this.now,
+          leases: [{ name: 'control-plane', since: this.now }],
+          regions: [this.region, 'plain'],
+        },
       ],
       apiUrl: () => this.apiUrl,
       publicUrl: () => this.apiUrl,

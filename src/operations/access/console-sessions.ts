@@ -32,7 +32,7 @@ export interface SignedIn {
   maxAgeSeconds: number
 }
 
-/** Sign-in of browsers. A session acts with the user token that opened it and ends when that token is revoked. */
+/** Sign-in of browsers. A session acts with the user token that opened it and ends with that token. */
 export interface ConsoleSessions {
   /** A code that signs in once within 10 minutes. Throws `unauthenticated` for an unknown token. */
   createLink(token: string | null): Promise<{ code: string; expiresAt: string }>
@@ -54,7 +54,7 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
       const code = randomBytes(32).toString('base64url')
       const expiresAt = at(linkLifeMs)
       await db.write(async (tx) => {
-        const { userId, tokenId } = userOf(await callerOf(tx, token))
+        const { userId, tokenId } = userOf(await callerOf(tx, { token }, at()))
         await insertConsoleLink(tx, { codeHash: tokenHash(code), tokenId, userId, expiresAt })
       })
       return { code, expiresAt }
@@ -65,11 +65,11 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
       const [now, expiresAt] = [at(), at(absoluteMs)]
       await db.write(async (tx) => {
         const { userId, tokenId } =
-          'code' in by ? await spendLink(tx, by.code, now) : userOf(await callerOf(tx, by.token))
+          'code' in by ? await spendLink(tx, by.code, now) : userOf(await callerOf(tx, by, now))
         const session = { sessionHash: tokenHash(sessionId), tokenId, userId, usedAt: now, expiresAt }
         await insertConsoleSession(tx, session)
-        // Rejects a link whose token was revoked in the meantime.
-        await callerOf(tx, sessionId, true)
+        // Rejects a link whose token was revoked or expired in the meantime.
+        await callerOf(tx, { token: sessionId, session: true }, now)
       })
       return { sessionId, expiresAt, maxAgeSeconds: absoluteMs / 1000 }
     },

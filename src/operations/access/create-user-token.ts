@@ -1,4 +1,5 @@
 import { createUserToken } from '../../contract/users.ts'
+import { expiryOf } from '../../domain/access/token-expiry.ts'
 import { newToken, tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
 import { insertToken, listTokensOfUser } from '../../store/repositories/tokens.ts'
@@ -15,18 +16,23 @@ export default handler(createUserToken, async ({ tx, now, caller }, input) => {
       details: 'Revoke one that is no longer needed: list-user-tokens, then revoke-user-token.',
     })
   }
+  const expiresAt = expiryOf(input.expiresAt, { now, creatorExpiresAt: caller.token.expiresAt })
   const token = newToken('user')
   const { name, readOnly } = input
-  const tokenId = await insertToken(tx, tokenHash(token), { kind: 'user', userId }, now, { name, readOnly })
+  const options = { name, readOnly, expiresAt }
+  const tokenId = await insertToken(tx, tokenHash(token), { kind: 'user', userId }, now, options)
   return {
-    answer: { tokenId, token },
+    answer: { tokenId, token, expiresAt },
     change: {
       objectType: 'token',
       objectId: tokenId,
       accountId: null,
       before: null,
-      after: { tokenId, name, readOnly },
+      after: { tokenId, ...options },
     },
-    effects: [readOnly ? 'Creates a read-only token.' : 'Creates a token with all your permissions.'],
+    effects: [
+      readOnly ? 'Creates a read-only token.' : 'Creates a token with all your permissions.',
+      expiresAt === null ? 'It does not expire.' : `It expires at ${expiresAt}.`,
+    ],
   }
 })

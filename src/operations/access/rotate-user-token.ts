@@ -4,13 +4,14 @@ import { deleteTokenOfUser, insertToken } from '../../store/repositories/tokens.
 import { handler } from '../core/handler.ts'
 import { userOf } from '../core/user-of.ts'
 
-/** Replaces only the token of this call; other tokens of the user stay valid. */
+/** Replaces only the token of this call, with its expiry; other tokens of the user stay valid. */
 export default handler(rotateUserToken, async ({ tx, now, caller }) => {
   const userId = userOf(caller)
-  const { tokenId, name } = caller.token
+  const { tokenId, name, expiresAt } = caller.token
   const token = newToken('user')
   await deleteTokenOfUser(tx, userId, tokenId)
-  const newTokenId = await insertToken(tx, tokenHash(token), { kind: 'user', userId }, now, { name })
+  const owner = { kind: 'user', userId } as const
+  const newTokenId = await insertToken(tx, tokenHash(token), owner, now, { name, expiresAt })
   return {
     answer: { token },
     change: {

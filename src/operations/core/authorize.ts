@@ -18,8 +18,9 @@ import {
 } from '../../store/repositories/accounts.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, hasEnvironments, listEnvironments } from '../../store/repositories/environments.ts'
+import { findFirstAccountId } from '../../store/repositories/installation.ts'
 import type { AccessRequest, AccountTarget, Target, TargetOn } from './access-targets.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, unknownToken } from './caller.ts'
 import { type Located, resourceOf } from './resources.ts'
 
 /**
@@ -32,7 +33,10 @@ export async function authorize(request: AccessRequest): Promise<Target> {
   // Before anything is looked up, so that the refusal does not show what exists.
   if (caller.token.readOnly && !isRead(operation)) throw readOnlyToken()
   if (caller.kind === 'environment') return authorizeEnvironmentToken(request, caller)
-  if (policy.on === 'installation') return {}
+  if (policy.on === 'installation') {
+    if (policy.operatorOnly) await requireOperator(request.tx, caller.userId)
+    return {}
+  }
 
   const type = typeNamed(policy, input)
   const { through, key } = factsOf(type)
@@ -78,11 +82,7 @@ async function authorizeEnvironmentToken(
   caller: Caller & { kind: 'environment' },
 ): Promise<Target> {
   const own = await findEnvironment(tx, { appEnvId: caller.appEnvId })
-  if (!own) {
-    throw new AppError('unauthenticated', 'User not authenticated', {
-      details: 'The token is unknown or revoked.',
-    })
-  }
+  if (!own) throw unknownToken()
   onAccount?.(own.accountId)
   if (!policy.environmentToken) {
     throw new AppError('forbidden', 'This operation needs a user token', {
@@ -182,6 +182,17 @@ function requirePermission(membership: Membership, needs: Permission | undefined
       rule: 'A4',
     })
   }
+}
+
+/** Operators are the admins of the first account, which the installation created. */
+async function requireOperator(tx: Tx, userId: string): Promise<void> {
+  const accountId = await findFirstAccountId(tx)
+  const membership = accountId === null ? null : await findMembership(tx, accountId, userId)
+  if (membership?.admin) return
+  throw new AppError('forbidden', 'Only operators may do this', {
+    details: "Operators are the admins of the installation's first account; ask one of them.",
+    rule: 'A3',
+  })
 }
 
 /** The token's own limit, whatever its owner may. */

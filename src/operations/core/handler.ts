@@ -1,6 +1,7 @@
 import type { AccountSettings } from '../../contract/accounts.ts'
 import type { LogLine, LogType } from '../../contract/app-env-reads.ts'
 import type { Host } from '../../contract/app-envs.ts'
+import type { Instance } from '../../contract/instances.ts'
 import type { InputOf, Operation, OutputOf } from '../../contract/operation.ts'
 import type { Region } from '../../contract/regions.ts'
 import type { AuditName } from '../../contract/resources.ts'
@@ -11,14 +12,16 @@ import type { MetricValues } from '../../metrics/source.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
+import type { TokenUses } from '../access/token-uses.ts'
 import type { Target, TargetOf } from './access-targets.ts'
 import type { Surface } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /** Facts of the installation that operations need. */
 export interface Installation {
-  /** Address of the API, without a trailing slash. */
   regions(): Region[]
+  instances(): Instance[]
+  /** Address of the API, without a trailing slash. */
   apiUrl(): string
   /** Address under which people reach the platform, without a trailing slash: for links. */
   publicUrl(): string
@@ -100,6 +103,7 @@ export interface Context {
   prober: FunctionProber
   /** Null where no mail server is configured. */
   tokenMail: TokenMail | null
+  tokenUses: TokenUses
   installation: Installation
 }
 

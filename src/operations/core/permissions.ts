@@ -1,4 +1,5 @@
-import type { Tx } from '../../store/db.ts'
+import { type Clock, timestamp } from '../../clock.ts'
+import type { Db } from '../../store/db.ts'
 import { listMembershipsOfUser } from '../../store/repositories/accounts.ts'
 import { callerOf } from './caller.ts'
 
@@ -11,16 +12,18 @@ interface Permissions {
 }
 
 /** Used to list permitted operations only; every call is still authorized. Throws `unauthenticated`. */
-export async function permissionsOf(tx: Tx, token: string): Promise<Permissions> {
-  const caller = await callerOf(tx, token)
-  const { readOnly } = caller.token
-  if (caller.kind === 'environment')
-    return { kind: 'environment', readOnly, admin: false, manageMembers: false }
-  const memberships = await listMembershipsOfUser(tx, caller.userId)
-  return {
-    kind: 'user',
-    readOnly,
-    admin: memberships.some((membership) => membership.admin),
-    manageMembers: memberships.some((membership) => membership.manageMembers),
-  }
+export function permissionsOf({ db, clock }: { db: Db; clock: Clock }, token: string): Promise<Permissions> {
+  return db.read(async (tx) => {
+    const caller = await callerOf(tx, { token }, timestamp(clock.wallMs()))
+    const { readOnly } = caller.token
+    if (caller.kind === 'environment')
+      return { kind: 'environment', readOnly, admin: false, manageMembers: false }
+    const memberships = await listMembershipsOfUser(tx, caller.userId)
+    return {
+      kind: 'user',
+      readOnly,
+      admin: memberships.some((membership) => membership.admin),
+      manageMembers: memberships.some((membership) => membership.manageMembers),
+    }
+  })
 }

@@ -7,6 +7,7 @@ import { insertAuditEntry } from '../../store/repositories/audit.ts'
 import { findKeptResponse, keepResponse } from '../../store/repositories/idempotency.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
+import type { TokenUses } from '../access/token-uses.ts'
 import type { Target } from './access-targets.ts'
 import { authorize } from './authorize.ts'
 import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
@@ -38,6 +39,7 @@ interface RunnerDeps {
   prober: FunctionProber
   /** Null where no mail server is configured. */
   tokenMail: TokenMail | null
+  tokenUses: TokenUses
   installation: Installation
   handlers: readonly Handler[]
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
@@ -95,7 +97,7 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
   return { run, authenticate: createAuthenticate(deps) }
 }
 
-function createAuthenticate({ db, clock, rateLimits }: RunnerDeps) {
+function createAuthenticate({ db, clock, rateLimits, tokenUses }: RunnerDeps) {
   const writes = new RateLimit(rateLimits.writes, clock)
   const reads = new RateLimit(rateLimits.reads, clock)
   const failures = new RateLimit(rateLimits.failures, clock)
@@ -103,13 +105,15 @@ function createAuthenticate({ db, clock, rateLimits }: RunnerDeps) {
     const address = origin?.address ?? ''
     let caller: Caller
     try {
-      caller = await db.read((tx) => callerOf(tx, token, origin?.session))
+      const now = timestamp(clock.wallMs())
+      caller = await db.read((tx) => callerOf(tx, { token, session: origin?.session }, now))
     } catch (error) {
       // A good token is never delayed by bad ones from the same address.
       const unknown = error instanceof AppError && error.kind === 'unauthenticated'
       const wait = unknown ? failures.take(address) : 0
       throw wait > 0 ? rateLimited(wait) : error
     }
+    if (caller.kind === 'user') tokenUses.note(caller.token.tokenId)
     const wait = origin ? (origin.reads ? reads : writes).take(caller.principal) : 0
     if (wait > 0) throw rateLimited(wait)
     return caller.principal
@@ -153,7 +157,7 @@ async function runWrite(
   call: Call,
   trace: Trace,
 ): Promise<Written> {
-  const caller = await callerOf(tx, call.token, call.session)
+  const caller = await callerOf(tx, call, timestamp(deps.clock.wallMs()))
   trace.caller = caller
   const key = call.idempotencyKey
   const requestHash = key === null ? '' : hashOf(call)
@@ -189,15 +193,15 @@ async function admit(
   trace?: Trace,
 ): Promise<{ context: Context; target: Target }> {
   const { operation, input } = call
-  const caller = trace?.caller ?? (await callerOf(tx, call.token, call.session))
+  const now = timestamp(deps.clock.wallMs())
+  const caller = trace?.caller ?? (await callerOf(tx, call, now))
   if (trace) trace.caller = caller
   const onAccount = (accountId: string) => {
     if (trace) trace.accountId = accountId
   }
   const target = await authorize({ tx, caller, operation, input, onAccount })
   checkRevision(operation.policy, target, input.expectedRevision)
-  const now = timestamp(deps.clock.wallMs())
-  const { secrets, logs, metrics, notifications, prober, tokenMail, installation } = deps
+  const { secrets, logs, metrics, notifications, prober, tokenMail, tokenUses, installation } = deps
   const context = {
     tx,
     caller,
@@ -210,6 +214,7 @@ async function admit(
     notifications,
     prober,
     tokenMail,
+    tokenUses,
     installation,
   }
   return { context, target }

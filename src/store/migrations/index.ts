@@ -12,6 +12,7 @@ import { consoleSessions } from './015-console-sessions.ts'
 import { invitations } from './020-invitations.ts'
 import { standardTerms } from './021-standard-terms.ts'
 import { variableReferences } from './022-variable-references.ts'
+import { tokenExpiry } from './023-token-expiry.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -29,4 +30,5 @@ export const migrations: readonly Migration[] = [
   invitations,
   standardTerms,
   variableReferences,
+  tokenExpiry,
 ]

@@ -11,6 +11,8 @@ export interface StoredToken {
   /** Cannot write, whatever its owner may do. */
   readOnly: boolean
   createdAt: string
+  /** Null if it does not expire. */
+  expiresAt: string | null
 }
 
 export async function findToken(tx: Tx, hash: string): Promise<StoredToken | null> {
@@ -18,15 +20,20 @@ export async function findToken(tx: Tx, hash: string): Promise<StoredToken | nul
   return row ? tokenOf(row) : null
 }
 
-export async function listTokensOfUser(tx: Tx, userId: string): Promise<StoredToken[]> {
+export async function listTokensOfUser(
+  tx: Tx,
+  userId: string,
+): Promise<(StoredToken & { lastUsedAt: string | null })[]> {
   const rows = await tx
     .selectFrom('tokens')
-    .selectAll()
+    .leftJoin('token_uses', 'token_uses.token_id', 'tokens.token_id')
+    .selectAll('tokens')
+    .select('token_uses.used_at')
     .where('user_id', '=', userId)
     .orderBy('created_at')
-    .orderBy('token_id')
+    .orderBy('tokens.token_id')
     .execute()
-  return rows.map(tokenOf)
+  return rows.map((row) => ({ ...tokenOf(row), lastUsedAt: row.used_at }))
 }
 
 function tokenOf(row: {
@@ -37,6 +44,7 @@ function tokenOf(row: {
   token_id: string | null
   name: string
   read_only: number
+  expires_at: string | null
 }): StoredToken {
   return {
     tokenId: row.token_id ?? '',
@@ -47,6 +55,7 @@ function tokenOf(row: {
     name: row.name,
     readOnly: row.read_only === 1,
     createdAt: row.created_at,
+    expiresAt: row.expires_at,
   }
 }
 
@@ -56,7 +65,7 @@ export async function insertToken(
   hash: string,
   owner: TokenOwner,
   createdAt: string,
-  options: { name?: string; readOnly?: boolean } = {},
+  options: { name?: string; readOnly?: boolean; expiresAt?: string | null } = {},
 ): Promise<string> {
   const tokenId = newId('tok')
   await tx
@@ -70,6 +79,7 @@ export async function insertToken(
       token_id: tokenId,
       name: options.name ?? '',
       read_only: options.readOnly ? 1 : 0,
+      expires_at: options.expiresAt ?? null,
     })
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .execute()
@@ -83,10 +93,29 @@ export async function deleteTokenOfUser(tx: Tx, userId: string, tokenId: string)
     .where('user_id', '=', userId)
     .where('token_id', '=', tokenId)
     .executeTakeFirst()
-  return result.numDeletedRows > 0n
+  if (result.numDeletedRows === 0n) return false
+  await tx.deleteFrom('token_uses').where('token_id', '=', tokenId).execute()
+  return true
 }
 
 /** Revokes every token of the environment immediately. */
 export async function deleteTokensOfEnvironment(tx: Tx, appEnvId: string): Promise<void> {
   await tx.deleteFrom('tokens').where('app_env_id', '=', appEnvId).execute()
+}
+
+/** Stores when a token was last used; keeps a later time, and ignores a token that was revoked in the meantime. */
+export async function noteTokenUse(tx: Tx, tokenId: string, usedAt: string): Promise<void> {
+  await tx
+    .insertInto('token_uses')
+    .columns(['token_id', 'used_at'])
+    .expression(
+      tx
+        .selectFrom('tokens')
+        .select((row) => ['token_id', row.val(usedAt).as('used_at')])
+        .where('token_id', '=', tokenId),
+    )
+    .onConflict((conflict) =>
+      conflict.column('token_id').doUpdateSet({ used_at: usedAt }).where('token_uses.used_at', '<', usedAt),
+    )
+    .execute()
 }

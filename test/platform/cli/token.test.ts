@@ -48,11 +48,31 @@ describe('longshore token', () => {
     expect((await ask('GET', '/app-env')).status).toBe(401)
   })
 
+  it('creates a token that expires, at a time or in a number of days; its rotation keeps the expiry', async () => {
+    const made = await run(['create', '--name', 'trial', '--expires-at', '2040-05-06T07:08:09Z'])
+    expect(made.err).toContain('which expires at 2040-05-06T07:08:09.000Z')
+    const trial = async () => (await run(['list'])).out.split('\n').filter((one) => / trial /.test(one))
+    expect(await trial()).toEqual([expect.stringContaining('2040-05-06T07:08:09.000Z')])
+    const rotated = await run(['rotate'], made.out.trim())
+    expect([rotated.code, await trial()]).toEqual([0, [expect.stringContaining('2040-05-06T07:08:09.000Z')]])
+
+    const before = Date.now()
+    const inDays = JSON.parse((await run(['create', '--name', 'x', '--expires-at', '30d', '--json'])).out)
+    const days = (Date.parse(inDays.expiresAt) - before) / 86_400_000
+    expect([Math.floor(days), Math.round(days)]).toEqual([30, 30])
+    const refused = await run(['create', '--name', 'x', '--expires-at', 'soon'])
+    expect([refused.code !== 0, refused.err]).toEqual([
+      true,
+      expect.stringContaining('expiresAt: must be an ISO 8601 time with a time zone'),
+    ])
+  })
+
   it('creates no token when an option is mistyped', async () => {
-    const before = (await run(['list'])).out
+    const ids = async () => (await run(['list'])).out.match(/tok_\w+/g)
+    const before = await ids()
     expect((await run(['create', '--name', 'x', '--readonly'])).code).toBe(2)
     expect((await run(['create', '--read-only'])).code).toBe(2)
-    expect((await run(['list'])).out).toBe(before)
+    expect(await ids()).toEqual(before)
   })
 
   it('rotates the local admin token in its file', async () => {

@@ -11,7 +11,7 @@ const heading = [
   'Generated from `src/contract` by `npm run docs`; do not edit. Paths are below `/api/public/v1`.',
   '',
   '"Who" says which tokens are accepted (U: user, E: environment) and which permission of the account is needed beyond',
-  'access to the object. An operation with a tool is offered to agents under the same name.',
+  'access to the object; operators are the admins of the first account. An operation with a tool is offered to agents under the same name.',
   '[interface.md](interface.md) has the rules.',
   '',
 ]
@@ -20,6 +20,7 @@ const heading = [
 function who({ policy }: Operation): string {
   const tokens = 'environmentToken' in policy ? 'U, E' : 'U'
   const needs = 'needs' in policy ? { admin: 'admin', manageMembers: 'Manage Members' }[policy.needs!] : null
+  if ('operatorOnly' in policy) return `${tokens}; operators`
   return needs ? `${tokens}; ${needs}` : tokens
 }
 

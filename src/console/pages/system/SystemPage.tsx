@@ -8,6 +8,7 @@ import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { operationWords } from '../../components/words.ts'
 import { Installation, Queues, SinceStart } from './Figures.tsx'
+import { Instances } from './Instances.tsx'
 import { type Metric, operationCounts, parseMetrics } from './metrics-text.ts'
 
 /** Readiness of the platform, its regions, and its own metrics since the start. */
@@ -19,6 +20,7 @@ export function SystemPage() {
       </div>
       <div className="stack">
         <Readiness />
+        <Instances />
         <Regions />
         <Figures />
       </div>

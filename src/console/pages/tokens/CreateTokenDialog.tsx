@@ -4,6 +4,7 @@ import { Dialog } from '../../components/Dialog.tsx'
 import { Field } from '../../components/Field.tsx'
 import { useForm } from '../../components/form.ts'
 import { Problem } from '../../components/states.tsx'
+import { expiresAtOf, expiryChoices, today } from './expiry.ts'
 
 interface Props {
   onMade: (name: string, token: string) => void
@@ -11,12 +12,12 @@ interface Props {
 }
 
 export function CreateTokenDialog({ onMade, onClose }: Props) {
-  const form = useForm({ id: 'token', stored: { name: '', readOnly: false } })
-  const { name, readOnly } = form.values
+  const form = useForm({ id: 'token', stored: { name: '', readOnly: false, expiry: 'never', date: '' } })
+  const { name, readOnly, expiry, date } = form.values
   const write = useWrite(createUserToken)
   const submit = () =>
     write.mutate(
-      { name, readOnly },
+      { name, readOnly, ...expiresAtOf(expiry, date) },
       {
         onSuccess({ token }) {
           onMade(name, token)
@@ -50,6 +51,31 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
           />
         )}
       </Field>
+      <Field label="Expires" name="expiresAt" error={expiry === 'date' ? null : write.error}>
+        {(props) => (
+          <select {...props} value={expiry} onChange={(event) => form.set({ expiry: event.target.value })}>
+            {expiryChoices.map(([choice, words]) => (
+              <option key={choice} value={choice}>
+                {words}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {expiry === 'date' && (
+        <Field label="Last day" name="expiresAt" error={write.error} hint="It expires at the end of this day">
+          {(props) => (
+            <input
+              {...props}
+              type="date"
+              value={date}
+              min={today()}
+              required
+              onChange={(event) => form.set({ date: event.target.value })}
+            />
+          )}
+        </Field>
+      )}
       <label className="row">
         <input
           type="checkbox"

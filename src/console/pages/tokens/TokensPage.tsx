@@ -106,7 +106,21 @@ const columns: Column<Token>[] = [
     cell: ({ readOnly }) => (readOnly ? 'Read only' : 'Everything you may'),
   },
   { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Expires', cell: expiryOf },
+  {
+    title: 'Last used',
+    cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span className="muted">Never</span>),
+  },
 ]
+
+function expiryOf({ expiresAt, expired }: Token) {
+  if (expiresAt === null) return <span className="muted">Never</span>
+  return (
+    <>
+      {expired && <Badge tone="idle">Expired</Badge>} <Time at={expiresAt} />
+    </>
+  )
+}
 
 function TokenTable({ tokens, revoke, rotate }: TableProps) {
   return (
