@@ -1,17 +1,16 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
-import { fillAccount, median, msToInteractive, scrollFrames } from '../../testkit/console/measure.ts'
+import { builtConsole, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { fillAccount } from '../../testkit/console/measure.ts'
 
 const budgetBytes = 180 * 1024
+/** `npm run bench -- console` measures the times: to the first click, and frames while the list scrolls. */
 const environments = 5_000
-/** The goal is 1 s, which `npm run bench -- console` measures; other work may run on the machine of the tests. */
-const interactiveMs = 2_500
 
 describe.skipIf(noBrowser !== null)(
   `budgets of the console${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let bed: ConsoleBed
     beforeAll(async () => {
@@ -29,7 +28,7 @@ describe.skipIf(noBrowser !== null)(
       await page.reload()
       await page.locator('tbody a').first().waitFor()
       const bytes = scripts.reduce(
-        (sum, name) => sum + statSync(path.join(bed.dir, 'console/assets', `${name}.br`)).size,
+        (sum, name) => sum + statSync(path.join(builtConsole, 'assets', `${name}.br`)).size,
         0,
       )
       expect(scripts.length).toBeGreaterThan(1)
@@ -49,22 +48,6 @@ describe.skipIf(noBrowser !== null)(
       await page.getByLabel('Search environments').fill('copy-4321')
       await page.getByText('1 of 5,000 environments').waitFor()
       await page.getByRole('link', { name: /copy-4321$/ }).waitFor()
-    })
-
-    it('is interactive a second after sign-in', async () => {
-      const took: number[] = []
-      for (let time = 0; time < 5; time += 1) took.push(await msToInteractive(bed))
-      expect(median(took), took.map(Math.round).join(' ms, ')).toBeLessThan(interactiveMs)
-    })
-
-    it('scrolls 5,000 environments at 50 frames a second', async () => {
-      const page = await bed.signedIn('/')
-      await page.getByText('5,000 stopped').waitFor()
-      const frames = await scrollFrames(page)
-      expect(
-        await page.getByLabel('List of environments').evaluate((list) => list.scrollTop),
-      ).toBeGreaterThan(6_000)
-      expect(median(frames)).toBeLessThanOrEqual(1_000 / 50)
     })
   },
 )

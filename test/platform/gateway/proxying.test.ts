@@ -232,7 +232,7 @@ describe('streaming', () => {
     // What is on its way fits into the buffers of a few sockets.
     expect(written).toBeLessThan(40 * 1024 * 1024)
     slow.socket.resume()
-    await until(() => slow.bytes > total, 'the whole answer', 15_000)
+    await until(() => slow.bytes > total, 'the whole answer')
 
     const fast = rawConnection(port)
     fast.socket.write(`POST / HTTP/1.1\r\nHost: ${F}\r\nContent-Length: ${total}\r\n\r\n`)
@@ -248,7 +248,7 @@ describe('streaming', () => {
     await settled(() => sent)
     expect(sent).toBeLessThan(40 * 1024 * 1024)
     release()
-    await until(() => fast.text.includes('done'), 'the whole upload', 15_000)
+    await until(() => fast.text.includes('done'), 'the whole upload')
   })
 
   it('carries large bodies unharmed both ways at once', async () => {
@@ -289,7 +289,7 @@ async function settled(value: () => number): Promise<void> {
       return same > 100
     },
     'a standstill',
-    15_000,
+    60_000,
   )
 }
 
@@ -309,7 +309,7 @@ describe('time limits', () => {
     const answer = await get(port, F)
     expect([answer.status, JSON.parse(answer.body).error]).toEqual([504, 'Response start timed out'])
     expect(answer.ms).toBeGreaterThan(990)
-    expect(answer.ms).toBeLessThan(8_000)
+    expect(answer.ms).toBeLessThan(15_000)
     expect((await get(port, F, { path: '/ok' })).status).toBe(200)
     expect(container.most).toBe(1)
   })

@@ -6,7 +6,7 @@ import { Seeded } from '../../../testkit/diagnosis/seeded.ts'
 import { sourceFaults } from '../../../testkit/diagnosis/source-faults.ts'
 import { type StateFault, stateFaults } from '../../../testkit/diagnosis/state-faults.ts'
 
-const seed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000)
+const seed = Number(process.env.TEST_SEED ?? 1)
 const seeded = new Seeded(seed)
 
 interface Outcome {
@@ -85,10 +85,10 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
 
 beforeAll(async () => {
   bed = await DiagnosisBed.start()
-}, 60_000)
-afterAll(() => bed.close(), 60_000)
+})
+afterAll(() => bed.close())
 
-describe(`faults with texts of seed ${seed} (TEST_SEED plays it again)`, () => {
+describe(`faults with texts of seed ${seed} (TEST_SEED plays others)`, () => {
   it('G2 has no finding on 20 healthy environments under load', async () => {
     await startHealthy()
     const samples = await Promise.all(
@@ -103,7 +103,7 @@ describe(`faults with texts of seed ${seed} (TEST_SEED plays it again)`, () => {
     const found = await Promise.all(healthy.map((appEnvId) => bed.diagnosis(appEnvId)))
     expect(found.flatMap(({ findings }) => findings)).toEqual([])
     expect(found.every((one) => one.healthy && one.checked.includes('logs'))).toBe(true)
-  }, 60_000)
+  })
 
   it('G1 G3 the first finding names the cause of 90 % of the faults, and each safe fix heals', async () => {
     await playSourceFaults()
@@ -117,5 +117,5 @@ describe(`faults with texts of seed ${seed} (TEST_SEED plays it again)`, () => {
     // Not yet possible, or out of reach of this bed: a Git host, a half-hour build, an engine of another kind.
     const unplayed = ['failing-checks', 'git-fetch', 'build-timeout', 'interrupted', 'not-supported']
     expect(diagnosisCauses.filter((cause) => !played.has(cause) && !unplayed.includes(cause))).toEqual([])
-  }, 120_000)
+  })
 })
