@@ -34,7 +34,7 @@ async function judge(name: string, cause: DiagnosisCause, appEnvId: string): Pro
 
 async function playSourceFaults(): Promise<void> {
   const faults = sourceFaults(seeded)
-  await inParallel(faults, async ({ name, cause, source, preset, afterGood, crashes, prints }) => {
+  await inParallel(faults, 12, async ({ name, cause, source, preset, afterGood, crashes, prints }) => {
     const appEnvId = await bed.environment(preset ? { dockerPreset: preset } : {})
     if (afterGood) await bed.deploy(appEnvId, nodeSource(nodeServer()))
     await bed.deploy(appEnvId, source)
@@ -53,6 +53,7 @@ async function playStateFaults(): Promise<void> {
   }
   await inParallel(
     faults.filter(({ alone }) => !alone),
+    12,
     play,
   )
   for (const fault of faults) if (fault.alone) await play(fault)
@@ -66,7 +67,8 @@ async function startHealthy(): Promise<void> {
       pythonSource(pythonServer('0.0.0.0', "int(os.environ['PORT'])", 'Traceback of a test: MemoryError')),
     () => ({ 'index.html': `<h1>${seeded.word()}</h1>` }),
   ]
-  await inParallel([...Array(20).keys()], async (index) => {
+  // Fewer at a time: a start of more than 10 s is a finding.
+  await inParallel([...Array(20).keys()], 4, async (index) => {
     const isStatic = index % 3 === 2
     const appEnvId = await bed.environment(isStatic ? { dockerPreset: 'STATIC' } : {})
     await bed.deploy(appEnvId, sources[index % 3]!())
@@ -74,13 +76,17 @@ async function startHealthy(): Promise<void> {
   })
 }
 
-/** So many at a time that a start is not slow for want of a CPU. */
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+/** `count` at a time: so few that a start is not slow for want of a CPU. */
+async function inParallel<T>(
+  items: readonly T[],
+  count: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const left = [...items]
   const worker = async () => {
     for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
   }
-  await Promise.all(Array.from({ length: 12 }, worker))
+  await Promise.all(Array.from({ length: count }, worker))
 }
 
 beforeAll(async () => {
