@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import http from 'node:http'
-import net from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { bucketValueMs } from '../../../src/metrics/histogram.ts'
 import {
