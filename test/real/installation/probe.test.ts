@@ -23,7 +23,7 @@ describe('longshore probe on a real function (process engine)', () => {
     const written: string[] = []
     const silent = { write: (text: string) => written.push(text), isTTY: false }
     const code = await runCli(
-      ['probe', appEnvId, '--path', '/?ms=50', '--requests', '400', '--concurrency', '12', '--json'],
+      ['probe', appEnvId, '--path', '/?ms=50', '--requests', '800', '--concurrency', '12', '--json'],
       { LONGSHORE_URL: installation.ready.api, LONGSHORE_TOKEN: installation.token },
       { stdout: silent, stderr: silent, onInterrupt: () => () => {} },
     )
