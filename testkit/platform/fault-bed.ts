@@ -94,8 +94,8 @@ export class FaultBed {
         )
       }
       if (!isOver) await this.clock.advance(stepMs)
-      do await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      while (this.db.busy > 0)
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      while (this.db.busy > 0) await new Promise((resolve) => setImmediate(resolve))
     }
   }
 

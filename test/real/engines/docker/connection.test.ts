@@ -101,7 +101,7 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
     let losses = 0
     const marker = randomBytes(6).toString('hex')
     const heard = await build(
-      { Dockerfile: `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 3\nCMD ["x"]\n` },
+      { Dockerfile: `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 6\nCMD ["x"]\n` },
       (message) => {
         if (message !== `begun ${marker}` || losses > 0) return
         losses += 1
@@ -134,14 +134,19 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
     await watch
   })
 
-  it('a step that always ends with 137 fails the build, after one more try', async () => {
+  it('a step that always ends with 137 fails the build, after one more try, also if another container runs out of memory', async () => {
     const marker = randomBytes(6).toString('hex')
     const heard: string[] = []
-    const Dockerfile = `FROM ${bed.baseImage}\nRUN echo begun ${marker} && exit 137\nCMD ["x"]\n`
+    const Dockerfile = `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 4 && exit 137\nCMD ["x"]\n`
+    const hog = 'const kept = []; for (;;) kept.push(Buffer.alloc(10_000_000, 1))'
+    const spec = bed.spec({ image: bed.runner, env: { CODE: hog }, port: null, memoryMb: 128 })
+    const hogged = bed.engine.apply(spec).then(() => bed.ended(spec.name))
     await expect(build({ Dockerfile }, (message) => heard.push(message))).rejects.toMatchObject({
       reason: 'build step',
     })
     expect(heard.filter((message) => message === `begun ${marker}`)).toHaveLength(2)
+    expect(await hogged).toMatchObject({ outOfMemory: true })
+    await bed.engine.remove(spec.name)
   })
 
   it('a Dockerfile that grows without end never reaches the engine', async () => {
