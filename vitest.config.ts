@@ -27,7 +27,7 @@ function tier(name: string, order: number, { testTimeout, maxWorkers, globalSetu
 export default defineConfig({
   test: {
     projects: [
-      tier('unit', 0, { testTimeout: 60_000, maxWorkers: 2 }),
+      tier('unit', 0, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('platform', 1, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('real', 2, { testTimeout: 240_000, maxWorkers: 4, globalSetup: ['testkit/engines/setup.ts'] }),
       tier('browser', 3, { testTimeout: 180_000, maxWorkers: 3 }),
