@@ -1,18 +1,25 @@
 import { defineConfig } from 'vitest/config'
 
+interface TierOptions {
+  /** Far above what a test takes: a limit ends a test that hangs, and must never end one on a slow or busy machine. */
+  testTimeout: number
+  maxWorkers: number
+  globalSetup?: string[]
+}
+
 /** One project for each tier; `order` keeps the tiers apart, so that files with real processes have the machine. */
-function tier(name: string, order: number, options: { testTimeout?: number; maxWorkers?: number } = {}) {
+function tier(name: string, order: number, { testTimeout, maxWorkers, globalSetup = [] }: TierOptions) {
   return {
     test: {
       name,
       include: [`test/${name}/**/*.test.ts`],
-      globalSetup: ['testkit/store/setup.ts'],
-      testTimeout: 20_000,
-      hookTimeout: 60_000,
+      globalSetup: ['testkit/store/setup.ts', ...globalSetup],
+      testTimeout,
+      hookTimeout: 180_000,
       pool: 'forks' as const,
-      expect: { poll: { timeout: 10_000 } },
+      expect: { poll: { timeout: 60_000 } },
       sequence: { groupOrder: order },
-      ...options,
+      maxWorkers,
     },
   }
 }
@@ -20,10 +27,12 @@ function tier(name: string, order: number, options: { testTimeout?: number; maxW
 export default defineConfig({
   test: {
     projects: [
-      tier('unit', 0, { maxWorkers: 2 }),
-      tier('platform', 1, { maxWorkers: 2 }),
-      tier('real', 2, { maxWorkers: 4 }),
-      tier('browser', 3, { maxWorkers: 2 }),
+      tier('unit', 0, { testTimeout: 180_000, maxWorkers: 2 }),
+      tier('platform', 1, { testTimeout: 180_000, maxWorkers: 2 }),
+      tier('real', 2, { testTimeout: 240_000, maxWorkers: 4, globalSetup: ['testkit/engines/setup.ts'] }),
+      tier('browser', 3, { testTimeout: 180_000, maxWorkers: 3 }),
+      // Budgets of time: alone on the machine.
+      tier('budget', 4, { testTimeout: 180_000, maxWorkers: 1 }),
     ],
   },
 })

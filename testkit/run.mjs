@@ -15,12 +15,15 @@ const tiers = [
   },
   {
     name: 'browser',
+    projects: ['browser', 'budget'],
     missing: existsSync(chromium) ? null : `no Chromium at ${chromium}; CHROMIUM names another`,
   },
 ]
 
 const wanted = tiers.filter(({ missing }) => !missing)
-const projects = wanted.flatMap(({ name }) => ['--project', name])
+const projects = wanted
+  .flatMap(({ name, projects = [name] }) => projects)
+  .flatMap((project) => ['--project', project])
 const { status } = spawnSync('npx', ['vitest', 'run', ...projects, ...process.argv.slice(2)], {
   stdio: 'inherit',
 })

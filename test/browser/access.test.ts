@@ -5,7 +5,7 @@ import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: who gets in and sees what${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let bed: ConsoleBed
     beforeAll(async () => {

@@ -9,7 +9,7 @@ import { axe, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: changes and the way back${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let bed: ConsoleBed
     let appEnvId = ''

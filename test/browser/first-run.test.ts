@@ -6,7 +6,7 @@ import { openAgent } from '../../testkit/mcp/tools-over-http.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
 
 /** The longest that a build and start of the sample may take on a busy machine. */
-const deployMs = 60_000
+const deployMs = 120_000
 
 describe.skipIf(noBrowser !== null)(
   `the first run, on a real installation${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
@@ -21,7 +21,7 @@ describe.skipIf(noBrowser !== null)(
       const ready = await installation.start()
       browser = await launchBrowser()
       page = await (await browser.newContext()).newPage()
-      page.setDefaultTimeout(15_000)
+      page.setDefaultTimeout(60_000)
       await page.goto(ready.signInUrl ?? '')
     })
     afterAll(async () => {

@@ -10,7 +10,7 @@ const stored = (page: Page) =>
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: forms keep what was typed${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let bed: ConsoleBed
     let appEnvId = ''

@@ -7,7 +7,7 @@ import { axe, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: members, tokens and account${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let bed: ConsoleBed
     const environments = ['alpha', 'beta', 'gamma'].map((name) => ({ name, appEnvId: '' }))

@@ -41,7 +41,7 @@ describe.skipIf(missing !== null)(
     it('goes back to the earlier version with a click, and loses no request', async () => {
       const { cliEnvName, hosts } = await installation.client().call(getAppEnv, { appEnvId })
       const page = await (await browser.newContext()).newPage()
-      page.setDefaultTimeout(30_000)
+      page.setDefaultTimeout(60_000)
       await page.goto(installation.ready.signInUrl ?? '')
       await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
       await page.goto(new URL(`environments/${cliEnvName}/deployments`, installation.ready.console).href)

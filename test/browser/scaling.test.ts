@@ -12,7 +12,7 @@ const latencyMs = (concurrent: number) => (concurrent <= 4 ? 100 : 60 * concurre
 
 describe.skipIf(noBrowser !== null)(
   `scaling in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let bed: ConsoleBed
     let appEnvId = ''

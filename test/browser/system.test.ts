@@ -6,7 +6,7 @@ import { Installation } from '../../testkit/platform/installation.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the system page, on a real installation${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
     let browser: Browser
@@ -21,7 +21,7 @@ describe.skipIf(noBrowser !== null)(
 
     it('shows version, store, regions, queues and operations, and heals when the platform is ready again', async () => {
       const page = await (await browser.newContext()).newPage()
-      page.setDefaultTimeout(15_000)
+      page.setDefaultTimeout(60_000)
       await page.goto(installation.ready.signInUrl ?? '')
       await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
       await page.getByRole('link', { name: 'System' }).click()

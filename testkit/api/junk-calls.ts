@@ -16,7 +16,7 @@ export interface JunkTarget {
 }
 
 const inFlight = 4
-const limitMs = 15_000
+const limitMs = 60_000
 
 /**
  * Calls one operation with `runs` generated inputs: valid ones of the story with up to four things wrong, and plain

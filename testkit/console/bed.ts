@@ -1,9 +1,7 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import AxeSource from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-// @ts-expect-error the build is plain JavaScript
-import { buildConsole } from '../../build-console.mjs'
 import { TestPlatform, type TestPlatformOptions } from '../platform/test-platform.ts'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
@@ -18,40 +16,32 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: executablePath!, args })
 }
 
-export interface BuildOutput {
-  outputs: Record<string, { entryPoint?: string; imports: { path: string; kind: string }[] }>
-}
+/** Made by `npm run build`. */
+export const builtConsole = path.resolve('dist/console')
 
 /** The console as built, on a control plane in this process, in a real browser. */
 export class ConsoleBed {
   readonly platform: TestPlatform
-  readonly dir: string
-  readonly build: BuildOutput
   readonly #browser: Browser
   /** Problems reported by pages: script errors, blocked content, failed assets. Tests expect none. */
   readonly complaints: string[] = []
   /** Problems that a test causes on purpose. */
   tolerated: RegExp | null = null
 
-  private constructor(platform: TestPlatform, dir: string, build: BuildOutput, browser: Browser) {
+  private constructor(platform: TestPlatform, browser: Browser) {
     this.platform = platform
-    this.dir = dir
-    this.build = build
     this.#browser = browser
   }
 
   static async start(options: TestPlatformOptions = {}): Promise<ConsoleBed> {
-    // Inside the project, because the build resolves packages from there.
-    const dir = path.resolve('node_modules/.cache', `console-${process.pid}-${Date.now()}`)
-    const build: BuildOutput = await buildConsole(dir)
-    const platform = await TestPlatform.start({ ...options, consoleDir: path.join(dir, 'console') })
-    return new ConsoleBed(platform, dir, build, await launchBrowser())
+    if (!existsSync(builtConsole)) throw new Error('There is no console: run `npm run build` first.')
+    const platform = await TestPlatform.start({ ...options, consoleDir: builtConsole })
+    return new ConsoleBed(platform, await launchBrowser())
   }
 
   async close(): Promise<void> {
     await this.#browser.close()
     await this.platform.close()
-    rmSync(this.dir, { recursive: true, force: true })
   }
 
   address(pathname: string): string {
@@ -61,7 +51,7 @@ export class ConsoleBed {
   /** A separate browser context without a session. */
   async context(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(60_000)
     return context
   }
 
@@ -94,13 +84,25 @@ export class ConsoleBed {
   }
 }
 
+const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']
+
+/** Violations on the page in the light theme, and in the dark one of what a theme decides: the contrast of colors. */
+export async function axeInBothThemes(page: Page): Promise<string[]> {
+  const light = await axe(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await axe(page, ['color-contrast'])
+  await page.emulateMedia({ colorScheme: 'light' })
+  return [...light, ...dark.map((line) => `dark: ${line}`)]
+}
+
 /** Violations of WCAG A and AA rules on the page as it stands, one line each. */
-export async function axe(page: Page): Promise<string[]> {
+export async function axe(page: Page, runOnly: readonly string[] = wcag): Promise<string[]> {
   // Through the debugger, so that the page's own policy needs no exception for the test.
   await page.evaluate(AxeSource.source)
-  const { violations } = await page.evaluate(() =>
+  const { violations } = await page.evaluate(
     // @ts-expect-error put there by the line above
-    globalThis.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }),
+    (only) => globalThis.axe.run({ runOnly: only }),
+    runOnly,
   )
   return violations.flatMap(
     ({ id, nodes }: { id: string; nodes: { html: string; failureSummary: string }[] }) =>

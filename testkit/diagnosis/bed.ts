@@ -58,7 +58,7 @@ export class DiagnosisBed {
       ['local', engine],
       ['plain', fake],
     ])
-    const bed = new DiagnosisBed(await TestPlatform.start({ clock: hurried(4), engines }), fake, home)
+    const bed = new DiagnosisBed(await TestPlatform.start({ clock: hurried(3), engines }), fake, home)
     await bed.call('update-account', { accountId: bed.platform.accountId, zCloudLimit: 1_000 })
     return bed
   }

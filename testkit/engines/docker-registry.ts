@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { freePort } from '../free-port.ts'
 
 /** A registry of its own on loopback, which Docker takes without TLS; needs Debian's `docker-registry`. */
 export async function startRegistry(): Promise<{ address: string; stop(): Promise<void> }> {
@@ -15,7 +16,7 @@ export async function startRegistry(): Promise<{ address: string; stop(): Promis
   )
   const child = spawn('docker-registry', ['serve', config], { stdio: 'ignore' })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  for (const endMs = performance.now() + 10_000; !(await listens(port)); ) {
+  for (const endMs = performance.now() + 60_000; !(await listens(port)); ) {
     if (performance.now() > endMs || child.exitCode !== null) throw new Error('the registry did not start')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -27,15 +28,6 @@ export async function startRegistry(): Promise<{ address: string; stop(): Promis
       await rm(dir, { recursive: true, force: true })
     },
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 function listens(port: number): Promise<boolean> {

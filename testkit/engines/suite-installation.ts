@@ -137,7 +137,7 @@ export class SuiteInstallation {
     const outcome = waitUntilListening({
       address: () => container.address,
       stillRunning: () => container.state === 'running',
-      timeoutMs: 15_000,
+      timeoutMs: 60_000,
       clock: systemClock,
       signal: refresh.signal,
     })
@@ -193,7 +193,7 @@ function randomName(): string {
 export async function until<T>(
   what: string,
   probe: () => T | null | Promise<T | null>,
-  timeoutMs = 15_000,
+  timeoutMs = 60_000,
 ): Promise<NonNullable<T>> {
   for (const endMs = performance.now() + timeoutMs; performance.now() < endMs; ) {
     const value = await probe()

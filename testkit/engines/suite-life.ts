@@ -127,7 +127,7 @@ export function endPromises(suite: SuiteInstallation, options: EngineSuiteOption
     expect(ended.outOfMemory).toBe(false)
     expect(await suite.messages(spec.name)).toContain('ignoring SIGTERM')
     expect(tookMs).toBeGreaterThan(900)
-    expect(tookMs).toBeLessThan(8_000)
+    expect(tookMs).toBeLessThan(30_000)
   })
 
   it('can remove a running container, an already removed one, and an unknown one', async () => {

@@ -20,6 +20,9 @@ export class FaultyDb implements Db {
   /** Carries out every transaction twice, as a store does that repeats one after a conflict. */
   repeats = false
 
+  /** Transactions under way. */
+  busy = 0
+
   constructor(db: Db) {
     this.#db = db
   }
@@ -38,7 +41,7 @@ export class FaultyDb implements Db {
   }
 
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#db.read(work)
+    return this.#counted(this.#db.read(work))
   }
 
   rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -49,7 +52,20 @@ export class FaultyDb implements Db {
     return this.#db.close()
   }
 
-  async write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#counted(this.#write(work))
+  }
+
+  async #counted<T>(work: Promise<T>): Promise<T> {
+    this.busy += 1
+    try {
+      return await work
+    } finally {
+      this.busy -= 1
+    }
+  }
+
+  async #write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (this.repeats) await this.#db.rehearse(work)
     let isLost = false
     const value = await this.#db.write(async (tx) => {

@@ -23,7 +23,7 @@ export function afterwards(cleanup: () => unknown): void {
 }
 
 /** Resolves when `condition` holds; fails the test with `what` when it never does. */
-export async function until(condition: () => unknown, what = 'condition', timeoutMs = 8000): Promise<void> {
+export async function until(condition: () => unknown, what = 'condition', timeoutMs = 60_000): Promise<void> {
   const endMs = performance.now() + timeoutMs
   while (!condition()) {
     if (performance.now() > endMs) throw new Error(`never came: ${what}`)

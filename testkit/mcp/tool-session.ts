@@ -1,6 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
+import type { jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
 import { createClient } from '../../src/client/client.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { defaultToolPolicy, type ToolPolicy } from '../../src/mcp/policy/tool-policy.ts'
@@ -50,6 +52,21 @@ export const hurriedClock: Clock = {
   after: (delayMs, task) => systemClock.after(delayMs / 40, task),
 }
 
+/** Every client compiles the output schemas of all tools, which takes longer than most calls: here once for a file. */
+class CompiledOnce implements jsonSchemaValidator {
+  readonly #ajv = new AjvJsonSchemaValidator()
+  // biome-ignore lint/suspicious/noExplicitAny: validators of different types
+  readonly #known = new Map<string, any>()
+
+  getValidator: jsonSchemaValidator['getValidator'] = (schema) => {
+    const key = JSON.stringify(schema)
+    if (!this.#known.has(key)) this.#known.set(key, this.#ajv.getValidator(schema))
+    return this.#known.get(key)
+  }
+}
+
+const validators = new CompiledOnce()
+
 /** The real client of the MCP library, joined in memory to our server over a platform at `url`. */
 export async function openToolSession(url: string, options: SessionOptions = {}): Promise<ToolSession> {
   const toolPolicy: ToolPolicy = { ...defaultToolPolicy, ...options.toolPolicy }
@@ -81,7 +98,7 @@ export async function openToolSession(url: string, options: SessionOptions = {})
   const { person } = options
   const client = new Client(
     { name: 'test', version: '1' },
-    { capabilities: person === undefined ? {} : { elicitation: {} } },
+    { capabilities: person === undefined ? {} : { elicitation: {} }, jsonSchemaValidator: validators },
   )
   if (person !== undefined) {
     client.setRequestHandler(ElicitRequestSchema, (request) => person(request.params.message))

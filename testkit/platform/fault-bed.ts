@@ -11,9 +11,9 @@ import { TestPlatform } from './test-platform.ts'
 /** How soon after a failed write all must be as if it had not failed, on the clock of the platform. */
 const convergesWithinMs = 10_000
 const stepMs = 250
-/** Sockets and files take real time, during which the clock does not advance. */
+/** Sockets, files and transactions take real time, during which the clock does not advance. */
 const pauseMs = 8
-const patienceMs = 20_000
+const patienceMs = 60_000
 const unlimited = { perSecond: 1e6, burst: 1e6 }
 const mostWrites = 200
 
@@ -95,6 +95,7 @@ export class FaultBed {
       }
       if (!isOver) await this.clock.advance(stepMs)
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      while (this.db.busy > 0) await new Promise((resolve) => setImmediate(resolve))
     }
   }
 

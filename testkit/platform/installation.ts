@@ -5,6 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Client, createClient } from '../../src/client/client.ts'
+import { freePort } from '../free-port.ts'
 
 const entry = path.resolve('dist/longshore.js')
 
@@ -26,7 +27,8 @@ export class Installation {
   readonly #env: NodeJS.ProcessEnv
   #child: ChildProcess | null = null
   #ready: ReadyLine | null = null
-  #port = 0
+  /** Kept over restarts; empty before the first start. */
+  readonly #ports: NodeJS.ProcessEnv = {}
   stderr = ''
 
   constructor(env: NodeJS.ProcessEnv = {}) {
@@ -36,7 +38,6 @@ export class Installation {
     this.#env = {
       ...inherited,
       LONGSHORE_HOME: this.home,
-      LONGSHORE_GATEWAY_PORT: '0',
       // Tests and benches send more than people and agents do.
       LONGSHORE_RATE_LIMITS: 'off',
       ...env,
@@ -58,12 +59,14 @@ export class Installation {
   }
 
   /**
-   * Starts `serve` and resolves at its ready line; the API keeps its port over restarts. `env` holds for this start
-   * alone.
+   * Starts `serve` and resolves at its ready line; API and gateway keep their ports over restarts. `env` holds for
+   * this start alone.
    */
-  start(env: NodeJS.ProcessEnv = {}): Promise<ReadyLine> {
+  async start(env: NodeJS.ProcessEnv = {}): Promise<ReadyLine> {
+    this.#ports.LONGSHORE_PORT ??= String(await freePort())
+    this.#ports.LONGSHORE_GATEWAY_PORT ??= String(await freePort())
     const child = spawn(process.execPath, [entry, 'serve'], {
-      env: { ...this.#env, LONGSHORE_PORT: String(this.#port), ...env },
+      env: { ...this.#ports, ...this.#env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#child = child
@@ -75,7 +78,6 @@ export class Installation {
       createInterface({ input: child.stdout }).once('line', (line) => {
         const ready: ReadyLine = JSON.parse(line)
         this.#ready = ready
-        this.#port = Number(new URL(ready.api).port)
         resolve(ready)
       })
     })

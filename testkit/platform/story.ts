@@ -83,7 +83,7 @@ export async function until<T>(
   read: () => Promise<T>,
   fits: (value: T) => boolean,
   what: string,
-  limitMs = 60_000,
+  limitMs = 120_000,
 ): Promise<T> {
   const deadlineMs = performance.now() + limitMs
   let last: unknown

@@ -40,6 +40,8 @@ export class BuildOutput {
   readonly #excerpt = new ErrorExcerpt()
   /** The last image of each stage except the final one, in order. */
   readonly stages: string[] = []
+  /** The container of the current step; null before its first and where the engine does not name it. */
+  stepContainer: string | null = null
   /** The engine downloaded something for a step, and the images of this build contain it. */
   hasDownloads = false
 
@@ -102,10 +104,13 @@ export class BuildOutput {
     const step = isStep.exec(line)
     if (step) {
       this.#excerpt.clear()
+      this.stepContainer = null
       const instruction = step[2]!.toUpperCase()
       if (instruction === 'FROM') this.#endStage()
       this.#step = { title: this.#mask(`${step[1]} "${step[2]}${step[3]}"`), instruction }
     }
+    // The first such line of a step: the program of the step may print others.
+    this.stepContainer ??= /^ ---> Running in ([0-9a-f]{12})$/.exec(line)?.[1] ?? null
     const made = /^ ---> ([0-9a-f]{12})$/.exec(line)?.[1]
     if (made) {
       if (this.#step?.instruction === 'FROM') this.#baseOfStage = made

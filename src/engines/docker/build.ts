@@ -77,7 +77,7 @@ export async function buildImage(
     try {
       built = await runBuild(options, spec, output, signal)
     } catch (error) {
-      const reason = await reasonToRepeat(options, error, startedMs)
+      const reason = await reasonToRepeat(options, error, startedMs, output.stepContainer)
       if (reason === null || signal.aborted) throw explainBuildKit(error)
       say(`${reason}; building again.`)
       abandoned = output
@@ -150,23 +150,29 @@ async function reasonToRepeat(
   { docker, clock }: BuildOptions,
   error: unknown,
   startedMs: number,
+  stepContainer: string | null,
 ): Promise<string | null> {
   if (!(error instanceof EngineFailure)) return null
   // Removing another environment deleted a layer that this build had just started to use.
   if (/unknown parent image|failed to set parent/i.test(error.message))
     return 'A layer of the build cache was removed meanwhile'
   // The engine kills a step when it believes that the platform disconnected. Running out of memory also kills a step.
-  if (!/exit code: 137/.test(error.message) || (await ranOutOfMemory(docker, startedMs, clock.wallMs())))
-    return null
+  if (!/exit code: 137/.test(error.message)) return null
+  if (await ranOutOfMemory(docker, startedMs, clock.wallMs(), stepContainer)) return null
   return 'The engine stopped the step, most likely because it lost the connection'
 }
 
-/** Whether the engine reported an out-of-memory event in that time. Throws `unavailable` if it does not respond. */
-async function ranOutOfMemory(docker: Docker, fromMs: number, toMs: number): Promise<boolean> {
+/** Whether the step's container, or any if it is not known, ran out of memory then; throws `unavailable`. */
+async function ranOutOfMemory(
+  docker: Docker,
+  fromMs: number,
+  toMs: number,
+  stepContainer: string | null,
+): Promise<boolean> {
   const query = {
     since: Math.floor(fromMs / 1000),
     until: Math.ceil(toMs / 1000),
-    filters: { type: ['container'], event: ['oom'] },
+    filters: { type: ['container'], event: ['oom'], ...(stepContainer && { container: [stepContainer] }) },
   }
   const events = await requestInTime((abortSignal) => docker.getEvents({ ...query, abortSignal } as object))
   for await (const _ of jsonLines(events as unknown as AsyncIterable<Buffer>)) return true

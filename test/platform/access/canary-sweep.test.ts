@@ -90,7 +90,7 @@ beforeAll(async () => {
   secrets.know('token of the admin', platform.admin.token)
   const stranger = await platform.makeUser({ accountId: await platform.makeAccount('Elsewhere') })
   outside = await openToolSession(platform.apiUrl, { token: stranger.token })
-}, 60_000)
+})
 afterAll(async () => {
   await sweep.session?.close()
   await outside?.close()
@@ -175,7 +175,7 @@ describe('no secret leaks', () => {
     // The receiver and the containers must have got it.
     const sent = receiver.sent.find(({ headers }) => headers.authorization)
     expect(secrets.foundIn([{ where: 'receiver', text: JSON.stringify(sent) }])).not.toEqual([])
-  }, 120_000)
+  })
 
   it('from a managed database, except in its decrypted hosts', async () => {
     const { accountId, region, admin } = platform
@@ -202,7 +202,7 @@ describe('no secret leaks', () => {
     secrets.know('database password', decodeURIComponent(url.password))
     await read()
     expect(secrets.foundIn(outputs)).toEqual([])
-  }, 60_000)
+  })
 
   it('from any read or dry run, for any caller', async () => {
     const reader = (
@@ -227,7 +227,7 @@ describe('no secret leaks', () => {
       await sweep.tool(ofId('list-audit'), input)
     } while (cursor)
     expect(secrets.foundIn(outputs)).toEqual([])
-  }, 120_000)
+  })
 
   it('from an error about the input that contains it', async () => {
     const env = played.find(({ row }) => row.id === 'create-app-env')!.answer.appEnvId
@@ -236,12 +236,12 @@ describe('no secret leaks', () => {
     await refuseContactPoints(sweep, webhook)
     await refuseBrokenRequests(sweep)
     expect(secrets.foundIn(outputs)).toEqual([])
-  }, 60_000)
+  })
 
   it('from a notification that cannot be delivered', async () => {
     await failNotifications(sweep, receiver)
     expect(secrets.foundIn(outputs)).toEqual([])
-  }, 60_000)
+  })
 
   it('from the store, the run directories and the log of the process', async () => {
     await platform.log.flush?.()

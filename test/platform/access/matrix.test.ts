@@ -291,7 +291,7 @@ describe('permissions', () => {
     }
     expect(wrong).toEqual([])
     expect(cells).toBeGreaterThan(2_000)
-  }, 120_000)
+  })
 
   it('M7 every tool gives every caller the same outcome as REST, for every object', async () => {
     const wrong: string[] = []
@@ -324,7 +324,7 @@ describe('permissions', () => {
     }
     expect(wrong).toEqual([])
     expect(cells).toBeGreaterThan(1_500)
-  }, 120_000)
+  })
 
   it('answers foreign, deleted and unknown objects with the same bytes', async () => {
     const different: string[] = []
@@ -343,7 +343,7 @@ describe('permissions', () => {
       }
     }
     expect(different).toEqual([])
-  }, 120_000)
+  })
 
   it('handles envName like appEnvId, and foreign names like unknown ones', async () => {
     const names = new Map<ObjectKind, string>()
@@ -379,5 +379,5 @@ describe('permissions', () => {
       }
     }
     expect(wrong).toEqual([])
-  }, 120_000)
+  })
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const address = { host: '127.0.0.1', port: (receiver.address() as AddressInfo).port }
   platform = await TestPlatform.start({ ingress: address })
   played = await playStory(platform, `http://127.0.0.1:${address.port}/hook`)
-}, 120_000)
+})
 afterAll(async () => {
   await platform.close()
   receiver.close()

@@ -7,8 +7,8 @@ import { junkCalls } from '../../../testkit/api/junk-calls.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 /** `npm run bench -- junk` makes 10,000 a row. */
-const runsPerRow = 60
-const seed = Date.now() % 2 ** 31
+const runsPerRow = 20
+const seed = 1
 
 let platform: TestPlatform
 let played: Played[] = []
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const ingress = { host: '127.0.0.1', port: (receiver.address() as AddressInfo).port }
   platform = await TestPlatform.start({ ingress })
   played = await playStory(platform, `http://127.0.0.1:${ingress.port}/hook`, { keeps: true })
-}, 120_000)
+})
 afterAll(async () => {
   await platform.close()
   receiver.close()
@@ -39,5 +39,5 @@ it.each(operations.map((row) => [row.id, row] as const))(
     // Test notifications have their own limit.
     if (row.id !== 'test-contact-point') expect(statuses[429] ?? 0).toBe(0)
   },
-  60_000,
+  180_000,
 )

@@ -5,10 +5,10 @@ import { operations } from '../../../src/contract/index.ts'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { base, goodToken, type ScriptedServer, startScripted } from '../../../testkit/api/scripted-server.ts'
 
-const runsPerRow = Number(process.env.JUNK_RUNS ?? 60)
+const runsPerRow = Number(process.env.JUNK_RUNS ?? 20)
 
 let on: ScriptedServer
-const agent = new Agent({ bodyTimeout: 5000, headersTimeout: 5000 })
+const agent = new Agent({ bodyTimeout: 60_000, headersTimeout: 60_000 })
 beforeAll(async () => {
   on = await startScripted()
 })

@@ -247,7 +247,7 @@ describe('body input', () => {
     }
     // 7 bodies of 1 MB a row: a regex that backtracks would take minutes, of its own time and not of a busy machine's.
     const { user, system } = process.cpuUsage(before)
-    expect((user + system) / 1e6).toBeLessThan(15)
+    expect((user + system) / 1e6).toBeLessThan(60)
   })
 })
 

@@ -108,7 +108,7 @@ describe('longshore jobs', () => {
     platform.engine.apply = apply
     expect(await waiting.code).toBe(0)
     expect(waiting.said.err).not.toContain('failed')
-  }, 30_000)
+  })
 
   it('Ctrl-C only stops watching: the run continues, and can be followed again, listed and canceled', async () => {
     const watching = begin('run', envName, '--command', 'echo begun; sleep 600')

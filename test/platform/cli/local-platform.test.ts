@@ -76,7 +76,9 @@ it('ignores the lock of an ended process, and of the original of a copied direct
   lock(`${process.pid}  1:1`)
   expect(await lockHolder(home)).toBeNull()
   const clock = new TestClock()
-  const platform = new LocalPlatform({ home, command: ['false'], env: process.env, clock })
+  // A process takes real time to end, and the clock goes on much faster.
+  const startMs = 3_600_000
+  const platform = new LocalPlatform({ home, command: ['false'], env: process.env, clock, startMs })
   const { error } = await settled(platform.ensure(), clock)
   expect(error?.details).toContain('it ended with code 1; see')
   expect(wasStarted()).toBe(true)

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import http from 'node:http'
-import net from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { bucketValueMs } from '../../../src/metrics/histogram.ts'
 import {
@@ -238,7 +237,7 @@ describe('streaming', () => {
     // What is on its way fits into the buffers of a few sockets.
     expect(written).toBeLessThan(40 * 1024 * 1024)
     slow.socket.resume()
-    await until(() => slow.bytes > total, 'the whole answer', 15_000)
+    await until(() => slow.bytes > total, 'the whole answer')
 
     const fast = rawConnection(port)
     fast.socket.write(`POST / HTTP/1.1\r\nHost: ${F}\r\nContent-Length: ${total}\r\n\r\n`)
@@ -254,7 +253,7 @@ describe('streaming', () => {
     await settled(() => sent)
     expect(sent).toBeLessThan(40 * 1024 * 1024)
     release()
-    await until(() => fast.text.includes('done'), 'the whole upload', 15_000)
+    await until(() => fast.text.includes('done'), 'the whole upload')
   })
 
   it('carries large bodies unharmed both ways at once', async () => {
@@ -295,7 +294,7 @@ async function settled(value: () => number): Promise<void> {
       return same > 100
     },
     'a standstill',
-    15_000,
+    60_000,
   )
 }
 
@@ -315,7 +314,7 @@ describe('time limits', () => {
     const answer = await get(port, F)
     expect([answer.status, JSON.parse(answer.body).error]).toEqual([504, 'Response start timed out'])
     expect(answer.ms).toBeGreaterThan(990)
-    expect(answer.ms).toBeLessThan(8_000)
+    expect(answer.ms).toBeLessThan(15_000)
     expect((await get(port, F, { path: '/ok' })).status).toBe(200)
     expect(container.most).toBe(1)
   })
@@ -389,15 +388,8 @@ describe('containers that fail', () => {
 
   it('goes to another container when one refuses the connection, and reports it', async () => {
     const good = await upstream()
-    const dead = net.createServer()
-    await new Promise<void>((resolve) => dead.listen(0, '127.0.0.1', resolve))
-    const deadPort = (dead.address() as net.AddressInfo).port
-    await new Promise((resolve) => dead.close(resolve))
     const { port, heard } = await startGateway([
-      functionRoute([
-        { name: 'dead', host: '127.0.0.1', port: deadPort, draining: false },
-        good.container('good'),
-      ]),
+      functionRoute([{ name: 'dead', host: '127.0.0.1', port: 1, draining: false }, good.container('good')]),
     ])
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => get(port, F, { method: 'POST', body: 'x' })),

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const otherAccount = await makeWorld(platform, 'OTHERACCOUNT', made.json.accountId)
   const otherApp = await makeWorld(platform, 'OTHERAPP', accountId)
   outside = { account: otherAccount, app: otherApp, env: otherApp }
-}, 60_000)
+})
 afterAll(async () => {
   for (const session of sessions) await session.close()
   await platform.close()
@@ -132,7 +132,7 @@ describe.each(levels)('pinned to one %s', (level) => {
     expect(leaked).toEqual([])
     expect(await state()).toBe(before)
     expect(calls).toBeGreaterThan(200)
-  }, 120_000)
+  })
 
   it('the pinned ids are not inputs, and lists show only pinned objects', async () => {
     const session = await pinned(level)
@@ -156,7 +156,7 @@ describe.each(levels)('pinned to one %s', (level) => {
       if (text.includes('INSIDE')) found += 1
     }
     expect(found).toBeGreaterThan(5)
-  }, 60_000)
+  })
 
   it('resources and prompts are limited too', async () => {
     const { client } = await pinned(level)

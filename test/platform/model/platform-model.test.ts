@@ -8,7 +8,7 @@ import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 const closers: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closers.splice(0)) await close()
-}, 60_000)
+})
 
 /** The control plane in this process; a restart keeps store and containers, nothing else. */
 async function inProcess(): Promise<Installed> {
@@ -81,10 +81,10 @@ async function hostOf(installation: Installation, { appEnvId }: ModelEnvironment
 }
 
 describe('random operations against a small model', () => {
-  // MODEL_SEED plays one story again.
-  const seed = Number(process.env.MODEL_SEED ?? Date.now() % 2 ** 31)
+  // MODEL_SEED plays other stories.
+  const seed = Number(process.env.MODEL_SEED ?? 1)
 
-  it.each(Array.from({ length: 8 }, (_, index) => seed + index))(
+  it.each(Array.from({ length: 5 }, (_, index) => seed + index))(
     '3.3 end as the model says, with restarts in between (seed %i)',
     async (each) => {
       const story = new RandomStory(await inProcess(), each)
@@ -92,7 +92,7 @@ describe('random operations against a small model', () => {
       await story.converge()
       expect(story.log.length).toBeGreaterThan(30)
     },
-    120_000,
+    180_000,
   )
 
   it(`end as the model says on the real server, killed in between (seed ${seed})`, async () => {
@@ -100,5 +100,5 @@ describe('random operations against a small model', () => {
     await story.play(40)
     await story.converge()
     expect(story.log.length).toBeGreaterThan(20)
-  }, 180_000)
+  })
 })

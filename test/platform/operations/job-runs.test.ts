@@ -177,7 +177,7 @@ describe('job runs', () => {
     expect(waiting).toMatchObject({ status: 'PENDING', reason: 'Waiting: The engine is busy', attempt: 1 })
     platform.engine.apply = apply
     expect(await ended(jobRunId)).toMatchObject({ status: 'SUCCEEDED', attempt: 1, reason: 'Completed' })
-  }, 30_000)
+  })
 
   it('cancels a run immediately, stops its container, and allows the next run', async () => {
     const appEnvId = await makeJob({ command: 'sleep 600', backoffLimit: 3 })

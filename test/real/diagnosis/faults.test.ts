@@ -6,7 +6,7 @@ import { Seeded } from '../../../testkit/diagnosis/seeded.ts'
 import { sourceFaults } from '../../../testkit/diagnosis/source-faults.ts'
 import { type StateFault, stateFaults } from '../../../testkit/diagnosis/state-faults.ts'
 
-const seed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000)
+const seed = Number(process.env.TEST_SEED ?? 1)
 const seeded = new Seeded(seed)
 
 interface Outcome {
@@ -34,7 +34,7 @@ async function judge(name: string, cause: DiagnosisCause, appEnvId: string): Pro
 
 async function playSourceFaults(): Promise<void> {
   const faults = sourceFaults(seeded)
-  await inParallel(faults, async ({ name, cause, source, preset, afterGood, crashes, prints }) => {
+  await inParallel(faults, 12, async ({ name, cause, source, preset, afterGood, crashes, prints }) => {
     const appEnvId = await bed.environment(preset ? { dockerPreset: preset } : {})
     if (afterGood) await bed.deploy(appEnvId, nodeSource(nodeServer()))
     await bed.deploy(appEnvId, source)
@@ -53,6 +53,7 @@ async function playStateFaults(): Promise<void> {
   }
   await inParallel(
     faults.filter(({ alone }) => !alone),
+    12,
     play,
   )
   for (const fault of faults) if (fault.alone) await play(fault)
@@ -66,7 +67,8 @@ async function startHealthy(): Promise<void> {
       pythonSource(pythonServer('0.0.0.0', "int(os.environ['PORT'])", 'Traceback of a test: MemoryError')),
     () => ({ 'index.html': `<h1>${seeded.word()}</h1>` }),
   ]
-  await inParallel([...Array(20).keys()], async (index) => {
+  // Fewer at a time: a start of more than 10 s is a finding.
+  await inParallel([...Array(20).keys()], 4, async (index) => {
     const isStatic = index % 3 === 2
     const appEnvId = await bed.environment(isStatic ? { dockerPreset: 'STATIC' } : {})
     await bed.deploy(appEnvId, sources[index % 3]!())
@@ -74,21 +76,25 @@ async function startHealthy(): Promise<void> {
   })
 }
 
-/** So many at a time that a start is not slow for want of a CPU. */
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+/** `count` at a time: so few that a start is not slow for want of a CPU. */
+async function inParallel<T>(
+  items: readonly T[],
+  count: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const left = [...items]
   const worker = async () => {
     for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
   }
-  await Promise.all(Array.from({ length: 12 }, worker))
+  await Promise.all(Array.from({ length: count }, worker))
 }
 
 beforeAll(async () => {
   bed = await DiagnosisBed.start()
-}, 60_000)
-afterAll(() => bed.close(), 60_000)
+})
+afterAll(() => bed.close())
 
-describe(`faults with texts of seed ${seed} (TEST_SEED plays it again)`, () => {
+describe(`faults with texts of seed ${seed} (TEST_SEED plays others)`, () => {
   it('G2 has no finding on 20 healthy environments under load', async () => {
     await startHealthy()
     const samples = await Promise.all(
@@ -103,7 +109,7 @@ describe(`faults with texts of seed ${seed} (TEST_SEED plays it again)`, () => {
     const found = await Promise.all(healthy.map((appEnvId) => bed.diagnosis(appEnvId)))
     expect(found.flatMap(({ findings }) => findings)).toEqual([])
     expect(found.every((one) => one.healthy && one.checked.includes('logs'))).toBe(true)
-  }, 60_000)
+  })
 
   it('G1 G3 the first finding names the cause of 90 % of the faults, and each safe fix heals', async () => {
     await playSourceFaults()
@@ -117,5 +123,5 @@ describe(`faults with texts of seed ${seed} (TEST_SEED plays it again)`, () => {
     // Not yet possible, or out of reach of this bed: a Git host, a half-hour build, an engine of another kind.
     const unplayed = ['failing-checks', 'git-fetch', 'build-timeout', 'interrupted', 'not-supported']
     expect(diagnosisCauses.filter((cause) => !played.has(cause) && !unplayed.includes(cause))).toEqual([])
-  }, 120_000)
+  })
 })

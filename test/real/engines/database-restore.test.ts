@@ -9,6 +9,7 @@ import { readRdb } from '../../../src/engines/redis/rdb-reader.ts'
 import { present } from '../../../testkit/databases/bed.ts'
 import { ProcessInstallation } from '../../../testkit/engines/process-installation.ts'
 import { until } from '../../../testkit/engines/suite-installation.ts'
+import { freePort } from '../../../testkit/free-port.ts'
 
 const run = promisify(execFile)
 const hasPostgres = await present('psql')
@@ -22,7 +23,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL restore (skipped where no PostgreSQL
   beforeAll(async () => {
     installation = await ProcessInstallation.create()
     engine = await installation.open()
-    const hostPort = 61_000 + Math.floor(Math.random() * 4_000)
+    const hostPort = await freePort()
     spec = {
       name: 'restore',
       podId: 'pod_1',
@@ -49,9 +50,9 @@ describe.skipIf(!hasPostgres)('a PostgreSQL restore (skipped where no PostgreSQL
       },
     }
     await engine.apply(spec)
-    await until('it answers', () => sql('select 1').catch(() => null), 60_000)
-  }, 120_000)
-  afterAll(() => installation.destroy(), 60_000)
+    await until('it answers', () => sql('select 1').catch(() => null))
+  })
+  afterAll(() => installation.destroy())
 
   async function sql(text: string): Promise<string> {
     const { user, password, database, ports } = spec.database
@@ -76,7 +77,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL restore (skipped where no PostgreSQL
     expect(await sql('select count(*) from rows')).toBe('2')
     await engine.loadDatabase?.(spec, Readable.from([copy]), 'rst_two', signal)
     expect(await sql('select count(*) from rows')).toBe('1')
-  }, 60_000)
+  })
 
   it('of half a copy changes nothing, says why without a password, and leaves no database behind for long', async () => {
     const copy = await dump()
@@ -88,7 +89,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL restore (skipped where no PostgreSQL
     await engine.loadDatabase?.(spec, Readable.from([copy]), 'rst_three', signal)
     expect(await sql('select count(*) from rows')).toBe('1')
     expect(await sql(`select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
-  }, 60_000)
+  })
 })
 
 describe('a dump of Redis', () => {

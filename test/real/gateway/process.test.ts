@@ -4,6 +4,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type EnsureGatewayOptions, ensureGateway } from '../../../src/gateway/control/spawn.ts'
+import { freePort } from '../../../testkit/free-port.ts'
 import {
   afterwards,
   controlPlane,
@@ -24,14 +25,6 @@ beforeAll(async () => {
   program = made.program
   return made.remove
 })
-async function freePort(): Promise<number> {
-  const server = net.createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as net.AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 async function settings(change: Partial<EnsureGatewayOptions> = {}): Promise<EnsureGatewayOptions> {
   const home = change.home ?? (await temporaryHome())
   return {
@@ -139,7 +132,7 @@ describe('gateway process', () => {
     stop = true
     await client
     // Milliseconds; a gateway that drains before it lets go of the port takes 30 s.
-    expect(downMs).toBeLessThan(2_500)
+    expect(downMs).toBeLessThan(20_000)
     expect(second).toMatchObject({ adopted: false, port })
     expect(second.pid).not.toBe(first.pid)
     await until(() => !alive(first.pid), 'the first has left')

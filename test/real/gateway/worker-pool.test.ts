@@ -76,7 +76,7 @@ function alive(pid: number): boolean {
 }
 
 function slow(_request: unknown, response: { end(text: string): void }): void {
-  setTimeout(() => response.end('ok'), 5)
+  setTimeout(() => response.end('ok'), 20)
 }
 
 describe('a gateway of several processes', () => {

@@ -64,22 +64,22 @@ for (const { engine, base } of await enginesHere()) {
           return answer.contactPoint.contactPointId
         }),
       )
-    }, 120_000)
+    })
     afterAll(async () => {
       await Promise.all(loads.map(({ stop }) => stop()))
       await installation.dispose()
       await receiver.close()
       await mail.close()
-    }, 120_000)
+    })
 
-    /** Sends requests without a pause, `clients` at a time; each asks for what `next` says. */
-    function load(host: string, clients: number, next: (request: number) => string) {
+    /** Sends requests with short pauses, `clients` at a time; each asks for what `next` says. */
+    function load(host: string, clients: number, next: (request: number) => string, pauseMs = 10) {
       let going = true
       let count = 0
       const client = async () => {
         while (going) {
           await installation.request(host, next(count++)).catch(() => {})
-          await new Promise((resolve) => setTimeout(resolve, 10))
+          await new Promise((resolve) => setTimeout(resolve, pauseMs))
         }
       }
       const ended = Promise.all(Array.from({ length: clients }, client))
@@ -129,7 +129,7 @@ for (const { engine, base } of await enginesHere()) {
           const asked = { appEnvId, metric: 'cpu_percent' as const, from, step: 1 }
           return installation.client().call(getAppEnvMetricsSeries, asked)
         },
-        ({ points }) => points.length >= 4 && points.every(({ max }) => max < 20),
+        ({ points }) => points.length >= 4 && points.every(({ value }) => value < 8),
         'nothing but rest for as long as an alert looks back',
       )
 
@@ -139,7 +139,7 @@ for (const { engine, base } of await enginesHere()) {
         () => Promise.all(alertIds.map(stateOf)),
         (alerts) => alerts.every(({ lastKnownState }) => lastKnownState === state),
         `${state} of all alerts`,
-        120_000,
+        180_000,
       )
 
     /** What every receiver has accepted about an alert, in order. */
@@ -172,27 +172,28 @@ for (const { engine, base } of await enginesHere()) {
       const app = await makeBusyApp()
       await untilDeployed(installation, fn.appEnvId)
       const named = {
-        'Slow answers': await makeAlert(fn.appEnvId, 'Slow answers', 'ingress_p95_latency', 0.3),
+        'Slow answers': await makeAlert(fn.appEnvId, 'Slow answers', 'ingress_p95_latency', 0.8),
         'Failing answers': await makeAlert(fn.appEnvId, 'Failing answers', 'ingress_5xx_percent', 20),
-        'Busy container': await makeAlert(app.appEnvId, 'Busy container', 'cpu_percent', 25),
+        'Busy container': await makeAlert(app.appEnvId, 'Busy container', 'cpu_percent', 12),
       }
       const alertIds = Object.values(named)
       const statuses = [200, 404, 200, 500]
-      const slow = load(fn.host, 4, (request) => `/?ms=500&status=${request % 2 === 0 ? 200 : 500}`)
+      // Far above and far below the thresholds, so that other work on the machine does not decide.
+      const slow = load(fn.host, 8, (request) => `/?ms=1000&status=${request % 2 === 0 ? 200 : 500}`)
       const busy = load(app.host, 3, (request) => `/?ms=50&status=${statuses[request % 4]}`)
       await installation.request(app.host, '/?burn=120000')
       const from = new Date().toISOString()
       const firing = await untilAll(alertIds, 'Firing')
       const [p95, failing, cpu] = firing.map(({ currentValue }) => currentValue ?? 0)
-      expect(p95).toBeGreaterThan(0.45)
+      expect(p95).toBeGreaterThan(0.9)
       expect(failing).toBeGreaterThan(20)
       expect(failing).toBeLessThan(80)
-      expect(cpu).toBeGreaterThan(25)
+      expect(cpu).toBeGreaterThan(12)
 
       expectFifteen(await seriesOf(app.appEnvId, from))
 
       await Promise.all([slow.stop(), busy.stop()])
-      const calm = [load(fn.host, 1, () => '/'), load(app.host, 2, () => '/?burn=0')]
+      const calm = [load(fn.host, 1, () => '/', 100), load(app.host, 2, () => '/?burn=0', 100)]
       await untilAll(alertIds, 'Normal')
       const episodes = async () =>
         Promise.all(
@@ -233,7 +234,7 @@ for (const { engine, base } of await enginesHere()) {
         expect(stateHistory.filter(({ to }) => to === 'Firing')).toHaveLength(1)
         expect(notifications.every(({ ok }) => ok)).toBe(true)
       }
-    }, 240_000)
+    })
   })
 }
 

@@ -51,11 +51,11 @@ beforeAll(async () => {
   const region = 'local'
   const { appEnvId } = await client.call(createAppEnv, { accountId, appId, name: 'prod', region })
   for (const containers of [2, 3, 4, 5]) await client.call(scaleAppEnvContainers, { appEnvId, containers })
-}, 60_000)
+})
 afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
   await installation.dispose()
-}, 60_000)
+})
 
 it('longshore audit verify finds an untouched trail whole, while it is served and after a kill -9', async () => {
   expect(await verify()).toMatchObject({ code: 0, whole: true, missingHeads: [] })
@@ -68,7 +68,7 @@ it('longshore audit verify finds an untouched trail whole, while it is served an
   const after = await verify()
   expect(after).toMatchObject({ code: 0, whole: true })
   expect(mine(after)).toMatchObject({ broken: null, note: null })
-}, 60_000)
+})
 
 /** A copy of the stopped installation, altered by somebody who can write the store. */
 function tampered(alter: (database: Database.Database) => void): string {
@@ -157,7 +157,7 @@ it.each(alterations)(
       why: expect.stringMatching(why),
     })
   },
-  60_000,
+  180_000,
 )
 
 it('longshore audit verify says so when the ends of the chains cannot be checked', async () => {
@@ -167,4 +167,4 @@ it('longshore audit verify says so when the ends of the chains cannot be checked
   const { stderr, stdout } = await run('node', ['dist/longshore.js', 'audit', 'verify'], { env })
   expect(stderr).toContain('NOT checked')
   expect(stdout).toContain('The audit log is intact')
-}, 60_000)
+})

@@ -23,15 +23,15 @@ const here = {
 describe('backups of real databases on the process engine', () => {
   const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
   const bed = new DatabaseBed(installation)
-  beforeAll(() => installation.start().then(() => {}), 60_000)
-  afterAll(() => installation.dispose(), 120_000)
+  beforeAll(() => installation.start().then(() => {}))
+  afterAll(() => installation.dispose())
 
   const ended = (backupId: string) =>
     until(
       () => installation.client().call(getAppEnvBackup, { backupId }),
       ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
       'the end of the copy',
-      60_000,
+      180_000,
     )
 
   async function backUp(appEnvId: string): Promise<BackupResponse> {
@@ -179,7 +179,7 @@ describe('backups of real databases on the process engine', () => {
       expect(await restore(into, backupId)).toMatchObject({ status: 'SUCCEEDED', failure: null })
       expect(await contents(into)).toEqual(before)
     },
-    120_000,
+    180_000,
   )
 
   it.skipIf(!here.mariadb)(

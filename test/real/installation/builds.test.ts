@@ -37,11 +37,11 @@ for (const { engine, base } of await enginesHere()) {
         LONGSHORE_GIT_BASE_URL: await git.start(),
       })
       await installation.start()
-    }, 120_000)
+    })
     afterAll(async () => {
       await installation.dispose()
       await git.close()
-    }, 60_000)
+    })
 
     const make = async (app: Record<string, unknown>, environment: Record<string, unknown> = {}) => {
       const client = installation.client()
@@ -85,7 +85,7 @@ for (const { engine, base } of await enginesHere()) {
       )
       expect(body).toBe('plain node')
       await gone(appEnvId)
-    }, 60_000)
+    })
 
     it('EXPRESS installs, builds and starts by the scripts of package.json', async () => {
       const packageJson = {
@@ -111,7 +111,7 @@ for (const { engine, base } of await enginesHere()) {
       expect(body).toBe('express built')
       expect(await buildLog(appEnvId)).toContain('RUN npm ci')
       await gone(appEnvId)
-    }, 60_000)
+    })
 
     it('NEXT_JS builds and starts with the commands of next', async () => {
       const { appEnvId, body } = await built(
@@ -127,7 +127,7 @@ for (const { engine, base } of await enginesHere()) {
       )
       expect(body).toBe('built page')
       await gone(appEnvId)
-    }, 60_000)
+    })
 
     it('STATIC serves a folder, with types, and neither what is hidden nor what is outside', async () => {
       const { appEnvId, host, body } = await built(
@@ -144,7 +144,7 @@ for (const { engine, base } of await enginesHere()) {
       for (const path of ['/.env', '/secret.txt', '/..%2fsecret.txt', '/%2e%2e/secret.txt', '/none'])
         expect((await installation.request(host, path)).status, path).toBe(404)
       await gone(appEnvId)
-    }, 60_000)
+    })
 
     it('a Dockerfile in the source wins over the preset', async () => {
       const { appEnvId, body } = await built(
@@ -157,7 +157,7 @@ for (const { engine, base } of await enginesHere()) {
       )
       expect(body).toBe('own Dockerfile')
       await gone(appEnvId)
-    }, 60_000)
+    })
 
     it('F6 a function without a Dockerfile fails and names the rule; so does what no preset generates for', async () => {
       const files = { 'server.js': server('"never"') }
@@ -171,7 +171,7 @@ for (const { engine, base } of await enginesHere()) {
       const empty = await failed({ dockerPreset: 'NODE_JS' }, { 'readme.md': 'nothing to start' })
       expect(empty.currentDeployment?.failure?.message).toContain('Add a "start" script')
       for (const status of [f, custom, empty]) await gone(status.appEnvId)
-    }, 60_000)
+    })
 
     it('contextDir, dockerfilePath and customDockerfileContent choose what is built', async () => {
       const dockerfile = `FROM ${base}\nWORKDIR /app\nCOPY app.js .\nCMD ["node", "app.js"]\n`
@@ -190,7 +190,7 @@ for (const { engine, base } of await enginesHere()) {
       const both = await built({ customDockerfileContent: dockerfile, contextDir: 'services/web' }, files)
       expect(both.body).toBe('web')
       for (const { appEnvId } of [inContext, custom, both]) await gone(appEnvId)
-    }, 90_000)
+    })
 
     it('2.2 DEPLOY, BUILD and BOTH variables reach the run, the build, or both; a secret stays in no layer and no log', async () => {
       const secret = `s3cr3t-${Math.random().toString(36).slice(2)}`
@@ -243,7 +243,7 @@ for (const { engine, base } of await enginesHere()) {
         expect(() => execFileSync('grep', ['-rlF', secret, `${installation.home}/engine/images`])).toThrow()
       }
       await gone(appEnvId)
-    }, 90_000)
+    })
 
     it('useVolume keeps files over a deployment', async () => {
       const dockerfile = `FROM ${base}\nWORKDIR /app\nCOPY . .\nCMD ["node", "server.js"]\n`
@@ -264,7 +264,7 @@ for (const { engine, base } of await enginesHere()) {
       )
       expect((await installation.request(host)).body).toBe('2')
       await gone(appEnvId)
-    }, 60_000)
+    })
 
     it('an app of a Git host is built from the head of its branch, moves to another branch by apply, and goes back by version', async () => {
       const files = (text: string) => ({
@@ -288,6 +288,6 @@ for (const { engine, base } of await enginesHere()) {
       await client.call(redeployAppEnv, { appEnvId })
       expect(await served(appEnvId, host)).toBe('branch')
       await gone(appEnvId)
-    }, 90_000)
+    })
   })
 }

@@ -6,17 +6,20 @@ import { Installation } from '../../../testkit/platform/installation.ts'
 import { makeFunction, sampleSource, until, upload } from '../../../testkit/platform/story.ts'
 
 /** Milliseconds after the deployment was acknowledged: unpacking, building, starting, serving. */
-const delaysMs = [0, 10, 30, 60, 100, 180, 300, 600, 1_000, 1_800]
+const delaysMs = {
+  process: [0, 10, 30, 60, 100, 180, 300, 600, 1_000],
+  docker: [0, 60, 300, 1_000, 1_800],
+}
 
 for (const { engine, base } of await enginesHere()) {
   describe(`kill -9 of the control plane on the ${engine} engine`, () => {
     const installation = new Installation({ LONGSHORE_ENGINE: engine })
-    afterAll(() => installation.dispose(), 120_000)
+    afterAll(() => installation.dispose())
 
-    it('loses nothing acknowledged at ten points of a deployment, and leaves no orphan', async () => {
+    it('loses nothing acknowledged at any point of a deployment, and leaves no orphan', async () => {
       await installation.start()
       const { appEnvId, host } = await makeFunction(installation, `crash ${engine}`)
-      for (const [index, delayMs] of delaysMs.entries()) {
+      for (const [index, delayMs] of delaysMs[engine].entries()) {
         const version = index + 1
         const storageKey = await upload(installation, appEnvId, sampleSource(base))
         const answer = await installation.client().call(notifyCodeUpload, { appEnvId, storageKey })
@@ -40,6 +43,6 @@ for (const { engine, base } of await enginesHere()) {
         'one container left',
       )
       expect(pods.length).toBeGreaterThan(1)
-    }, 240_000)
+    })
   })
 }

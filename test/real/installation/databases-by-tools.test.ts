@@ -30,18 +30,18 @@ describe.skipIf(!hasPostgres)(
         }) as never,
       )
       agent = agentOf(client)
-    }, 60_000)
+    })
     afterAll(async () => {
       await agent.close()
       await installation.dispose()
-    }, 60_000)
+    })
 
     const running = (appEnvId: string, containers = 1) =>
       until(
         () => agent.does('get-app-env-status', { appEnvId }),
         (read) => read.status === 'RUNNING' && read.containers.ready === containers,
         'a database that answers',
-        120_000,
+        180_000,
       )
     const ended = (accountId: string, appEnvId: string) =>
       until(
@@ -49,7 +49,7 @@ describe.skipIf(!hasPostgres)(
         ({ backups, restores }) =>
           [...backups, ...restores].every(({ finishedAt }: { finishedAt: string | null }) => finishedAt),
         'the end of the copy',
-        60_000,
+        180_000,
       )
 
     it('D5 an agent creates PostgreSQL, uses its URL, tunes, backs up, restores into a copy and adds a replica', async () => {
@@ -104,6 +104,6 @@ describe.skipIf(!hasPostgres)(
       )
       const gone = await agent.says('update-app-env', { appEnvId, dockerPresetVersion: '16-pgvector' })
       expect(gone.isError).toBe(true)
-    }, 240_000)
+    })
   },
 )

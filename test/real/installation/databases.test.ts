@@ -16,8 +16,8 @@ const clients = { postgres: await present('psql'), redis: await present('redis-c
 
 describe('managed databases on the process engine', () => {
   const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
-  beforeAll(() => installation.start().then(() => {}), 60_000)
-  afterAll(() => installation.dispose(), 120_000)
+  beforeAll(() => installation.start().then(() => {}))
+  afterAll(() => installation.dispose())
 
   const bed = new DatabaseBed(installation)
 
@@ -46,7 +46,7 @@ describe('managed databases on the process engine', () => {
       const masked = await installation.client().call(getAppEnv, { appEnvId })
       expect(masked.hosts[0]?.url).toContain('***SECRET***')
     },
-    120_000,
+    180_000,
   )
 
   it.skipIf(!clients.postgres)(
@@ -74,6 +74,6 @@ describe('managed databases on the process engine', () => {
       const { port } = new URL(url)
       expect((await run('redis-cli', ['-p', port, 'get', 'a'])).stdout).toContain('NOAUTH')
     },
-    60_000,
+    180_000,
   )
 })

@@ -5,14 +5,14 @@ import { deleteAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
 import { redeployAppEnv } from '../../../src/contract/deployments.ts'
 import { containerName } from '../../../src/engines/docker/names.ts'
-import { dockerSocketAnswers } from '../../../src/engines/docker/socket.ts'
 import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
+import { dockerHere } from '../../../testkit/engines/docker-here.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/story.ts'
 
-const images = (await dockerSocketAnswers()) ? await ensureDatabaseImages() : []
+const images = dockerHere ? await ensureDatabaseImages() : []
 const here = {
   postgres: images.includes('postgres') && (await present('psql')),
   redis: images.includes('redis') && (await present('redis-cli')),
@@ -28,7 +28,7 @@ describe.skipIf(!here.postgres && !here.redis)(
     const bed = new DatabaseBed(installation)
     const docker = testDocker()
     const made: string[] = []
-    beforeAll(() => installation.start().then(() => {}), 60_000)
+    beforeAll(() => installation.start().then(() => {}))
     afterAll(async () => {
       const client = installation.client()
       for (const appEnvId of made) await client.call(deleteAppEnv, { appEnvId })
@@ -36,10 +36,10 @@ describe.skipIf(!here.postgres && !here.redis)(
         async () => (await Promise.all(made.map((appEnvId) => leftOnDocker(appEnvId)))).flat(),
         (left) => left.length === 0,
         'no container and no volume of them',
-        60_000,
+        180_000,
       )
       await installation.dispose()
-    }, 180_000)
+    })
 
     async function make(...wanted: Parameters<DatabaseBed['make']>): Promise<string> {
       const appEnvId = await bed.make(...wanted)
@@ -62,7 +62,7 @@ describe.skipIf(!here.postgres && !here.redis)(
         () => read().catch((error: Error) => error.message),
         (said) => said === wanted,
         wanted,
-        120_000,
+        180_000,
       )
 
     it.skipIf(!here.postgres)(
@@ -111,7 +111,7 @@ describe.skipIf(!here.postgres && !here.redis)(
             () => client.call(getAppEnvBackup, { backupId }),
             ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
             'its end',
-            60_000,
+            180_000,
           )
         expect((await end()).backup).toMatchObject({ status: 'SUCCEEDED', failure: null })
         await client.call(restoreAppEnvBackup, { appEnvId: into, backupId })
@@ -155,7 +155,7 @@ describe.skipIf(!here.postgres && !here.redis)(
             () => client.call(getAppEnvBackup, { backupId }),
             ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
             'its end',
-            60_000,
+            180_000,
           )
         expect((await end()).backup.status).toBe('SUCCEEDED')
         await redis('set', 'key', 'three')

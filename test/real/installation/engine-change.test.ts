@@ -28,7 +28,7 @@ describe('a region keeps the engine of its deployments', () => {
   afterAll(async () => {
     docker.close()
     await installation.dispose()
-  }, 60_000)
+  })
 
   it('auto stays with it when Docker is started later; another choice is refused with the way to move', async () => {
     expect(await installation.start(noDocker)).toMatchObject({ engine: 'process' })
@@ -67,5 +67,5 @@ describe('a region keeps the engine of its deployments', () => {
       .then(() => 'none', String)
     expect(failure.slice(failure.lastIndexOf('Error: '))).not.toContain('would lose')
     expect(await installation.start(noDocker)).toMatchObject({ engine: 'process' })
-  }, 90_000)
+  })
 })

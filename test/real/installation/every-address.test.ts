@@ -15,8 +15,8 @@ describe('LONGSHORE_HOST 0.0.0.0', () => {
     const { api } = await installation.start()
     base = `http://localhost:${new URL(api).port}`
     ;({ appEnvId } = await makeFunction(installation, 'far'))
-  }, 60_000)
-  afterAll(() => installation.dispose(), 60_000)
+  })
+  afterAll(() => installation.dispose())
 
   it('gives REST callers an uploadUrl at the address they used, and it takes the upload', async () => {
     const client = createClient({ url: base, token: installation.token, surface: 'cli' })

@@ -55,11 +55,11 @@ for (const { engine, base } of await enginesHere()) {
         ...{ accountId, appId, name: 'prod', region: 'local', zClouds: 2 },
         envVars: [{ name: 'COLOR', value: 'teal', type: 'DEPLOY', isSecret: false }],
       }))
-    }, 60_000)
+    })
     afterAll(async () => {
       await agent.close()
       await installation.dispose()
-    }, 120_000)
+    })
 
     it('refuses a run before anything is deployed, then deploys source and waits for it', async () => {
       const early = await start()
@@ -70,7 +70,7 @@ for (const { engine, base } of await enginesHere()) {
         deployment: { status: 'DEPLOYED', version: 1 },
       })
       expect(await pods(), 'a job has no container that runs on').toEqual([])
-    }, 120_000)
+    })
 
     it('runs what the app says, waits for its end, and shows exit code, layers and output', async () => {
       const said = await start()
@@ -80,7 +80,7 @@ for (const { engine, base } of await enginesHere()) {
       expect(await lines('v1 from+app app teal')).toHaveLength(1)
       const { snapshotFrom } = await agent.does('get-job-run', { jobRunId: jobRun.jobRunId })
       expect(snapshotFrom).toMatchObject({ command: 'app', timeoutSeconds: 'app', shell: 'platform' })
-    }, 60_000)
+    })
 
     it('E4 keeps changes pending until they are applied, and takes them back with clear', async () => {
       await does('update-job-config', { args: ['from', 'env'], workingDir: '/app/sub' })
@@ -106,7 +106,7 @@ for (const { engine, base } of await enginesHere()) {
         args: { value: ['from', 'app'], from: 'app' },
         workingDir: { value: null, from: 'platform' },
       })
-    }, 60_000)
+    })
 
     it('overrides hold for one run only; without a shell the words stay as they are', async () => {
       const own = { command: 'node', args: ['job.js', '$COLOR; exit 9'], shell: false }
@@ -114,7 +114,7 @@ for (const { engine, base } of await enginesHere()) {
       expect(await lines('v1 $COLOR; exit 9 app')).toHaveLength(1)
       expect((await does('get-app-env')).jobConfig).toEqual({})
       expect((await start()).structured.jobRun).toMatchObject({ snapshot: { args: ['from', 'app'] } })
-    }, 60_000)
+    })
 
     it('tries a failing run again after 10, 20 … s, each time in one container, and shows the end of its log', async () => {
       const failing = await start({ command: 'echo try $HOSTNAME; exit 3', backoffLimit: 2 })
@@ -130,7 +130,7 @@ for (const { engine, base } of await enginesHere()) {
       expect(from[1] - to[0], '10 s at 100 times the speed').toBeGreaterThanOrEqual(95)
       expect(from[2] - to[1], '20 s at 100 times the speed').toBeGreaterThanOrEqual(195)
       expect(await lines('try')).toHaveLength(3)
-    }, 90_000)
+    })
 
     it('refuses a second run while one is active, cancels it, and runs several at once when the job allows it', async () => {
       const long = { command: 'echo begun; sleep 300', wait: false }
@@ -156,13 +156,13 @@ for (const { engine, base } of await enginesHere()) {
       )
       const { jobRuns } = await does('list-job-runs', { limit: 2 })
       expect(jobRuns.map((one: { jobRunId: string }) => one.jobRunId)).toEqual([beside.jobRunId, jobRunId])
-    }, 90_000)
+    })
 
     it('ends a run at its deadline, and tries no more', async () => {
       const late = await start({ command: 'sleep 300', timeoutSeconds: 1, backoffLimit: 5 })
       expect(late.isError).toBe(true)
       expect(late.structured.jobRun).toMatchObject({ status: 'TIMED_OUT', attempt: 1, exitCode: null })
-    }, 60_000)
+    })
 
     it('keeps snapshot, content and lines of a run after a new version and after its container is gone', async () => {
       await does('update-job-config', { ttlSecondsAfterFinished: 300, applyImmediately: true })
@@ -180,7 +180,7 @@ for (const { engine, base } of await enginesHere()) {
       expect(await read(String(old.jobRunId))).toEqual(old)
       expect(fresh.snapshot.contentId).not.toBe((old.snapshot as Record<string, unknown>).contentId)
       expect(await lines('v1 old+run')).toHaveLength(1)
-    }, 120_000)
+    })
 
     it('is billed for the seconds of its containers, at 2 zClouds, exactly', async () => {
       const jobRunId = (await start({ command: 'sleep 2.5' })).structured.jobRun as { jobRunId: string }
@@ -202,7 +202,7 @@ for (const { engine, base } of await enginesHere()) {
         zCloudSeconds: seconds * 2,
         billedZCloudSeconds: seconds * 2,
       })
-    }, 60_000)
+    })
 
     async function containerIsThere(name: string): Promise<boolean> {
       if (engine === 'process') {

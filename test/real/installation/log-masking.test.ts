@@ -5,8 +5,8 @@ import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
 
 const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
-beforeAll(() => installation.start(), 60_000)
-afterAll(() => installation.dispose(), 60_000)
+beforeAll(() => installation.start())
+afterAll(() => installation.dispose())
 
 const secret = 'pa ss/wörd-7f3a91'
 const mask = '***SECRET***'
@@ -70,4 +70,4 @@ it('E2 masks secret variables in the logs of builds and containers, also after a
   await installation.end('SIGKILL')
   await installation.start()
   check(await said('two'), 'two')
-}, 120_000)
+})

@@ -64,4 +64,4 @@ it('two hosts that start at once share one platform, and it outlives both', asyn
   // One of the two may have lost the race for the lock; the log then says so. Only one became ready.
   expect(readFileSync(log, 'utf8').match(/Longshore is ready/g)).toHaveLength(1)
   expect(readFileSync(log, 'utf8')).not.toContain(token)
-}, 60_000)
+})

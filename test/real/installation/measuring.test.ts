@@ -12,7 +12,7 @@ import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../
 describe('measuring and billing over a kill -9 of the control plane (process engine)', () => {
   // Idle periods run 60 times faster: the least, 300 s, is 5 s. Samples are taken four times a second.
   const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_CLOCK_SCALE: '60' })
-  afterAll(() => installation.dispose(), 60_000)
+  afterAll(() => installation.dispose())
 
   const figure = async (name: string): Promise<number> => {
     const text = await (await fetch(new URL('/metrics', installation.ready.api))).text()
@@ -89,5 +89,5 @@ describe('measuring and billing over a kill -9 of the control plane (process eng
       'a later read',
     )
     expect(later.usage).toEqual(usage)
-  }, 90_000)
+  })
 })

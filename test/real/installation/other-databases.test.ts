@@ -12,8 +12,8 @@ const hasMariadb = await present('mariadb', 'mariadbd')
 describe('MariaDB and RabbitMQ on the process engine', () => {
   const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
   const bed = new DatabaseBed(installation)
-  beforeAll(() => installation.start().then(() => {}), 60_000)
-  afterAll(() => installation.dispose(), 120_000)
+  beforeAll(() => installation.start().then(() => {}))
+  afterAll(() => installation.dispose())
 
   it.skipIf(!hasMariadb)(
     'MariaDB keeps its rows through restart, redeploy and kill -9 of the platform (skipped where no MariaDB is installed)',
@@ -26,7 +26,7 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
           () => rows().catch((error: Error) => error.message),
           (said) => said === wanted,
           wanted,
-          120_000,
+          180_000,
         )
       await bed.mysql(appEnvId, 'create table rows_ (n int primary key); insert into rows_ values (1)')
       await installation.client().call(restartAppEnv, { appEnvId })
@@ -70,7 +70,7 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
       () => api('GET', 'overview').catch(() => ({ status: 0 })),
       ({ status }) => status === 200,
       'management',
-      60_000,
+      180_000,
     )
     expect((await api('GET', 'overview', undefined, 'wrong')).status).toBe(401)
     expect(await amqpLogin(amqp, amqp.password)).toBe('tune')
@@ -88,10 +88,10 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
       () => api('POST', 'queues/%2F/orders/get', get).catch(() => ({ status: 0, json: null })),
       ({ status }) => status === 200,
       'the queue',
-      60_000,
+      180_000,
     )
     expect(got.json).toMatchObject([{ payload: 'kept' }])
-  }, 240_000)
+  })
 })
 
 /** Speaks until the server answers twice: `tune` when it takes the login, else `refused`. */

@@ -6,7 +6,7 @@ import { until } from '../../../testkit/platform/story.ts'
 
 describe('/readyz of a real installation', () => {
   const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
-  afterAll(() => installation.dispose(), 60_000)
+  afterAll(() => installation.dispose())
 
   it('says that the data directory cannot be written, and is ready again by itself', async () => {
     await installation.start()
@@ -28,5 +28,5 @@ describe('/readyz of a real installation', () => {
       renameSync(`${run}-away`, run)
     }
     await until(readiness, ready, 'ready again')
-  }, 60_000)
+  })
 })

@@ -46,8 +46,8 @@ describe("README's tour", () => {
       const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', here], { env })
       answers.push(stdout)
     }
-  }, 120_000)
-  afterAll(() => installation.dispose(), 60_000)
+  })
+  afterAll(() => installation.dispose())
 
   it('does by shell what it says: creates, deploys, calls, changes', () => {
     const [created, deployed, called, calledByHost, changed] = answers

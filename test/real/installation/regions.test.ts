@@ -27,8 +27,8 @@ describe.skipIf(!docker)('regions with an engine each', () => {
       .getImage(docker?.base ?? '')
       .tag(base)
     await installation.start()
-  }, 60_000)
-  afterAll(() => installation.dispose(), 60_000)
+  })
+  afterAll(() => installation.dispose())
 
   it('2.1 an app moves to another region and back while it serves every request', async () => {
     const client = installation.client()
@@ -63,7 +63,7 @@ describe.skipIf(!docker)('regions with an engine each', () => {
           async () => seen.at(-1),
           (last) => last === place,
           `answers from ${region}`,
-          60_000,
+          180_000,
         )
         await until(
           () => client.call(getAppEnv, { appEnvId }),
@@ -79,5 +79,5 @@ describe.skipIf(!docker)('regions with an engine each', () => {
     expect(new Set(seen)).toEqual(new Set(['process', 'docker']))
     const { pods } = await client.call(getAppEnvPods, { appEnvId })
     expect(pods).toHaveLength(1)
-  }, 180_000)
+  })
 })

@@ -8,14 +8,14 @@ import {
 } from '../../../src/contract/app-env-actions.ts'
 import { deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import type { DatabasePresetName } from '../../../src/contract/databases.ts'
-import { dockerSocketAnswers } from '../../../src/engines/docker/socket.ts'
 import { DatabaseBed, present, psql, redisCli } from '../../../testkit/databases/bed.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
+import { dockerHere } from '../../../testkit/engines/docker-here.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/story.ts'
 
-const images = (await dockerSocketAnswers()) ? await ensureDatabaseImages() : []
+const images = dockerHere ? await ensureDatabaseImages() : []
 const clients = { postgres: await present('psql'), redis: await present('redis-cli') }
 const engines = [
   { engine: 'process', postgres: clients.postgres, redis: clients.redis },
@@ -36,7 +36,7 @@ for (const { engine, ...here } of engines) {
       })
       const bed = new DatabaseBed(installation)
       const made: string[] = []
-      beforeAll(() => installation.start().then(() => {}), 60_000)
+      beforeAll(() => installation.start().then(() => {}))
       afterAll(async () => {
         for (const appEnvId of made) await installation.client().call(deleteAppEnv, { appEnvId })
         await until(
@@ -44,10 +44,10 @@ for (const { engine, ...here } of engines) {
             engine === 'docker' ? (await Promise.all(made.map((one) => leftOnDocker(one)))).flat() : [],
           (left) => left.length === 0,
           'nothing left of them',
-          60_000,
+          180_000,
         )
         await installation.dispose()
-      }, 180_000)
+      })
 
       async function make(dockerPreset: DatabasePresetName, containers: number, version: string) {
         // Programs of this machine have one version, which is the default there.
@@ -91,7 +91,7 @@ for (const { engine, ...here } of engines) {
           () => read().catch((error: Error) => error.message),
           (said) => said === wanted,
           wanted,
-          120_000,
+          180_000,
         )
 
       it.skipIf(!here.postgres)(

@@ -35,8 +35,8 @@ for (const { engine, base } of await enginesHere()) {
   describe(`scale-down on the ${engine} engine`, () => {
     // The idle period is 0.3 s, the stable window 60 ms: both are over while one request lasts.
     const installation = new Installation({ LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: '1000' })
-    beforeAll(() => installation.start(), 120_000)
-    afterAll(() => installation.dispose(), 120_000)
+    beforeAll(() => installation.start())
+    afterAll(() => installation.dispose())
 
     it('F1 never stops a container with a request in flight, while other containers stop', async () => {
       const settings = { containerConcurrency: 1, maxScale: 3 }
@@ -57,6 +57,6 @@ for (const { engine, base } of await enginesHere()) {
       await until(status, ({ containers }) => containers.running === 0, 'zero containers')
       const { pods } = await client.call(getAppEnvPods, { appEnvId })
       expect(pods.filter((pod) => pod.status === 'Failed')).toEqual([])
-    }, 120_000)
+    })
   })
 }

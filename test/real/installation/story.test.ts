@@ -43,8 +43,8 @@ for (const { engine, base } of await enginesHere()) {
     beforeAll(async () => {
       await installation.start()
       ;({ appEnvId, host } = await makeFunction(installation, `story ${engine}`))
-    }, 120_000)
-    afterAll(() => installation.dispose(), 120_000)
+    })
+    afterAll(() => installation.dispose())
 
     it('deploys source and answers through the gateway', async () => {
       expect((await status()).status).toBe('STOPPED')
@@ -52,7 +52,7 @@ for (const { engine, base } of await enginesHere()) {
       const deployed = await untilDeployed(installation, appEnvId)
       expect(deployed).toMatchObject({ status: 'RUNNING', currentVersion: 1 })
       expect((await ask()).peak).toBe(1)
-    }, 120_000)
+    })
 
     it('F3 serves 50 at once on at most maxScale containers with at most containerConcurrency in each', async () => {
       // So long that one container alone would take 7 s, in which any machine starts another.
@@ -61,14 +61,14 @@ for (const { engine, base } of await enginesHere()) {
       expect(containers.size).toBeGreaterThan(1)
       expect(containers.size).toBeLessThanOrEqual(3)
       expect(Math.max(...answers.map((answer) => answer.peak))).toBeLessThanOrEqual(10)
-    }, 60_000)
+    })
 
     it('F1 scales to zero when idle, F2 starts again for the next request', async () => {
       const zero = await until(status, ({ containers }) => containers.running === 0, 'zero containers')
       expect(zero.status).toBe('RUNNING')
       expect((await ask()).peak).toBe(1)
       expect((await status()).containers.running).toBe(1)
-    }, 60_000)
+    })
 
     it('F10 lists the dead pods too', async () => {
       const { pods } = await installation.client().call(getAppEnvPods, { appEnvId })
@@ -91,7 +91,7 @@ for (const { engine, base } of await enginesHere()) {
       await client.call(applyAppEnvChanges, { appEnvId })
       await until(ask, (answer) => answer.color === 'green', 'the new variable')
       expect((await status()).pendingChanges.hasDeployChanges).toBe(false)
-    }, 60_000)
+    })
 
     it('keeps the last good version serving when a deployment fails, and says why', async () => {
       await deploy(installation, appEnvId, sampleSource(base, 'process.exit(3)'))
@@ -102,7 +102,7 @@ for (const { engine, base } of await enginesHere()) {
       })
       expect(failed.currentDeployment?.failure?.message).toContain('code 3')
       expect((await ask()).color).toBe('green')
-    }, 60_000)
+    })
 
     it('rolls back to an earlier version', async () => {
       await deploy(
@@ -119,7 +119,7 @@ for (const { engine, base } of await enginesHere()) {
       )
       expect(back.currentDeployment?.status).toBe('DEPLOYED')
       expect(await ask()).not.toHaveProperty('next')
-    }, 60_000)
+    })
 
     it('stops, refuses requests, and starts again', async () => {
       await installation.client().call(stopAppEnv, { appEnvId })
@@ -128,7 +128,7 @@ for (const { engine, base } of await enginesHere()) {
       await installation.client().call(startAppEnv, { appEnvId })
       await until(status, (read) => read.status === 'RUNNING', 'running again')
       expect((await ask()).peak).toBeGreaterThan(0)
-    }, 60_000)
+    })
 
     it('a deleted environment leaves nothing behind', async () => {
       await installation.client().call(deleteAppEnv, { appEnvId })
@@ -138,6 +138,6 @@ for (const { engine, base } of await enginesHere()) {
         (answer) => answer.status === 404,
         'a gone route',
       )
-    }, 60_000)
+    })
   })
 }

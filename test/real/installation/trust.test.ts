@@ -16,8 +16,8 @@ import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../test
 import { Canaries, filesBelow, type Output } from '../../../testkit/secrets/canaries.ts'
 
 const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_LOG_LEVEL: 'trace' })
-beforeAll(() => installation.start(), 60_000)
-afterAll(() => installation.dispose(), 60_000)
+beforeAll(() => installation.start())
+afterAll(() => installation.dispose())
 
 const outward = Object.values(os.networkInterfaces())
   .flat()
@@ -81,7 +81,7 @@ describe('the door of a real serve', () => {
         await open.dispose()
       }
     },
-    60_000,
+    180_000,
   )
 })
 
@@ -100,7 +100,7 @@ it('only the owner can read the data directory, even below a folder that is open
   } finally {
     await open.dispose()
   }
-}, 60_000)
+})
 
 describe('no secret lies about', () => {
   const secrets = new Canaries()
@@ -141,7 +141,7 @@ describe('no secret lies about', () => {
       [],
     )
     await installation.start()
-  }, 120_000)
+  })
 
   /** What anybody on the machine sees of our processes. */
   function commandLines(): Output[] {
@@ -207,7 +207,7 @@ describe('a webhook as a way to the machine', () => {
     } finally {
       neighbour.close()
     }
-  }, 60_000)
+  })
 })
 
 describe('/mcp of a real serve', () => {
@@ -267,9 +267,9 @@ describe('a half-sent request head', () => {
     )
     for (const cut of cuts) {
       expect(cut).toBeGreaterThan(14_000)
-      expect(cut).toBeLessThan(25_000)
+      expect(cut).toBeLessThan(60_000)
     }
-  }, 60_000)
+  })
 })
 
 describe('429', () => {
@@ -283,7 +283,7 @@ describe('429', () => {
   beforeAll(async () => {
     await installation.end('SIGTERM')
     await installation.start({ LONGSHORE_RATE_LIMITS: 'writes=50,reads=500' })
-  }, 60_000)
+  })
   afterAll(() => agent.close())
 
   const send = async (token: string, url = `${installation.ready.api}/app`) => {
@@ -325,7 +325,7 @@ describe('429', () => {
     expect(before).toBeGreaterThanOrEqual(250)
     expect(before).toBeLessThanOrEqual(250 + Math.ceil(50 * seconds))
     expect((await send(installation.token)).status).toBe(400)
-  }, 180_000)
+  })
 
   it('holds up an address that guesses tokens, but no good token from there', async () => {
     const { before, seconds, limited } = await flood(`lsu_${'x'.repeat(49)}`, 20_000)
@@ -343,5 +343,5 @@ describe('429', () => {
       expect([401, 429]).toContain((await send(`lsu_${'z'.repeat(49)}`, mcp)).status)
     }
     expect((await send(installation.token, mcp)).status).toBe(200)
-  }, 120_000)
+  })
 })

@@ -38,7 +38,7 @@ beforeAll(async () => {
   })
   server = createServer(handler)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-}, 120_000)
+})
 afterAll(async () => {
   handler.close()
   server.closeAllConnections()
@@ -101,7 +101,7 @@ describe.skipIf(!isHere).each(Object.keys(transports))(
           await client.close()
         }
       },
-      60_000,
+      180_000,
     )
   },
 )

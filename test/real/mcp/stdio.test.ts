@@ -23,7 +23,7 @@ beforeAll(() => {
   writeFileSync(path.join(dist, 'package.json'), '{"type":"module"}')
   execFileSync(process.execPath, ['build.mjs', path.join(dist, 'dist'), 'testkit/mcp/entry.ts'])
   command = path.join(dist, 'dist', 'longshore.js')
-}, 120_000)
+})
 afterAll(() => rmSync(dist, { recursive: true, force: true }))
 
 beforeEach(async () => {
@@ -266,7 +266,7 @@ describe('longshore mcp with a platform elsewhere', () => {
     expect(said.some(({ id }) => id === 2)).toBe(false)
     const progress = said.flatMap(({ params }) => (params?.progressToken === 'p' ? [params.progress] : []))
     expect(progress).toEqual([...new Set(progress)].sort((one, other) => one - other))
-  }, 60_000)
+  })
 
   it('leaves on SIGTERM during a wait, with nothing but protocol on standard output', async () => {
     backend.state.plans = [{ reads: 1_000_000 }]
@@ -277,7 +277,7 @@ describe('longshore mcp with a platform elsewhere', () => {
     child.kill('SIGTERM')
     expect(await exit).toBe(0)
     for (const line of out().trimEnd().split('\n')) expect(JSON.parse(line).jsonrpc).toBe('2.0')
-  }, 60_000)
+  })
 
   it('exits when its host dies and its output is no longer read', async () => {
     backend.state.plans = [{ reads: 1_000_000 }]
@@ -289,7 +289,7 @@ describe('longshore mcp with a platform elsewhere', () => {
     child.stdin!.destroy()
     child.stdout!.destroy()
     expect(await exit).toBe(0)
-  }, 60_000)
+  })
 
   it('asks the person if the client supports elicitation', async () => {
     const client = await connect(remote(), [], { elicitation: {} })

@@ -17,7 +17,7 @@ const masterKey = Buffer.alloc(32, 'k').toString('base64')
 const memberToken = 'lsu_kfH3anyaXgE1F29glhaxyIssPN1l3pa6nxOOvMsuekG4NCvLr'
 
 const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_MASTER_KEY: masterKey })
-afterAll(() => installation.dispose(), 60_000)
+afterAll(() => installation.dispose())
 
 it('opens the data directory of an older build: what was stored is read, served and can be undone', async () => {
   await run('tar', ['-xzf', fixture, '-C', installation.home])
@@ -59,4 +59,4 @@ it('opens the data directory of an older build: what was stored is read, served 
     env: { ...process.env, LONGSHORE_HOME: installation.home, LONGSHORE_MASTER_KEY: masterKey },
   })
   expect(verified.stdout).toMatch(/\d+ entries/)
-}, 60_000)
+})

@@ -130,7 +130,7 @@ describe.skipIf(noPostgres)(
       await expect(write).rejects.toMatchObject({ kind: 'unavailable' })
       await other.end()
       await first.close()
-    }, 30_000)
+    })
   },
 )
 

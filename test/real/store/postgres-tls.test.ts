@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/log.ts'
 import { openPostgresDb } from '../../../src/store/postgres/db.ts'
+import { freePort } from '../../../testkit/free-port.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
 const noOpenssl = spawnSync('openssl', ['version']).error ? 'openssl is not installed' : null
@@ -14,11 +13,7 @@ describe.skipIf(absent)(`PostgreSQL over TLS${absent ? `: left out, ${absent}` :
   let server: PostgresServer
   let port: number
   beforeAll(async () => {
-    const probe = createServer().listen(0, '127.0.0.1')
-    await once(probe, 'listening')
-    port = (probe.address() as AddressInfo).port
-    probe.close()
-    await once(probe, 'close')
+    port = await freePort()
     server = await PostgresServer.start(port)
   })
   afterAll(() => server.stop())

@@ -31,7 +31,7 @@ it('two processes write to one store at the same time: no write fails or is over
   )
   expect(Number(row?.value)).toBe(2 * times)
   await db.close()
-}, 60_000)
+})
 
 it('processes killed in the middle of their transactions do not block others', async () => {
   const file = path.join(dir, 'db')
@@ -66,7 +66,7 @@ it('processes killed in the middle of their transactions do not block others', a
     for (const writer of writers) writer.kill('SIGKILL')
     await db.close()
   }
-}, 60_000)
+})
 
 it('a store that another process holds for long is unavailable, and is there again at once when it lets go', async () => {
   const file = path.join(dir, 'db')
@@ -94,4 +94,4 @@ it('a store that another process holds for long is unavailable, and is there aga
   await gone
   for (const value of ['2', '3', '4']) await put(value)
   await db.close()
-}, 60_000)
+})

@@ -61,7 +61,7 @@ describe('notifiers', () => {
       allowPrivate: true,
       incidentUrl: receiver.url('/v2/enqueue'),
       smtpUrl: new Secret(smtpUrl),
-      deadlineMs: 500,
+      deadlineMs: 30_000,
     })
   const targets = (): Target[] => [
     { type: 'chat', config: { webhookUrl: receiver.url('/hooks/chat-secret') } },

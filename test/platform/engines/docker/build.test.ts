@@ -260,7 +260,7 @@ describe('secrets', () => {
       [{ name: 'KEYS', value, isWritten: false }],
       () => {},
     )
-    expect(performance.now() - startedMs).toBeLessThan(2_000)
+    expect(performance.now() - startedMs).toBeLessThan(10_000)
     expect(kept.Env).toEqual(Env)
   })
 

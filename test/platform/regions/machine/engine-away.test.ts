@@ -19,7 +19,6 @@ it('a deployment waits while the engine is away, asks seldom, says so in its log
     async () => pulls(),
     (count) => count >= 3,
     'it was tried again',
-    15_000,
   )
   // The first try, one after a second, one after two more: a loop without a pause would be in the hundreds.
   expect(pulls()).toBeLessThan(8)
@@ -34,6 +33,5 @@ it('a deployment waits while the engine is away, asks seldom, says so in its log
     status,
     (now) => now.status === 'RUNNING' && now.currentDeployment?.status === 'DEPLOYED',
     'it serves',
-    20_000,
   )
 })

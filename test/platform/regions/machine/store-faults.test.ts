@@ -219,6 +219,6 @@ describe('a store that carries out every transaction twice, as after a conflict'
         bed.db.repeats = false
       })
     },
-    60_000,
+    180_000,
   )
 })

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dockerSocketAnswers, findDockerEndpoint } from '../../../../src/engines/docker/socket.ts'
+import { findDockerEndpoint } from '../../../../src/engines/docker/socket.ts'
 import type { Engine } from '../../../../src/engines/engine.ts'
 import { type SourceFiles, writeSource } from '../../../../testkit/builds/sample-sources.ts'
 import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
+import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
 
 /** A proxy between the platform and the engine that can drop connections. */
 class Between {
@@ -52,7 +53,7 @@ class Between {
   }
 }
 
-const absent = !(await dockerSocketAnswers(undefined, 3_000))
+const absent = !dockerHere
 
 describe.skipIf(absent)('docker: a build and the connection to the engine', () => {
   const bed = new DockerBed()
@@ -62,12 +63,12 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
     await bed.open()
     engine = bed.newEngine({ dockerHost: await between.open() })
     await engine.open()
-  }, 120_000)
+  })
   afterAll(async () => {
     await engine.close()
     between.close()
     await bed.close()
-  }, 60_000)
+  })
 
   /** Builds, and calls back at each line of the log. */
   async function build(files: SourceFiles, onLine: (message: string) => void = () => {}): Promise<string[]> {
@@ -100,7 +101,7 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
     let losses = 0
     const marker = randomBytes(6).toString('hex')
     const heard = await build(
-      { Dockerfile: `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 3\nCMD ["x"]\n` },
+      { Dockerfile: `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 6\nCMD ["x"]\n` },
       (message) => {
         if (message !== `begun ${marker}` || losses > 0) return
         losses += 1
@@ -110,7 +111,7 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
     expect(losses).toBe(1)
     expect(heard.filter((message) => message === `begun ${marker}`)).toHaveLength(2)
     expect(heard.filter((message) => message.endsWith('building again.'))).toHaveLength(1)
-  }, 60_000)
+  })
 
   it('a loss while the source is sent is not the fault of the source', async () => {
     const part = randomBytes(4_000_000).toString('hex')
@@ -131,17 +132,22 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
     // What is unavailable is tried again by the platform; anything else ends the deployment.
     await expect(attempt).rejects.toMatchObject({ kind: 'unavailable' })
     await watch
-  }, 60_000)
+  })
 
-  it('a step that always ends with 137 fails the build, after one more try', async () => {
+  it('a step that always ends with 137 fails the build, after one more try, also if another container runs out of memory', async () => {
     const marker = randomBytes(6).toString('hex')
     const heard: string[] = []
-    const Dockerfile = `FROM ${bed.baseImage}\nRUN echo begun ${marker} && exit 137\nCMD ["x"]\n`
+    const Dockerfile = `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 4 && exit 137\nCMD ["x"]\n`
+    const hog = 'const kept = []; for (;;) kept.push(Buffer.alloc(10_000_000, 1))'
+    const spec = bed.spec({ image: bed.runner, env: { CODE: hog }, port: null, memoryMb: 128 })
+    const hogged = bed.engine.apply(spec).then(() => bed.ended(spec.name))
     await expect(build({ Dockerfile }, (message) => heard.push(message))).rejects.toMatchObject({
       reason: 'build step',
     })
     expect(heard.filter((message) => message === `begun ${marker}`)).toHaveLength(2)
-  }, 60_000)
+    expect(await hogged).toMatchObject({ outOfMemory: true })
+    await bed.engine.remove(spec.name)
+  })
 
   it('a Dockerfile that grows without end never reaches the engine', async () => {
     const growing = [
@@ -155,7 +161,7 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
       message: expect.stringContaining('64 KiB'),
     })
     expect(between.requests.slice(before)).not.toContain('POST /build')
-  }, 60_000)
+  })
 
   it('what a base image brings along is known before the engine expands it', async () => {
     const triggers = ['ENV A=xx', ...Array.from({ length: 40 }, () => 'ENV A=$A$A')]
@@ -171,5 +177,5 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
     } finally {
       await bed.docker.getImage(`${name}:1`).remove()
     }
-  }, 60_000)
+  })
 })

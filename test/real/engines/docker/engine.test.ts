@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../src/clock.ts'
 import { containerName } from '../../../../src/engines/docker/names.ts'
-import { dockerSocketAnswers } from '../../../../src/engines/docker/socket.ts'
 import { waitUntilListening } from '../../../../src/engines/wait-until-listening.ts'
 import { DockerBed, EngineDoor, randomId } from '../../../../testkit/engines/docker-bed.ts'
+import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
 import { until } from '../../../../testkit/engines/suite-installation.ts'
 
-const present = await dockerSocketAnswers(undefined, 3_000)
+const present = dockerHere
 const title = present
   ? 'docker containers'
   : 'docker containers (absent: no engine answers on the Docker socket)'
@@ -41,9 +41,9 @@ describe.skipIf(!present)(title, () => {
     const code = (target: string) => `
       const http = require('http')
       const started = Date.now()
-      const ask = () => http.get({ host: '${target}', port: 8080, timeout: 1000 }, (r) => r.on('data', (d) => console.log(String(d))))
+      const ask = () => http.get({ host: '${target}', port: 8080, timeout: 5000 }, (r) => r.on('data', (d) => console.log(String(d))))
         .on('timeout', function () { this.destroy(new Error('timeout')) })
-        .on('error', (e) => (e.code === 'ECONNREFUSED' && Date.now() < started + 5000 ? setTimeout(ask, 20) : console.log('no: ' + (e.code ?? e.message))))
+        .on('error', (e) => (e.code === 'ECONNREFUSED' && Date.now() < started + 60_000 ? setTimeout(ask, 20) : console.log('no: ' + (e.code ?? e.message))))
       ask()`
     expect(await bed.run(code('backend'))).toEqual(['hello from nobody'])
     const [byName] = await bed.run(code('backend'), { accountId: 'acc_2' })
@@ -163,7 +163,7 @@ describe.skipIf(!present)(title, () => {
     const outcome = await waitUntilListening({
       address: () => address,
       stillRunning: () => true,
-      timeoutMs: 15_000,
+      timeoutMs: 60_000,
       clock: systemClock,
       signal: new AbortController().signal,
     })

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import net from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { installationHash } from '../../../../src/engines/docker/names.ts'
-import { dockerSocketAnswers } from '../../../../src/engines/docker/socket.ts'
 import type { Engine } from '../../../../src/engines/engine.ts'
 import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
+import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
 
 const rules = () => execFileSync('iptables', ['-w', '-S'], { encoding: 'utf8' })
 const canChange = (() => {
@@ -14,7 +14,7 @@ const canChange = (() => {
     return false
   }
 })()
-const here = canChange && (await dockerSocketAnswers())
+const here = canChange && dockerHere
 
 describe.skipIf(!here)(
   'the machine behind the containers (skipped without Docker, iptables and root)',
@@ -27,11 +27,11 @@ describe.skipIf(!here)(
       await new Promise<void>((resolve) => service.listen(0, '0.0.0.0', resolve))
       port = (service.address() as net.AddressInfo).port
       await bed.open()
-    }, 120_000)
+    })
     afterAll(async () => {
       service.close()
       await bed.close()
-    }, 60_000)
+    })
 
     const opened: Engine[] = []
     const open = async (options: { allowHostAccess?: boolean; openPorts?: number[] } = {}) => {
@@ -68,14 +68,14 @@ describe.skipIf(!here)(
       expect(await reach("'169.254.169.254'", 80)).toBe('ECONNREFUSED')
       const counted = execFileSync('iptables', ['-w', '-vnxL', `${chain}-F`], { encoding: 'utf8' })
       expect(counted).toMatch(/^\s*[1-9]\d*\s+\d+\s+REJECT .*169\.254\.0\.0\/16/m)
-    }, 60_000)
+    })
 
     it('answers on the platform’s own ports', async () => {
       await open({ openPorts: [port] })
       expect(await reach('gateway', port)).toBe('reached')
       await open()
       expect(await reach('gateway', port)).toBe('ECONNREFUSED')
-    }, 60_000)
+    })
 
     it('is open where the operator wants it so, and the regions say it', async () => {
       const engine = await open({ allowHostAccess: true })
@@ -85,7 +85,7 @@ describe.skipIf(!here)(
       })
       expect(rules()).not.toContain(chain)
       expect(await reach('gateway', port)).toBe('reached')
-    }, 60_000)
+    })
 
     it('stays closed to build steps', async () => {
       await open()
@@ -96,7 +96,7 @@ describe.skipIf(!here)(
       })
       expect(heard).toContain('metadata ECONNREFUSED')
       expect(refusals()).toBeGreaterThan(0)
-    }, 60_000)
+    })
 
     it('lets containers of one account and the platform talk to each other', async () => {
       await open()
@@ -107,7 +107,7 @@ describe.skipIf(!here)(
       const answer = await fetch(`http://${address!.host}:${address!.port}/`)
       expect(await answer.text()).toBe('hello from neighbor')
       await bed.engine.remove(spec.name)
-    }, 60_000)
+    })
 
     it('gets its rules back when somebody took them away, and keeps none of networks that are gone', async () => {
       const engine = await open()
@@ -119,6 +119,6 @@ describe.skipIf(!here)(
       expect(jumps().toSorted()).toEqual(before.toSorted())
       await engine.tidy!()
       expect(rules()).not.toContain(chain)
-    }, 60_000)
+    })
   },
 )

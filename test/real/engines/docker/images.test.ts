@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dockerSocketAnswers } from '../../../../src/engines/docker/socket.ts'
 import { DockerBed, randomId } from '../../../../testkit/engines/docker-bed.ts'
+import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
 import { startRegistry } from '../../../../testkit/engines/docker-registry.ts'
 import { until } from '../../../../testkit/engines/suite-installation.ts'
 
 const never = new AbortController().signal
-const present = await dockerSocketAnswers(undefined, 3_000)
+const present = dockerHere
 const title = present ? 'docker images' : 'docker images (absent: no engine answers on the Docker socket)'
 
 describe.skipIf(!present)(title, () => {

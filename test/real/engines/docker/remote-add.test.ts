@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuseRemoteAdd } from '../../../../src/engines/docker/remote-add.ts'
-import { dockerSocketAnswers } from '../../../../src/engines/docker/socket.ts'
 import { EngineFailure } from '../../../../src/engines/engine.ts'
 import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
+import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
 
 const inBraces = (name: string) => `$\u007b${name}}`
 
@@ -68,7 +68,7 @@ describe('an ADD that downloads', () => {
   })
 })
 
-const absent = !(await dockerSocketAnswers(undefined, 3_000))
+const absent = !dockerHere
 
 describe.skipIf(absent)('docker: a build and the network of the machine', () => {
   const bed = new DockerBed()
@@ -82,17 +82,17 @@ describe.skipIf(absent)('docker: a build and the network of the machine', () => 
     await bed.open()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }, 120_000)
+  })
   afterAll(async () => {
     server.close()
     await bed.close()
-  }, 60_000)
+  })
 
   it('an ADD reaches nothing on it', async () => {
     const Dockerfile = `FROM ${bed.baseImage}\nADD ${url}/own /secret\nRUN cat /secret\n`
     await expect(bed.build({ Dockerfile })).rejects.toThrow(/would be downloaded by the engine/)
     expect(asked).toEqual([])
-  }, 60_000)
+  })
 
   it('an ADD that the base image brings along fails the build, and nothing of it is kept', async () => {
     const base = `${bed.installationId.toLowerCase()}-trigger:1`
@@ -115,5 +115,5 @@ describe.skipIf(absent)('docker: a build and the network of the machine', () => 
     } finally {
       await bed.docker.getImage(base).remove({ force: true })
     }
-  }, 60_000)
+  })
 })

@@ -44,7 +44,7 @@ describe('an engine that is away', () => {
     const { port } = silent.address() as net.AddressInfo
     const startMs = performance.now()
     expect(await dockerSocketAnswers(`tcp://127.0.0.1:${port}`)).toBe(false)
-    expect(performance.now() - startMs).toBeLessThan(2_000)
+    expect(performance.now() - startMs).toBeLessThan(20_000)
     silent.close()
   })
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../../../src/clock.ts'
 import { createDockerEngine } from '../../../../src/engines/docker/engine.ts'
-import { dockerSocketAnswers } from '../../../../src/engines/docker/socket.ts'
 import { createLog } from '../../../../src/log.ts'
+import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
 import { ensureNodeBaseImage, removeInstallation } from '../../../../testkit/engines/docker-images.ts'
 import { describeEngine } from '../../../../testkit/engines/suite.ts'
 
-const absent = (await dockerSocketAnswers(undefined, 3_000)) ? null : 'no engine answers on the Docker socket'
+const absent = dockerHere ? null : 'no engine answers on the Docker socket'
 
 describeEngine(
   'docker',

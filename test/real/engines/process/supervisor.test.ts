@@ -16,6 +16,7 @@ import { sampleDockerfile, sampleServerJs } from '../../../../testkit/builds/sam
 import { messagesOf, ProcessInstallation } from '../../../../testkit/engines/process-installation.ts'
 import { until } from '../../../../testkit/engines/suite.ts'
 import { bundledSupervisorEntry } from '../../../../testkit/engines/supervisor-entry.ts'
+import { freePort } from '../../../../testkit/free-port.ts'
 
 let installation: ProcessInstallation
 let engine: Engine
@@ -230,7 +231,7 @@ describe('the supervisor', () => {
       entry: bundledSupervisorEntry(),
       log: createLog('test', 'silent'),
       onChange: () => {},
-      silenceMs: 300,
+      silenceMs: 1_500,
     })
     await client.open()
     const late = new SupervisorClient({
@@ -239,7 +240,7 @@ describe('the supervisor', () => {
       entry: bundledSupervisorEntry(),
       log: createLog('test', 'silent'),
       onChange: () => {},
-      silenceMs: 300,
+      silenceMs: 1_500,
     })
     process.kill(pid!, 'SIGSTOP')
     try {
@@ -273,10 +274,10 @@ describe('the supervisor', () => {
       entry: bundledSupervisorEntry(),
       log: createLog('test', 'silent'),
       onChange: () => {},
-      silenceMs: 1000,
+      silenceMs: 2_000,
     })
     await client.open()
-    await client.ask({ verb: 'stop', name: spec.name, graceSeconds: 3 })
+    await client.ask({ verb: 'stop', name: spec.name, graceSeconds: 5 })
     expect((await find(spec.name))?.state).toBe('exited')
     await client.close()
   })
@@ -337,12 +338,13 @@ describe('a container of the process engine', () => {
   })
 
   it('is reached on the port its app declares when it ignores PORT, as with a network of its own', async () => {
-    const { image } = await listeningOn('18431', '0.0.0.0')
-    const spec = installation.spec(image, { port: 18_431 })
+    const declared = await freePort()
+    const { image } = await listeningOn(String(declared), '0.0.0.0')
+    const spec = installation.spec(image, { port: declared })
     await engine.apply(spec)
     const container = await until('its address is corrected', async () => {
       const found = await find(spec.name)
-      return found?.address?.port === 18_431 ? found : null
+      return found?.address?.port === declared ? found : null
     })
     expect(await (await fetch(`http://127.0.0.1:${container.address!.port}/`)).text()).toBe('here')
   })

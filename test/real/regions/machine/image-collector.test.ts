@@ -54,7 +54,7 @@ describe.each(here)('old images on the $engine engine', (place) => {
   beforeAll(async () => {
     opened = await openEngine(place)
     platform = await TestPlatform.start({ engines: new Map([['local', opened.engine]]), keptVersions: 2 })
-  }, 120_000)
+  })
   afterAll(async () => {
     await platform?.close()
     await opened?.close()
@@ -92,5 +92,5 @@ describe.each(here)('old images on the $engine engine', (place) => {
     await client.call(redeployAppEnv, { appEnvId, version: 2 })
     await running(2)
     expect((await opened.images(appEnvId)).sort()).toEqual(images.sort())
-  }, 180_000)
+  })
 })

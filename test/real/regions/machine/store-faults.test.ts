@@ -17,9 +17,9 @@ import { tgz, until } from '../../../../testkit/platform/story.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 /** Each write fails in one of so many rounds, with writes that succeed in between. */
-const rounds = 4
+const rounds = 3
 /** Ten seconds are shown on a clock moved by hand (store-faults.test.ts); here containers take real time. */
-const patienceMs = 60_000
+const patienceMs = 120_000
 
 const here = await enginesHere()
 
@@ -47,7 +47,7 @@ describe.each(here)('a store of which one write fails, on the $engine engine', (
         return db
       },
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await platform?.close()
     await opened?.close()
@@ -110,5 +110,5 @@ describe.each(here)('a store of which one write fails, on the $engine engine', (
       db.disarm()
       expect(db.failures, `round ${round}`).toBeGreaterThan(2)
     }
-  }, 600_000)
+  }, 900_000)
 })

@@ -1,18 +1,19 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { builtConsole, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
 import { fillAccount, median, msToInteractive, scrollFrames } from '../../testkit/console/measure.ts'
 
 const budgetBytes = 180 * 1024
 const environments = 5_000
 const interactiveMs = 1_000
-/** Other work on the machine only adds to a load, so the fastest of a few is the measure. */
-const mostLoads = 5
+const frameMs = 1_000 / 50
+/** Other work on the machine only adds time, so the best of a few is the measure. */
+const mostTries = 5
 
 describe.skipIf(noBrowser !== null)(
   `budgets of the console${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let bed: ConsoleBed
     beforeAll(async () => {
@@ -30,7 +31,7 @@ describe.skipIf(noBrowser !== null)(
       await page.reload()
       await page.locator('tbody a').first().waitFor()
       const bytes = scripts.reduce(
-        (sum, name) => sum + statSync(path.join(bed.dir, 'console/assets', `${name}.br`)).size,
+        (sum, name) => sum + statSync(path.join(builtConsole, 'assets', `${name}.br`)).size,
         0,
       )
       expect(scripts.length).toBeGreaterThan(1)
@@ -54,7 +55,7 @@ describe.skipIf(noBrowser !== null)(
 
     it('is interactive a second after sign-in', async () => {
       const took: number[] = []
-      while (took.length < mostLoads && !took.some((ms) => ms < interactiveMs)) {
+      while (took.length < mostTries && !took.some((ms) => ms < interactiveMs)) {
         took.push(await msToInteractive(bed))
       }
       expect(Math.min(...took), `${took.map(Math.round).join(' ms, ')} ms`).toBeLessThan(interactiveMs)
@@ -63,11 +64,14 @@ describe.skipIf(noBrowser !== null)(
     it('scrolls 5,000 environments at 50 frames a second', async () => {
       const page = await bed.signedIn('/')
       await page.getByText('5,000 stopped').waitFor()
-      const frames = await scrollFrames(page)
+      const frames: number[] = []
+      while (frames.length < mostTries && !frames.some((ms) => ms <= frameMs)) {
+        frames.push(median(await scrollFrames(page)))
+      }
       expect(
         await page.getByLabel('List of environments').evaluate((list) => list.scrollTop),
       ).toBeGreaterThan(6_000)
-      expect(median(frames)).toBeLessThanOrEqual(1_000 / 50)
+      expect(Math.min(...frames), `${frames.map(Math.round).join(' ms, ')} ms`).toBeLessThanOrEqual(frameMs)
     })
   },
 )
