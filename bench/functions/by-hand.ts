@@ -99,7 +99,6 @@ async function dockerWays(bed: Bed): Promise<ByHand> {
       appEnvId: 'hand',
       accountId: 'hand',
       contentId: 'hand',
-      template: 'hand',
     }
     const made = {
       ...spec,

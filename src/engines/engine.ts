@@ -25,9 +25,8 @@ export interface ContainerSpec {
   podId: string
   appEnvId: string
   accountId: string
+  /** The version that runs; engines only show it, as a label, to an operator. */
   contentId: string
-  /** Identifies the settings the container was made from. The reconciler compares it; the engine only stores it. */
-  template: string
   /** The result of `build`, or an image reference if the engine runs images. */
   image: string
   /** Port the code should listen on; null if it serves nothing. The engine sets PORT. */
@@ -91,8 +90,6 @@ export interface EngineContainer {
   name: string
   podId: string
   appEnvId: string
-  contentId: string
-  template: string
   state: ContainerState
   /** ISO 8601; null until it has run. */
   startedAt: string | null

@@ -100,7 +100,6 @@ export class SuiteInstallation {
       appEnvId: `env_${id}`,
       accountId: `acc_${id}`,
       contentId: `dep_${id}`,
-      template: `template-${id}`,
       image: this.image,
       port: 8080,
       env,

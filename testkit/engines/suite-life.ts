@@ -13,8 +13,6 @@ export function startPromises(suite: SuiteInstallation): void {
       name: spec.name,
       podId: spec.podId,
       appEnvId: spec.appEnvId,
-      contentId: spec.contentId,
-      template: spec.template,
       state: 'running',
       finishedAt: null,
       exitCode: null,

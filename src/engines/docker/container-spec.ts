@@ -133,7 +133,6 @@ function containerLabels(spec: ContainerSpec, installationId: string): Record<st
     [label.environment]: spec.appEnvId,
     [label.account]: spec.accountId,
     [label.content]: spec.contentId,
-    [label.template]: spec.template,
     [label.port]: spec.port === null ? '' : String(spec.port),
   }
 }

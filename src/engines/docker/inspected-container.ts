@@ -14,8 +14,6 @@ export function toEngineContainer(
     name: platformName(info.Name),
     podId: labels[label.pod] ?? '',
     appEnvId: labels[label.environment] ?? '',
-    contentId: labels[label.content] ?? '',
-    template: labels[label.template] ?? '',
     state,
     startedAt: isoOrNull(info.State.StartedAt),
     finishedAt: state === 'exited' ? isoOrNull(info.State.FinishedAt) : null,

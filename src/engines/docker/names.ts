@@ -6,7 +6,6 @@ export const label = {
   environment: 'longshore.env',
   account: 'longshore.account',
   content: 'longshore.content',
-  template: 'longshore.template',
   port: 'longshore.port',
 } as const
 

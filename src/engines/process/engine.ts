@@ -277,8 +277,6 @@ function toContainer(record: ContainerRecord): EngineContainer {
     name: record.name,
     podId: record.podId,
     appEnvId: record.appEnvId,
-    contentId: record.contentId,
-    template: record.template,
     state: record.state,
     startedAt: record.startedAt,
     finishedAt: record.finishedAt,

@@ -4,13 +4,11 @@ import { containerNameOf } from './live-pod.ts'
 
 /** The state for a container that the engine does not list any more, or that was never created. */
 export function lost(record: PodRecord): EngineContainer {
-  const { podId, appEnvId, contentId, rolloutId, startedAt, nodeName } = record
+  const { podId, appEnvId, startedAt, nodeName } = record
   return {
     name: containerNameOf(record),
     podId,
     appEnvId,
-    contentId,
-    template: rolloutId,
     state: 'exited',
     startedAt,
     finishedAt: null,

@@ -22,7 +22,6 @@ describe('knobs of the fake engine', () => {
     appEnvId: 'env',
     accountId: 'acc',
     contentId: 'dep',
-    template: 't',
     image: 'app:1',
     port: 80,
     env: {},

@@ -75,8 +75,6 @@ export class HostDatabases {
       name: spec.name,
       podId: spec.podId,
       appEnvId: spec.appEnvId,
-      contentId: spec.contentId,
-      template: spec.template,
       argv: [...prefix, '/bin/sh', '-c', script, 'database', ...start.args],
       cwd: '/',
       env: { PATH: `${searchPath}:/usr/sbin`, LANG: 'C.UTF-8', ...start.env, ...volumeEnv },

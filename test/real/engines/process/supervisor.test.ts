@@ -136,7 +136,7 @@ describe('the supervisor', () => {
     const bystander = process.pid
     const dir = path.join(engineFiles(installation.home).containers, 'old-one')
     await mkdir(dir)
-    const record = { name: 'old-one', podId: 'p', appEnvId: 'e', contentId: 'c', template: 't', memoryMb: 64 }
+    const record = { name: 'old-one', podId: 'p', appEnvId: 'e', memoryMb: 64 }
     const rest = {
       state: 'running',
       pid: bystander,
