@@ -2,6 +2,7 @@ import { lazy, Suspense } from 'react'
 import { scaleAppEnvContainers, updateAppEnvAutoscaling } from '../../../contract/app-env-actions.ts'
 import { type Autoscaling, updateAppEnv } from '../../../contract/app-envs.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Conflict } from '../../components/Conflict.tsx'
 import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
 import { Loading, Problem } from '../../components/states.tsx'
@@ -132,15 +133,13 @@ function AutoscalingForm() {
       write={write}
       onSave={(change, expectedRevision) => save(write, change, expectedRevision)}
     >
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={now.enabled}
-          disabled={toggle.isPending}
-          onChange={(event) => save(toggle, { enabled: event.target.checked }, revision)}
-        />
+      <Checkbox
+        checked={now.enabled}
+        disabled={toggle.isPending}
+        set={(checked) => save(toggle, { enabled: checked }, revision)}
+      >
         Scale by CPU and memory, immediately and without a deployment
-      </label>
+      </Checkbox>
       <Problem error={toggle.error} />
     </SettingsForm>
   )

@@ -1,9 +1,10 @@
 import { createUserToken } from '../../../contract/users.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Dialog } from '../../components/Dialog.tsx'
-import { Field } from '../../components/Field.tsx'
 import { useForm } from '../../components/form.ts'
 import { Problem } from '../../components/states.tsx'
+import { TextField } from '../../components/TextField.tsx'
 
 interface Props {
   onMade: (name: string, token: string) => void
@@ -35,29 +36,18 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
         </button>
       }
     >
-      <Field
+      <TextField
         label="Name"
         name="name"
         error={write.error}
         hint="What it is for, such as “Claude on my laptop”"
-      >
-        {(props) => (
-          <input
-            {...props}
-            value={name}
-            required
-            onChange={(event) => form.set({ name: event.target.value })}
-          />
-        )}
-      </Field>
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={readOnly}
-          onChange={(event) => form.set({ readOnly: event.target.checked })}
-        />
+        value={name}
+        required
+        set={(text) => form.set({ name: text })}
+      />
+      <Checkbox checked={readOnly} set={(checked) => form.set({ readOnly: checked })}>
         Read-only: it can change nothing
-      </label>
+      </Checkbox>
       <Problem error={write.error} />
     </Dialog>
   )
