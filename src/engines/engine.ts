@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { DatabasePresetName } from '../contract/databases.ts'
+import type { DatabasePresetName } from '../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../domain/databases/presets.ts'
 import type { ListeningSocket } from './listening-sockets.ts'
 
@@ -152,7 +152,7 @@ export interface BuildSpec {
   secretBuildArgs: readonly string[]
 }
 
-/** Shorter secret build arguments stand in too many words of a build's output to be masked. */
+/** Shorter secret build arguments are not masked: they occur by chance in too many words of a build's output. */
 export const shortestBuildSecret = 4
 
 export interface BuiltImage {
@@ -179,7 +179,7 @@ export interface EngineCapabilities {
   scalesFunctions: boolean
 }
 
-/** What the network of containers is cut off from, besides other accounts. */
+/** What containers cannot connect to, besides other accounts. */
 export interface Isolation {
   /** Instance metadata of the cloud and services of the engine's own machine cannot be reached. */
   metadataBlocked: boolean

@@ -42,7 +42,7 @@ function addressOf(info: Docker.ContainerInspectInfo, mode: AddressMode): Addres
   return host ? { host, port } : null
 }
 
-/** The engine writes year 1 where a thing never happened. */
+/** The engine writes year 1 for a time that it does not have. */
 function isoOrNull(time: string | undefined): string | null {
   return time && !time.startsWith('0001-') ? new Date(time).toISOString() : null
 }
