@@ -1,4 +1,4 @@
-import { endAlert } from '../../alerting/alert-steps.ts'
+import { endAlert } from '../../alerting/steps.ts'
 import { deleteAppEnv } from '../../contract/app-envs.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { countBackups } from '../../store/repositories/backups.ts'

@@ -1,7 +1,6 @@
-import type { AppEnv } from '../../contract/app-envs.ts'
+import { type AppEnv, autoscalingDefaults } from '../../contract/app-envs.ts'
 import type { App } from '../../contract/apps.ts'
 import { secretMask } from '../../contract/fields.ts'
-import { autoscalingDefaults } from '../../domain/apps/autoscaling-settings.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
 import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
 import type {

@@ -1,4 +1,4 @@
-import type { DatabasePresetName } from '../../contract/databases.ts'
+import type { DatabasePresetName } from '../../contract/fields.ts'
 import {
   type DatabaseSecrets,
   databaseEndpoints,

@@ -6,10 +6,10 @@ import { Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
 import { quantity } from '../../components/words.ts'
 import { type Range, useSeries, windowOf } from '../environments/use-series.ts'
-import { metricNames, stateNames, stateSpans, stateTones } from './alert-words.ts'
 import { delivery, sentAt } from './delivery-columns.tsx'
 import { RangeSelect } from './RulePanel.tsx'
 import { ThresholdChart } from './ThresholdChart.tsx'
+import { metricNames, stateNames, stateSpans, stateTones } from './words.ts'
 
 /** The metric against the threshold, and below it the states of the alert on the same time axis. */
 export function StatePanel({ alert }: { alert: AlertDetails }) {

@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router'
 import { Badge } from '../../components/Badge.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
-import { byUrgency, conditionWords, stateNames, stateTones } from './alert-words.ts'
 import type { AlertRow } from './use-alerts.ts'
+import { byUrgency, conditionWords, stateNames, stateTones } from './words.ts'
 
 interface Props {
   alerts: readonly AlertRow[]

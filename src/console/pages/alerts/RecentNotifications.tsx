@@ -7,9 +7,9 @@ import { everyMs } from '../../api/queries.ts'
 import { Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { counted } from '../../components/words.ts'
-import { byUrgency } from './alert-words.ts'
 import { delivery, sentAt } from './delivery-columns.tsx'
 import type { AlertRow } from './use-alerts.ts'
+import { byUrgency } from './words.ts'
 
 /** Each alert is one read: only the most urgent ones are looked at. */
 const mostAlerts = 10

@@ -19,7 +19,7 @@ import {
   jobFields,
   layerNames,
   valueWords,
-} from './job-settings.ts'
+} from './settings.ts'
 
 /** Settings of runs: effective values with their source, and the environment's own values. */
 export function JobSettingsPage() {

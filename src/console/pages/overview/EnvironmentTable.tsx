@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { listAlerts } from '../../../contract/alerts.ts'
 import type { listAppEnvs } from '../../../contract/app-envs.ts'
+import { databasePresetNames } from '../../../contract/fields.ts'
 import { getAppEnvMetricsSeries } from '../../../contract/measurements.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
@@ -87,15 +88,7 @@ function Traffic({
   )
 }
 
-const databasePresets = new Set([
-  'MONGODB',
-  'POSTGRESQL',
-  'MYSQL',
-  'REDIS',
-  'COUCHDB',
-  'RABBITMQ',
-  'CLICKHOUSE',
-])
+const databasePresets = new Set<string>(databasePresetNames)
 
 function kindOf({ dockerPreset }: EnvironmentRow): string {
   if (dockerPreset === 'FUNCTION') return 'Function'

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import type { DatabasePresetName, DatabaseVersion } from '../../../contract/databases.ts'
+import type { DatabaseVersion } from '../../../contract/databases.ts'
+import type { DatabasePresetName } from '../../../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../../domain/databases/presets.ts'
 import { dumpTool, loadTool } from '../../database-tools.ts'
 import {
