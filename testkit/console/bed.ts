@@ -4,7 +4,8 @@ import AxeSource from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 // @ts-expect-error the build is plain JavaScript
 import { buildConsole } from '../../build-console.mjs'
-import { TestPlatform, type TestPlatformOptions } from '../platform/test-platform.ts'
+import type { TestPlatformOptions } from '../platform/options.ts'
+import { TestPlatform } from '../platform/test-platform.ts'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const executablePath = places.find((place) => existsSync(place))
@@ -18,7 +19,7 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: executablePath!, args })
 }
 
-export interface BuildOutput {
+interface BuildOutput {
   outputs: Record<string, { entryPoint?: string; imports: { path: string; kind: string }[] }>
 }
 

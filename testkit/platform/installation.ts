@@ -8,7 +8,7 @@ import { type Client, createClient } from '../../src/client/client.ts'
 
 const entry = path.resolve('dist/longshore.js')
 
-export interface ReadyLine {
+interface ReadyLine {
   api: string
   mcp: string
   gateway: string

@@ -67,6 +67,17 @@ function supervisorPids(): number[] {
     .map(Number)
 }
 
+/** A second connection to the installation's supervisor. */
+const ownClient = (silenceMs: number) =>
+  new SupervisorClient({
+    files: engineFiles(installation.home),
+    home: installation.home,
+    entry: bundledSupervisorEntry(),
+    log: createLog('test', 'silent'),
+    onChange: () => {},
+    silenceMs,
+  })
+
 describe('the supervisor', () => {
   it('is one for an installation, however many engines open at once', async () => {
     await Promise.all(Array.from({ length: 5 }, () => installation.open()))
@@ -224,23 +235,9 @@ describe('the supervisor', () => {
 
   it('frozen: a call ends with the remedy in its words, and all goes on when it thaws', async () => {
     const [pid] = supervisorPids()
-    const client = new SupervisorClient({
-      files: engineFiles(installation.home),
-      home: installation.home,
-      entry: bundledSupervisorEntry(),
-      log: createLog('test', 'silent'),
-      onChange: () => {},
-      silenceMs: 300,
-    })
+    const client = ownClient(300)
     await client.open()
-    const late = new SupervisorClient({
-      files: engineFiles(installation.home),
-      home: installation.home,
-      entry: bundledSupervisorEntry(),
-      log: createLog('test', 'silent'),
-      onChange: () => {},
-      silenceMs: 300,
-    })
+    const late = ownClient(300)
     process.kill(pid!, 'SIGSTOP')
     try {
       const refusal = { kind: 'unavailable', details: expect.stringContaining(`kill -CONT ${pid}`) }
@@ -267,14 +264,7 @@ describe('the supervisor', () => {
     const spec = installation.spec(image.image)
     await engine.apply(spec)
     await printedPid(spec.name, 'pid ')
-    const client = new SupervisorClient({
-      files: engineFiles(installation.home),
-      home: installation.home,
-      entry: bundledSupervisorEntry(),
-      log: createLog('test', 'silent'),
-      onChange: () => {},
-      silenceMs: 1000,
-    })
+    const client = ownClient(1000)
     await client.open()
     await client.ask({ verb: 'stop', name: spec.name, graceSeconds: 3 })
     expect((await find(spec.name))?.state).toBe('exited')
