@@ -42,8 +42,8 @@ function contractRows(scratch) {
 function slim(value) {
   if (typeof value !== 'object' || value === null) return typeof value === 'function' ? undefined : value
   if ('policy' in value && 'path' in value) return { id: value.id, method: value.method, path: value.path }
-  const plain = Object.values(value).every((one) => typeof one === 'string' || typeof one === 'number')
-  return plain ? value : undefined
+  const isPlain = (one) => one === null || ['string', 'number', 'boolean'].includes(typeof one)
+  return Object.values(value).every(isPlain) ? value : undefined
 }
 
 /** The typed client without what only Node has. */

@@ -56,7 +56,6 @@ function makeSpec(image: string): ContainerSpec {
     appEnvId: 'bench-env',
     accountId: 'bench-account',
     contentId: 'bench-content',
-    template: 'bench',
     image,
     port,
     env: {},

@@ -10,7 +10,7 @@ export interface ServerNames {
 /** What is wrong with a request's `Host` or `Origin`. */
 export type ForeignRequest = 'no host' | 'foreign host' | 'foreign origin'
 
-/** A name or address that only programs of this machine reach; IPv6 with or without brackets. */
+/** A name or address that only programs on this machine can connect to; IPv6 with or without brackets. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
@@ -18,7 +18,7 @@ export function isLoopback(host: string): boolean {
 /**
  * Makes the check that stops web pages from driving a server through a visitor's browser; null: the request may pass.
  * Bound to loopback, only loopback names, the configured host and the installation's name are answered: a page that
- * points its own name at 127.0.0.1 (DNS rebinding) is refused. An `Origin` must be this server itself or, when bound
+ * points its own name at 127.0.0.1 (DNS rebinding) is rejected. An `Origin` must be this server itself or, when bound
  * to loopback, a page on loopback. `*.localhost` is not loopback here, because tenants' apps answer under such names.
  */
 export function createHostCheck(names: ServerNames): (headers: IncomingHttpHeaders) => ForeignRequest | null {
@@ -27,7 +27,7 @@ export function createHostCheck(names: ServerNames): (headers: IncomingHttpHeade
     [names.host, names.installationName ?? ''].filter((name) => name !== '').map((name) => bracketed(name)),
   )
   const isOurs = (name: string) => ours.has(name) || (boundToLoopback && isLoopback(name))
-  // Clients send the same Host with each request: what was once found good is not taken apart again.
+  // Clients send the same Host with each request, so accepted values are not parsed again.
   const knownHosts = new Set<string>()
 
   const checkHost = (host: string | undefined): ForeignRequest | null => {
@@ -46,7 +46,7 @@ export function createHostCheck(names: ServerNames): (headers: IncomingHttpHeade
   return ({ host, origin }) => checkHost(host) ?? (origin === undefined ? null : checkOrigin(origin, host))
 }
 
-/** The name in a Host header, lower case, without port and final dot; null when it is not one. */
+/** The name in a Host header, lower case, without port and final dot; null if it is invalid. */
 function hostNameOf(host: string): string | null {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/i.exec(host)
   return match === null ? null : match[1]!.toLowerCase().replace(/\.$/, '')

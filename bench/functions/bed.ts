@@ -18,7 +18,7 @@ export interface Bed {
 }
 
 /** Waits and windows run this many times faster, so that a function is at zero a moment after its last request. */
-export const zeroSoonScale = 1_000
+const zeroSoonScale = 1_000
 
 export async function layBed(
   here: EngineHere,
@@ -56,7 +56,7 @@ export async function engines(wanted: string): Promise<EngineHere[]> {
   return (await enginesHere()).filter(({ engine }) => names.includes(engine))
 }
 
-export interface FirstByte {
+interface FirstByte {
   ms: number
   status: number
 }

@@ -6,13 +6,13 @@ import type Docker from 'dockerode'
 import { systemClock } from '../../src/clock.ts'
 import { createOptions } from '../../src/engines/docker/container-spec.ts'
 import { findDockerEndpoint } from '../../src/engines/docker/socket.ts'
-import type { Address } from '../../src/engines/engine.ts'
+import type { Address, ContainerSpec } from '../../src/engines/engine.ts'
 import { waitUntilListening } from '../../src/engines/wait-until-listening.ts'
 import { testDocker } from '../../testkit/engines/docker-images.ts'
 import { type Bed, firstByte } from './bed.ts'
 
 /** Starts the bed's container without the platform until it answers; one way a line of the report. */
-export type ByHand = Record<string, () => Promise<number>>
+type ByHand = Record<string, () => Promise<number>>
 
 /**
  * A paused container would respond faster than a new one, but it exists and holds its memory, so F1 rules it out.
@@ -90,36 +90,19 @@ async function dockerWays(bed: Bed): Promise<ByHand> {
   })
   const info = await docker.getContainer(own[0]!.Id).inspect()
   const [network] = Object.keys(info.NetworkSettings.Networks)
-  const { memoryMb, cpuMillicores } = { memoryMb: 512, cpuMillicores: 500 }
   const installationId = info.Config.Labels['longshore.installation']!
-  const body = (name: string): Docker.ContainerCreateOptions => {
-    const spec = {
-      name,
-      podId: 'hand',
-      appEnvId: 'hand',
-      accountId: 'hand',
-      contentId: 'hand',
-      template: 'hand',
-    }
-    const made = {
-      ...spec,
-      image: info.Image,
-      port: 8080,
-      env: {},
-      cpuMillicores,
-      memoryMb,
-      internalHost: 'hand',
-    }
-    const facts = {
-      installationId,
-      addressMode: 'container ip',
-      hostCpus: 2,
-      init: info.HostConfig.Init === true,
-    } as const
-    const options = createOptions(made, { ...facts, network: network! })
+  const facts = {
+    installationId,
+    addressMode: 'container ip',
+    hostCpus: 2,
+    init: info.HostConfig.Init === true,
+    network: network!,
+  } as const
+  const body = (name: string): Docker.ContainerCreateOptions => ({
+    ...createOptions(specByHand(name, info.Image), facts),
     // Without the label of a pod, the platform ignores it.
-    return { ...options, Labels: { 'longshore.installation': installationId } }
-  }
+    Labels: { 'longshore.installation': installationId },
+  })
   const answering = async (name: string) => {
     const found = (await call('GET', `/containers/${name}/json`)) as Docker.ContainerInspectInfo
     await answers({ host: Object.values(found.NetworkSettings.Networks)[0]!.IPAddress, port: 8080 })
@@ -159,6 +142,12 @@ async function dockerWays(bed: Bed): Promise<ByHand> {
         })
       }),
   }
+}
+
+function specByHand(name: string, image: string): ContainerSpec {
+  const ids = { podId: 'hand', appEnvId: 'hand', accountId: 'hand', contentId: 'hand' }
+  const size = { cpuMillicores: 500, memoryMb: 512 }
+  return { name, ...ids, image, port: 8080, env: {}, ...size, internalHost: 'hand' }
 }
 
 /** One call of the engine's API, nothing between. */

@@ -18,8 +18,8 @@ interface Sample {
   descriptors: number
   timers: number | null
 }
-export const roles = ['serve', 'gateway', 'supervise'] as const
-export type Role = (typeof roles)[number]
+const roles = ['serve', 'gateway', 'supervise'] as const
+type Role = (typeof roles)[number]
 
 /**
  * Runs in the Node processes of the installation that take over its environment: writes its heap use to a file

@@ -7,8 +7,8 @@ import type { Log } from '../log.ts'
 import type { MetricValues } from '../metrics/source.ts'
 import type { Db } from '../store/db.ts'
 import { Worker } from '../worker.ts'
-import { listEvaluatedAlerts, markCycle, type StoredAlertState } from './alert-states.ts'
-import { changesSomething, type Evaluation, storeEvaluation } from './alert-steps.ts'
+import { listEvaluatedAlerts, markCycle, type StoredAlertState } from './states.ts'
+import { changesSomething, type Evaluation, storeEvaluation } from './steps.ts'
 
 const groupsAtOnce = 50
 const writesAtOnce = 200

@@ -1,18 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, createReadStream, fstatSync, openSync, renameSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import path from 'node:path'
 import { type Clock, sleep } from '../clock.ts'
 import { AppError } from '../errors.ts'
+import { makeFolder } from '../make-folder.ts'
 import { findLocalInstallation, lockHolder } from './local-installation.ts'
 
 interface LocalPlatformOptions {
@@ -133,17 +125,6 @@ function openLog(home: string): { file: string; descriptor: number } {
       details: `${file} cannot be written (${(cause as NodeJS.ErrnoException).code}). Set LONGSHORE_HOME to a folder that you own.`,
       cause,
     })
-  }
-}
-
-/** Creates parents one by one, because Node's recursive mkdir hangs where folders cannot be created, as in /proc. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return
-  makeFolder(path.dirname(folder))
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

@@ -40,6 +40,16 @@ export const autoscaling = z.object({
 })
 export type Autoscaling = z.output<typeof autoscaling>
 
+export const autoscalingDefaults: Autoscaling = {
+  enabled: false,
+  minContainers: 1,
+  maxContainers: 3,
+  targetCpuPercent: 70,
+  targetMemoryPercent: null,
+  scaleUpWindowSeconds: 0,
+  scaleDownWindowSeconds: 300,
+}
+
 export const containers = z.number().int().min(1).max(100)
 const disk = z.number().int().min(1).max(10_485_760).describe('MB; databases only')
 const mountPath = z

@@ -1,17 +1,6 @@
 import { z } from 'zod'
-import { environmentRef, environmentResponse, expectedRevision } from './fields.ts'
+import { databasePresetNames, environmentRef, environmentResponse, expectedRevision } from './fields.ts'
 import { operation } from './operation.ts'
-
-const databasePresetNames = [
-  'MONGODB',
-  'POSTGRESQL',
-  'MYSQL',
-  'REDIS',
-  'COUCHDB',
-  'RABBITMQ',
-  'CLICKHOUSE',
-] as const
-export type DatabasePresetName = (typeof databasePresetNames)[number]
 
 const databaseVersion = z.object({
   key: z.string(),

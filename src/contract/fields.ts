@@ -105,6 +105,17 @@ export function processText(maxLength: number) {
     .refine((value) => !value.includes('\0'), 'must not contain a NUL character')
 }
 
+export const databasePresetNames = [
+  'MONGODB',
+  'POSTGRESQL',
+  'MYSQL',
+  'REDIS',
+  'COUCHDB',
+  'RABBITMQ',
+  'CLICKHOUSE',
+] as const
+export type DatabasePresetName = (typeof databasePresetNames)[number]
+
 const dockerPresets = [
   'CUSTOM',
   'FUNCTION',
@@ -113,13 +124,7 @@ const dockerPresets = [
   'EXPRESS',
   'NODE_JS',
   'STATIC',
-  'MONGODB',
-  'POSTGRESQL',
-  'MYSQL',
-  'REDIS',
-  'COUCHDB',
-  'RABBITMQ',
-  'CLICKHOUSE',
+  ...databasePresetNames,
 ] as const
 export type DockerPreset = (typeof dockerPresets)[number]
 export const dockerPreset = z.enum(dockerPresets)

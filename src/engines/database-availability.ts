@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { DatabasePresetName } from '../contract/databases.ts'
+import type { DatabasePresetName } from '../contract/fields.ts'
 import {
   bestAvailability,
   type DatabaseAvailabilities,

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { DatabasePresetName } from '../contract/databases.ts'
+import type { DatabasePresetName } from '../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../domain/databases/presets.ts'
 import type { ListeningSocket } from './listening-sockets.ts'
 
@@ -25,9 +25,8 @@ export interface ContainerSpec {
   podId: string
   appEnvId: string
   accountId: string
+  /** The version that runs; engines only show it, as a label, to an operator. */
   contentId: string
-  /** Identifies the settings the container was made from. The reconciler compares it; the engine only stores it. */
-  template: string
   /** The result of `build`, or an image reference if the engine runs images. */
   image: string
   /** Port the code should listen on; null if it serves nothing. The engine sets PORT. */
@@ -91,8 +90,6 @@ export interface EngineContainer {
   name: string
   podId: string
   appEnvId: string
-  contentId: string
-  template: string
   state: ContainerState
   /** ISO 8601; null until it has run. */
   startedAt: string | null
@@ -155,7 +152,7 @@ export interface BuildSpec {
   secretBuildArgs: readonly string[]
 }
 
-/** Shorter secret build arguments stand in too many words of a build's output to be masked. */
+/** Shorter secret build arguments are not masked: they occur by chance in too many words of a build's output. */
 export const shortestBuildSecret = 4
 
 export interface BuiltImage {
@@ -182,7 +179,7 @@ export interface EngineCapabilities {
   scalesFunctions: boolean
 }
 
-/** What the network of containers is cut off from, besides other accounts. */
+/** What containers cannot connect to, besides other accounts. */
 export interface Isolation {
   /** Instance metadata of the cloud and services of the engine's own machine cannot be reached. */
   metadataBlocked: boolean

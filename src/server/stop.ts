@@ -7,7 +7,7 @@ import { connectGateway } from '../gateway/control/client.ts'
 import { createLog } from '../log.ts'
 import { type Home, lockHome, openHome, requireHome, servingPid } from '../store/data-directory.ts'
 import { readInstallation } from '../store/first-start.ts'
-import { hasStore, openStore } from '../store/open-store.ts'
+import { hasStore, openStore } from '../store/open.ts'
 import { buildId, commandLine } from './build-id.ts'
 import { endContainers } from './regions.ts'
 

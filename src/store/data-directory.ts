@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
+import { makeFolder } from '../make-folder.ts'
 
 /** Paths of an embedded installation. */
 export interface Home {
@@ -78,17 +79,6 @@ export function homeProblem(dir: string): string | null {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'error'
     return `The data directory ${dir} cannot be written (${code}): fix its free space and permissions.`
-  }
-}
-
-/** Parents first, one by one: Node's recursive mkdir never returns if a folder cannot be created, as in /proc. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return
-  makeFolder(path.dirname(folder))
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface Received {
+interface Received {
   method: string
   path: string
   headers: IncomingMessage['headers']
@@ -10,7 +10,7 @@ export interface Received {
 }
 
 /** How a receiver answers one request: a status, or what goes wrong instead. */
-export type Answer = { status: number; headers?: Record<string, string>; body?: string } | 'hang' | 'reset'
+type Answer = { status: number; headers?: Record<string, string>; body?: string } | 'hang' | 'reset'
 
 /** A real HTTP server that keeps what it accepted with 2xx, and all it was sent. */
 export class Receiver {

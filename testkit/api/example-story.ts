@@ -1,13 +1,12 @@
-import { createHash } from 'node:crypto'
 import { operations } from '../../src/contract/index.ts'
 import { addMember } from '../../src/contract/members.ts'
-import { apiPrefix, type Operation } from '../../src/contract/operation.ts'
+import type { Operation } from '../../src/contract/operation.ts'
 import { makeWorld } from '../mcp/two-worlds.ts'
-import { tgz, until } from '../platform/story.ts'
+import { until } from '../platform/story.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
+import { appStory, functionStory, jobStory, settled } from './environment-stories.ts'
 import { inputWithIds } from './sample-input.ts'
-
-export type Json = Record<string, unknown>
+import type { Answer, Call, Json } from './story-call.ts'
 
 /** One call of the story and its response. */
 export interface Played {
@@ -16,11 +15,7 @@ export interface Played {
   answer: Json
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are checked against their rows, and read by their parts here
-type Answer = any
-type Call = (id: string, input?: Json) => Promise<Answer>
-
-export interface StoryOptions {
+interface StoryOptions {
   /** Skips destructive calls and only records them, so that all objects exist at the end. */
   keeps?: boolean
   /** Replaces the input of a call. */
@@ -113,119 +108,6 @@ async function accountStory({ accountId }: TestPlatform, call: Call): Promise<vo
   await call('diagnosis-causes')
 }
 
-async function functionStory(platform: TestPlatform, call: Call): Promise<string> {
-  const { accountId, region } = platform
-  const unused = await call('create-app', { accountId, name: 'unused', dockerPreset: 'CUSTOM', port: 8080 })
-  await call('delete-app', { appId: unused.appId })
-  const { appId } = await call('create-app', {
-    accountId,
-    name: 'hello',
-    dockerPreset: 'FUNCTION',
-    port: 8080,
-  })
-  await call('get-app', { appId })
-  await call('list-apps', { accountId })
-  const { appEnvId } = await call('create-app-env', {
-    accountId,
-    appId,
-    name: 'prod',
-    region,
-    cliEnvName: 'hello-prod',
-    zClouds: 1,
-    envVars: [{ name: 'GREETING', value: 'hello', isSecret: false }],
-    functionConfig: { containerConcurrency: 10, maxScale: 3 },
-  })
-  const { storageKey, uploadUrl } = await call('request-deploy-storage-key', { appEnvId })
-  const source = { Dockerfile: 'FROM node:20-alpine\nCMD ["node", "server.js"]\n', 'server.js': '' }
-  await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(await tgz(source)) })
-  await call('notify-code-upload', { appEnvId, storageKey, gitCommitId: '0a1b2c3d' })
-  await settled(platform, appEnvId)
-  await call('get-app-env', { appEnvId })
-  await call('list-app-envs', { accountId })
-  await call('get-app-env-status', { appEnvId })
-  await call('get-app-env-pods', { appEnvId })
-  await call('get-logs', { appEnvId, type: 'BUILD', size: 5 })
-  await call('get-app-env-metrics', { appEnvId })
-  await call('get-app-env-metrics-series', { appEnvId, metric: 'ingress_request_rate' })
-  await call('get-app-env-usage', { appEnvId })
-  await call('deploy-app-env-image', { appEnvId, image: 'registry.example.com/hello:2' })
-  await settled(platform, appEnvId)
-  await call('compare-app-env-versions', { appEnvId, from: 1, to: 2 })
-  await call('redeploy-app-env', { appEnvId, version: 1 })
-  await settled(platform, appEnvId)
-  await call('update-app-env', { appEnvId, zClouds: 4 })
-  await call('discard-app-env-changes', { appEnvId })
-  await call('update-app-env', { appEnvId, zClouds: 2 })
-  await call('update-app-env-variables', {
-    appEnvId,
-    set: [{ name: 'GREETING', value: 'ahoy', isSecret: false }],
-  })
-  await call('update-function-config', { appEnvId, containerConcurrency: 20, minScale: 1 })
-  await call('apply-app-env-changes', { appEnvId })
-  await settled(platform, appEnvId)
-  await call('probe-function', { appEnvId, requests: 25, concurrency: 4 })
-  await call('restart-app-env', { appEnvId })
-  await settled(platform, appEnvId)
-  await call('stop-app-env', { appEnvId })
-  await settled(platform, appEnvId, 'STOPPED')
-  await call('diagnose-app-env', { appEnvId })
-  await call('start-app-env', { appEnvId })
-  await settled(platform, appEnvId)
-  await call('get-app-env-history', { appEnvId, limit: 5 })
-  await call('rotate-app-env-token', { appEnvId })
-  return appEnvId
-}
-
-async function appStory({ accountId, region }: TestPlatform, call: Call): Promise<void> {
-  const { appId } = await call('create-app', { accountId, name: 'shop', dockerPreset: 'CUSTOM', port: 3000 })
-  const { appEnvId } = await call('create-app-env', {
-    accountId,
-    appId,
-    name: 'prod',
-    region,
-    cliEnvName: 'shop-prod',
-  })
-  await call('update-app-env-autoscaling', {
-    appEnvId,
-    enabled: true,
-    minContainers: 1,
-    maxContainers: 4,
-    targetCpuPercent: 70,
-  })
-  await call('update-app-env-autoscaling', { appEnvId, enabled: false })
-  const scaled = await call('scale-app-env-containers', { appEnvId, containers: 2 })
-  if (!scaled) throw new Error('not scaled')
-  await call('what-changed', { appEnvId })
-  await call('list-audit', { accountId, objectId: appEnvId, limit: 2 }).then(({ entries }) =>
-    call('undo-change', { entryId: entries[0].entryId }),
-  )
-}
-
-async function jobStory(platform: TestPlatform, call: Call): Promise<void> {
-  const { accountId, region } = platform
-  const jobConfig = { command: 'node', args: ['report.js'] }
-  const { appId } = await call('create-app', { accountId, name: 'report', dockerPreset: 'JOB', jobConfig })
-  const { appEnvId } = await call('create-app-env', {
-    accountId,
-    appId,
-    name: 'nightly',
-    region,
-    cliEnvName: 'report-nightly',
-  })
-  await call('update-app-env', { appEnvId, zClouds: 1 })
-  await call('update-job-config', { appEnvId, timeoutSeconds: 600, backoffLimit: 2, applyImmediately: true })
-  const { storageKey, uploadUrl } = await call('request-deploy-storage-key', { appEnvId })
-  const source = { Dockerfile: 'FROM node:20-alpine\nCMD ["node", "report.js"]\n', 'report.js': '' }
-  await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(await tgz(source)) })
-  await call('notify-code-upload', { appEnvId, storageKey })
-  await settled(platform, appEnvId)
-  const { jobRun } = await call('start-job-run', { appEnvId, args: ['report.js', '--yesterday'] })
-  const { jobRunId } = jobRun
-  await call('get-job-run', { jobRunId })
-  await call('cancel-job-run', { jobRunId })
-  await call('list-job-runs', { appEnvId, status: 'CANCELED' })
-}
-
 async function databaseStory(platform: TestPlatform, call: Call): Promise<void> {
   const { accountId, region } = platform
   const { appId } = await call('create-app', { accountId, name: 'orders', dockerPreset: 'POSTGRESQL' })
@@ -308,67 +190,3 @@ async function invitationStory(platform: TestPlatform, call: Call): Promise<void
   await call('accept-invitation', { invitationId: accepted.invitationId })
   await call('decline-invitation', { invitationId: declined.invitationId })
 }
-
-/** Waits until no rollout is unfinished. */
-async function settled(platform: TestPlatform, appEnvId: string, wanted = 'RUNNING'): Promise<void> {
-  const read = () =>
-    platform.request('GET', '/app-env/status', { token: platform.admin.token, input: { appEnvId } })
-  await until(
-    async () => (await read()).json as Answer,
-    ({ status, currentDeployment }) =>
-      (status === wanted || (wanted === 'RUNNING' && status === 'SLEEPING')) &&
-      ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
-    `${appEnvId} ${wanted}`,
-    15_000,
-  )
-}
-
-const idPattern = /\b([a-z]{2,3})_[a-z2-7]{20}\b/g
-const fixedTime = '2026-11-01T12:00:00.000Z'
-/** Usage of one container of one zCloud for a minute, at the rate of functions. */
-const measuredUsage: Json = { containerSeconds: 60, zCloudSeconds: 60, billedZCloudSeconds: 180 }
-
-/** Makes the story reproducible: ids by order, one time, one address, no token. */
-export function asExamples(played: readonly Played[]): Record<string, { input: Json; answer: Json }> {
-  const ids = new Map<string, string>()
-  const idOf = (id: string, prefix: string) => {
-    const known = ids.get(id)
-    if (known) return known
-    const count = [...ids.keys()].filter((other) => other.startsWith(prefix)).length + 1
-    const digits = createHash('sha256').update(`${prefix}${count}`).digest('hex')
-    const text = [...digits.slice(0, 20)].map((digit) => 'abcdefghijklmnop'[Number.parseInt(digit, 16)])
-    ids.set(id, `${prefix}_${text.join('')}`)
-    return ids.get(id) as string
-  }
-  const text = (value: string) =>
-    value
-      .replace(idPattern, (id, prefix) => idOf(id, prefix))
-      .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, fixedTime)
-      .replace(/\b(ls[ue])_[A-Za-z0-9]{40,}\b/g, '$1_shown-once')
-      .replace(/(\/uploads\/)[\w-]+/g, '$1one-time-secret')
-      .replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://localhost:8080')
-      .replace(/\b([a-z-]+-(?:prod|nightly))-[a-z2-7]{10}\b/g, '$1-abcdefghij')
-      .replace(/\.localhost:\d+/g, '.localhost:8081')
-      .replace(/\b\d+(?:\.\d+)? s\b/g, '0.06 s')
-  const clean = (value: unknown, key = ''): unknown => {
-    if (typeof value === 'string') return text(value)
-    // Measured values differ between runs.
-    if (typeof value === 'number' && key === 'requestsPerSecond') return 16
-    if (typeof value === 'number' && /^(took|p\d\d)Seconds$/.test(key)) return 0.06
-    if (typeof value === 'number' && /containerSeconds|zCloudSeconds/i.test(key)) return measuredUsage[key]
-    if (key === 'hours') return [{ hour: fixedTime, ...measuredUsage }]
-    if (typeof value === 'number') return value
-    if (Array.isArray(value)) return value.map((one) => clean(one, key))
-    if (value === null || typeof value !== 'object') return value
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clean(one, name)]))
-  }
-  const examples: Record<string, { input: Json; answer: Json }> = {}
-  // The first call of an operation is its example.
-  for (const { row, input, answer } of played) {
-    const cleaned = { input: clean(input) as Json, answer: clean(answer) as Json }
-    examples[row.id] ??= cleaned
-  }
-  return Object.fromEntries(operations.flatMap(({ id }) => (examples[id] ? [[id, examples[id]]] : [])))
-}
-
-export { apiPrefix }

@@ -1,16 +1,17 @@
 import fc from 'fast-check'
 import { Agent, request } from 'undici'
 import { apiPrefix, isRead, type Operation } from '../../src/contract/operation.ts'
-import type { Json, Played } from './example-story.ts'
+import type { Played } from './example-story.ts'
+import type { Json } from './story-call.ts'
 
 /** Results of the calls of one row: responses by status, and violations. */
-export interface JunkResult {
+interface JunkResult {
   id: string
   statuses: Record<number, number>
   broken: string[]
 }
 
-export interface JunkTarget {
+interface JunkTarget {
   apiUrl: string
   token: string
 }

@@ -58,7 +58,7 @@ export async function startScripted(overrides: Partial<ApiServerOptions> = {}): 
   return { server, url, port, calls, answer, logged: () => lines.join('') }
 }
 
-export interface Answer {
+interface Answer {
   status: number
   headers: Headers
   json: { error?: string; details?: string; [key: string]: unknown }

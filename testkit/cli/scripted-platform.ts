@@ -19,7 +19,7 @@ export interface Script {
   refuse?: Record<string, { status: number; body: unknown; dryRunOnly?: boolean }>
 }
 
-export interface Heard {
+interface Heard {
   call: string
   query: Record<string, string>
   body: unknown
@@ -86,22 +86,24 @@ export async function startScriptedPlatform(script: Script): Promise<ScriptedPla
   }
 }
 
+const hosts = [
+  { host: 'shop-prod.fn.localhost', url: 'http://shop-prod.fn.localhost:4480', kind: 'function' },
+]
+
+const logLine = (type: string) => (message: string, index: number) => ({
+  timestamp: `2026-11-01T00:00:0${index % 10}.000Z`,
+  stream: 'stdout',
+  type,
+  podName: null,
+  contentId: 'dep_1',
+  message,
+})
+
 function createRows(script: Script, url: string): Record<string, () => unknown> {
   let readings = 0
   const isFunction = script.isFunction ?? true
   const appEnv = { appEnvId: 'env_1', name: 'prod', status: 'PENDING' }
   const begun = { success: true, message: 'begun', appEnv, contentId: 'dep_1', version: 3 }
-  const hosts = [
-    { host: 'shop-prod.fn.localhost', url: 'http://shop-prod.fn.localhost:4480', kind: 'function' },
-  ]
-  const logLine = (type: string) => (message: string, index: number) => ({
-    timestamp: `2026-11-01T00:00:0${index % 10}.000Z`,
-    stream: 'stdout',
-    type,
-    podName: null,
-    contentId: 'dep_1',
-    message,
-  })
   const statuses = script.statuses ?? [{ status: 'RUNNING', deployment: 'DEPLOYED' }]
   return {
     'GET /app-env': () => ({

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import AxeSource from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { TestPlatform, type TestPlatformOptions } from '../platform/test-platform.ts'
+import type { TestPlatformOptions } from '../platform/options.ts'
+import { TestPlatform } from '../platform/test-platform.ts'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const executablePath = places.find((place) => existsSync(place))

@@ -10,7 +10,7 @@ import type { CommittingWriter } from './committing-writer.ts'
 /** Targets of `kill -9`: the control plane, the database, and its supervisor on the process engine. */
 export type Victim = 'platform' | 'database' | 'supervisor'
 
-export interface KillFigures {
+interface KillFigures {
   kills: number
   committed: number
   /** From each kill of the database or its supervisor until it commits again; milliseconds. */

@@ -17,7 +17,7 @@ import { FakeEngine } from '../fakes/engine.ts'
 import { tgz, until } from '../platform/story.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 
-export type Diagnosis = OutputOf<typeof diagnoseAppEnv>
+type Diagnosis = OutputOf<typeof diagnoseAppEnv>
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape it asks for
 type Answer = any
 

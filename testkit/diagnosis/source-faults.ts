@@ -4,7 +4,7 @@ import { brokenStep, nodeServer, nodeSource, pythonServer, pythonSource } from '
 import type { Seeded } from './seeded.ts'
 
 /** A fault that source brings with it: deploying it is all there is to do. */
-export interface SourceFault {
+interface SourceFault {
   name: string
   cause: DiagnosisCause
   source: SourceFiles | Buffer
@@ -144,6 +144,13 @@ function codeFaults(seeded: Seeded): SourceFault[] {
       source: pythonSource('', ['python3', `${word}.py`]),
     },
     { name: 'no such program', cause: 'bad-command', source: nodeSource('', [word, '--serve']) },
+    ...outsideFaults(seeded, word, port),
+  ]
+}
+
+/** What the program finds outside of itself: services, disk, memory. */
+function outsideFaults(seeded: Seeded, word: string, port: number): SourceFault[] {
+  return [
     {
       name: 'node refused by a service',
       cause: 'dependency-refused',

@@ -94,7 +94,6 @@ export class DockerBed {
       appEnvId: `env_${id}`,
       accountId: 'acc_1',
       contentId: `dep_${id}`,
-      template: 't',
       image: this.server,
       port: 8080,
       env: {},

@@ -80,7 +80,6 @@ export class ProcessInstallation {
       appEnvId: 'env_1',
       accountId: 'acc_1',
       contentId: 'dep_1',
-      template: 't',
       image,
       port: 8080,
       env: {},

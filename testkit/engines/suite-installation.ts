@@ -11,6 +11,13 @@ import type {
 import { waitUntilListening } from '../../src/engines/wait-until-listening.ts'
 import { type SourceFiles, sampleDockerfile, sampleServerJs, writeSource } from '../builds/sample-sources.ts'
 
+export interface EngineSuiteOptions {
+  /** Why this engine cannot be tested here; its suite is then skipped under this name, never silently. */
+  absent?: string | null
+  /** Promises the engine does not make, each skipped by name. */
+  without?: readonly 'memory limit'[]
+}
+
 /** One opened engine on an installation of its own. */
 export interface EngineUnderTest {
   engine: Engine
@@ -100,7 +107,6 @@ export class SuiteInstallation {
       appEnvId: `env_${id}`,
       accountId: `acc_${id}`,
       contentId: `dep_${id}`,
-      template: `template-${id}`,
       image: this.image,
       port: 8080,
       env,

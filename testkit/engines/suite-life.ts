@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { EngineFailure } from '../../src/engines/engine.ts'
-import type { EngineSuiteOptions } from './suite.ts'
-import type { SuiteInstallation } from './suite-installation.ts'
+import type { EngineSuiteOptions, SuiteInstallation } from './suite-installation.ts'
 
 export function startPromises(suite: SuiteInstallation): void {
   it('runs the code with its variables and a PORT, and answers on its address', async () => {
@@ -13,8 +12,6 @@ export function startPromises(suite: SuiteInstallation): void {
       name: spec.name,
       podId: spec.podId,
       appEnvId: spec.appEnvId,
-      contentId: spec.contentId,
-      template: spec.template,
       state: 'running',
       finishedAt: null,
       exitCode: null,

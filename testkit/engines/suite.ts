@@ -1,20 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { buildPromises } from './suite-build.ts'
 import { commandPromises } from './suite-commands.ts'
-import { type EngineUnderTest, SuiteInstallation } from './suite-installation.ts'
+import { type EngineSuiteOptions, type EngineUnderTest, SuiteInstallation } from './suite-installation.ts'
 import { endPromises, startPromises } from './suite-life.ts'
 import { adoptionPromises, logPromises, observationPromises } from './suite-observation.ts'
 import { volumePromises } from './suite-volumes.ts'
 
 export type { EngineUnderTest } from './suite-installation.ts'
 export { until } from './suite-installation.ts'
-
-export interface EngineSuiteOptions {
-  /** Why this engine cannot be tested here; its suite is then skipped under this name, never silently. */
-  absent?: string | null
-  /** Promises the engine does not make, each skipped by name. */
-  without?: readonly 'memory limit'[]
-}
 
 /** Tests every promise of the engine port on a real engine. */
 export function describeEngine(

@@ -1,5 +1,5 @@
 import type { Alert } from '../../src/contract/alerts.ts'
-import type { FakeState } from './backend.ts'
+import type { FakeState } from './state.ts'
 
 type Input = Record<string, unknown>
 

@@ -1,13 +1,21 @@
 import path from 'node:path'
 import { type Clock, sleep } from '../../src/clock.ts'
-import type { FakeContainer } from './container.ts'
+
+/** What a command needs of its container. */
+interface CommandContainer {
+  readonly spec: { workingDir?: string | null }
+  readonly exited: boolean
+  log(stream: 'stdout' | 'stderr', message: string): void
+  end(exitCode: number): void
+  variable(name: string): string
+}
 
 /**
- * Acts out a command (`node -e` says its arguments): `echo`, `sleep`, `exit` and `pwd`, joined by `;` or `&&`, with `$1` and variables filled in.
- * Through `/bin/sh -lc` the text is split; else the words are one program with its arguments.
+ * Acts out a command (`node -e` prints its arguments): `echo`, `sleep`, `exit` and `pwd`, joined by `;` or `&&`, with `$1` and
+ * variables filled in. Through `/bin/sh -lc` the text is split; else the words are one program with its arguments.
  */
 export async function runFakeCommand(
-  container: FakeContainer,
+  container: CommandContainer,
   argv: readonly string[],
   clock: Clock,
 ): Promise<void> {
@@ -29,7 +37,7 @@ export async function runFakeCommand(
 }
 
 async function runWord(
-  container: FakeContainer,
+  container: CommandContainer,
   program: string,
   words: readonly string[],
   clock: Clock,
@@ -55,7 +63,7 @@ async function runWord(
   }
 }
 
-function filled(text: string, positional: readonly string[], container: FakeContainer): string {
+function filled(text: string, positional: readonly string[], container: CommandContainer): string {
   return text
     .replaceAll('"', '')
     .replace(/\$([1-9])/g, (_all, index: string) => positional[Number(index) - 1] ?? '')

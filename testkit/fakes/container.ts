@@ -153,14 +153,12 @@ export class FakeContainer {
   }
 
   view(): EngineContainer {
-    const { name, podId, appEnvId, contentId, template } = this.spec
+    const { name, podId, appEnvId } = this.spec
     const isServing = this.state === 'running' && this.#port !== null
     return {
       name,
       podId,
       appEnvId,
-      contentId,
-      template,
       state: this.state,
       startedAt: this.#startedAt,
       finishedAt: this.#finishedAt,

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type Clock, sleep, systemClock } from '../../src/clock.ts'
-import type { DatabasePresetName } from '../../src/contract/databases.ts'
+import type { DatabasePresetName } from '../../src/contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../src/domain/databases/presets.ts'
 import {
   type BuildSpec,
@@ -18,41 +18,9 @@ import {
 import { AppError } from '../../src/errors.ts'
 import { fakeBuild } from './build.ts'
 import { FakeContainer, type FakeProgram, sampleProgram } from './container.ts'
+import { FakeHost } from './host.ts'
 
-/** State that outlives the engine: pass it to a second `FakeEngine` to test adoption. */
-export class FakeHost {
-  readonly containers = new Map<string, FakeContainer>()
-  /** Image reference to the text of its CMD. */
-  readonly images = new Map<string, string>()
-  /** Environment and volume to its files. */
-  readonly volumes = new Map<string, Map<string, string>>()
-  /** Environment to what its database holds. */
-  readonly databases = new Map<string, string>()
-  /** Passwords changed since the start, by environment. */
-  readonly passwords = new Map<string, { previous: string; now: string }>()
-
-  /** Ends everything, so that no port stays open after a test. */
-  clear(): void {
-    for (const container of this.containers.values()) container.end(137)
-    this.containers.clear()
-    this.images.clear()
-    this.volumes.clear()
-  }
-
-  /** Makes the volumes of a spec that are not there yet; answers their files by mount path. */
-  mount(spec: ContainerSpec): Map<string, Map<string, string>> {
-    const mounted = new Map<string, Map<string, string>>()
-    for (const { volume, path } of spec.mounts ?? []) {
-      const name = `${spec.appEnvId}/${volume}`
-      const files = this.volumes.get(name) ?? new Map<string, string>()
-      this.volumes.set(name, files)
-      mounted.set(path, files)
-    }
-    return mounted
-  }
-}
-
-export interface FakeEngineOptions {
+interface FakeEngineOptions {
   host?: FakeHost
   clock?: Clock
   /** What containers answer; by default what `sampleServerJs` does. */
@@ -63,7 +31,7 @@ export interface FakeEngineOptions {
 }
 
 /** Faults of the next calls. Change it at any time. */
-export interface FakeKnobs {
+interface FakeKnobs {
   /** Every call throws `unavailable`, as with a daemon that is down. */
   away: boolean
   /** The next that many calls do their work, then fail as if the answer was lost. */

@@ -1,9 +1,9 @@
 import type { AppEnv } from '../../src/contract/app-envs.ts'
 import type { FunctionConfig } from '../../src/contract/function-config.ts'
-import type { JobRunResponse } from '../../src/contract/jobs.ts'
 import { AppError } from '../../src/errors.ts'
 import { fakeAlertOperations } from './alerts.ts'
-import type { FakeEnv, FakeState } from './backend.ts'
+import { fakeJobOperations } from './jobs.ts'
+import { change, type FakeEnv, type FakeState } from './state.ts'
 
 type Input = Record<string, unknown>
 type FakeOperation = (state: FakeState, input: Input, token: string) => unknown
@@ -11,6 +11,7 @@ type FakeOperation = (state: FakeState, input: Input, token: string) => unknown
 /** The fake's implementation of each row, with the state that tests need. */
 export const fakeOperations: Record<string, FakeOperation> = {
   ...fakeAlertOperations,
+  ...fakeJobOperations,
   'list-accounts': (state) => ({ accounts: [state.account] }),
   'list-regions': () => ({
     regions: [
@@ -136,30 +137,6 @@ export const fakeOperations: Record<string, FakeOperation> = {
     checks: [{ rule: 'F1', holds: true, because: 'It stood at zero containers before the probe.' }],
     proposal: { containerConcurrency: 20, minScale: 0, because: ['containerConcurrency 20 stays.'] },
   }),
-  'update-job-config': (state, input) => {
-    const { appEnvId, pendingChanges, isJob } = change(state.env(input))
-    if (!isJob) throw new AppError('invalid', 'Only JOB apps have job settings', { rule: 'E4' })
-    const jobConfig = { command: input.command as string }
-    const { applyImmediately } = input
-    return {
-      success: true,
-      appEnv: { appEnvId, pendingChanges },
-      jobConfig,
-      appliedImmediately: applyImmediately,
-    }
-  },
-  'start-job-run': (state, input) => {
-    const run = fakeRun(`run_${state.nextId++}`, change(state.env(input)).appEnvId)
-    const { ends } = state.runs
-    state.runs.byId.set(run.jobRunId, { ...run, status: ends, exitCode: ends === 'SUCCEEDED' ? 0 : 3 })
-    return { jobRun: { ...run, finishedAt: null } }
-  },
-  'list-job-runs': (state) => {
-    const jobRuns = [...state.runs.byId.values()]
-    return { jobRuns, pagination: { limit: 50, offset: 0, total: jobRuns.length, hasMore: false } }
-  },
-  'get-job-run': (state, input) => ({ jobRun: foundRun(state, input) }),
-  'cancel-job-run': (state, input) => ({ jobRun: { ...foundRun(state, input), status: 'CANCELED' } }),
   'update-app-env-autoscaling': (state, input) => {
     const env = notFunction(change(state.env(input)), 'autoscaling')
     return { ...environmentResponse(env, 'Autoscaling saved.'), autoscaling: autoscaling() }
@@ -243,11 +220,6 @@ function finish(env: FakeEnv, deployment: NonNullable<FakeEnv['deployment']>): v
   env.status = 'RUNNING'
 }
 
-function change(env: FakeEnv): FakeEnv {
-  env.revision += 1
-  return env
-}
-
 function environmentResponse(env: FakeEnv, message: string) {
   return { success: true, message, appEnv: { appEnvId: env.appEnvId, name: env.name, status: env.status } }
 }
@@ -303,27 +275,4 @@ function app(appId: string) {
     createdAt: '2026-11-01T00:00:00.000Z',
     revision: 1,
   }
-}
-
-export function fakeRun(jobRunId: string, appEnvId: string): JobRunResponse {
-  const snapshot = { image: 'job:1', contentId: 'dep_1', command: 'echo hi', args: [], shell: true }
-  return {
-    jobRunId,
-    appEnvId,
-    status: 'PENDING',
-    attempt: 1,
-    snapshot: { ...snapshot, workingDir: null, timeoutSeconds: 1800, backoffLimit: 0 },
-    trigger: { userId: 'usr_1', tokenKind: 'user' },
-    createdAt: '2026-11-01T00:00:00.000Z',
-    startedAt: null,
-    finishedAt: '2026-11-01T00:00:05.000Z',
-    exitCode: null,
-    reason: null,
-  }
-}
-
-function foundRun(state: FakeState, input: Input): JobRunResponse {
-  const run = state.runs.byId.get(String(input.jobRunId))
-  if (!run) throw new AppError('not-found', 'Job run not found')
-  return run
 }

@@ -39,7 +39,7 @@ export async function temporaryHome(): Promise<string> {
 }
 
 /** All messages that the scripted control plane received. */
-export interface Heard {
+interface Heard {
   desired: [appEnvId: string, containers: number][]
   drained: string[]
   unreachable: string[]
@@ -75,7 +75,7 @@ export function controlPlane(
   return { link, heard }
 }
 
-export interface Setup {
+interface Setup {
   gateway: Gateway
   home: string
   socketPath: string
@@ -112,7 +112,7 @@ export async function startGateway(
   return { gateway, home, socketPath, link, heard, port: gateway.port }
 }
 
-export const scaling: FunctionScaling = {
+const scaling: FunctionScaling = {
   containerConcurrency: 10,
   timeoutSeconds: 20,
   responseStartTimeoutSeconds: 20,

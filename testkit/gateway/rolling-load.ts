@@ -6,7 +6,7 @@ import { createApp } from '../../src/contract/apps.ts'
 import type { Installation } from '../platform/installation.ts'
 import { deploy, until, untilDeployed } from '../platform/story.ts'
 
-export interface RollingOutcome {
+interface RollingOutcome {
   requests: number
   /** One entry for each lost request. */
   lost: string[]
@@ -26,7 +26,7 @@ export function versionSource(base: string, version: number): Record<string, str
   return { Dockerfile: dockerfile, 'server.js': server(version) }
 }
 
-export interface RollingPlan {
+interface RollingPlan {
   deploys: number
   /** Restarts after the deployments: every container is replaced with a new one. */
   restarts: number

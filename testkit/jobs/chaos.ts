@@ -25,7 +25,7 @@ import { TestClock } from '../fakes/clock.ts'
 import { FakeEngine } from '../fakes/engine.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 
-export interface ChaosResult {
+interface ChaosResult {
   runs: number
   attempts: number
   crashes: number

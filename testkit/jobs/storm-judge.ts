@@ -2,8 +2,10 @@ import { isOver, type JobAttempt, type JobRun } from '../../src/domain/jobs/run.
 import type { Db } from '../../src/store/db.ts'
 import { listJobAttempts, listJobRuns } from '../../src/store/repositories/job-runs.ts'
 import { listRuns, type StoredRun } from '../../src/store/repositories/usage.ts'
-import { stormLimit } from './storm.ts'
 import type { Witness } from './storm-places.ts'
+
+/** Most active runs of each environment of the storm. */
+export const stormLimit = 3
 
 /** Results of a storm. The lists contain violations, and are empty if there are none. */
 export interface StormVerdict {

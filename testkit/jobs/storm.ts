@@ -8,11 +8,11 @@ import { listActiveJobRuns, listLiveJobAttempts } from '../../src/store/reposito
 import { insertContent, insertRollout } from '../../src/store/repositories/rollouts.ts'
 import { bundledEntry } from '../engines/supervisor-entry.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
-import { judgeStorm, type StormVerdict } from './storm-judge.ts'
+import { judgeStorm, type StormVerdict, stormLimit } from './storm-judge.ts'
 import { dockerPlace, processPlace, type StormPlace } from './storm-places.ts'
 import type { StormOrder, StormReport, StormSchedulerOptions } from './storm-scheduler.ts'
 
-export interface StormOptions {
+interface StormOptions {
   runs: number
   /** `kill -9` of a scheduler or, each time after so many, of the engine's supervisor. */
   kills: number
@@ -22,7 +22,7 @@ export interface StormOptions {
   environments: number
 }
 
-export interface StormFigures {
+interface StormFigures {
   runs: number
   refusedByLimit: number
   canceled: number
@@ -34,8 +34,6 @@ export interface StormFigures {
   seconds: number
 }
 
-/** Most active runs of each environment of the storm. */
-export const stormLimit = 3
 const clockScale = 100
 const hourMs = 3_600_000
 

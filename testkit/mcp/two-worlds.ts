@@ -1,8 +1,9 @@
 import type { Backup } from '../../src/domain/databases/backup.ts'
-import type { JobRun } from '../../src/domain/jobs/run.ts'
 import { insertBackup } from '../../src/store/repositories/backups.ts'
 import { insertJobRun } from '../../src/store/repositories/job-runs.ts'
-import type { RawAnswer, TestPlatform } from '../platform/test-platform.ts'
+import { storedRun } from '../jobs/stored-run.ts'
+import type { RawAnswer } from '../platform/raw-request.ts'
+import type { TestPlatform } from '../platform/test-platform.ts'
 
 /** One object of every kind in one account, related to each other. Free-text names contain the marker. */
 export interface World {
@@ -46,7 +47,7 @@ export async function makeWorld(platform: TestPlatform, marker: string, accountI
   const { membershipId } = await send('POST', '/member', member)
   const jobRunId = `run_${appEnvId.slice(4)}`
   await platform.db.write((tx) =>
-    insertJobRun(tx, runningRun(jobRunId, { appEnvId, accountId }, platform.now)),
+    insertJobRun(tx, storedRun(jobRunId, { appEnvId, accountId }, platform.now)),
   )
   const backupId = `bak_${appEnvId.slice(4)}`
   const backup = {
@@ -79,37 +80,4 @@ const doneBackup: Omit<Backup, 'backupId' | 'appEnvId' | 'accountId' | 'envName'
 function succeeded({ status, json, text }: RawAnswer) {
   if (status !== 200) throw new Error(text)
   return json
-}
-
-function runningRun(jobRunId: string, of: { appEnvId: string; accountId: string }, at: string): JobRun {
-  return {
-    jobRunId,
-    ...of,
-    number: 1,
-    status: 'RUNNING',
-    attempt: 1,
-    snapshot: {
-      image: 'x',
-      contentId: 'dep_x',
-      command: 'true',
-      args: [],
-      shell: false,
-      workingDir: null,
-      timeoutSeconds: 60,
-      backoffLimit: 2,
-    },
-    trigger: { userId: 'usr_x', tokenKind: 'user' },
-    createdAt: at,
-    startedAt: at,
-    finishedAt: null,
-    exitCode: null,
-    reason: null,
-    region: 'local',
-    envName: 'x',
-    limit: null,
-    ttlSecondsAfterFinished: 300,
-    settings: null,
-    began: null,
-    retry: null,
-  }
 }

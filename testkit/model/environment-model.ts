@@ -4,7 +4,7 @@ interface ModelVariable {
   value: string
 }
 
-export interface ModelSettings {
+interface ModelSettings {
   zClouds: number
   containers: number
   variables: Map<string, ModelVariable>

@@ -20,7 +20,7 @@ export interface Installed {
 }
 
 /** Numbers that repeat with their seed (mulberry32). */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -9,7 +9,7 @@ import { freePort } from '../free-port.ts'
 
 const entry = path.resolve('dist/longshore.js')
 
-export interface ReadyLine {
+interface ReadyLine {
   api: string
   mcp: string
   gateway: string

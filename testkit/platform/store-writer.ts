@@ -1,7 +1,7 @@
 import { openSqliteDb } from '../../src/store/sqlite/db.ts'
 
 /** Adds 1 to a number in the store, `times` times, as a process of its own: `<file> <times>`. */
-export async function countUp(file: string, times: number): Promise<{ failed: string[] }> {
+async function countUp(file: string, times: number): Promise<{ failed: string[] }> {
   const db = await openSqliteDb(file)
   const failed: string[] = []
   for (let time = 0; time < times; time += 1) {

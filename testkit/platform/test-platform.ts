@@ -1,80 +1,46 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { type Alerting, createAlerting } from '../../src/alerting/alerting.ts'
 import { createNotifier } from '../../src/alerting/notifiers/deliver.ts'
 import { createMailer } from '../../src/alerting/notifiers/email.ts'
-import type { Notifier } from '../../src/alerting/notifiers/notifier.ts'
 import { createApiServer } from '../../src/api/server.ts'
-import { buildContent } from '../../src/builds/build-content.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import { type Clock, systemClock, timestamp } from '../../src/clock.ts'
 import { type AccountSettings, accountSettings } from '../../src/contract/accounts.ts'
 import { createAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { operations } from '../../src/contract/index.ts'
-import { apiPrefix } from '../../src/contract/operation.ts'
 import { newToken, tokenHash } from '../../src/domain/access/tokens.ts'
 import { hostsOf } from '../../src/domain/environments/hosts.ts'
-import { newId } from '../../src/domain/ids.ts'
 import { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
 import type { Engine } from '../../src/engines/engine.ts'
-import { BackupFiles } from '../../src/files/backup-files.ts'
 import { LogStore } from '../../src/files/log-store.ts'
-import { createUploadStore } from '../../src/files/upload-store.ts'
+import { createUploadStore, type UploadStore } from '../../src/files/upload-store.ts'
 import { HttpProber } from '../../src/gateway/control/prober.ts'
-import type { Route } from '../../src/gateway/control/protocol.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
-import type { MetricValues } from '../../src/metrics/source.ts'
 import { MetricStore } from '../../src/metrics/store.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../../src/operations/access/console-sessions.ts'
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
 import { TokenUses } from '../../src/operations/access/token-uses.ts'
 import type { OperationRunner } from '../../src/operations/core/call.ts'
 import type { Installation } from '../../src/operations/core/handler.ts'
-import { noRateLimits, type RateLimits } from '../../src/operations/core/rate-limit.ts'
+import { noRateLimits } from '../../src/operations/core/rate-limit.ts'
 import { createRunner } from '../../src/operations/core/runner.ts'
 import { createUploadReceiver } from '../../src/operations/deployments/upload-receiver.ts'
 import { handlers } from '../../src/operations/index.ts'
-import type { RouteSink } from '../../src/regions/machine/ports.ts'
-import { Reconciler } from '../../src/regions/machine/reconciler.ts'
+import type { Reconciler } from '../../src/regions/machine/reconciler.ts'
 import type { Db } from '../../src/store/db.ts'
-import { insertAccount, insertMembership } from '../../src/store/repositories/accounts.ts'
 import { countRunningPods } from '../../src/store/repositories/rollouts.ts'
 import { insertToken } from '../../src/store/repositories/tokens.ts'
-import { insertUser } from '../../src/store/repositories/users.ts'
 import { openSecretBox, parseMasterKey, type SecretBox } from '../../src/store/secrets/secret-box.ts'
 import { FakeEngine } from '../fakes/engine.ts'
 import { openTestStore } from '../store/test-store.ts'
-
-export interface TestPlatformOptions {
-  clock?: Clock
-  engine?: FakeEngine
-  log?: Log
-  /** False runs no reconciler, so no container starts. */
-  reconciles?: boolean
-  /** Metric source of alerts; default: the platform's own samples. */
-  metrics?: MetricValues
-  /** Rate limits of principals; default: no limits. */
-  rateLimits?: RateLimits
-  /** Address of a gateway, for probes. */
-  ingress?: { host: string; port: number }
-  /** Mails tokens of new users; without it they are returned. */
-  smtpUrl?: string
-  /** Delivery of notifications; default: real delivery, also to local receivers. */
-  notifier?: Notifier
-  clockScale?: number
-  /** Deployed versions whose images stay (LONGSHORE_KEPT_VERSIONS). */
-  keptVersions?: number
-  /** Folder with the built console; without one it is not served. */
-  consoleDir?: string
-  /** By region, in place of the fake ones. */
-  engines?: ReadonlyMap<string, Engine>
-  /** Replaces the platform's store. */
-  wrapDb?: (db: Db) => Db
-  /** True starts evaluator and outbox; else a test calls `alerting.evaluator.cycle()`. */
-  alerts?: boolean
-}
+import { insertMember, insertTestAccount, type MemberOptions } from './accounts.ts'
+import type { TestPlatformOptions } from './options.ts'
+import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
+import { createTestReconciler } from './reconciler.ts'
+import { RememberedRoutes } from './remembered-routes.ts'
 
 export interface TestUser {
   userId: string
@@ -84,41 +50,10 @@ export interface TestUser {
   client: Client
 }
 
-export interface RawAnswer {
-  status: number
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape it reads
-  json: any
-  headers: Headers
-}
-
-/** A gateway that only remembers: routes by environment, and every container that is to drain is drained at once. */
-class RememberedRoutes implements RouteSink {
-  readonly routes = new Map<string, Route>()
-  readonly startFailures: { appEnvId: string; message: string }[] = []
-  onDraining: (appEnvId: string, container: string) => void = () => {}
-
-  setRoutes(routes: Route[]): void {
-    this.routes.clear()
-    for (const route of routes) this.setRoute(route)
-  }
-  setRoute(route: Route): void {
-    this.routes.set(route.appEnvId, route)
-    for (const { name, draining } of route.containers) {
-      if (draining) setImmediate(() => this.onDraining(route.appEnvId, name))
-    }
-  }
-  dropRoute(appEnvId: string): void {
-    this.routes.delete(appEnvId)
-  }
-  startFailed(appEnvId: string, message: string): void {
-    this.startFailures.push({ appEnvId, message })
-  }
-}
-
 /**
- * The control plane in this process: SQLite in a temporary folder (PostgreSQL with TEST_STORE=postgres), runner, REST on a free port, reconciler with
- * the fake engine, a gateway that only remembers its routes. One account, `admin` its admin.
+ * The control plane in this process: SQLite in a temporary folder (PostgreSQL with TEST_STORE=postgres), runner, REST
+ * on a free port, reconciler with the fake engine, a gateway that only remembers its routes. One account, `admin` its
+ * admin.
  */
 export class TestPlatform {
   readonly routes = new RememberedRoutes()
@@ -204,54 +139,20 @@ export class TestPlatform {
     rmSync(this.dir, { recursive: true, force: true })
   }
 
-  async makeAccount(name: string, settings: Partial<AccountSettings> = {}): Promise<string> {
-    const accountId = newId('acc')
-    await this.db.write((tx) =>
-      insertAccount(tx, {
-        accountId,
-        name,
-        slug: name.toLowerCase(),
-        settings: accountSettings.parse(settings),
-        revision: 1,
-        createdAt: this.now,
-      }),
-    )
-    return accountId
+  makeAccount(name: string, settings: Partial<AccountSettings> = {}): Promise<string> {
+    return insertTestAccount(this.db, name, settings, this.now)
   }
 
   /** A user with a membership; by default an ordinary member of the main account. */
-  async makeUser(
-    options: {
-      accountId?: string
-      admin?: boolean
-      manageMembers?: boolean
-      allowedAppEnvIds?: string[]
-    } = {},
-  ): Promise<TestUser> {
+  async makeUser(options: MemberOptions = {}): Promise<TestUser> {
     this.#users += 1
     const email = `user-${this.#users}@example.com`
-    const membershipId = newId('mem')
-    const token = newToken('user')
-    const userId = await this.db.write(async (tx) => {
-      const id = await insertUser(tx, { email, name: `User ${this.#users}`, createdAt: this.now })
-      await insertMembership(
-        tx,
-        {
-          membershipId,
-          accountId: options.accountId ?? this.accountId,
-          userId: id,
-          admin: options.admin ?? false,
-          manageMembers: options.manageMembers ?? false,
-          allowedAppEnvIds: options.allowedAppEnvIds ?? [],
-          revision: 1,
-          invitation: null,
-        },
-        this.now,
-      )
-      await insertToken(tx, tokenHash(token), { kind: 'user', userId: id }, this.now)
-      return id
-    })
-    return { userId, membershipId, email, token, client: this.client(token) }
+    const made = await insertMember(
+      this.db,
+      { accountId: this.accountId, email, name: `User ${this.#users}`, ...options },
+      this.now,
+    )
+    return { ...made, email, client: this.client(made.token) }
   }
 
   async makeEnvironmentToken(appEnvId: string): Promise<string> {
@@ -293,35 +194,8 @@ export class TestPlatform {
   }
 
   /** One request as it is: for statuses, bytes and headers. GET and DELETE send `input` as the query. */
-  async request(
-    method: string,
-    pathname: string,
-    options: {
-      token?: string | null
-      input?: Record<string, unknown>
-      headers?: Record<string, string>
-    } = {},
-  ): Promise<RawAnswer> {
-    const inQuery = method === 'GET' || method === 'DELETE'
-    const query = new URLSearchParams()
-    if (inQuery)
-      for (const [name, value] of Object.entries(options.input ?? {})) query.set(name, String(value))
-    const headers: Record<string, string> = { ...options.headers }
-    if (options.token) headers.authorization = options.token
-    if (!inQuery) headers['content-type'] = 'application/json'
-    const url = `${this.apiUrl}${apiPrefix}${pathname}${inQuery ? `?${query}` : ''}`
-    const answer = await fetch(url, {
-      method,
-      headers,
-      ...(inQuery ? {} : { body: JSON.stringify(options.input ?? {}) }),
-    })
-    const text = await answer.text()
-    return {
-      status: answer.status,
-      text,
-      json: text === '' ? null : JSON.parse(text),
-      headers: answer.headers,
-    }
+  async request(method: string, pathname: string, options: RawRequest = {}): Promise<RawAnswer> {
+    return await rawRequest(this.apiUrl, method, pathname, options)
   }
 
   get now(): string {
@@ -329,7 +203,7 @@ export class TestPlatform {
   }
 
   async #serve(options: TestPlatformOptions): Promise<void> {
-    const { db, clock, secrets, logs, log, engine, routes } = this
+    const { db, clock, secrets, log, engine } = this
     const metrics = options.metrics ?? this.metrics
     const clockScale = options.clockScale ?? 1
     const notifier =
@@ -354,14 +228,25 @@ export class TestPlatform {
       log,
     })
     await this.#databaseAvailability.refresh()
-    const tokenUses = new TokenUses({ db, clock, log })
+    this.runner = this.#runner(options)
+    await this.#serveApi(this.runner, uploads, options)
+    if (options.alerts) this.alerting.start()
+    if (options.reconciles === false) return
+    this.reconciler = createTestReconciler(this, uploads)
+    await this.reconciler.start()
+    this.#closers.push(() => this.reconciler?.stop())
+  }
+
+  #runner(options: TestPlatformOptions): OperationRunner {
+    const { db, clock, secrets, logs } = this
+    const tokenUses = new TokenUses({ db, clock, log: this.log })
     this.#closers.push(() => tokenUses.stop())
-    this.runner = createRunner({
+    return createRunner({
       db,
       clock,
       secrets,
       logs,
-      metrics,
+      metrics: options.metrics ?? this.metrics,
       notifications: this.alerting.notifications,
       prober: new HttpProber({
         clock,
@@ -370,7 +255,7 @@ export class TestPlatform {
         running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
       }),
       tokenUses,
-      installation: this.#installation(clockScale),
+      installation: this.#installation(options.clockScale ?? 1),
       handlers,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),
       tokenMail: options.smtpUrl
@@ -378,6 +263,10 @@ export class TestPlatform {
         : null,
       rateLimits: options.rateLimits ?? noRateLimits,
     })
+  }
+
+  async #serveApi(runner: OperationRunner, files: UploadStore, options: TestPlatformOptions): Promise<void> {
+    const { db, clock, log } = this
     this.sessions = createConsoleSessions({ db, clock })
     const console = options.consoleDir
       ? { dir: options.consoleDir, sessions: this.sessions, allowsLinks: true }
@@ -385,8 +274,8 @@ export class TestPlatform {
     const api = createApiServer({
       console,
       operations,
-      runner: this.runner,
-      uploads: createUploadReceiver({ db, clock, files: uploads }),
+      runner,
+      uploads: createUploadReceiver({ db, clock, files }),
       readiness: async () => ({ ready: true, problems: [] }),
       metricsText: () => '',
       host: '127.0.0.1',
@@ -395,43 +284,6 @@ export class TestPlatform {
     this.apiUrl = (await api.listen(0)).url
     this.admin = { ...this.admin, client: this.client(this.admin.token) }
     this.#closers.push(() => api.close())
-    if (options.alerts) this.alerting.start()
-    if (options.reconciles === false) return
-    const builds = path.join(this.dir, 'builds')
-    mkdirSync(builds, { recursive: true })
-    this.reconciler = new Reconciler({
-      db,
-      clock,
-      log,
-      logs,
-      secrets,
-      uploads,
-      backups: new BackupFiles(path.join(this.dir, 'backups')),
-      metrics: this.metrics,
-      routes,
-      engines:
-        options.engines ??
-        new Map([
-          [this.region, engine],
-          ['plain', this.plainEngine],
-        ]),
-      nodeName: 'test-node',
-      clockScale: options.clockScale ?? 1,
-      ...(options.keptVersions !== undefined && { keptVersions: options.keptVersions }),
-      moment: () => ({ clock: 'test', ms: clock.monotonicMs() }),
-      builder: (request) =>
-        buildContent({
-          ...request,
-          gitBaseUrl: this.gitBaseUrl,
-          nodeImage: 'node:20-alpine',
-          buildsDir: builds,
-          timeoutMs: 60_000,
-          clock,
-        }),
-    })
-    routes.onDraining = (appEnvId, container) => this.reconciler?.drained(appEnvId, container)
-    await this.reconciler.start()
-    this.#closers.push(() => this.reconciler?.stop())
   }
 
   #installation(clockScale: number): Installation {

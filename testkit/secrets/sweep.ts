@@ -1,8 +1,9 @@
 import { operations } from '../../src/contract/index.ts'
 import type { Operation } from '../../src/contract/operation.ts'
-import type { Json } from '../api/example-story.ts'
+import type { Json } from '../api/story-call.ts'
 import type { ToolReply, ToolSession } from '../mcp/tool-session.ts'
-import type { RawAnswer, TestPlatform } from '../platform/test-platform.ts'
+import type { RawAnswer } from '../platform/raw-request.ts'
+import type { TestPlatform } from '../platform/test-platform.ts'
 import { Canaries, type Output } from './canaries.ts'
 
 export function ofId(id: string): Operation {

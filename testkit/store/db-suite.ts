@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Db, Tx } from '../../src/store/db.ts'
 
 /** One kind of store under test. */
-export interface StoreUnderTest {
+interface StoreUnderTest {
   /** Before all tests. */
   prepare?(): Promise<void>
   /** A new, empty store, with the tables of Longshore. */

@@ -23,7 +23,7 @@ const run = promisify(execFile)
 const debianFolder = '/usr/lib/postgresql'
 
 /** Folder of the newest PostgreSQL programs of Debian's packages on this machine; null when there are none. */
-export const postgresBin: string | null = newestBin()
+const postgresBin: string | null = newestBin()
 
 /** For the titles of tests that are left out. */
 export const noPostgres = postgresBin

@@ -1,9 +1,23 @@
+import { type Column, Table } from './Table.tsx'
+
+interface Edited {
+  label: string
+  mine: React.ReactNode
+  theirs: React.ReactNode
+}
+
 interface Props {
-  fields: readonly { label: string; mine: React.ReactNode; theirs: React.ReactNode }[]
+  fields: readonly Edited[]
   pending: boolean
   saveMine: () => void
   takeTheirs: () => void
 }
+
+const columns: Column<Edited>[] = [
+  { title: 'Field', cell: ({ label }) => label },
+  { title: 'Yours', cell: ({ mine }) => mine },
+  { title: 'Now on the platform', cell: ({ theirs }) => theirs },
+]
 
 /** Both versions after a revision conflict, for the person to choose. Used by every form that sends a revision. */
 export function Conflict({ fields, pending, saveMine, takeTheirs }: Props) {
@@ -13,26 +27,7 @@ export function Conflict({ fields, pending, saveMine, takeTheirs }: Props) {
         <strong>Revision conflict. </strong>
         Somebody else changed this while you were editing. Your changes are not saved yet.
       </span>
-      <div className="scroller">
-        <table className="diff">
-          <thead>
-            <tr>
-              <th scope="col">Field</th>
-              <th scope="col">Yours</th>
-              <th scope="col">Now on the platform</th>
-            </tr>
-          </thead>
-          <tbody>
-            {fields.map(({ label, mine, theirs }) => (
-              <tr key={label}>
-                <th scope="row">{label}</th>
-                <td>{mine}</td>
-                <td>{theirs}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table columns={columns} rows={fields} keyOf={({ label }) => label} className="diff" />
       <div className="row">
         <button type="button" className="button compact" disabled={pending} onClick={saveMine}>
           Save mine

@@ -1,34 +1,23 @@
+import { type Column, Table } from './Table.tsx'
+
 interface Change {
   path: string
   before: unknown
   after: unknown
 }
 
+const none = <span className="muted">none</span>
+
+const columns: Column<Change>[] = [
+  { title: 'Field', cell: ({ path }) => path },
+  { title: 'Before', cell: ({ before }) => (isNothing(before) ? none : <del>{shown(before)}</del>) },
+  { title: 'After', cell: ({ after }) => (isNothing(after) ? none : <ins>{shown(after)}</ins>) },
+]
+
 /** Changes by path, with the words "before" and "after" for readers who cannot see color. */
 export function Diff({ changes }: { changes: readonly Change[] }) {
   if (changes.length === 0) return null
-  return (
-    <div className="scroller">
-      <table className="diff">
-        <thead>
-          <tr>
-            <th scope="col">Field</th>
-            <th scope="col">Before</th>
-            <th scope="col">After</th>
-          </tr>
-        </thead>
-        <tbody>
-          {changes.map(({ path, before, after }) => (
-            <tr key={path}>
-              <th scope="row">{path}</th>
-              <td>{isNothing(before) ? <span className="muted">none</span> : <del>{shown(before)}</del>}</td>
-              <td>{isNothing(after) ? <span className="muted">none</span> : <ins>{shown(after)}</ins>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
+  return <Table columns={columns} rows={changes} keyOf={({ path }) => path} className="diff" />
 }
 
 const isNothing = (value: unknown) => value === null || value === undefined || value === ''

@@ -1,6 +1,6 @@
-import { Field } from './Field.tsx'
 import { FormProblem } from './FormProblem.tsx'
 import { type FormWrite, useForm } from './form.ts'
+import { TextField } from './TextField.tsx'
 
 interface Props {
   title: string
@@ -33,16 +33,14 @@ export function NameForm({ title, label, of, name, revision, disabled, write, on
         <h2>{title}</h2>
       </header>
       <div className="body stack">
-        <Field label={label} name="name" error={write.error}>
-          {(props) => (
-            <input
-              {...props}
-              value={form.values.name}
-              disabled={disabled}
-              onChange={(event) => form.set({ name: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label={label}
+          name="name"
+          error={write.error}
+          value={form.values.name}
+          disabled={disabled}
+          set={(text) => form.set({ name: text })}
+        />
         <FormProblem form={form} write={write} labels={{ name: label }} save={save} />
         <div className="row">
           <button

@@ -1,64 +1,118 @@
 import { ScrollArea } from './ScrollArea.tsx'
+import { useWindow } from './use-window.ts'
 
 export interface Column<Row> {
+  /** Unique in the table. */
   title: string
+  /** Shown instead of the title. */
+  head?: React.ReactNode
   cell: (row: Row) => React.ReactNode
   /** Class of the cells, such as `number`, `mono` or `muted`. */
-  kind?: string
+  kind?: string | ((row: Row) => string)
 }
 
-interface Props<Row> {
-  label: string
+interface Shape<Row> {
   /** The first one names the row. */
   columns: readonly Column<Row>[]
-  rows: readonly Row[]
-  keyOf: (row: Row, index: number) => string
   /** Buttons at the end of a row. */
   actions?: ((row: Row) => React.ReactNode) | undefined
 }
 
-/** A list that scrolls sideways if it does not fit. */
-export function Table<Row>({ label, columns, rows, keyOf, actions }: Props<Row>) {
-  return (
-    <ScrollArea label={label}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map(({ title, kind }) => (
-              <th key={title} scope="col" className={kind === 'number' ? kind : undefined}>
-                {title}
-              </th>
-            ))}
-            {actions && (
-              <th scope="col">
-                <span className="hidden-text">Actions</span>
-              </th>
-            )}
+interface Props<Row> extends Shape<Row> {
+  /** Names the region that scrolls. A table without a label is part of what is around it. */
+  label?: string
+  rows: readonly Row[]
+  keyOf: (row: Row, index: number) => string
+  className?: string
+  maxHeight?: number | string
+  /** Renders only visible rows, so that 5,000 scroll smoothly and only visible ones are polled. */
+  rowHeight?: number
+}
+
+export function Table<Row>(props: Props<Row>) {
+  const { label, columns, rows, keyOf, actions, className, maxHeight, rowHeight } = props
+  const { place, first, last } = useWindow(rows.length, rowHeight)
+  const isWindow = rowHeight !== undefined
+  const spacer = (count: number) => (
+    <Spacer height={count * (rowHeight ?? 0)} columns={columns.length + (actions ? 1 : 0)} />
+  )
+  const table = (
+    <table className={className} aria-rowcount={isWindow ? rows.length + 1 : undefined}>
+      <thead>
+        <Head columns={columns} actions={actions} rowIndex={isWindow ? 1 : undefined} />
+      </thead>
+      <tbody>
+        {spacer(first)}
+        {rows.slice(first, last).map((row, index) => (
+          <tr
+            key={keyOf(row, first + index)}
+            aria-rowindex={isWindow ? first + index + 2 : undefined}
+            style={{ height: rowHeight }}
+          >
+            <Cells row={row} columns={columns} actions={actions} />
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={keyOf(row, index)}>
-              {columns.map(({ title, kind, cell }, column) =>
-                column === 0 ? (
-                  <th key={title} scope="row" className={kind}>
-                    {cell(row)}
-                  </th>
-                ) : (
-                  <td key={title} className={kind}>
-                    {cell(row)}
-                  </td>
-                ),
-              )}
-              {actions && (
-                <td>
-                  <div className="row row-actions">{actions(row)}</div>
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+        {spacer(rows.length - last)}
+      </tbody>
+    </table>
+  )
+  if (label === undefined) return <div className="scroller">{table}</div>
+  return (
+    <ScrollArea label={label} place={place} style={{ maxHeight }}>
+      {table}
     </ScrollArea>
+  )
+}
+
+function Head<Row>({ columns, actions, rowIndex }: Shape<Row> & { rowIndex: number | undefined }) {
+  return (
+    <tr aria-rowindex={rowIndex}>
+      {columns.map(({ title, head, kind }) => (
+        <th key={title} scope="col" className={kind === 'number' ? kind : undefined}>
+          {head ?? title}
+        </th>
+      ))}
+      {actions && (
+        <th scope="col">
+          <span className="hidden-text">Actions</span>
+        </th>
+      )}
+    </tr>
+  )
+}
+
+function Cells<Row>({ row, columns, actions }: Shape<Row> & { row: Row }) {
+  return (
+    <>
+      {columns.map(({ title, kind, cell }, column) => {
+        const className = typeof kind === 'function' ? kind(row) : kind
+        if (column > 0)
+          return (
+            <td key={title} className={className}>
+              {cell(row)}
+            </td>
+          )
+        return (
+          <th key={title} scope="row" className={className}>
+            {cell(row)}
+          </th>
+        )
+      })}
+      {actions && (
+        <td>
+          <div className="row row-actions">{actions(row)}</div>
+        </td>
+      )}
+    </>
+  )
+}
+
+/** Stands for rows outside the window. */
+function Spacer({ height, columns }: { height: number; columns: number }) {
+  if (height <= 0) return null
+  return (
+    <tr>
+      <td colSpan={columns} style={{ height, padding: 0, border: 0 }} />
+    </tr>
   )
 }

@@ -1,16 +1,6 @@
 import type { Autoscaling } from '../../contract/app-envs.ts'
 import { AppError } from '../../errors.ts'
 
-export const autoscalingDefaults: Autoscaling = {
-  enabled: false,
-  minContainers: 1,
-  maxContainers: 3,
-  targetCpuPercent: 70,
-  targetMemoryPercent: null,
-  scaleUpWindowSeconds: 0,
-  scaleDownWindowSeconds: 300,
-}
-
 export function checkAutoscaling(autoscaling: Autoscaling): void {
   if (autoscaling.minContainers > autoscaling.maxContainers) {
     throw new AppError(

@@ -1,14 +1,6 @@
-import type { DockerPreset } from '../../contract/fields.ts'
+import { type DockerPreset, databasePresetNames } from '../../contract/fields.ts'
 
-const databases: readonly DockerPreset[] = [
-  'MONGODB',
-  'POSTGRESQL',
-  'MYSQL',
-  'REDIS',
-  'COUCHDB',
-  'RABBITMQ',
-  'CLICKHOUSE',
-]
+const databases: readonly DockerPreset[] = databasePresetNames
 const generated: readonly DockerPreset[] = ['NEXT_JS', 'EXPRESS', 'NODE_JS', 'STATIC']
 
 export function isFunction(preset: DockerPreset): boolean {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Host } from '../../contract/app-envs.ts'
-import type { DatabasePresetName } from '../../contract/databases.ts'
+import type { DatabasePresetName } from '../../contract/fields.ts'
 import { secretMask } from '../../contract/fields.ts'
 import { randomText } from '../ids.ts'
 

@@ -1,4 +1,5 @@
-import type { DatabasePresetName, DatabasePresetRead, DatabaseVersion } from '../../contract/databases.ts'
+import type { DatabasePresetRead, DatabaseVersion } from '../../contract/databases.ts'
+import type { DatabasePresetName } from '../../contract/fields.ts'
 
 /** A version in the table, before its availability on an engine is known. */
 type PresetVersion = Omit<DatabaseVersion, 'available' | 'unavailableReason'>

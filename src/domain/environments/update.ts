@@ -8,9 +8,9 @@ import { usesGitHost } from '../apps/app.ts'
 import { type DatabaseAvailabilities, databasePresetOf } from '../databases/presets.ts'
 import { checkDatabase } from '../databases/settings.ts'
 import { checkFunctionConfig } from '../functions/config.ts'
+import { checkScalable } from '../functions/scalable.ts'
 import { checkRegion, type RegionFacts } from './creation.ts'
 import type { Environment } from './environment.ts'
-import { checkScalable } from './scalable.ts'
 import { checkMovable, checkVolume } from './volume.ts'
 
 type Input = InputOf<typeof updateAppEnv>

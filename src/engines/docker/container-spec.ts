@@ -9,24 +9,23 @@ export interface SpecFacts {
   installationId: string
   network: string
   addressMode: AddressMode
-  /** CPUs of the engine's machine; it refuses a limit above them. */
+  /** CPUs of the engine's machine; the engine rejects a higher limit. */
   hostCpus: number
-  /** Whether the engine has an init process to put before the code. */
+  /** Whether the engine can run an init process as process 1. */
   init: boolean
 }
 
 /**
- * What common images need to start and nothing more: nginx, PostgreSQL, Redis and the like begin as root, give
- * their data to a user of their own (CHOWN, FOWNER, DAC_OVERRIDE), become that user (SETUID, SETGID), listen below
- * 1024 (NET_BIND_SERVICE) and signal their workers (KILL). Left out of Docker's own set: NET_RAW (forged
- * packets), MKNOD, AUDIT_WRITE, SETFCAP, SETPCAP, FSETID, SYS_CHROOT.
+ * Only the capabilities that common images need to start. nginx, PostgreSQL, Redis and similar images start as root,
+ * give their data to an unprivileged user (CHOWN, FOWNER, DAC_OVERRIDE), switch to that user (SETUID, SETGID), listen
+ * below 1024 (NET_BIND_SERVICE) and signal their workers (KILL). Of Docker's defaults we drop NET_RAW (forged packets), MKNOD, AUDIT_WRITE, SETFCAP, SETPCAP, FSETID, SYS_CHROOT.
  */
 const neededCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
 
-/** Enough for a runtime with many threads, and an end to a fork bomb. */
+/** Enough for a runtime with many threads; stops a fork bomb. */
 const pidsLimit = 1024
 
-/** The platform collects the lines; this only bounds what waits on the engine's disk: 30 MB a container. */
+/** The platform collects the lines; this limits the engine's own copy to 30 MB per container. */
 const logConfig = { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } }
 
 const mib = 1024 * 1024
@@ -39,13 +38,13 @@ export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.Con
     Image: spec.image,
     Hostname: spec.name,
     Env: environment(spec),
-    // An entry point of one's own takes the image's CMD away with it.
+    // Setting Entrypoint also clears the image's CMD.
     ...(spec.command && { Entrypoint: [...spec.command] }),
     ...(spec.workingDir && { WorkingDir: spec.workingDir }),
     Labels: containerLabels(spec, facts.installationId),
     Tty: false,
     OpenStdin: false,
-    // The platform finds readiness by connecting; an image's own probe would only cost CPU.
+    // The platform checks readiness by connecting; the image's own health check would only cost CPU.
     Healthcheck: { Test: ['NONE'] },
     ...(exposed && { ExposedPorts: { [exposed]: {} } }),
     HostConfig: {
@@ -60,7 +59,7 @@ export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.Con
       CapAdd: neededCapabilities,
       SecurityOpt: ['no-new-privileges'],
       Privileged: false,
-      // The reconciler starts things, so that one place decides; an engine that restarted on its own would double.
+      // Only the reconciler restarts containers; an engine that did so too could start a second one.
       RestartPolicy: { Name: 'no' },
       LogConfig: logConfig,
       // Passes SIGTERM to code that runs as process 1 and reaps its orphans.
@@ -133,7 +132,6 @@ function containerLabels(spec: ContainerSpec, installationId: string): Record<st
     [label.environment]: spec.appEnvId,
     [label.account]: spec.accountId,
     [label.content]: spec.contentId,
-    [label.template]: spec.template,
     [label.port]: spec.port === null ? '' : String(spec.port),
   }
 }

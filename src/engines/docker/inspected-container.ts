@@ -14,8 +14,6 @@ export function toEngineContainer(
     name: platformName(info.Name),
     podId: labels[label.pod] ?? '',
     appEnvId: labels[label.environment] ?? '',
-    contentId: labels[label.content] ?? '',
-    template: labels[label.template] ?? '',
     state,
     startedAt: isoOrNull(info.State.StartedAt),
     finishedAt: state === 'exited' ? isoOrNull(info.State.FinishedAt) : null,
@@ -44,7 +42,7 @@ function addressOf(info: Docker.ContainerInspectInfo, mode: AddressMode): Addres
   return host ? { host, port } : null
 }
 
-/** The engine writes year 1 where a thing never happened. */
+/** The engine writes year 1 for a time that it does not have. */
 function isoOrNull(time: string | undefined): string | null {
   return time && !time.startsWith('0001-') ? new Date(time).toISOString() : null
 }

@@ -6,7 +6,6 @@ export const label = {
   environment: 'longshore.env',
   account: 'longshore.account',
   content: 'longshore.content',
-  template: 'longshore.template',
   port: 'longshore.port',
 } as const
 
@@ -16,27 +15,27 @@ export function containerName(name: string): string {
   return namePrefix + name
 }
 
-/** Labels of the platform's containers; a container that others run from a built image has the first label only. */
+/** Labels of the platform's containers. A container that somebody else runs from a built image has only the first one. */
 export function ownContainers(installationId: string): string[] {
   return [`${label.installation}=${installationId}`, label.pod]
 }
 
-/** Begins the names of containers that only serve a build for a moment. */
+/** Name prefix of the short-lived containers of a build. */
 export function buildContainerPrefix(installationId: string): string {
   return `longshorebuild-${installationHash(installationId)}-`
 }
 
-/** The platform's name of a container the engine names; the engine puts a slash before. */
+/** The platform's name for a container of the engine, which puts a slash before its names. */
 export function platformName(engineName: string): string {
   return engineName.replace(/^\//, '').slice(namePrefix.length)
 }
 
-/** Tells installations apart in short names. */
+/** Distinguishes installations in short names. */
 export function installationHash(installationId: string): string {
   return shortHash(installationId, 8)
 }
 
-/** One bridge network an account, so that accounts do not reach each other. */
+/** One bridge network per account, so that accounts cannot connect to each other. */
 export function networkName(installationId: string, accountId: string): string {
   return `${namePrefix}${installationHash(installationId)}-${shortHash(accountId, 12)}`
 }
@@ -45,7 +44,7 @@ export function volumeName(installationId: string, appEnvId: string, volume: str
   return `longshore-${installationHash(installationId)}-${shortHash(appEnvId, 16)}-${volume}`
 }
 
-/** A hash of `text`, `length` hex digits of it. */
+/** The first `length` hex digits of the hash of `text`. */
 export function shortHash(text: string, length: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, length)
 }

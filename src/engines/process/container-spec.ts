@@ -31,8 +31,6 @@ export function startRequest(
     name: spec.name,
     podId: spec.podId,
     appEnvId: spec.appEnvId,
-    contentId: spec.contentId,
-    template: spec.template,
     argv: paths.mapWords(argv),
     cwd: paths.toHost(workingDirOf(spec, image)),
     env: withBoundary({ ...env, ...withMountPaths(spec, paths) }, files),

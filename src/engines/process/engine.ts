@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { type Clock, sleep, timestamp } from '../../clock.ts'
-import type { DatabasePresetName } from '../../contract/databases.ts'
+import type { DatabasePresetName } from '../../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../domain/databases/presets.ts'
 import type { Log } from '../../log.ts'
 import {
@@ -281,8 +281,6 @@ function toContainer(record: ContainerRecord): EngineContainer {
     name: record.name,
     podId: record.podId,
     appEnvId: record.appEnvId,
-    contentId: record.contentId,
-    template: record.template,
     state: record.state,
     startedAt: record.startedAt,
     finishedAt: record.finishedAt,

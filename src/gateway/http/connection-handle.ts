@@ -25,12 +25,12 @@ export function handOffConnection(
   const pass = () => {
     if (!socket.destroyed) handOff(socket, read)
   }
-  // The end of the last answer is sent from here, before anything that another process writes.
+  // Sends the end of the last response before another process writes.
   if (socket.writableLength === 0) pass()
   else socket.write('', 'latin1', pass)
 }
 
-/** What `process.send` takes; the socket stays open until it is destroyed here. Null: it is gone. */
+/** The handle to pass to `process.send`; the socket stays open until this process destroys it. Null: already closed. */
 export function sendable(socket: Socket): SendHandle | null {
   return handleOf(socket) as unknown as SendHandle | null
 }

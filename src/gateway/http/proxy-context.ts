@@ -2,25 +2,25 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import type { RouteTable } from '../routing/route-table.ts'
 
-/** Takes over a connection that is no longer read here; `read` is the part of its next request that has been read. */
+/** Takes over a connection that this process no longer reads; `read` is the part of its next request that it has read. */
 export type Handoff = (socket: Socket, read: Buffer) => void
 
-/** A client's connection, as the server around it sees it. */
+/** A client's connection, as seen by the proxy server. */
 interface OpenConnection {
-  /** Ends it while idle; a busy one ends with its answer. */
+  /** Closes an idle connection; a busy one closes after its response. */
   drain(): void
   break(): void
   /** Ends what takes too long. */
   sweep(nowMs: number): void
 }
 
-/** What all connections share. */
+/** Shared by all connections. */
 export interface ProxyContext {
   readonly clock: Clock
   readonly table: RouteTable
   /** The handoff for a connection that requests an unknown host; null if there is none. */
   elsewhere(host: string): Handoff | null
   readonly connections: Set<OpenConnection>
-  /** Going away: every answer ends its connection. */
+  /** Shutting down: every response closes its connection. */
   draining: boolean
 }

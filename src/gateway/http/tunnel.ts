@@ -5,7 +5,7 @@ import type { UpstreamConnection, UpstreamUser } from '../upstream/connection.ts
 /** After one side has ended, the other one gets this long to end too. */
 const halfClosedMs = 1_000
 
-/** A WebSocket: relays bytes both ways with back-pressure until one side is gone. */
+/** A WebSocket: relays bytes both ways with back-pressure until one side disconnects. */
 export class Tunnel implements UpstreamUser {
   readonly #client: Socket
   readonly #upstream: UpstreamConnection
@@ -13,7 +13,7 @@ export class Tunnel implements UpstreamUser {
   readonly #over: () => void
   #halfClosedMs = Number.POSITIVE_INFINITY
 
-  /** `over` is called when the container's side is gone or must be abandoned. */
+  /** `over` is called when the container has disconnected or must be abandoned. */
   constructor(client: Socket, upstream: UpstreamConnection, clock: Clock, over: () => void) {
     this.#client = client
     this.#upstream = upstream

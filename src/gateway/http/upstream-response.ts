@@ -32,7 +32,7 @@ export class UpstreamResponse {
     return this.#head
   }
 
-  /** The client has got a part of it. */
+  /** The client has received part of it. */
   get started(): boolean {
     return this.#relay !== null
   }

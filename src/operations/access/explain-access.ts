@@ -1,6 +1,6 @@
 import { explainAccess } from '../../contract/audit.ts'
+import { mayAccess } from '../../domain/access/environment-access.ts'
 import { type Account, listMembersOfAccount, type Membership } from '../../store/repositories/accounts.ts'
-import { mayAccess } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 
 /** Without admin or Manage Members, the caller sees only their own row. */

@@ -1,4 +1,4 @@
-import { findAlertStates, lastCheckOf, lastCycleAt, saveAlertState } from '../../alerting/alert-states.ts'
+import { findAlertStates, lastCheckOf, lastCycleAt, saveAlertState } from '../../alerting/states.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import { saveAlert } from '../../store/repositories/alerts.ts'
 import type { Change, Context } from '../core/handler.ts'

@@ -1,4 +1,4 @@
-import { insertAlertState } from '../../alerting/alert-states.ts'
+import { insertAlertState } from '../../alerting/states.ts'
 import { createAlert } from '../../contract/alerts.ts'
 import { metricUnits } from '../../contract/metrics.ts'
 import { counted } from '../../counted.ts'

@@ -1,4 +1,4 @@
-import { endAlert } from '../../alerting/alert-steps.ts'
+import { endAlert } from '../../alerting/steps.ts'
 import { deleteAlert } from '../../contract/alerts.ts'
 import { handler } from '../core/handler.ts'
 import { alertChange, alertUrl } from './responses.ts'

@@ -1,5 +1,5 @@
-import { listStateChanges } from '../../alerting/alert-states.ts'
 import { listNotificationRecords } from '../../alerting/outbox.ts'
+import { listStateChanges } from '../../alerting/states.ts'
 import { type Alert, getAlert } from '../../contract/alerts.ts'
 import { metricUnits } from '../../contract/metrics.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'

@@ -1,10 +1,5 @@
-import {
-  findAlertStates,
-  lastCheckOf,
-  lastCycleAt,
-  type StoredAlertState,
-} from '../../alerting/alert-states.ts'
-import { type Evaluation, storeEvaluation } from '../../alerting/alert-steps.ts'
+import { findAlertStates, lastCheckOf, lastCycleAt, type StoredAlertState } from '../../alerting/states.ts'
+import { type Evaluation, storeEvaluation } from '../../alerting/steps.ts'
 import { type AlertState, refreshAlert } from '../../contract/alerts.ts'
 import { type StoredAlert, spanMs } from '../../domain/alerts/alert.ts'
 import { readingOf } from '../../domain/alerts/reading.ts'

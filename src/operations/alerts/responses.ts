@@ -1,4 +1,4 @@
-import { findAlertStates, lastCheckOf, lastCycleAt } from '../../alerting/alert-states.ts'
+import { findAlertStates, lastCheckOf, lastCycleAt } from '../../alerting/states.ts'
 import type { Alert } from '../../contract/alerts.ts'
 import { type StoredAlert, thresholdWarnings } from '../../domain/alerts/alert.ts'
 import { alertPage } from '../../domain/alerts/console-pages.ts'

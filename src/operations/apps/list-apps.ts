@@ -1,7 +1,7 @@
 import { listApps } from '../../contract/apps.ts'
+import { isRestricted } from '../../domain/access/environment-access.ts'
 import { listAppsOfAccount } from '../../store/repositories/apps.ts'
 import { hasEnvironments, listEnvironments } from '../../store/repositories/environments.ts'
-import { isRestricted } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 
 /** M1, M3: a restricted member sees apps with an accessible environment, and their own apps without environments. */

@@ -1,9 +1,10 @@
 import { resources } from '../../contract/resources.ts'
+import { isRestricted, mayAccess } from '../../domain/access/environment-access.ts'
 import type { Tx } from '../../store/db.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import type { StoredAuditEntry } from '../../store/repositories/audit.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
-import { isRestricted, mayAccess, seesApp } from '../core/authorize.ts'
+import { seesApp } from '../core/authorize.ts'
 import { resourceOf, typeRecordedAs } from '../core/resources.ts'
 
 /** Objects of the account itself, and refused calls that named no object: any reader of the audit log sees them (M6). */

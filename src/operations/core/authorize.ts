@@ -7,6 +7,7 @@ import {
   type ResourceType,
   typesNamedBy,
 } from '../../contract/resources.ts'
+import { isRestricted, mayAccess } from '../../domain/access/environment-access.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
@@ -217,16 +218,6 @@ export function requireSecretsAccess(
       : 'Read without secrets, or ask an admin of the account.',
     rule,
   })
-}
-
-/** Whether the account restricts access by environment and the member has a list of environments (M5). */
-export function isRestricted(account: Account, membership: Membership): boolean {
-  return account.settings.memberEnvAccessEnabled && membership.allowedAppEnvIds.length > 0
-}
-
-/** M1: an unrestricted member, or an environment on the list. */
-export function mayAccess(account: Account, membership: Membership, appEnvId: string): boolean {
-  return !isRestricted(account, membership) || membership.allowedAppEnvIds.includes(appEnvId)
 }
 
 /** M2 for one environment. */

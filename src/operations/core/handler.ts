@@ -61,7 +61,7 @@ interface LogQuery {
 }
 
 /** The port to kept log lines. */
-export interface LogReader {
+interface LogReader {
   read(
     appEnvId: string,
     query: LogQuery,
@@ -69,7 +69,7 @@ export interface LogReader {
 }
 
 /** The port to the loop that sends notifications. */
-export interface NotificationSender {
+interface NotificationSender {
   /** Looks for stored notifications now. */
   wake(): void
   /** Sends one stored notification now, with at most two attempts; never throws. */
@@ -77,7 +77,7 @@ export interface NotificationSender {
 }
 
 /** The port to what loads a function. */
-export interface FunctionProber {
+interface FunctionProber {
   /** Resolves within 20 s and a little; an `AppError` when another probe is under way. */
   probe(order: ProbeOrder): Promise<ProbeOutcome>
 }

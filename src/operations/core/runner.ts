@@ -1,46 +1,29 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import { isRead } from '../../contract/operation.ts'
 import { AppError } from '../../errors.ts'
-import type { MetricValues } from '../../metrics/source.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { insertAuditEntry } from '../../store/repositories/audit.ts'
 import { findKeptResponse, keepResponse } from '../../store/repositories/idempotency.ts'
-import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import type { TokenMail } from '../access/token-mail.ts'
-import type { TokenUses } from '../access/token-uses.ts'
 import type { Target } from './access-targets.ts'
 import { authorize } from './authorize.ts'
 import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
-import type {
-  Context,
-  FunctionProber,
-  Handler,
-  Installation,
-  LogReader,
-  NotificationSender,
-  Outcome,
-} from './handler.ts'
+import type { Context, Handler, Outcome } from './handler.ts'
 import { hashOf, keptBody, replay } from './idempotency.ts'
 import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import { recorded } from './recorded.ts'
 import { RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
 
-interface RunnerDeps {
+interface RunnerDeps
+  extends Pick<
+    Context,
+    'secrets' | 'logs' | 'metrics' | 'notifications' | 'prober' | 'tokenMail' | 'tokenUses' | 'installation'
+  > {
   db: Db
   clock: Clock
-  secrets: SecretBox
-  logs: LogReader
-  metrics: MetricValues
-  notifications: NotificationSender
-  prober: FunctionProber
-  /** Null where no mail server is configured. */
-  tokenMail: TokenMail | null
-  tokenUses: TokenUses
-  installation: Installation
   handlers: readonly Handler[]
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void

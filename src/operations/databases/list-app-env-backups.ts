@@ -1,7 +1,7 @@
 import { listAppEnvBackups } from '../../contract/backups.ts'
+import { mayAccess } from '../../domain/access/environment-access.ts'
 import { backupResponse, restoreResponse } from '../../domain/databases/backup.ts'
 import { listBackups, listRestores } from '../../store/repositories/backups.ts'
-import { mayAccess } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 
 const shownRestores = 20

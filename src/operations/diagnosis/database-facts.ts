@@ -1,12 +1,12 @@
 import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { Host } from '../../contract/app-envs.ts'
+import { mayAccess } from '../../domain/access/environment-access.ts'
 import type { DatabaseFacts } from '../../domain/diagnosis/facts.ts'
 import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import { mayAccess } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
 
 /** Managed databases whose address a variable in force or a log line names; those that the caller may access (M2). */

@@ -1,4 +1,4 @@
-import { endAlert } from '../../alerting/alert-steps.ts'
+import { endAlert } from '../../alerting/steps.ts'
 import { deleteAppEnv } from '../../contract/app-envs.ts'
 import { counted } from '../../counted.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'

@@ -1,8 +1,8 @@
 import { listAppEnvs } from '../../contract/app-envs.ts'
 import type { App } from '../../contract/apps.ts'
+import { isRestricted } from '../../domain/access/environment-access.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
-import { isRestricted } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 
 /** M1: only environments that the caller can access. */

@@ -1,7 +1,7 @@
-import type { AppEnv } from '../../contract/app-envs.ts'
+import { type AppEnv, autoscalingDefaults } from '../../contract/app-envs.ts'
 import type { App } from '../../contract/apps.ts'
 import { secretMask } from '../../contract/fields.ts'
-import { autoscalingDefaults } from '../../domain/apps/autoscaling-settings.ts'
+import { mayAccess } from '../../domain/access/environment-access.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
 import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
 import type {
@@ -16,7 +16,6 @@ import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../../dom
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findRollout } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import { mayAccess } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
 
 /** Response of operations that act on an environment (docs/interface.md#responses-of-actions). */

@@ -1,7 +1,7 @@
 import { scaleAppEnvContainers } from '../../contract/app-env-actions.ts'
 import { databasePresetOf } from '../../domain/databases/presets.ts'
 import { checkDatabase } from '../../domain/databases/settings.ts'
-import { checkScalable } from '../../domain/environments/scalable.ts'
+import { checkScalable } from '../../domain/functions/scalable.ts'
 import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { environmentResponse } from './responses.ts'

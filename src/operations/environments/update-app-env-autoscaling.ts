@@ -1,7 +1,7 @@
 import { updateAppEnvAutoscaling } from '../../contract/app-env-actions.ts'
 import { checkAutoscaling } from '../../domain/apps/autoscaling-settings.ts'
-import { checkScalable } from '../../domain/environments/scalable.ts'
 import { checkVolumeContainers } from '../../domain/environments/volume.ts'
+import { checkScalable } from '../../domain/functions/scalable.ts'
 import { AppError } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { noteActivity } from '../deployments/begin-rollout.ts'

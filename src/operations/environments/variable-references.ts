@@ -1,4 +1,5 @@
 import type { App } from '../../contract/apps.ts'
+import { mayAccess } from '../../domain/access/environment-access.ts'
 import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
 import {
   databaseFields,
@@ -13,7 +14,7 @@ import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds, saveSources } from '../../store/repositories/variable-references.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
-import { mayAccess, notFound, requireAccess, requireSecretsAccess } from '../core/authorize.ts'
+import { notFound, requireAccess, requireSecretsAccess } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
 import { type ClearVariable, checkSavedVariables, sealVariables } from './seal-variables.ts'
 

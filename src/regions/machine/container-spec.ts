@@ -1,4 +1,4 @@
-import type { DatabasePresetName } from '../../contract/databases.ts'
+import type { DatabasePresetName } from '../../contract/fields.ts'
 import {
   type DatabaseSecrets,
   databaseEndpoints,
@@ -26,7 +26,6 @@ export function containerSpec(
     appEnvId: environment.appEnvId,
     accountId: environment.accountId,
     contentId: content.contentId,
-    template: rollout.rolloutId,
     image: content.images[rollout.region] ?? '',
     port: databaseEndpoints(app.dockerPreset)[0]?.port ?? app.port,
     env: variablesFor('DEPLOY', rollout.settings, environment.appEnvId, secrets),

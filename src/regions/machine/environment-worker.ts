@@ -58,7 +58,7 @@ export class EnvironmentWorker {
     })
   }
 
-  /** Looks again soon; cheap to call often. */
+  /** Requests another pass soon; cheap to call often. */
   wake(): void {
     this.#worker.wake()
   }
@@ -68,7 +68,7 @@ export class EnvironmentWorker {
     return this.#worker.settled()
   }
 
-  /** No pass begins from now on; `settled` waits for the one under way. */
+  /** Starts no further pass; `settled` waits for the current one. */
   close(): void {
     void this.#worker.stop()
     this.#images.abort()
@@ -132,12 +132,12 @@ export class EnvironmentWorker {
     return routeOf(this.#view, serving)
   }
 
-  /** The pod of the container that is made ahead of its row; null without one. */
+  /** The pod of the prewarmed container; null if there is none. */
   get prewarmedPodId(): string | null {
     return this.#pods.prewarmedPodId
   }
 
-  /** What of this environment is measured now; null before it was read and once it is gone. */
+  /** What to measure in this environment now; null before the first read and after the deletion. */
   metricTargets(): MetricTarget | null {
     return this.#view && metricTargetOf(this.#view, this.#pods.all, this.#deps.engineOf)
   }
@@ -175,7 +175,7 @@ export class EnvironmentWorker {
     return planRollout({
       kind: kindOf(app),
       runs: environment.desiredState === 'running',
-      // Coming from STOPPED, the earlier version is not brought back while the new one starts.
+      // Started from STOPPED: the earlier version stays down while the new one starts.
       current: environment.status === 'PENDING' ? null : environment.currentRolloutId,
       wanted:
         wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
@@ -239,7 +239,7 @@ export class EnvironmentWorker {
     if (route) this.#deps.routes.setRoute(route)
   }
 
-  /** The environment is gone: so is everything of it. */
+  /** The environment was deleted: removes everything that belonged to it. */
   async #forget(): Promise<void> {
     this.#view = null
     this.#images.abort()

@@ -1,6 +1,6 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import type { App } from '../../contract/apps.ts'
-import type { DatabasePresetName } from '../../contract/databases.ts'
+import type { DatabasePresetName } from '../../contract/fields.ts'
 import type { Content } from '../../domain/environments/environment.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { type Engine, EngineFailure, type EngineLogLine } from '../../engines/engine.ts'

@@ -152,14 +152,13 @@ export class JobContainers {
   }
 
   #spec(run: JobRun, attempt: JobAttempt): ContainerSpec {
-    const { appEnvId, accountId, jobRunId, snapshot, settings } = run
+    const { appEnvId, accountId, snapshot, settings } = run
     return {
       name: attempt.containerName,
       podId: attempt.attemptId,
       appEnvId,
       accountId,
       contentId: snapshot.contentId,
-      template: jobRunId,
       image: snapshot.image,
       port: null,
       env: variablesFor('DEPLOY', settings ?? { envVars: [] }, appEnvId, this.#deps.secrets),

@@ -80,7 +80,7 @@ export class JobRunWriter {
     })
   }
 
-  /** Stores that its container runs or ran: from now on, a missing container counts as lost. */
+  /** Stores that its container has started: from now on, a missing container counts as lost. */
   started(attemptId: string, container: EngineContainer): Promise<boolean> {
     return this.#withAttempt(attemptId, async (tx, attempt, run) => {
       if (attempt.state !== 'creating') return

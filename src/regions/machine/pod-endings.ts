@@ -4,13 +4,11 @@ import { containerNameOf } from './live-pod.ts'
 
 /** The state for a container that the engine does not list any more, or that was never created. */
 export function lost(record: PodRecord): EngineContainer {
-  const { podId, appEnvId, contentId, rolloutId, startedAt, nodeName } = record
+  const { podId, appEnvId, startedAt, nodeName } = record
   return {
     name: containerNameOf(record),
     podId,
     appEnvId,
-    contentId,
-    template: rolloutId,
     state: 'exited',
     startedAt,
     finishedAt: null,
@@ -39,7 +37,7 @@ export function exitMessage(container: EngineContainer, wasReady: boolean, port:
 /** How Node and Python say that an import leads nowhere. Names with other characters are not repeated. */
 const missing = /Cannot find (?:module|package) '([\w@./-]{1,100})'|No module named '?([\w.]{1,100})/
 
-/** The verdict of a container that exits at once, with the module that its last lines say is missing. */
+/** The verdict of a container that exits at once, with the missing module that its last lines name. */
 export function withMissingModule<Failure extends { reason: string; message: string }>(
   failure: Failure,
   lastLines: readonly string[],

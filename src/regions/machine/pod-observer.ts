@@ -19,7 +19,7 @@ interface ObservedEnvironment {
   publish(): void
 }
 
-/** Notes on each pod that its container is ready or ended, and how long that holds up the next start. */
+/** Records on each pod that its container is ready or has ended, and how long to delay the next start. */
 export class PodObserver {
   readonly #environment: ObservedEnvironment
   readonly #deps: WorkerDeps

@@ -29,6 +29,6 @@ export interface WorkerDeps {
   look(): void
   /** Another version of the environment serves now: images of old ones can go. */
   deployed(appEnvId: string): void
-  /** Removes containers, files and logs of an environment that is gone. */
+  /** Removes containers, files and logs of a deleted environment. */
   cleanUp(appEnvId: string): Promise<void>
 }

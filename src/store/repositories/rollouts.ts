@@ -138,7 +138,7 @@ export async function findRolloutOfContent(tx: Tx, content: Content): Promise<Ro
     .limit(1)
   const row =
     (await query.where('status', '=', 'DEPLOYED').executeTakeFirst()) ?? (await query.executeTakeFirst())
-  return row ? JSON.parse(row.record) : null
+  return rolloutRecord.one(row)
 }
 
 export async function insertRollout(tx: Tx, rollout: Rollout): Promise<void> {

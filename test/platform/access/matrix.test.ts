@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
 import { isRead, type Operation, type Policy } from '../../../src/contract/operation.ts'
 import type { Backup } from '../../../src/domain/databases/backup.ts'
-import type { JobRun } from '../../../src/domain/jobs/run.ts'
 import { insertBackup } from '../../../src/store/repositories/backups.ts'
 import { insertJobRun } from '../../../src/store/repositories/job-runs.ts'
 import { sampleInput } from '../../../testkit/api/sample-input.ts'
+import { storedRun } from '../../../testkit/jobs/stored-run.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
@@ -60,47 +60,20 @@ async function makeObjects(accountId: string, token: string, membershipId: strin
   const { contactPointId } = contactPoint
   const { alert } = await send('POST', '/app-env/alert', { appEnvId, ...alertBody(contactPointId) }, token)
   const jobRunId = `run_${appEnvId.slice(4)}`
-  await platform.db.write((tx) => insertJobRun(tx, doneRun(jobRunId, appEnvId, accountId)))
+  await platform.db.write((tx) =>
+    insertJobRun(tx, {
+      ...storedRun(jobRunId, { appEnvId, accountId }, platform.now),
+      status: 'SUCCEEDED',
+      finishedAt: platform.now,
+      exitCode: 0,
+    }),
+  )
   await send('PATCH', '/app-env/containers', { appEnvId, containers: 2 }, token)
   const { entries } = await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 }, token)
   const ids = { accountId, appId, appEnvId, membershipId, contactPointId }
   const backupId = `bak_${appEnvId.slice(4)}`
   await platform.db.write((tx) => insertBackup(tx, doneBackup(backupId, appEnvId, accountId)))
   return { ...ids, alertId: alert.alertId, jobRunId, backupId, entryId: entries[0].entryId }
-}
-
-function doneRun(jobRunId: string, appEnvId: string, accountId: string): JobRun {
-  return {
-    jobRunId,
-    appEnvId,
-    accountId,
-    number: 1,
-    status: 'SUCCEEDED',
-    attempt: 1,
-    snapshot: {
-      image: 'x',
-      contentId: 'dep_x',
-      command: 'true',
-      args: [],
-      shell: false,
-      workingDir: null,
-      timeoutSeconds: 60,
-      backoffLimit: 0,
-    },
-    trigger: { userId: 'usr_x', tokenKind: 'user' },
-    createdAt: platform.now,
-    startedAt: platform.now,
-    finishedAt: platform.now,
-    exitCode: 0,
-    reason: null,
-    region: 'local',
-    envName: 'x',
-    limit: null,
-    ttlSecondsAfterFinished: 300,
-    settings: null,
-    began: null,
-    retry: null,
-  }
 }
 
 function doneBackup(backupId: string, appEnvId: string, accountId: string): Backup {

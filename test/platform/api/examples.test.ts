@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
-import { asExamples, type Played, playStory } from '../../../testkit/api/example-story.ts'
+import { type Played, playStory } from '../../../testkit/api/example-story.ts'
+import { asExamples } from '../../../testkit/api/story-examples.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform

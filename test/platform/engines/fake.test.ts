@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ContainerSpec } from '../../../src/engines/engine.ts'
 import { describeEngine } from '../../../testkit/engines/suite.ts'
-import { FakeEngine, FakeHost } from '../../../testkit/fakes/engine.ts'
+import { FakeEngine } from '../../../testkit/fakes/engine.ts'
+import { FakeHost } from '../../../testkit/fakes/host.ts'
 
 describeEngine('fake', async () => {
   const host = new FakeHost()
@@ -22,7 +23,6 @@ describe('knobs of the fake engine', () => {
     appEnvId: 'env',
     accountId: 'acc',
     contentId: 'dep',
-    template: 't',
     image: 'app:1',
     port: 80,
     env: {},

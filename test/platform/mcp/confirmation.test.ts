@@ -4,6 +4,7 @@ import { startFakeBackend } from '../../../testkit/fakes/backend.ts'
 import { openToolSession, type SessionOptions, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { storedState } from '../../../testkit/store/stored-state.ts'
 import { tools } from '../../../tools/index.ts'
 
 let platform: TestPlatform
@@ -43,21 +44,7 @@ function personWho(agrees: boolean) {
   return { asked, person }
 }
 
-async function state(): Promise<string> {
-  const tables = [
-    'audit_log',
-    'app_envs',
-    'apps',
-    'contact_points',
-    'alerts',
-    'memberships',
-    'job_runs',
-  ] as const
-  const rows = await platform.db.read((tx) =>
-    Promise.all(tables.map((table) => tx.selectFrom(table).selectAll().execute())),
-  )
-  return JSON.stringify(rows)
-}
+const state = () => storedState(platform.db)
 
 interface Destruction {
   /** Arguments of a call that would destroy something. */

@@ -3,6 +3,7 @@ import { noPin, type PinnedScope, pinnedInputs } from '../../../src/mcp/policy/t
 import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { storedState } from '../../../testkit/store/stored-state.ts'
 import { tools } from '../../../tools/index.ts'
 
 let platform: TestPlatform
@@ -87,22 +88,7 @@ const rest: Record<string, Record<string, unknown>> = {
   'toggle-alert': { enabled: false },
 }
 
-/** All stored state that a write can change. */
-async function state(): Promise<string> {
-  const tables = [
-    'audit_log',
-    'app_envs',
-    'apps',
-    'contact_points',
-    'alerts',
-    'memberships',
-    'job_runs',
-  ] as const
-  const rows = await platform.db.read((tx) =>
-    Promise.all(tables.map((table) => tx.selectFrom(table).selectAll().execute())),
-  )
-  return JSON.stringify(rows)
-}
+const state = () => storedState(platform.db)
 
 /** The id of another world in every form that might bypass a check. */
 const disguises = (value: string): unknown[] => [value, [value], { 0: value }, ` ${value}`, [[value]]]

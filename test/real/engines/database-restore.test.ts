@@ -30,7 +30,6 @@ describe.skipIf(!hasPostgres)('a PostgreSQL restore (skipped where no PostgreSQL
       appEnvId: 'env_1',
       accountId: 'acc_1',
       contentId: 'dep_1',
-      template: 'rol_1',
       image: '',
       port: 5432,
       env: {},

@@ -7,7 +7,7 @@ import {
   scaleAppEnvContainers,
 } from '../../../src/contract/app-env-actions.ts'
 import { deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
-import type { DatabasePresetName } from '../../../src/contract/databases.ts'
+import type { DatabasePresetName } from '../../../src/contract/fields.ts'
 import { DatabaseBed, present, psql, redisCli } from '../../../testkit/databases/bed.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerHere } from '../../../testkit/engines/docker-here.ts'

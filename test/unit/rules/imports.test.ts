@@ -14,13 +14,14 @@ const allowed: Record<string, readonly string[]> = {
   clock: [],
   worker: ['clock'],
   'host-check': [],
+  'make-folder': [],
   nearest: [],
   counted: [],
   config: ['errors', 'log', 'nearest'],
   log: [],
   contract: [],
   domain: ['contract', 'counted', 'errors'],
-  store: [...foundation],
+  store: [...foundation, 'make-folder'],
   files: [...foundation],
   metrics: [...foundation, 'engines:port'],
   engines: [...foundation],
@@ -33,15 +34,27 @@ const allowed: Record<string, readonly string[]> = {
   client: ['contract', 'errors'],
   console: ['client', 'contract', 'errors'],
   mcp: ['client', 'contract', 'counted', 'errors', 'host-check', 'log', 'clock', 'nearest'],
-  cli: ['client', 'contract', 'counted', 'errors', 'log', 'clock', 'config', 'mcp', 'nearest', 'tools'],
+  cli: [
+    'client',
+    'contract',
+    'counted',
+    'errors',
+    'log',
+    'clock',
+    'config',
+    'make-folder',
+    'mcp',
+    'nearest',
+    'tools',
+  ],
   tools: ['contract', 'counted', 'mcp'],
 }
 
 /** The files that are the port of a part; everything else of it is private to the part. */
 const portFiles: Record<string, readonly string[]> = {
   alerting: [
-    'src/alerting/alert-states.ts',
-    'src/alerting/alert-steps.ts',
+    'src/alerting/states.ts',
+    'src/alerting/steps.ts',
     'src/alerting/outbox.ts',
     'src/alerting/notifiers/notifier.ts',
   ],
@@ -128,11 +141,24 @@ describe('the direction of imports (docs/architecture.md#imports)', () => {
     expect(wrong).toEqual([])
   })
 
-  it('has no cycle, types included', () => {
+  it('has no cycle, types included, in tests and benches too', () => {
+    const all = [...files, ...['test', 'testkit', 'bench'].flatMap(filesBelow)]
     const imports = new Map(
-      files.map((file) => [file, importsOf(file).filter((target) => /\.tsx?$/.test(target))]),
+      all.map((file) => [file, importsOf(file).filter((target) => /\.tsx?$/.test(target))]),
     )
     expect(cyclesIn(imports)).toEqual([])
+  })
+
+  it('leads from tests and benches to the testkit and the sources only', () => {
+    const wrong = ['src', 'tools', 'testkit', 'bench'].flatMap(filesBelow).flatMap((file) =>
+      importsOf(file)
+        .filter(
+          (target) =>
+            target.startsWith('test/') || (/^(src|tools)/.test(file) && /^(testkit|bench)/.test(target)),
+        )
+        .map((target) => `${file} imports ${target}`),
+    )
+    expect(wrong).toEqual([])
   })
 
   it('keeps drawers out', () => {

@@ -4,7 +4,7 @@ import { filesEndingWith, titlesOf } from '../../../testkit/source-text.ts'
 
 describe('every rule of the interface', () => {
   const titles = [...filesEndingWith('.test.ts')]
-    .filter(([name]) => !name.startsWith('test/rules/'))
+    .filter(([name]) => !name.startsWith('test/unit/rules/'))
     .flatMap(([, text]) => titlesOf(text))
   const rules = readInterfaceRules()
   const cited = (id: string) =>

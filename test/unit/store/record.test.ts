@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { recordReader, UnreadableRow } from '../../../src/store/record.ts'
@@ -47,4 +48,12 @@ it('takes the id from the row if the text has none, and fills in the given defau
   expect(() => settings.parse('{"most":"x"}', 'acc_1')).toThrow(
     'the row acc_1 of the table accounts cannot be read',
   )
+})
+
+it('is the only way from a stored text to an object', () => {
+  const folder = 'src/store/repositories'
+  const parsing = readdirSync(folder).filter((name) =>
+    readFileSync(`${folder}/${name}`, 'utf8').includes('JSON.parse('),
+  )
+  expect(parsing).toEqual([])
 })

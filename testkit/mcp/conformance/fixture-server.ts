@@ -50,7 +50,7 @@ export async function startFixtureServer(): Promise<Listening> {
 }
 
 /** Every request as the holder of a token, all else as it came. */
-export function withToken(token: string, handler: RequestListener): RequestListener {
+function withToken(token: string, handler: RequestListener): RequestListener {
   return (req, res) => {
     req.headers.authorization = token
     handler(req, res)

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { type AccountSettings, updateAccount } from '../../../contract/accounts.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { NameForm } from '../../components/NameForm.tsx'
 import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
@@ -110,15 +111,14 @@ function Switches() {
         {Object.entries(switches).map(([id, label]) => {
           const name = id as keyof typeof switches
           return (
-            <label key={id} className="row">
-              <input
-                type="checkbox"
-                checked={settings[name]}
-                disabled={!permissions.admin}
-                onChange={() => setConfirming(name)}
-              />
+            <Checkbox
+              key={id}
+              checked={settings[name]}
+              disabled={!permissions.admin}
+              set={() => setConfirming(name)}
+            >
               {label}
-            </label>
+            </Checkbox>
           )
         })}
       </div>

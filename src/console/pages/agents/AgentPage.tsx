@@ -1,6 +1,6 @@
 import { useParams, useSearch } from '@tanstack/react-router'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
+import { Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
 import { operationWords } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
@@ -53,30 +53,16 @@ function Totals({ entries }: { entries: readonly Entry[] }) {
           </Fact>
         </dl>
       </div>
-      <ScrollArea label="Operations of this caller">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Operation</th>
-              <th scope="col" className="number">
-                Done
-              </th>
-              <th scope="col" className="number">
-                Refused
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {operationsOf(entries).map(({ operation, done, refused: no }) => (
-              <tr key={operation}>
-                <th scope="row">{operationWords(operation)}</th>
-                <td className="number">{done.toLocaleString()}</td>
-                <td className="number">{no.toLocaleString()}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollArea>
+      <Table
+        label="Operations of this caller"
+        columns={[
+          { title: 'Operation', cell: ({ operation }) => operationWords(operation) },
+          { title: 'Done', kind: 'number', cell: ({ done }) => done.toLocaleString() },
+          { title: 'Refused', kind: 'number', cell: (row) => row.refused.toLocaleString() },
+        ]}
+        rows={operationsOf(entries)}
+        keyOf={({ operation }) => operation}
+      />
     </section>
   )
 }

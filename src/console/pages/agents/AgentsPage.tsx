@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Badge } from '../../components/Badge.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
 import { useAccount } from '../../shell/account.ts'
 import { surfaceNames } from '../activity/entries.ts'
@@ -56,6 +56,29 @@ export function AgentsPage() {
   )
 }
 
+const columns: Column<Caller>[] = [
+  {
+    title: 'Who',
+    cell: ({ principalId, surface, name }) => (
+      <Link
+        to="/agents/$principalId"
+        params={{ principalId }}
+        search={({ account }) => ({ account, surface })}
+      >
+        {name}
+      </Link>
+    ),
+  },
+  { title: 'From where', cell: ({ surface }) => surfaceNames[surface] ?? surface },
+  { title: 'Done', kind: 'number', cell: ({ done }) => done.toLocaleString() },
+  {
+    title: 'Refused',
+    kind: 'number',
+    cell: ({ refused }) => (refused > 0 ? <Badge tone="bad">{refused.toLocaleString()}</Badge> : '0'),
+  },
+  { title: 'Last seen', cell: ({ lastAt }) => <Time at={lastAt} /> },
+]
+
 interface TableProps {
   title: string
   callers: readonly Caller[]
@@ -70,46 +93,12 @@ function CallerTable({ title, callers, children }: TableProps) {
       </header>
       {callers.length === 0 && children}
       {callers.length > 0 && (
-        <ScrollArea label={`List: ${title}`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Who</th>
-                <th scope="col">From where</th>
-                <th scope="col" className="number">
-                  Done
-                </th>
-                <th scope="col" className="number">
-                  Refused
-                </th>
-                <th scope="col">Last seen</th>
-              </tr>
-            </thead>
-            <tbody>
-              {callers.map(({ principalId, surface, name, done, refused, lastAt }) => (
-                <tr key={`${principalId} ${surface}`}>
-                  <th scope="row">
-                    <Link
-                      to="/agents/$principalId"
-                      params={{ principalId }}
-                      search={({ account }) => ({ account, surface })}
-                    >
-                      {name}
-                    </Link>
-                  </th>
-                  <td>{surfaceNames[surface] ?? surface}</td>
-                  <td className="number">{done.toLocaleString()}</td>
-                  <td className="number">
-                    {refused > 0 ? <Badge tone="bad">{refused.toLocaleString()}</Badge> : '0'}
-                  </td>
-                  <td>
-                    <Time at={lastAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </ScrollArea>
+        <Table
+          label={`List: ${title}`}
+          columns={columns}
+          rows={callers}
+          keyOf={({ principalId, surface }) => `${principalId} ${surface}`}
+        />
       )}
     </section>
   )

@@ -5,10 +5,10 @@ import { Field } from '../../components/Field.tsx'
 import { FormProblem } from '../../components/FormProblem.tsx'
 import type { Form, FormWrite } from '../../components/form.ts'
 import { useEnvironment } from '../environments/environment.ts'
-import { aggregationNames, metricNames, metricsOf, spanWords } from './alert-words.ts'
 import { ContactPointChoices } from './ContactPointChoices.tsx'
 import { RulePanel } from './RulePanel.tsx'
 import { type Rule, type Subject, thresholdOf } from './rule.ts'
+import { aggregationNames, metricNames, metricsOf, spanWords } from './words.ts'
 
 interface Props {
   title: string

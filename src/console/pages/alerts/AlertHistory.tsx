@@ -1,14 +1,15 @@
 import { useState } from 'react'
 import { type AlertDetails, alertStates } from '../../../contract/alerts.ts'
 import { Badge } from '../../components/Badge.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
+import { Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
 import { quantity } from '../../components/words.ts'
 import { type Range, useSeries, windowOf } from '../environments/use-series.ts'
-import { metricNames, stateNames, stateSpans, stateTones } from './alert-words.ts'
+import { delivery, sentAt } from './delivery-columns.tsx'
 import { RangeSelect } from './RulePanel.tsx'
 import { ThresholdChart } from './ThresholdChart.tsx'
+import { metricNames, stateNames, stateSpans, stateTones } from './words.ts'
 
 /** The metric against the threshold, and below it the states of the alert on the same time axis. */
 export function StatePanel({ alert }: { alert: AlertDetails }) {
@@ -93,33 +94,28 @@ export function StateChanges({ alert: { stateHistory, unit } }: { alert: AlertDe
       {stateHistory.length === 0 ? (
         <p className="body muted">The state has not changed yet.</p>
       ) : (
-        <ScrollArea label="List of state changes">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">State</th>
-                <th scope="col" className="number">
-                  Value
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {newestFirst(stateHistory).map(({ at, from, to, value }) => (
-                <tr key={`${at}${from}${to}`}>
-                  <th scope="row">
-                    <Time at={at} />
-                  </th>
-                  <td>
-                    <Badge tone={stateTones[to]}>{stateNames[to]}</Badge>{' '}
-                    <span className="muted small">after {stateNames[from]}</span>
-                  </td>
-                  <td className="number">{value === null ? '–' : quantity(value, unit)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </ScrollArea>
+        <Table
+          label="List of state changes"
+          columns={[
+            { title: 'When', cell: ({ at }) => <Time at={at} /> },
+            {
+              title: 'State',
+              cell: ({ from, to }) => (
+                <>
+                  <Badge tone={stateTones[to]}>{stateNames[to]}</Badge>{' '}
+                  <span className="muted small">after {stateNames[from]}</span>
+                </>
+              ),
+            },
+            {
+              title: 'Value',
+              kind: 'number',
+              cell: ({ value }) => (value === null ? '–' : quantity(value, unit)),
+            },
+          ]}
+          rows={newestFirst(stateHistory)}
+          keyOf={({ at, from, to }) => `${at}${from}${to}`}
+        />
       )}
     </section>
   )
@@ -136,31 +132,19 @@ export function Deliveries({ alert: { notifications, contactPoints } }: { alert:
       {notifications.length === 0 ? (
         <p className="body muted">No notification has been sent yet.</p>
       ) : (
-        <ScrollArea label="List of notifications">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">Contact point</th>
-                <th scope="col">Delivery</th>
-              </tr>
-            </thead>
-            <tbody>
-              {newestFirst(notifications).map(({ at, contactPointId, ok, reason }) => (
-                <tr key={`${at}${contactPointId}`}>
-                  <th scope="row">
-                    <Time at={at} />
-                  </th>
-                  <td>{names.get(contactPointId) ?? <code>{contactPointId}</code>}</td>
-                  <td>
-                    <Badge tone={ok ? 'ok' : 'bad'}>{ok ? 'Delivered' : 'Failed'}</Badge>{' '}
-                    <span className="small">{reason}</span>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </ScrollArea>
+        <Table
+          label="List of notifications"
+          columns={[
+            sentAt,
+            {
+              title: 'Contact point',
+              cell: ({ contactPointId }) => names.get(contactPointId) ?? <code>{contactPointId}</code>,
+            },
+            delivery,
+          ]}
+          rows={newestFirst(notifications)}
+          keyOf={({ at, contactPointId }) => `${at}${contactPointId}`}
+        />
       )}
     </section>
   )

@@ -9,8 +9,8 @@ import { quantity } from '../../components/words.ts'
 import { useEnvironment } from '../environments/environment.ts'
 import { Deliveries, StateChanges, StatePanel } from './AlertHistory.tsx'
 import { StateBadge } from './AlertTable.tsx'
-import { conditionWords } from './alert-words.ts'
 import { useIsAdmin } from './use-alerts.ts'
+import { conditionWords } from './words.ts'
 
 /** One alert: its state over time, and the delivery of its notifications. Notifications link here. */
 export function AlertPage() {

@@ -6,8 +6,8 @@ import { NotFound } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useEnvironment } from '../environments/environment.ts'
 import { AlertForm } from './AlertForm.tsx'
-import { metricsOf } from './alert-words.ts'
 import { newRule } from './rule.ts'
+import { metricsOf } from './words.ts'
 
 export function NewAlertPage() {
   const environment = useEnvironment()

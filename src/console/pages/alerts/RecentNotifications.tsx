@@ -4,13 +4,12 @@ import { type AlertDetails, getAlert } from '../../../contract/alerts.ts'
 import type { AppError } from '../../../errors.ts'
 import { client } from '../../api/client.ts'
 import { everyMs } from '../../api/queries.ts'
-import { Badge } from '../../components/Badge.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
-import { Time } from '../../components/Time.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import { counted } from '../../components/words.ts'
-import { byUrgency } from './alert-words.ts'
+import { delivery, sentAt } from './delivery-columns.tsx'
 import type { AlertRow } from './use-alerts.ts'
+import { byUrgency } from './words.ts'
 
 /** Each alert is one read: only the most urgent ones are looked at. */
 const mostAlerts = 10
@@ -49,7 +48,14 @@ export function RecentNotifications({ alerts }: { alerts: readonly AlertRow[] })
       {!failed && !isLoading && rows.length === 0 && (
         <p className="body muted">No notification has been sent yet.</p>
       )}
-      {rows.length > 0 && <Table rows={rows} />}
+      {rows.length > 0 && (
+        <Table
+          label="List of notifications"
+          columns={columns}
+          rows={rows}
+          keyOf={({ at, alertId, to }) => `${at}${alertId}${to}`}
+        />
+      )}
     </section>
   )
 }
@@ -72,42 +78,20 @@ function sentBy({ alertId, name, contactPoints, notifications }: AlertDetails, e
   })
 }
 
-function Table({ rows }: { rows: readonly Sent[] }) {
-  return (
-    <ScrollArea label="List of notifications">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Alert</th>
-            <th scope="col">Contact point</th>
-            <th scope="col">Delivery</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ at, ok, reason, to, alertId, alert, envName }) => (
-            <tr key={`${at}${alertId}${to}`}>
-              <td>
-                <Time at={at} />
-              </td>
-              <th scope="row">
-                <Link
-                  to="/environments/$envName/alerts/$alertId"
-                  params={{ envName, alertId }}
-                  search={({ account }) => ({ account })}
-                >
-                  {alert}
-                </Link>
-              </th>
-              <td>{to}</td>
-              <td>
-                <Badge tone={ok ? 'ok' : 'bad'}>{ok ? 'Delivered' : 'Failed'}</Badge>{' '}
-                <span className="small">{reason}</span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollArea>
-  )
-}
+const columns: Column<Sent>[] = [
+  sentAt,
+  {
+    title: 'Alert',
+    cell: ({ alert, alertId, envName }) => (
+      <Link
+        to="/environments/$envName/alerts/$alertId"
+        params={{ envName, alertId }}
+        search={({ account }) => ({ account })}
+      >
+        {alert}
+      </Link>
+    ),
+  },
+  { title: 'Contact point', cell: ({ to }) => to },
+  delivery,
+]

@@ -5,9 +5,9 @@ import { Time } from '../../components/Time.tsx'
 import { counted, quantity } from '../../components/words.ts'
 import { useEnvironment } from '../environments/environment.ts'
 import { type Range, rangeNames, useSeries, windowOf } from '../environments/use-series.ts'
-import { metricNames } from './alert-words.ts'
 import { type Rule, type Subject, thresholdOf, useRulePreview } from './rule.ts'
 import { ThresholdChart } from './ThresholdChart.tsx'
+import { metricNames } from './words.ts'
 
 interface Props {
   rule: Rule

@@ -1,4 +1,5 @@
 import type { AppError } from '../../../errors.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'
 import type { ConfigInput } from './config-inputs.ts'
 
@@ -42,14 +43,9 @@ export function ConfigField({ input, value, error, set, stored }: Props) {
         }
       </Field>
       {stored && isOptional && (
-        <label className="row small">
-          <input
-            type="checkbox"
-            checked={stored.removed}
-            onChange={(event) => stored.remove(event.target.checked)}
-          />
+        <Checkbox className="row small" checked={stored.removed} set={stored.remove}>
           Remove: {label.toLowerCase()}
-        </label>
+        </Checkbox>
       )}
     </>
   )

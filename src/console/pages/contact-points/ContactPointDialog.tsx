@@ -10,6 +10,7 @@ import { Dialog } from '../../components/Dialog.tsx'
 import { Field } from '../../components/Field.tsx'
 import { FormProblem } from '../../components/FormProblem.tsx'
 import { type Form, useForm } from '../../components/form.ts'
+import { TextField } from '../../components/TextField.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useAccount } from '../../shell/account.ts'
 import { ConfigField } from './ConfigField.tsx'
@@ -56,17 +57,15 @@ export function ContactPointDialog({ point, onClose }: Props) {
           }}
         />
       )}
-      <Field label="Name" name="name" error={write.error}>
-        {(props) => (
-          <input
-            {...props}
-            required
-            maxLength={50}
-            value={name}
-            onChange={(event) => form.set({ name: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        name="name"
+        error={write.error}
+        required
+        maxLength={50}
+        value={name}
+        set={(text) => form.set({ name: text })}
+      />
       {point && (
         <p className="muted small">The settings are not shown. What you leave empty stays as it is.</p>
       )}

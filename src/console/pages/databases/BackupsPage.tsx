@@ -11,8 +11,8 @@ import {
 import { everyMs, useRead, useWrite } from '../../api/queries.ts'
 import { Badge, type Tone } from '../../components/Badge.tsx'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Empty, Failed, Loading, Problem } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { megabytes } from '../../components/words.ts'
@@ -131,55 +131,33 @@ interface TableProps {
   ask: (confirming: Confirming) => void
 }
 
+const backupColumns: Column<BackupResponse>[] = [
+  { title: 'Taken', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Status', cell: (backup) => <State of={backup} /> },
+  { title: 'Version', cell: ({ dockerPresetVersion }) => dockerPresetVersion },
+  {
+    title: 'Size',
+    kind: 'number',
+    cell: ({ sizeBytes }) => (sizeBytes === null ? '–' : megabytes(sizeBytes / 1_048_576)),
+  },
+]
+
 function BackupTable({ backups, ask }: TableProps) {
   const isAdmin = useIsAdmin(useEnvironment().accountId)
   return (
-    <ScrollArea label="List of backups">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Taken</th>
-            <th scope="col">Status</th>
-            <th scope="col">Version</th>
-            <th scope="col" className="number">
-              Size
-            </th>
-            {isAdmin && (
-              <th scope="col">
-                <span className="hidden-text">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {backups.map((backup) => (
-            <tr key={backup.backupId}>
-              <th scope="row">
-                <Time at={backup.createdAt} />
-              </th>
-              <td>
-                <State of={backup} />
-              </td>
-              <td>{backup.dockerPresetVersion}</td>
-              <td className="number">
-                {backup.sizeBytes === null ? '–' : megabytes(backup.sizeBytes / 1_048_576)}
-              </td>
-              {isAdmin && (
-                <td>
-                  <Actions backup={backup} ask={ask} />
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollArea>
+    <Table
+      label="List of backups"
+      columns={backupColumns}
+      rows={backups}
+      keyOf={({ backupId }) => backupId}
+      actions={isAdmin ? (backup) => <Actions backup={backup} ask={ask} /> : undefined}
+    />
   )
 }
 
 function Actions({ backup, ask }: { backup: BackupResponse; ask: TableProps['ask'] }) {
   return (
-    <div className="row" style={{ justifyContent: 'flex-end' }}>
+    <>
       {backup.status === 'SUCCEEDED' && (
         <button type="button" className="button compact" onClick={() => ask({ backup, action: 'restore' })}>
           Restore
@@ -192,7 +170,7 @@ function Actions({ backup, ask }: { backup: BackupResponse; ask: TableProps['ask
       >
         Delete
       </button>
-    </div>
+    </>
   )
 }
 
@@ -217,36 +195,20 @@ function Restores({ restores, backups }: RestoresProps) {
         <h2 id="restores">Restores</h2>
         <span className="muted small">The last 20</span>
       </header>
-      <ScrollArea label="List of restores">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Started</th>
-              <th scope="col">Status</th>
-              <th scope="col">Backup taken</th>
-            </tr>
-          </thead>
-          <tbody>
-            {restores.map((restore) => (
-              <tr key={restore.restoreId}>
-                <th scope="row">
-                  <Time at={restore.createdAt} />
-                </th>
-                <td>
-                  <State of={restore} />
-                </td>
-                <td>
-                  {taken.has(restore.backupId) ? (
-                    <Time at={taken.get(restore.backupId)!} />
-                  ) : (
-                    'Of another database'
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollArea>
+      <Table
+        label="List of restores"
+        columns={[
+          { title: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { title: 'Status', cell: (restore) => <State of={restore} /> },
+          {
+            title: 'Backup taken',
+            cell: ({ backupId }) =>
+              taken.has(backupId) ? <Time at={taken.get(backupId)!} /> : 'Of another database',
+          },
+        ]}
+        rows={restores}
+        keyOf={({ restoreId }) => restoreId}
+      />
     </section>
   )
 }

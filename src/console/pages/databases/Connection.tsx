@@ -3,8 +3,8 @@ import { type AppEnv, getAppEnv, type Host } from '../../../contract/app-envs.ts
 import type { AppError } from '../../../errors.ts'
 import { client } from '../../api/client.ts'
 import { CopyBlock } from '../../components/CopyBlock.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Empty, Problem } from '../../components/states.tsx'
+import { Table } from '../../components/Table.tsx'
 import { useIsAdmin } from '../alerts/use-alerts.ts'
 import { useEnvironment } from '../environments/environment.ts'
 import { kindNames, withRoles } from './roles.ts'
@@ -54,26 +54,16 @@ export function Connection() {
 
 function AddressTable({ hosts }: { hosts: readonly Host[] }) {
   return (
-    <ScrollArea label="List of addresses">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Address</th>
-            <th scope="col">Protocol</th>
-            <th scope="col">Role</th>
-          </tr>
-        </thead>
-        <tbody>
-          {withRoles(hosts).map(({ url, kind, role }) => (
-            <tr key={`${kind} ${url}`}>
-              <td className="mono">{url}</td>
-              <td>{kindNames[kind]}</td>
-              <td>{role}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollArea>
+    <Table
+      label="List of addresses"
+      columns={[
+        { title: 'Address', kind: 'mono', cell: ({ url }) => url },
+        { title: 'Protocol', cell: ({ kind }) => kindNames[kind] },
+        { title: 'Role', cell: ({ role }) => role },
+      ]}
+      rows={withRoles(hosts)}
+      keyOf={({ kind, url }) => `${kind} ${url}`}
+    />
   )
 }
 

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { updateFunctionConfig } from '../../../contract/app-env-actions.ts'
 import type { FunctionConfig } from '../../../contract/function-config.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useEnvironment } from './environment.ts'
@@ -33,14 +34,9 @@ export function FunctionForm() {
         )
       }
     >
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={applyImmediately}
-          onChange={(event) => setApplyImmediately(event.target.checked)}
-        />
+      <Checkbox checked={applyImmediately} set={setApplyImmediately}>
         Apply at once
-      </label>
+      </Checkbox>
     </SettingsForm>
   )
 }

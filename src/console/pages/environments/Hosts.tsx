@@ -1,5 +1,23 @@
+import type { Host } from '../../../contract/app-envs.ts'
 import { Empty } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import { useEnvironment } from './environment.ts'
+
+const columns: Column<Host>[] = [
+  {
+    title: 'Address',
+    kind: 'mono',
+    cell: ({ url, kind }) =>
+      /^https?:\/\//.test(url) && kind !== 'internal' ? (
+        <a href={url} target="_blank" rel="noreferrer noopener">
+          {url}
+        </a>
+      ) : (
+        url
+      ),
+  },
+  { title: 'Kind', kind: 'muted', cell: ({ kind }) => kind },
+]
 
 /** Addresses of the environment. The platform masks credentials in them. */
 export function Hosts() {
@@ -11,30 +29,12 @@ export function Hosts() {
       </header>
       {hosts.length === 0 && <Empty title="No hosts">An address appears after the first deployment.</Empty>}
       {hosts.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Address</th>
-              <th scope="col">Kind</th>
-            </tr>
-          </thead>
-          <tbody>
-            {hosts.map(({ url, kind }) => (
-              <tr key={`${kind} ${url}`}>
-                <td className="mono">
-                  {/^https?:\/\//.test(url) && kind !== 'internal' ? (
-                    <a href={url} target="_blank" rel="noreferrer noopener">
-                      {url}
-                    </a>
-                  ) : (
-                    url
-                  )}
-                </td>
-                <td className="muted">{kind}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          label="List of hosts"
+          columns={columns}
+          rows={hosts}
+          keyOf={({ url, kind }) => `${kind} ${url}`}
+        />
       )}
     </section>
   )

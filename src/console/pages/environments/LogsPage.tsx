@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { getLogs } from '../../../contract/app-env-reads.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { useEnvironment } from './environment.ts'
 import { LogLines } from './LogLines.tsx'
@@ -45,10 +46,9 @@ export function LogsPage() {
             Only one version: show all
           </button>
         )}
-        <label className="row actions">
-          <input type="checkbox" checked={follows} onChange={(event) => setFollows(event.target.checked)} />
+        <Checkbox className="row actions" checked={follows} set={setFollows}>
           Follow
-        </label>
+        </Checkbox>
       </header>
       {read.error && !read.data && <Failed error={read.error} hidesForbidden />}
       {read.isPending && <Loading rows={6} />}

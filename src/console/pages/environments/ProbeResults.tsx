@@ -1,41 +1,31 @@
 import type { ProbeCheck, ProbeLevel } from '../../../contract/function-probe.ts'
 import { Badge } from '../../components/Badge.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import { quantity } from '../../components/words.ts'
+
+const columns = Object.entries({
+  'At a time': ({ concurrency }) => concurrency,
+  Requests: ({ requests }) => requests.toLocaleString(),
+  Answered: ({ ok }) => ok.toLocaleString(),
+  Errors: errorsOf,
+  Median: ({ p50Seconds }) => quantity(p50Seconds, 's'),
+  '95th percentile': ({ p95Seconds }) => quantity(p95Seconds, 's'),
+  Containers: ({ containers }) => containers,
+} satisfies Record<string, Column<ProbeLevel>['cell']>).map(([title, cell]) => ({
+  title,
+  kind: 'number',
+  cell,
+}))
 
 /** The same numbers as in the charts, and what failed. */
 export function ProbeTable({ levels }: { levels: readonly ProbeLevel[] }) {
   return (
-    <ScrollArea label="Steps of the probe">
-      <table>
-        <thead>
-          <tr>
-            {['At a time', 'Requests', 'Answered', 'Errors', 'Median', '95th percentile', 'Containers'].map(
-              (name) => (
-                <th key={name} scope="col" className="number">
-                  {name}
-                </th>
-              ),
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {levels.map((level) => (
-            <tr key={level.concurrency}>
-              <th scope="row" className="number">
-                {level.concurrency}
-              </th>
-              <td className="number">{level.requests.toLocaleString()}</td>
-              <td className="number">{level.ok.toLocaleString()}</td>
-              <td className="number">{errorsOf(level)}</td>
-              <td className="number">{quantity(level.p50Seconds, 's')}</td>
-              <td className="number">{quantity(level.p95Seconds, 's')}</td>
-              <td className="number">{level.containers}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollArea>
+    <Table
+      label="Steps of the probe"
+      columns={columns}
+      rows={levels}
+      keyOf={({ concurrency }) => String(concurrency)}
+    />
   )
 }
 

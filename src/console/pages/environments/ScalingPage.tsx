@@ -1,7 +1,8 @@
 import { lazy, Suspense } from 'react'
 import { scaleAppEnvContainers, updateAppEnvAutoscaling } from '../../../contract/app-env-actions.ts'
-import { type Autoscaling, updateAppEnv } from '../../../contract/app-envs.ts'
+import { type Autoscaling, autoscalingDefaults, updateAppEnv } from '../../../contract/app-envs.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Conflict } from '../../components/Conflict.tsx'
 import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
 import { Loading, Problem } from '../../components/states.tsx'
@@ -101,22 +102,12 @@ function ContainersForm() {
   )
 }
 
-const notAutoscaled: Autoscaling = {
-  enabled: false,
-  minContainers: 1,
-  maxContainers: 3,
-  targetCpuPercent: 70,
-  targetMemoryPercent: null,
-  scaleUpWindowSeconds: 0,
-  scaleDownWindowSeconds: 300,
-}
-
 function AutoscalingForm() {
   const { appEnvId, autoscaling, revision } = useEnvironment()
   const write = useWrite(updateAppEnvAutoscaling)
   // A separate write: it does not save the inputs above.
   const toggle = useWrite(updateAppEnvAutoscaling)
-  const now = autoscaling ?? notAutoscaled
+  const now = autoscaling ?? autoscalingDefaults
   const save = (
     to: typeof write,
     change: Record<string, number | boolean | null>,
@@ -132,15 +123,13 @@ function AutoscalingForm() {
       write={write}
       onSave={(change, expectedRevision) => save(write, change, expectedRevision)}
     >
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={now.enabled}
-          disabled={toggle.isPending}
-          onChange={(event) => save(toggle, { enabled: event.target.checked }, revision)}
-        />
+      <Checkbox
+        checked={now.enabled}
+        disabled={toggle.isPending}
+        set={(checked) => save(toggle, { enabled: checked }, revision)}
+      >
         Scale by CPU and memory, immediately and without a deployment
-      </label>
+      </Checkbox>
       <Problem error={toggle.error} />
     </SettingsForm>
   )

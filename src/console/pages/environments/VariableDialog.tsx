@@ -2,10 +2,12 @@ import { updateAppEnvVariables } from '../../../contract/app-env-actions.ts'
 import type { AppEnv } from '../../../contract/app-envs.ts'
 import type { AppError } from '../../../errors.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Dialog } from '../../components/Dialog.tsx'
 import { Field } from '../../components/Field.tsx'
 import { FormProblem } from '../../components/FormProblem.tsx'
 import { useForm } from '../../components/form.ts'
+import { TextField } from '../../components/TextField.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useEnvironment } from './environment.ts'
 
@@ -83,17 +85,15 @@ function VariableFields({ draft, set, known, error }: FieldsProps) {
   return (
     <>
       {!known && (
-        <Field label="Name" name="name" error={error}>
-          {(props) => (
-            <input
-              {...props}
-              className="mono"
-              value={name}
-              required
-              onChange={(event) => set({ name: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          name="name"
+          error={error}
+          className="mono"
+          value={name}
+          required
+          set={(text) => set({ name: text })}
+        />
       )}
       <Field
         label="Value"
@@ -126,14 +126,9 @@ function VariableFields({ draft, set, known, error }: FieldsProps) {
           </select>
         )}
       </Field>
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={isSecret}
-          onChange={(event) => set({ isSecret: event.target.checked })}
-        />
+      <Checkbox checked={isSecret} set={(checked) => set({ isSecret: checked })}>
         Secret: encrypted, and never shown again
-      </label>
+      </Checkbox>
     </>
   )
 }

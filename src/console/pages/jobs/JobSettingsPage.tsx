@@ -3,6 +3,7 @@ import type { AppEnv } from '../../../contract/app-envs.ts'
 import { updateJobConfig } from '../../../contract/jobs.ts'
 import type { AppError } from '../../../errors.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'
 import { FormProblem } from '../../components/FormProblem.tsx'
 import { useForm } from '../../components/form.ts'
@@ -18,7 +19,7 @@ import {
   jobFields,
   layerNames,
   valueWords,
-} from './job-settings.ts'
+} from './settings.ts'
 
 /** Settings of runs: effective values with their source, and the environment's own values. */
 export function JobSettingsPage() {
@@ -97,14 +98,9 @@ function JobForm({ environment }: { environment: AppEnv }) {
             />
           ))}
         </div>
-        <label className="row">
-          <input
-            type="checkbox"
-            checked={applyImmediately}
-            onChange={(event) => setApplyImmediately(event.target.checked)}
-          />
+        <Checkbox checked={applyImmediately} set={setApplyImmediately}>
           Apply at once
-        </label>
+        </Checkbox>
         <FormProblem form={form} write={write} labels={labels} save={save} />
         <div className="row">
           <button

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { getLogs } from '../../../contract/app-env-reads.ts'
 import type { JobRunResponse } from '../../../contract/jobs.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { LogLines } from '../environments/LogLines.tsx'
 import { isActive } from './run-words.ts'
@@ -18,10 +19,9 @@ export function RunOutput({ run }: { run: JobRunResponse }) {
     <section className="panel" aria-labelledby="output">
       <header>
         <h2 id="output">Output</h2>
-        <label className="row actions">
-          <input type="checkbox" checked={follows} onChange={(event) => setFollows(event.target.checked)} />
+        <Checkbox className="row actions" checked={follows} set={setFollows}>
           Follow
-        </label>
+        </Checkbox>
       </header>
       {read.error && !read.data && <Failed error={read.error} hidesForbidden />}
       {read.isPending && <Loading />}

@@ -11,9 +11,9 @@ import { counted } from '../../components/words.ts'
 import { ContainerState } from '../environments/ContainerTable.tsx'
 import { useEnvironment } from '../environments/environment.ts'
 import { CancelRun } from './CancelRun.tsx'
-import { layerNames } from './job-settings.ts'
 import { RunOutput } from './RunOutput.tsx'
 import { commandWords, isActive, reasonWords, runNames, runTones, secondsWords } from './run-words.ts'
+import { layerNames } from './settings.ts'
 import { Took } from './Took.tsx'
 
 /** One run: status, attempts, output and settings at its start. */

@@ -1,11 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useKept } from '../../api/drafts.ts'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Empty } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import { counted } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
-import { useWindow } from '../overview/use-window.ts'
 import {
   type Access,
   accessOf,
@@ -102,90 +101,69 @@ interface MatrixProps extends Props {
   set: (membershipId: string, access: Access) => void
 }
 
-const rowHeight = 37
-
 function Matrix({ members, environments, all, draft, set }: MatrixProps) {
-  const { place, first, last } = useWindow(environments.length, rowHeight)
-  const columns = members.map((member) => ({
-    member,
-    saved: accessOf(member),
-    access: draft.get(member.membershipId) ?? accessOf(member),
-  }))
+  const column = (member: Member): Column<ListedEnvironment> => {
+    const { membershipId, name, email } = member
+    const saved = accessOf(member)
+    const access = draft.get(membershipId) ?? saved
+    const changed = (id: string) => isOpen(access, id) !== isOpen(saved, id)
+    return {
+      title: membershipId,
+      head: (
+        <div title={email}>
+          {name}
+          <FullAccess of={member} access={access} all={all} set={set} />
+        </div>
+      ),
+      kind: ({ appEnvId }) => (changed(appEnvId) ? 'changed' : ''),
+      cell: ({ appEnvId, cliEnvName }) => (
+        <label>
+          <input
+            type="checkbox"
+            aria-label={`${name} reaches ${cliEnvName}`}
+            checked={isOpen(access, appEnvId)}
+            onChange={() => set(membershipId, toggled(access, appEnvId, all))}
+          />
+          {changed(appEnvId) && (
+            <span className="small">{isOpen(access, appEnvId) ? 'opens' : 'closes'}</span>
+          )}
+        </label>
+      ),
+    }
+  }
   return (
-    <ScrollArea label="Matrix of members by environments" place={place} style={{ maxHeight: 560 }}>
-      <table className="matrix" aria-rowcount={environments.length + 1}>
-        <thead>
-          <tr aria-rowindex={1}>
-            <th scope="col">Environment</th>
-            {columns.map(({ member, access }) => (
-              <th scope="col" key={member.membershipId} title={member.email}>
-                {member.name}
-                <label className="small">
-                  <input
-                    type="checkbox"
-                    checked={access.full}
-                    aria-label={`Full access of ${member.name}`}
-                    onChange={(event) =>
-                      set(
-                        member.membershipId,
-                        event.target.checked
-                          ? { full: true }
-                          : { full: false, ids: all.map(({ appEnvId }) => appEnvId) },
-                      )
-                    }
-                  />
-                  full
-                </label>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          <Spacer rows={first} columns={columns.length + 1} />
-          {environments.slice(first, last).map(({ appEnvId, cliEnvName }, index) => (
-            <tr key={appEnvId} aria-rowindex={first + index + 2} style={{ height: rowHeight }}>
-              <th scope="row">{cliEnvName}</th>
-              {columns.map(({ member, saved, access }) => (
-                <Cell
-                  key={member.membershipId}
-                  label={`${member.name} reaches ${cliEnvName}`}
-                  open={isOpen(access, appEnvId)}
-                  changed={isOpen(access, appEnvId) !== isOpen(saved, appEnvId)}
-                  toggle={() => set(member.membershipId, toggled(access, appEnvId, all))}
-                />
-              ))}
-            </tr>
-          ))}
-          <Spacer rows={environments.length - last} columns={columns.length + 1} />
-        </tbody>
-      </table>
-    </ScrollArea>
+    <Table
+      label="Matrix of members by environments"
+      className="matrix"
+      columns={[{ title: 'Environment', cell: ({ cliEnvName }) => cliEnvName }, ...members.map(column)]}
+      rows={environments}
+      keyOf={({ appEnvId }) => appEnvId}
+      rowHeight={37}
+      maxHeight={560}
+    />
   )
 }
 
-function Spacer({ rows, columns }: { rows: number; columns: number }) {
-  if (rows <= 0) return null
-  return (
-    <tr>
-      <td colSpan={columns} style={{ height: rows * rowHeight, padding: 0, border: 0 }} />
-    </tr>
-  )
+interface FullAccessProps extends Pick<MatrixProps, 'all' | 'set'> {
+  of: Member
+  access: Access
 }
 
-interface CellProps {
-  label: string
-  open: boolean
-  changed: boolean
-  toggle: () => void
-}
-
-function Cell({ label, open, changed, toggle }: CellProps) {
+function FullAccess({ of: { membershipId, name }, access, all, set }: FullAccessProps) {
   return (
-    <td className={changed ? 'changed' : ''}>
-      <label>
-        <input type="checkbox" aria-label={label} checked={open} onChange={toggle} />
-        {changed && <span className="small">{open ? 'opens' : 'closes'}</span>}
-      </label>
-    </td>
+    <label className="small">
+      <input
+        type="checkbox"
+        checked={access.full}
+        aria-label={`Full access of ${name}`}
+        onChange={({ target }) =>
+          set(
+            membershipId,
+            target.checked ? { full: true } : { full: false, ids: all.map(({ appEnvId }) => appEnvId) },
+          )
+        }
+      />
+      full
+    </label>
   )
 }

@@ -1,9 +1,10 @@
 import { addMember } from '../../../contract/members.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Dialog } from '../../components/Dialog.tsx'
-import { Field } from '../../components/Field.tsx'
 import { useForm } from '../../components/form.ts'
 import { Problem } from '../../components/states.tsx'
+import { TextField } from '../../components/TextField.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useAccount } from '../../shell/account.ts'
 import type { ListedEnvironment } from './access-draft.ts'
@@ -51,43 +52,28 @@ export function AddMemberDialog({ environments, onAdded, onClose }: Props) {
         </button>
       }
     >
-      <Field label="E-mail" name="email" error={write.error}>
-        {(props) => (
-          <input
-            {...props}
-            value={email}
-            required
-            onChange={(event) => form.set({ email: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field label="Name" name="name" error={write.error}>
-        {(props) => (
-          <input
-            {...props}
-            value={name}
-            required
-            onChange={(event) => form.set({ name: event.target.value })}
-          />
-        )}
-      </Field>
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={admin}
-          disabled={!permissions.admin}
-          onChange={(event) => form.set({ admin: event.target.checked })}
-        />
+      <TextField
+        label="E-mail"
+        name="email"
+        error={write.error}
+        value={email}
+        required
+        set={(text) => form.set({ email: text })}
+      />
+      <TextField
+        label="Name"
+        name="name"
+        error={write.error}
+        value={name}
+        required
+        set={(text) => form.set({ name: text })}
+      />
+      <Checkbox checked={admin} disabled={!permissions.admin} set={(checked) => form.set({ admin: checked })}>
         Admin: secrets, alerts, contact points, settings
-      </label>
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={manageMembers}
-          onChange={(event) => form.set({ manageMembers: event.target.checked })}
-        />
+      </Checkbox>
+      <Checkbox checked={manageMembers} set={(checked) => form.set({ manageMembers: checked })}>
         Manage Members: this page
-      </label>
+      </Checkbox>
       <EnvironmentChoice
         environments={environments}
         ids={allowedAppEnvIds}
@@ -113,16 +99,13 @@ function EnvironmentChoice({ environments, ids, set }: ChoiceProps) {
       <fieldset className="stack choice" style={{ gap: 4, marginTop: 8 }}>
         <legend className="muted small">Without a choice, the member gets full access (M5).</legend>
         {environments.map(({ appEnvId, cliEnvName }) => (
-          <label key={appEnvId} className="row">
-            <input
-              type="checkbox"
-              checked={ids.includes(appEnvId)}
-              onChange={(event) =>
-                set(event.target.checked ? [...ids, appEnvId] : ids.filter((id) => id !== appEnvId))
-              }
-            />
+          <Checkbox
+            key={appEnvId}
+            checked={ids.includes(appEnvId)}
+            set={(checked) => set(checked ? [...ids, appEnvId] : ids.filter((id) => id !== appEnvId))}
+          >
             {cliEnvName}
-          </label>
+          </Checkbox>
         ))}
       </fieldset>
     </details>

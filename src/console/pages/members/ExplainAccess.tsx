@@ -1,9 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { explainAccess } from '../../../contract/audit.ts'
+import type { OutputOf } from '../../../contract/operation.ts'
 import { useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import type { ListedEnvironment } from './access-draft.ts'
 
 /** Permissions of members on one environment, with the rules. */
@@ -44,42 +45,35 @@ export function ExplainAccess({ environments }: { environments: readonly ListedE
 
 const yesOrNo = (yes: boolean) => <Badge tone={yes ? 'ok' : 'idle'}>{yes ? 'Yes' : 'No'}</Badge>
 
+const columns: Column<OutputOf<typeof explainAccess>['members'][number]>[] = [
+  { title: 'Member', cell: ({ name }) => name },
+  { title: 'Operates', cell: ({ operates }) => yesOrNo(operates) },
+  { title: 'Sees secrets', cell: ({ seesSecrets }) => yesOrNo(seesSecrets) },
+  { title: 'Changes alerts', cell: ({ changesAlerts }) => yesOrNo(changesAlerts) },
+  { title: 'Configures access', cell: ({ configuresAccess }) => yesOrNo(configuresAccess) },
+  {
+    title: 'Because',
+    kind: 'small',
+    cell: ({ because }) => (
+      <ul>
+        {because.map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+      </ul>
+    ),
+  },
+]
+
 function Explained({ appEnvId }: { appEnvId: string }) {
   const read = useRead(explainAccess, { appEnvId }, { everyMs: 5_000 })
   if (read.error && !read.data) return <Failed error={read.error} />
   if (!read.data) return <Loading rows={2} />
   return (
-    <ScrollArea label="Explanation of access">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Member</th>
-            <th scope="col">Operates</th>
-            <th scope="col">Sees secrets</th>
-            <th scope="col">Changes alerts</th>
-            <th scope="col">Configures access</th>
-            <th scope="col">Because</th>
-          </tr>
-        </thead>
-        <tbody>
-          {read.data.members.map((member) => (
-            <tr key={member.membershipId}>
-              <th scope="row">{member.name}</th>
-              <td>{yesOrNo(member.operates)}</td>
-              <td>{yesOrNo(member.seesSecrets)}</td>
-              <td>{yesOrNo(member.changesAlerts)}</td>
-              <td>{yesOrNo(member.configuresAccess)}</td>
-              <td className="small">
-                <ul>
-                  {member.because.map((reason) => (
-                    <li key={reason}>{reason}</li>
-                  ))}
-                </ul>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollArea>
+    <Table
+      label="Explanation of access"
+      columns={columns}
+      rows={read.data.members}
+      keyOf={({ membershipId }) => membershipId}
+    />
   )
 }

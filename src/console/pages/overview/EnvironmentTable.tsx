@@ -1,81 +1,53 @@
 import { Link } from '@tanstack/react-router'
 import { listAlerts } from '../../../contract/alerts.ts'
 import type { listAppEnvs } from '../../../contract/app-envs.ts'
+import { databasePresetNames } from '../../../contract/fields.ts'
 import { getAppEnvMetricsSeries } from '../../../contract/measurements.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Sparkline } from '../../components/Sparkline.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import { counted, quantity } from '../../components/words.ts'
 import { StatusBadge } from '../environments/StatusBadge.tsx'
-import { useWindow } from './use-window.ts'
 
 export type EnvironmentRow = OutputOf<typeof listAppEnvs>['appEnvs'][number] & { appName: string }
 
-const rowHeight = 45
+const columns: Column<EnvironmentRow>[] = [
+  {
+    title: 'Environment',
+    kind: 'nowrap',
+    cell: ({ cliEnvName, appName, name }) => (
+      <Link to="/environments/$envName" params={{ envName: cliEnvName }} search={{}}>
+        {appName === '' ? cliEnvName : `${appName} / ${name}`}
+      </Link>
+    ),
+  },
+  { title: 'Status', cell: (row) => <StatusBadge environment={row} /> },
+  { title: 'Alerts', kind: 'nowrap', cell: ({ appEnvId }) => <Firing appEnvId={appEnvId} /> },
+  {
+    title: 'Requests',
+    cell: (row) => <Traffic row={row} metric="ingress_request_rate" color="var(--chart-1)" />,
+  },
+  {
+    title: 'Errors',
+    cell: (row) => <Traffic row={row} metric="ingress_5xx_rate" color="var(--chart-2)" />,
+  },
+  { title: 'Kind', kind: 'muted', cell: kindOf },
+  { title: 'Version', kind: 'number', cell: ({ currentVersion }) => currentVersion ?? '–' },
+  { title: 'Region', kind: 'muted', cell: ({ region }) => region },
+]
 
-/** Renders only visible rows, so that 5,000 environments scroll smoothly and only visible ones are polled. */
 export function EnvironmentTable({ rows }: { rows: readonly EnvironmentRow[] }) {
-  const { place, first, last } = useWindow(rows.length, rowHeight)
   return (
-    <ScrollArea label="List of environments" place={place} style={{ maxHeight: 'calc(100vh - 190px)' }}>
-      <table aria-rowcount={rows.length + 1}>
-        <thead>
-          <tr aria-rowindex={1}>
-            <th scope="col">Environment</th>
-            <th scope="col">Status</th>
-            <th scope="col">Alerts</th>
-            <th scope="col">Requests</th>
-            <th scope="col">Errors</th>
-            <th scope="col">Kind</th>
-            <th scope="col" className="number">
-              Version
-            </th>
-            <th scope="col">Region</th>
-          </tr>
-        </thead>
-        <tbody>
-          <Spacer rows={first} />
-          {rows.slice(first, last).map((row, index) => (
-            <Row key={row.appEnvId} row={row} index={first + index} />
-          ))}
-          <Spacer rows={rows.length - last} />
-        </tbody>
-      </table>
-    </ScrollArea>
-  )
-}
-
-function Spacer({ rows }: { rows: number }) {
-  if (rows <= 0) return null
-  return (
-    <tr>
-      <td colSpan={8} style={{ height: rows * rowHeight, padding: 0, border: 0 }} />
-    </tr>
-  )
-}
-
-function Row({ row, index }: { row: EnvironmentRow; index: number }) {
-  return (
-    <tr aria-rowindex={index + 2} style={{ height: rowHeight }}>
-      <th scope="row" style={{ whiteSpace: 'nowrap' }}>
-        <Link to="/environments/$envName" params={{ envName: row.cliEnvName }} search={{}}>
-          {row.appName === '' ? row.cliEnvName : `${row.appName} / ${row.name}`}
-        </Link>
-      </th>
-      <td>
-        <StatusBadge environment={row} />
-      </td>
-      <td style={{ whiteSpace: 'nowrap' }}>
-        <Firing appEnvId={row.appEnvId} />
-      </td>
-      <Traffic row={row} metric="ingress_request_rate" color="var(--chart-1)" />
-      <Traffic row={row} metric="ingress_5xx_rate" color="var(--chart-2)" />
-      <td className="muted">{kindOf(row)}</td>
-      <td className="number">{row.currentVersion ?? '–'}</td>
-      <td className="muted">{row.region}</td>
-    </tr>
+    <Table
+      label="List of environments"
+      columns={columns}
+      rows={rows}
+      keyOf={({ appEnvId }) => appEnvId}
+      rowHeight={45}
+      maxHeight="calc(100vh - 190px)"
+    />
   )
 }
 
@@ -103,32 +75,20 @@ function Traffic({
     { appEnvId: row.appEnvId, metric, step: 120 },
     { everyMs: everyMs.chart, enabled: measures },
   )
-  if (!measures) return <td className="muted">–</td>
+  if (!measures) return <span className="muted">–</span>
   const values = series.data?.points.map(({ value }) => value) ?? []
   const unit = series.data?.unit ?? ''
   const now = values.at(-1) ?? 0
   const label = `${quantity(now, unit)} now, at most ${quantity(Math.max(0, ...values), unit)} in the last hour`
   return (
-    <td>
-      <div className="row" style={{ flexWrap: 'nowrap' }}>
-        <Sparkline values={values} color={color} label={series.data ? label : 'Loading'} />
-        <span className="small" style={{ whiteSpace: 'nowrap' }}>
-          {series.data ? quantity(now, unit) : ''}
-        </span>
-      </div>
-    </td>
+    <div className="row" style={{ flexWrap: 'nowrap' }}>
+      <Sparkline values={values} color={color} label={series.data ? label : 'Loading'} />
+      <span className="small nowrap">{series.data ? quantity(now, unit) : ''}</span>
+    </div>
   )
 }
 
-const databasePresets = new Set([
-  'MONGODB',
-  'POSTGRESQL',
-  'MYSQL',
-  'REDIS',
-  'COUCHDB',
-  'RABBITMQ',
-  'CLICKHOUSE',
-])
+const databasePresets = new Set<string>(databasePresetNames)
 
 function kindOf({ dockerPreset }: EnvironmentRow): string {
   if (dockerPreset === 'FUNCTION') return 'Function'

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { mcpHosts, type Transport } from '../../../client/mcp-hosts.ts'
 import { createUserToken } from '../../../contract/users.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { CopyBlock } from '../../components/CopyBlock.tsx'
 import { Problem } from '../../components/states.tsx'
 
@@ -82,10 +83,9 @@ function TokenMaker({ host, made, onMade }: TokenProps) {
         >
           Create a token for it
         </button>
-        <label className="row">
-          <input type="checkbox" checked={readOnly} onChange={(event) => setReadOnly(event.target.checked)} />
+        <Checkbox checked={readOnly} set={setReadOnly}>
           Read-only: the agent can change nothing
-        </label>
+        </Checkbox>
       </div>
       <Problem error={write.error} />
     </>

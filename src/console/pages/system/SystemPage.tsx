@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
+import type { OutputOf } from '../../../contract/operation.ts'
 import { listRegions } from '../../../contract/regions.ts'
 import type { AppError } from '../../../errors.ts'
 import { statusPage } from '../../api/client.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
-import { ScrollArea } from '../../components/ScrollArea.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
 import { operationWords } from '../../components/words.ts'
 import { Installation, Queues, SinceStart } from './Figures.tsx'
 import { Instances } from './Instances.tsx'
@@ -53,6 +54,36 @@ function Readiness() {
   )
 }
 
+const regionColumns: Column<OutputOf<typeof listRegions>['regions'][number]>[] = [
+  {
+    title: 'Region',
+    cell: ({ name, region }) => (
+      <>
+        {name} <span className="muted">{region}</span>
+      </>
+    ),
+  },
+  { title: 'Engine', cell: ({ engine }) => engine },
+  {
+    title: 'Functions (F5)',
+    cell: ({ functionDomain }) =>
+      functionDomain ? <code>{functionDomain}</code> : <Badge tone="idle">Not here</Badge>,
+  },
+  {
+    title: 'Isolation',
+    cell: ({ isolation: { metadataBlocked, reason } }) => (
+      <>
+        {metadataBlocked ? (
+          <Badge tone="ok">Instance metadata blocked</Badge>
+        ) : (
+          <Badge tone="warn">Instance metadata reachable</Badge>
+        )}{' '}
+        <span className="muted small">{reason}</span>
+      </>
+    ),
+  },
+]
+
 function Regions() {
   const read = useRead(listRegions, {}, { everyMs: everyMs.chart })
   return (
@@ -63,39 +94,12 @@ function Regions() {
       {read.error && !read.data && <Failed error={read.error} retry={() => read.refetch()} />}
       {read.isPending && <Loading rows={2} />}
       {read.data && (
-        <ScrollArea label="List of regions">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Region</th>
-                <th scope="col">Engine</th>
-                <th scope="col">Functions (F5)</th>
-                <th scope="col">Isolation</th>
-              </tr>
-            </thead>
-            <tbody>
-              {read.data.regions.map(({ region, name, engine, functionDomain, isolation }) => (
-                <tr key={region}>
-                  <th scope="row">
-                    {name} <span className="muted">{region}</span>
-                  </th>
-                  <td>{engine}</td>
-                  <td>
-                    {functionDomain ? <code>{functionDomain}</code> : <Badge tone="idle">Not here</Badge>}
-                  </td>
-                  <td>
-                    {isolation.metadataBlocked ? (
-                      <Badge tone="ok">Instance metadata blocked</Badge>
-                    ) : (
-                      <Badge tone="warn">Instance metadata reachable</Badge>
-                    )}{' '}
-                    <span className="muted small">{isolation.reason}</span>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </ScrollArea>
+        <Table
+          label="List of regions"
+          columns={regionColumns}
+          rows={read.data.regions}
+          keyOf={({ region }) => region}
+        />
       )}
     </section>
   )
@@ -125,36 +129,22 @@ function Operations({ metrics }: { metrics: readonly Metric[] }) {
         <h2 id="operations">Operations</h2>
         <span className="muted small">Own errors first</span>
       </header>
-      <ScrollArea label="List of operations" style={{ maxHeight: 420 }}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Operation</th>
-              <th scope="col" className="number">
-                Carried out
-              </th>
-              <th scope="col" className="number">
-                Refused
-              </th>
-              <th scope="col" className="number">
-                Own errors
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ operation, ok, refused, faults }) => (
-              <tr key={operation}>
-                <th scope="row">{operationWords(operation)}</th>
-                <td className="number">{ok.toLocaleString()}</td>
-                <td className="number">{refused.toLocaleString()}</td>
-                <td className="number">
-                  {faults > 0 ? <Badge tone="bad">{faults.toLocaleString()}</Badge> : '0'}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollArea>
+      <Table
+        label="List of operations"
+        maxHeight={420}
+        columns={[
+          { title: 'Operation', cell: ({ operation }) => operationWords(operation) },
+          { title: 'Carried out', kind: 'number', cell: ({ ok }) => ok.toLocaleString() },
+          { title: 'Refused', kind: 'number', cell: ({ refused }) => refused.toLocaleString() },
+          {
+            title: 'Own errors',
+            kind: 'number',
+            cell: ({ faults }) => (faults > 0 ? <Badge tone="bad">{faults.toLocaleString()}</Badge> : '0'),
+          },
+        ]}
+        rows={rows}
+        keyOf={({ operation }) => operation}
+      />
     </section>
   )
 }

@@ -1,9 +1,11 @@
 import { createUserToken } from '../../../contract/users.ts'
 import { useWrite } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Dialog } from '../../components/Dialog.tsx'
 import { Field } from '../../components/Field.tsx'
 import { useForm } from '../../components/form.ts'
 import { Problem } from '../../components/states.tsx'
+import { TextField } from '../../components/TextField.tsx'
 import { expiresAtOf, expiryChoices, today } from './expiry.ts'
 
 interface Props {
@@ -36,21 +38,15 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
         </button>
       }
     >
-      <Field
+      <TextField
         label="Name"
         name="name"
         error={write.error}
         hint="What it is for, such as “Claude on my laptop”"
-      >
-        {(props) => (
-          <input
-            {...props}
-            value={name}
-            required
-            onChange={(event) => form.set({ name: event.target.value })}
-          />
-        )}
-      </Field>
+        value={name}
+        required
+        set={(text) => form.set({ name: text })}
+      />
       <Field label="Expires" name="expiresAt" error={expiry === 'date' ? null : write.error}>
         {(props) => (
           <select {...props} value={expiry} onChange={(event) => form.set({ expiry: event.target.value })}>
@@ -76,14 +72,9 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
           )}
         </Field>
       )}
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={readOnly}
-          onChange={(event) => form.set({ readOnly: event.target.checked })}
-        />
+      <Checkbox checked={readOnly} set={(checked) => form.set({ readOnly: checked })}>
         Read-only: it can change nothing
-      </label>
+      </Checkbox>
       <Problem error={write.error} />
     </Dialog>
   )

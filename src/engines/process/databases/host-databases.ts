@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import type { DatabasePresetName, DatabaseVersion } from '../../../contract/databases.ts'
+import type { DatabaseVersion } from '../../../contract/databases.ts'
+import type { DatabasePresetName } from '../../../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../../domain/databases/presets.ts'
 import { dumpTool, loadTool, passwordTool } from '../../database-tools.ts'
 import {
@@ -75,8 +76,6 @@ export class HostDatabases {
       name: spec.name,
       podId: spec.podId,
       appEnvId: spec.appEnvId,
-      contentId: spec.contentId,
-      template: spec.template,
       argv: [...prefix, '/bin/sh', '-c', script, 'database', ...start.args],
       cwd: '/',
       env: { PATH: `${searchPath}:/usr/sbin`, LANG: 'C.UTF-8', ...start.env, ...volumeEnv },

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import type { DatabasePresetName, DatabaseVersion } from '../../../contract/databases.ts'
+import type { DatabaseVersion } from '../../../contract/databases.ts'
+import type { DatabasePresetName } from '../../../contract/fields.ts'
 import { findProgram, hostPath } from '../host-runtimes.ts'
 
 const run = promisify(execFile)

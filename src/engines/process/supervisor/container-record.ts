@@ -7,8 +7,6 @@ export function newRecord(request: StartRequest): ContainerRecord {
     name: request.name,
     podId: request.podId,
     appEnvId: request.appEnvId,
-    contentId: request.contentId,
-    template: request.template,
     declaredPort: request.declaredPort,
     memoryMb: request.memoryMb,
     state: 'created',

@@ -8,8 +8,6 @@ export interface StartRequest {
   name: string
   podId: string
   appEnvId: string
-  contentId: string
-  template: string
   argv: string[]
   cwd: string
   /** Complete except for PORT and HOME, which the supervisor adds. */
@@ -28,8 +26,6 @@ export interface ContainerRecord {
   name: string
   podId: string
   appEnvId: string
-  contentId: string
-  template: string
   declaredPort: number | null
   memoryMb: number
   state: 'created' | 'running' | 'exited'

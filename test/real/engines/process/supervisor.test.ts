@@ -68,6 +68,17 @@ function supervisorPids(): number[] {
     .map(Number)
 }
 
+/** A second connection to the installation's supervisor. */
+const ownClient = (silenceMs: number) =>
+  new SupervisorClient({
+    files: engineFiles(installation.home),
+    home: installation.home,
+    entry: bundledSupervisorEntry(),
+    log: createLog('test', 'silent'),
+    onChange: () => {},
+    silenceMs,
+  })
+
 describe('the supervisor', () => {
   it('is one for an installation, however many engines open at once', async () => {
     await Promise.all(Array.from({ length: 5 }, () => installation.open()))
@@ -137,7 +148,7 @@ describe('the supervisor', () => {
     const bystander = process.pid
     const dir = path.join(engineFiles(installation.home).containers, 'old-one')
     await mkdir(dir)
-    const record = { name: 'old-one', podId: 'p', appEnvId: 'e', contentId: 'c', template: 't', memoryMb: 64 }
+    const record = { name: 'old-one', podId: 'p', appEnvId: 'e', memoryMb: 64 }
     const rest = {
       state: 'running',
       pid: bystander,
@@ -225,23 +236,9 @@ describe('the supervisor', () => {
 
   it('frozen: a call ends with the remedy in its words, and all goes on when it thaws', async () => {
     const [pid] = supervisorPids()
-    const client = new SupervisorClient({
-      files: engineFiles(installation.home),
-      home: installation.home,
-      entry: bundledSupervisorEntry(),
-      log: createLog('test', 'silent'),
-      onChange: () => {},
-      silenceMs: 1_500,
-    })
+    const client = ownClient(1_500)
     await client.open()
-    const late = new SupervisorClient({
-      files: engineFiles(installation.home),
-      home: installation.home,
-      entry: bundledSupervisorEntry(),
-      log: createLog('test', 'silent'),
-      onChange: () => {},
-      silenceMs: 1_500,
-    })
+    const late = ownClient(1_500)
     process.kill(pid!, 'SIGSTOP')
     try {
       const refusal = { kind: 'unavailable', details: expect.stringContaining(`kill -CONT ${pid}`) }
@@ -268,14 +265,7 @@ describe('the supervisor', () => {
     const spec = installation.spec(image.image)
     await engine.apply(spec)
     await printedPid(spec.name, 'pid ')
-    const client = new SupervisorClient({
-      files: engineFiles(installation.home),
-      home: installation.home,
-      entry: bundledSupervisorEntry(),
-      log: createLog('test', 'silent'),
-      onChange: () => {},
-      silenceMs: 2_000,
-    })
+    const client = ownClient(2_000)
     await client.open()
     await client.ask({ verb: 'stop', name: spec.name, graceSeconds: 5 })
     expect((await find(spec.name))?.state).toBe('exited')

@@ -2,13 +2,13 @@ import { useEffect, useRef, useState } from 'react'
 
 const overscan = 6
 
-/** The visible ones of `count` rows with equal height, in the scrolling element with the ref `place`. */
-export function useWindow(count: number, rowHeight: number) {
+/** The visible ones of `count` rows with equal height, in the scrolling element with the ref `place`. No height: all. */
+export function useWindow(count: number, rowHeight: number | undefined) {
   const place = useRef<HTMLElement>(null)
   const [range, setRange] = useState({ first: 0, last: 30 })
   useEffect(() => {
     const element = place.current
-    if (!element) return
+    if (!element || rowHeight === undefined) return
     const measure = () => {
       const first = Math.max(0, Math.floor(element.scrollTop / rowHeight) - overscan)
       const last = Math.ceil((element.scrollTop + element.clientHeight) / rowHeight) + overscan
@@ -24,6 +24,7 @@ export function useWindow(count: number, rowHeight: number) {
       element.removeEventListener('scroll', measure)
     }
   }, [rowHeight])
+  if (rowHeight === undefined) return { place, first: 0, last: count }
   const first = Math.min(range.first, Math.max(0, count - 1))
   return { place, first, last: Math.min(count, range.last) }
 }

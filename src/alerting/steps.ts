@@ -4,8 +4,8 @@ import { nextAlertState, type Reading } from '../domain/alerts/state.ts'
 import { newId } from '../domain/ids.ts'
 import type { Tx } from '../store/db.ts'
 import { removeAlert } from '../store/repositories/alerts.ts'
-import { findAlertStates, type StoredAlertState, saveAlertState } from './alert-states.ts'
 import { contactPointsNotifiedOf, insertNotification } from './outbox.ts'
+import { findAlertStates, type StoredAlertState, saveAlertState } from './states.ts'
 
 /** One evaluation of one alert, ready to be stored. */
 export interface Evaluation {

@@ -1,0 +1,37 @@
+import type { Notifier } from '../../src/alerting/notifiers/notifier.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { Engine } from '../../src/engines/engine.ts'
+import type { Log } from '../../src/log.ts'
+import type { MetricValues } from '../../src/metrics/source.ts'
+import type { RateLimits } from '../../src/operations/core/rate-limit.ts'
+import type { Db } from '../../src/store/db.ts'
+import type { FakeEngine } from '../fakes/engine.ts'
+
+export interface TestPlatformOptions {
+  clock?: Clock
+  engine?: FakeEngine
+  log?: Log
+  /** False runs no reconciler, so no container starts. */
+  reconciles?: boolean
+  /** Metric source of alerts; default: the platform's own samples. */
+  metrics?: MetricValues
+  /** Rate limits of principals; default: no limits. */
+  rateLimits?: RateLimits
+  /** Address of a gateway, for probes. */
+  ingress?: { host: string; port: number }
+  /** Mails tokens of new users; without it they are returned. */
+  smtpUrl?: string
+  /** Delivery of notifications; default: real delivery, also to local receivers. */
+  notifier?: Notifier
+  clockScale?: number
+  /** Deployed versions whose images stay (LONGSHORE_KEPT_VERSIONS). */
+  keptVersions?: number
+  /** Folder with the built console; without one it is not served. */
+  consoleDir?: string
+  /** By region, in place of the fake ones. */
+  engines?: ReadonlyMap<string, Engine>
+  /** Replaces the platform's store. */
+  wrapDb?: (db: Db) => Db
+  /** True starts evaluator and outbox; else a test calls `alerting.evaluator.cycle()`. */
+  alerts?: boolean
+}
