@@ -13,6 +13,7 @@ import {
   print,
 } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
+import { healthReport } from './health-report.ts'
 import { printable } from './progress.ts'
 import { presetLines, renderResult } from './render.ts'
 import { fieldsOf, type RowFields } from './row-fields.ts'
@@ -30,6 +31,7 @@ interface RowExtras {
 
 const extrasOf: Readonly<Record<string, RowExtras>> = {
   'list-database-presets': { render: presetLines },
+  'get-account-health': { render: healthReport },
   'update-member-env-access': {
     options: [new Option('--full-access', 'let the member access every environment')],
     check({ allowedAppEnvIds }, { fullAccess }) {

@@ -99,6 +99,7 @@ export const operations: readonly Operation[] = [
   alerts.toggleAlert,
   alerts.refreshAlert,
   diagnosis.diagnoseAppEnv,
+  diagnosis.getAccountHealth,
   diagnosis.listDiagnosisCauses,
   diagnosis.whatChanged,
 ]

@@ -62,6 +62,26 @@ const usageHour = z.object({
 })
 export type UsageHour = z.output<typeof usageHour>
 
+export const getAccountUsage = operation({
+  id: 'get-account-usage',
+  method: 'GET',
+  path: '/account/usage',
+  summary: 'Reads billed usage of the environments of an account that the caller can access, in all.',
+  policy: { on: 'whole-account' },
+  input: z.strictObject({
+    accountId,
+    from: instant.describe('ISO time, at most 31 days before to'),
+    to: instant.optional().describe('Default now'),
+  }),
+  output: z.object({
+    accountId: z.string(),
+    containerSeconds: z.number(),
+    zCloudSeconds: z.number(),
+    billedZCloudSeconds: z.number(),
+  }),
+  peopleOnly: true,
+})
+
 export const getAppEnvUsage = operation({
   id: 'get-app-env-usage',
   method: 'GET',

@@ -52,6 +52,7 @@ import redeployAppEnv from './deployments/redeploy-app-env.ts'
 import requestDeployStorageKey from './deployments/request-deploy-storage-key.ts'
 import diagnoseAppEnv from './diagnosis/diagnose-app-env.ts'
 import diagnosisCauses from './diagnosis/diagnosis-causes.ts'
+import getAccountHealth from './diagnosis/get-account-health.ts'
 import whatChanged from './diagnosis/what-changed.ts'
 import createAppEnv from './environments/create-app-env.ts'
 import deleteAppEnv from './environments/delete-app-env.ts'
@@ -134,6 +135,7 @@ export const handlers: readonly Handler[] = [
   requestDeployStorageKey,
   diagnoseAppEnv,
   diagnosisCauses,
+  getAccountHealth,
   whatChanged,
   createAppEnv,
   deleteAppEnv,

@@ -1,7 +1,7 @@
 import type { LogLine } from '../../contract/app-env-reads.ts'
 import { diagnosedFacts } from '../../contract/diagnosis.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
-import type { DeploymentFacts, Facts } from '../../domain/diagnosis/facts.ts'
+import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis/facts.ts'
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
 import type { PodRecord, Rollout, Settings } from '../../domain/environments/environment.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
@@ -64,16 +64,9 @@ export async function loadFacts(context: Context, target: EnvironmentTarget): Pr
 
 function environmentFacts({ environment, app, account }: EnvironmentTarget) {
   const { appEnvId, status, desiredState, applied, autoscaling } = environment
-  const kind: Facts['kind'] = app.isFunction
-    ? 'function'
-    : app.isDatabase
-      ? 'database'
-      : app.isJob
-        ? 'job'
-        : 'app'
   return {
     appEnvId,
-    kind,
+    kind: kindOf(app),
     status,
     desiredState,
     zClouds: applied.zClouds,
