@@ -26,6 +26,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'explain-access': 'envs explain-access',
   'diagnose-app-env': 'why',
   'get-account-health': 'accounts health',
+  'get-account-usage': 'accounts usage',
   'diagnosis-causes': 'causes list',
   'what-changed': 'envs changes',
   'probe-function': 'probe',

@@ -42,6 +42,7 @@ export const operations: readonly Operation[] = [
   appEnvReads.getLogs,
   measurements.getAppEnvMetrics,
   measurements.getAppEnvMetricsSeries,
+  measurements.getAccountUsage,
   measurements.getAppEnvUsage,
   deployments.requestDeployStorageKey,
   deployments.notifyCodeUpload,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { instant } from './app-env-reads.ts'
-import { environmentRef, isoTime } from './fields.ts'
+import { accountId, environmentRef, isoTime } from './fields.ts'
 import { metrics } from './metrics.ts'
 import { operation } from './operation.ts'
 

@@ -14,6 +14,7 @@ import rotateAppEnvToken from './access/rotate-app-env-token.ts'
 import rotateUserToken from './access/rotate-user-token.ts'
 import updateMemberEnvAccess from './access/update-member-env-access.ts'
 import createAccount from './accounts/create-account.ts'
+import getAccountUsage from './accounts/get-account-usage.ts'
 import getUser from './accounts/get-user.ts'
 import listAccounts from './accounts/list-accounts.ts'
 import updateAccount from './accounts/update-account.ts'
@@ -98,6 +99,7 @@ export const handlers: readonly Handler[] = [
   rotateUserToken,
   updateMemberEnvAccess,
   createAccount,
+  getAccountUsage,
   getUser,
   listAccounts,
   updateAccount,

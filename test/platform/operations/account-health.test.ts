@@ -213,7 +213,11 @@ describe('the account at a glance', () => {
     await environment(shop, 'cli-down', gone)
     const run = async (...argv: string[]) => {
       let out = ''
-      const stdout = { write: (text: string) => Boolean((out += text)) }
+      const stdout = {
+        write: (text: string) => {
+          out += text
+        },
+      }
       const io = { stdout, stderr: stdout, onInterrupt: () => () => {}, ask: async () => null }
       const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: shop.admin.token }
       expect(await runCli(argv, env, io as never), out).toBe(0)
