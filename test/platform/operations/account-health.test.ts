@@ -1,6 +1,7 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCli } from '../../../src/server/run-cli.ts'
+import { findEnvironment, saveEnvironment } from '../../../src/store/repositories/environments.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { FakeMetrics } from '../../../testkit/fakes/metrics.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
@@ -64,6 +65,14 @@ describe('the account at a glance', () => {
     return alert.alertId as string
   }
 
+  /** Moving the clock on would run every evaluation of an hour. */
+  const saveAnHourAgo = (appEnvId: string) =>
+    platform.db.write(async (tx) => {
+      const environment = (await findEnvironment(tx, { appEnvId }))!
+      const updatedAt = new Date(clock.wallMs() - 3_600_000).toISOString()
+      await saveEnvironment(tx, { ...environment, updatedAt })
+    })
+
   const health = (accountId: string, by: TestUser) => call('GET', '/account/health', { accountId }, by)
   const good = 'registry.example.com/good:1'
   const gone = '127.0.0.1:1/missing:1'
@@ -97,7 +106,7 @@ describe('the account at a glance', () => {
     expect(
       (await health(shop.accountId, shop.admin)).worst.map((one: { envName: string }) => one.envName),
     ).not.toContain('glance-late')
-    await clock.advance(3_600_000)
+    await saveAnHourAgo(late)
     const answer = await health(shop.accountId, shop.admin)
     expect(answer).toMatchObject({
       healthy: false,
@@ -198,8 +207,8 @@ describe('the account at a glance', () => {
       const name = `${'q7x-'.repeat(14)}env-${index}`.slice(0, 63)
       const appEnvId = await environment(shop, name, gone)
       await call('PUT', '/app-env', { appEnvId, zClouds: 2 }, shop.admin)
+      await saveAnHourAgo(appEnvId)
     }
-    await clock.advance(3_600_000)
     const session = await openToolSession(platform.apiUrl, { token: shop.admin.token })
     const { text, structured } = await session.call('get-account-health', { accountId: shop.accountId })
     await session.close()
