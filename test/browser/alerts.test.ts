@@ -260,11 +260,15 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('says on the overview what fires and what was billed today, and leads there', async () => {
+      const { accountId } = bed.platform
+      const listed = await bed.platform.admin.client.call(listAlerts, { accountId })
+      const loud = listed.alerts.find(({ name }) => name === 'Z loud')!
+      for (let ms = 0; ms < 60_000; ms += periodMs) add(loud.appEnvId, 'ingress_5xx_rate', Date.now() + ms, 9)
       const page = await bed.signedIn('/')
       const glance = page.getByRole('region', { name: 'At a glance' })
       await glance.getByText('of 2 alerts').waitFor()
       const worst = glance.getByRole('list', { name: 'Environments that need attention' })
-      await worst.getByRole('listitem').filter({ hasText: '1 alert firing' }).waitFor()
+      await worst.getByRole('listitem').filter({ hasText: '1 alert firing' }).waitFor({ timeout: 30_000 })
       await glance.getByText('zCloud h').waitFor()
       await glance.getByRole('link', { name: '1', exact: true }).click()
       await page.waitForURL(/alerts.*state=Firing/)

@@ -69,9 +69,8 @@ export function objects(
   entries: readonly Entry[],
   environments: ReadonlyMap<string, string>,
 ): { id: string; name: string }[] {
-  const known = new Map(
-    entries.map(({ objectId, objectType }) => [objectId, `${objectType} ${objectId}`] as const),
-  )
+  const known = new Map<string, string>()
+  for (const { objectId, objectType } of entries) known.set(objectId, `${objectType} ${objectId}`)
   for (const [id, name] of environments) known.set(id, name)
   known.delete('')
   return [...known].map(([id, name]) => ({ id, name })).sort((a, b) => a.name.localeCompare(b.name))
