@@ -70,7 +70,7 @@ export const getAccountUsage = operation({
   policy: { on: 'whole-account' },
   input: z.strictObject({
     accountId,
-    from: instant.describe('ISO time, at most 31 days before to'),
+    from: instant.optional().describe('At most 31 days ago; default the start of the day, UTC'),
     to: instant.optional().describe('Default now'),
   }),
   output: z.object({

@@ -13,10 +13,10 @@ export default handler(getAccountUsage, async ({ tx, now }, input, { account, me
   const { accountId } = account
   const nowMs = Date.parse(now)
   const toMs = input.to === undefined ? nowMs : Date.parse(input.to)
-  const fromMs = Date.parse(input.from)
-  if (fromMs >= toMs || toMs - fromMs > longestRangeMs || fromMs < nowMs - longestRangeMs) {
+  const fromMs = Date.parse(input.from ?? `${now.slice(0, 10)}T00:00:00.000Z`)
+  if (fromMs >= toMs || fromMs < nowMs - longestRangeMs) {
     throw new AppError('invalid', 'Invalid request', {
-      details: 'from: must be before to, and at most 31 days before to and before now',
+      details: 'from: must be before to, and at most 31 days ago',
     })
   }
   const only = isRestricted(account, membership) ? membership.allowedAppEnvIds : undefined

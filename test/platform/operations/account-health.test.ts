@@ -2,6 +2,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCli } from '../../../src/server/run-cli.ts'
 import { findEnvironment, saveEnvironment } from '../../../src/store/repositories/environments.ts'
+import { insertRun } from '../../../src/store/repositories/usage.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { FakeMetrics } from '../../../testkit/fakes/metrics.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
@@ -199,6 +200,48 @@ describe('the account at a glance', () => {
     expect((await page({ accountId })).names).toEqual(['a', 'b', 'c', 'Busy'])
     const bare = await platform.request('GET', '/app-env/alerts', { token: admin.token, input: {} })
     expect(bare.status).toBe(400)
+  })
+
+  it('8 bills an account for what ran in the range, of the environments that the caller may see', async () => {
+    const { accountId, admin } = await account()
+    const [one, two] = [
+      await environment({ accountId, admin }, 'bill-one'),
+      await environment({ accountId, admin }, 'bill-two'),
+    ]
+    const at = (seconds: number) => clock.wallMs() - seconds * 1_000
+    const run = (
+      appEnvId: string,
+      zClouds: number,
+      rateMultiplier: number,
+      from: number,
+      to: number | null,
+    ) =>
+      platform.db.write((tx) =>
+        insertRun(tx, {
+          container: `${appEnvId} ${from}`,
+          appEnvId,
+          accountId,
+          zClouds,
+          rateMultiplier,
+          startedMs: at(from),
+          finishedMs: to === null ? null : at(to),
+        }),
+      )
+    await run(one, 2, 1, 120, null)
+    await run(one, 1, 1, 900, 700)
+    await run(two, 1, 3, 30, 10)
+    const usage = (from: number, by: TestUser) =>
+      call('GET', '/account/usage', { accountId, from: new Date(at(from)).toISOString() }, by)
+    expect(await usage(60, admin)).toEqual({
+      accountId,
+      containerSeconds: 80,
+      zCloudSeconds: 140,
+      billedZCloudSeconds: 180,
+    })
+    await call('PATCH', '/account', { accountId, memberEnvAccessEnabled: true }, admin)
+    const member = await platform.makeUser({ accountId, allowedAppEnvIds: [two] })
+    expect(await usage(60, member)).toMatchObject({ containerSeconds: 20, billedZCloudSeconds: 60 })
+    for (const from of [-5, 32 * 86_400]) await expect(usage(from, admin)).rejects.toThrow('31 days')
   })
 
   it('answers an agent within 500 tokens, with ten environments whose names are as long as they may be', async () => {

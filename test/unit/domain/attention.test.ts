@@ -3,7 +3,7 @@ import { type AttentionFacts, attentionOf, worstOf } from '../../../src/domain/d
 import type { PodRecord } from '../../../src/domain/environments/environment.ts'
 
 const nowMs = Date.parse('2026-03-01T12:00:00.000Z')
-const before = (seconds: number) => new Date(nowMs - seconds * 1_000).toISOString()
+const ago = (seconds: number) => new Date(nowMs - seconds * 1_000).toISOString()
 
 function pod(of: Partial<PodRecord>): PodRecord {
   return {
@@ -21,8 +21,8 @@ function pod(of: Partial<PodRecord>): PodRecord {
     cpuMillicores: 500,
     memoryMb: 512,
     nodeName: 'local',
-    createdAt: before(600),
-    startedAt: before(600),
+    createdAt: ago(600),
+    startedAt: ago(600),
     finishedAt: null,
     ...of,
   }
@@ -43,7 +43,7 @@ const attention = (of: Partial<AttentionFacts>) =>
     ...of,
   })
 const ended = (seconds: number, reason = 'Error') => ({
-  lastTermination: { exitCode: 1, reason, finishedAt: before(seconds) },
+  lastTermination: { exitCode: 1, reason, finishedAt: ago(seconds) },
 })
 const shown = (of: Partial<AttentionFacts>) => {
   const found = attention(of)
@@ -78,7 +78,7 @@ describe('what an environment needs attention for', () => {
   })
 
   it('is a slow start only after ten seconds, and not of a version that is being deployed', () => {
-    const starting = (seconds: number) => [pod({ ready: false, startedAt: before(seconds) })]
+    const starting = (seconds: number) => [pod({ ready: false, startedAt: ago(seconds) })]
     expect(shown({ pods: starting(9) })).toBeNull()
     expect(shown({ pods: starting(10) })).toEqual(['critical', 'slow-start'])
     expect(
@@ -95,8 +95,8 @@ describe('what an environment needs attention for', () => {
   })
 
   it('is a change that has been pending for an hour', () => {
-    expect(shown({ pendingSince: before(3_599) })).toBeNull()
-    expect(shown({ pendingSince: before(3_600) })).toEqual(['info', 'pending-change'])
+    expect(shown({ pendingSince: ago(3_599) })).toBeNull()
+    expect(shown({ pendingSince: ago(3_600) })).toEqual(['info', 'pending-change'])
   })
 
   it('puts the worst first, at most ten', () => {
