@@ -23,7 +23,7 @@ export interface AttentionFacts {
   nowMs: number
 }
 
-/** A change that nobody applied for this long was probably forgotten. */
+/** A change that is still pending after this time was probably forgotten. */
 const forgottenMs = 3_600_000
 const mostWorst = 10
 /** Names are up to 63 characters: keeps the answer within its 500 tokens. */

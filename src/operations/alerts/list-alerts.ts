@@ -13,7 +13,7 @@ const usualLimit = 200
 export default handler(listAlerts, async (context, input, target) => {
   const { environment, app } = target
   const { state, offset, limit = environment ? undefined : usualLimit } = input
-  const of = environment ? { appEnvIds: [environment.appEnvId] } : await visibleOf(context, target, app)
+  const of = environment ? { appEnvIds: [environment.appEnvId] } : await accessibleOf(context, target, app)
   const { alerts, total } = await listStored(context.tx, of, { state, limit, offset })
   const responses = await alertResponses(
     context,
@@ -31,9 +31,9 @@ export default handler(listAlerts, async (context, input, target) => {
   }
 })
 
-async function visibleOf({ tx }: Context, { account, membership }: AccountTarget, app: App | null) {
+async function accessibleOf({ tx }: Context, { account, membership }: AccountTarget, app: App | null) {
   const of = app ? { appId: app.appId } : { accountId: account.accountId }
   if (!isRestricted(account, membership)) return of
-  const visible = await listEnvironments(tx, of, membership.allowedAppEnvIds)
-  return { appEnvIds: visible.map(({ appEnvId }) => appEnvId) }
+  const accessible = await listEnvironments(tx, of, membership.allowedAppEnvIds)
+  return { appEnvIds: accessible.map(({ appEnvId }) => appEnvId) }
 }
