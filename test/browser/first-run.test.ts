@@ -69,7 +69,7 @@ describe.skipIf(noBrowser !== null)(
 
     it('sets an alert on it, and comes back to connect an agent', async () => {
       await page.getByRole('link', { name: envName, exact: true }).last().click()
-      await page.getByRole('link', { name: 'Alerts' }).last().click()
+      await page.getByRole('main').getByRole('link', { name: 'Alerts', exact: true }).click()
       await page.getByRole('link', { name: 'New alert' }).click()
       await page.getByLabel('Name', { exact: true }).fill('Too many errors')
       await shot('3-new-alert')

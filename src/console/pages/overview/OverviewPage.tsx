@@ -43,8 +43,10 @@ export function OverviewPage() {
           <FirstRun onCreated={() => setIsFirstRun(true)} />
         </Suspense>
       )}
-      {rows.length > 0 && <Glance rows={rows} />}
-      {!isEmpty && <EnvironmentList rows={rows} isPending={environments.isPending} />}
+      <div className="stack">
+        {rows.length > 0 && <Glance rows={rows} />}
+        {!isEmpty && <EnvironmentList rows={rows} isPending={environments.isPending} />}
+      </div>
     </>
   )
 }
