@@ -9,6 +9,7 @@ export default defineTool({
   description:
     'Lists containers with state, restarts and last exit reason. For functions: the last 20, including ended ones (F10).',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['jobRunId'],
   checks: [environmentNamed],
   point: ({ pods }) =>
     `${pods.filter((pod) => pod.status === 'Running').length} of ${pods.length} listed containers run.`,

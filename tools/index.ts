@@ -15,6 +15,7 @@ import deleteContactPoint from './delete-contact-point.ts'
 import deployAppEnvImage from './deploy-app-env-image.ts'
 import diagnoseAppEnv from './diagnose-app-env.ts'
 import explainAccess from './explain-access.ts'
+import getAccountHealth from './get-account-health.ts'
 import getAlert from './get-alert.ts'
 import getApp from './get-app.ts'
 import getAppEnv from './get-app-env.ts'
@@ -130,5 +131,6 @@ export const tools: readonly Tool[] = [
   toggleAlert,
   refreshAlert,
   diagnoseAppEnv,
+  getAccountHealth,
   whatChanged,
 ]

@@ -1,6 +1,5 @@
 import { listAlerts } from '../src/contract/alerts.ts'
 import { counted } from '../src/counted.ts'
-import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -8,11 +7,17 @@ export default defineTool({
   group: 'alerts',
   title: 'List alerts',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  checks: [environmentNamed],
-  point: ({ alerts }) => {
+  description: 'Lists alerts with their states, firing ones first: of an environment, app or account.',
+  defaults: { limit: 20 },
+  unlistedInputs: ['appId'],
+  point: ({ alerts, pagination }) => {
+    const { offset = 0, total = alerts.length } = pagination ?? {}
     const evaluated = alerts.filter((alert) => alert.enabled)
     const firing = evaluated.filter((alert) => alert.lastKnownState === 'Firing').length
     const paused = alerts.length - evaluated.length
-    return `${counted(alerts.length, 'alert')}, ${firing} firing${paused === 0 ? '' : `, ${paused} paused`}.`
+    const shown = `${counted(alerts.length, 'alert')}, ${firing} firing${paused === 0 ? '' : `, ${paused} paused`}.`
+    if (alerts.length === total) return shown
+    const end = offset + alerts.length
+    return `Of ${counted(total, 'alert')}: ${shown}${end < total ? ` offset ${end} shows more.` : ''}`
   },
 })

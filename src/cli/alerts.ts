@@ -10,9 +10,9 @@ import {
   toggleAlert,
   updateAlert,
 } from '../contract/alerts.ts'
-import { getAppEnv, listAppEnvs } from '../contract/app-envs.ts'
+import { getAppEnv } from '../contract/app-envs.ts'
 import { defaultThresholds, type Metric, metrics, metricUnits } from '../contract/metrics.ts'
-import type { Operation } from '../contract/operation.ts'
+import type { Operation, OutputOf } from '../contract/operation.ts'
 import { addConditionOptions, conditionOf, newAlertOf } from './alert-options.ts'
 import {
   alertReport,
@@ -166,15 +166,8 @@ function simple(
 
 async function list(cli: Cli, environment: string | undefined, onlyFiring: boolean): Promise<number> {
   const { client } = await connected(cli)
-  const environments =
-    environment === undefined
-      ? await allEnvironments(client)
-      : [await client.call(getAppEnv, environmentRef(environment))]
-  const found = await eachOf(environments, async ({ appEnvId, cliEnvName }) => {
-    const { alerts } = await client.call(listAlerts, { appEnvId })
-    return alerts.map((alert) => ({ alert, envName: cliEnvName }))
-  })
-  const wanted = found.flat().filter(({ alert }) => !onlyFiring || shownStateOf(alert) === 'Firing')
+  const found = environment === undefined ? await alertsOfAll(client) : await alertsOfOne(client, environment)
+  const wanted = found.filter(({ alert }) => !onlyFiring || shownStateOf(alert) === 'Firing')
   const listed = await eachOf(wanted, async ({ alert, envName }): Promise<ListedAlert> => {
     const isWell = !alert.enabled || alert.lastKnownState === 'Normal'
     const details = isWell ? null : await client.call(getAlert, { alertId: alert.alertId })
@@ -187,10 +180,30 @@ async function list(cli: Cli, environment: string | undefined, onlyFiring: boole
   return onlyFiring && listed.length > 0 ? exitCodes.failed : exitCodes.done
 }
 
-async function allEnvironments(client: Client) {
+type NamedAlert = Omit<ListedAlert, 'details'>
+
+async function alertsOfOne(client: Client, environment: string): Promise<NamedAlert[]> {
+  const { appEnvId, cliEnvName: envName } = await client.call(getAppEnv, environmentRef(environment))
+  const { alerts } = await client.call(listAlerts, { appEnvId })
+  return alerts.map((alert) => ({ alert, envName }))
+}
+
+async function alertsOfAll(client: Client): Promise<NamedAlert[]> {
   const { accounts } = await client.call(listAccounts, {})
-  const lists = await eachOf(accounts, ({ accountId }) => client.call(listAppEnvs, { accountId }))
-  return lists.flatMap(({ appEnvs }) => appEnvs)
+  const found: NamedAlert[] = []
+  for (const { accountId } of accounts) {
+    let hasMore = true
+    for (let offset = 0; hasMore; offset += 1000) {
+      const page: OutputOf<typeof listAlerts> = await client.call(listAlerts, {
+        accountId,
+        limit: 1000,
+        offset,
+      })
+      found.push(...page.alerts.map((alert) => ({ alert, envName: alert.envName ?? alert.appEnvId })))
+      hasMore = page.pagination?.hasMore === true
+    }
+  }
+  return found
 }
 
 /** Requests all items, a few at a time, and keeps their order. */

@@ -6,6 +6,7 @@ import type { Operation } from '../contract/operation.ts'
 import { environmentRef, type Options, repeated } from './cli-command.ts'
 import { UsageError } from './command-io.ts'
 import { envLines } from './env-lines.ts'
+import { healthReport } from './health-report.ts'
 import { renderTable } from './render.ts'
 import { namedValue } from './row-fields.ts'
 import { wordsOf } from './row-names.ts'
@@ -36,6 +37,7 @@ const extras: Readonly<Record<string, RowExtras>> = {
   'list-accounts': { render: accountLines },
   'list-regions': { render: regionLines },
   'get-app-env': { render: envLines },
+  'get-account-health': { render: healthReport },
   'get-app': { after: environmentsOf },
   'update-app-env-variables': {
     options: [

@@ -25,6 +25,8 @@ const exceptions: Readonly<Record<string, string>> = {
   'rotate-app-env-token': 'envs rotate-token',
   'explain-access': 'envs explain-access',
   'diagnose-app-env': 'why',
+  'get-account-health': 'accounts health',
+  'get-account-usage': 'accounts usage',
   'diagnosis-causes': 'causes list',
   'what-changed': 'envs changes',
   'probe-function': 'probe',

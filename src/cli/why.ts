@@ -1,9 +1,11 @@
-import { diagnoseAppEnv, type Evidence, type Finding } from '../contract/diagnosis.ts'
+import { diagnoseAppEnv, type Evidence, type Finding, getAccountHealth } from '../contract/diagnosis.ts'
 import { operations } from '../contract/index.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
+import { healthReport, severitySigns as signs } from './health-report.ts'
 import { printable } from './progress.ts'
+import { accountOf } from './row-command.ts'
 import { kebab } from './row-fields.ts'
 import { inShellWords, wordsOf } from './row-names.ts'
 
@@ -11,18 +13,22 @@ import { inShellWords, wordsOf } from './row-names.ts'
 export function addWhyCommand(parent: CliCommand, cli: Cli, done: Done): void {
   parent
     .command('why')
-    .summary('why an environment does not work, and what fixes it')
+    .summary('why an environment does not work, and what fixes it; without one, what is wrong in the account')
     .description(inShellWords(diagnoseAppEnv.summary))
-    .argument('<environment>', 'its id, or its name in URLs')
-    .runs(cli, done, async ([environment = '']) => {
+    .argument('[environment]', 'its id, or its name in URLs; omitted: the whole account')
+    .option('--account <account>', 'its id or name; not needed with one account')
+    .runs(cli, done, async ([environment], { account }) => {
       const { client } = await connected(cli)
+      if (environment === undefined) {
+        const health = await client.call(getAccountHealth, { accountId: await accountOf(client, account) })
+        print(cli, health, healthReport(health))
+        return exitCodes.done
+      }
       const answer = await client.call(diagnoseAppEnv, environmentRef(environment))
       print(cli, answer, diagnosisReport(answer, environment))
       return exitCodes.done
     })
 }
-
-const signs: Readonly<Record<Finding['severity'], string>> = { critical: '✗', warning: '!', info: '·' }
 
 function diagnosisReport(
   { findings, checked }: OutputOf<typeof diagnoseAppEnv>,

@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   Outlet,
 } from '@tanstack/react-router'
+import { alertStates } from '../contract/alerts.ts'
 import { jobRunStatuses } from '../contract/jobs.ts'
 import { NotFound } from './components/states.tsx'
 import { Frame } from './shell/Frame.tsx'
@@ -45,12 +46,14 @@ const overview = createRoute({
 /** Filters of a timeline, in its address so that a view can be shared. */
 interface TimelineSearch {
   who?: string
+  object?: string
   surface?: string
   operation?: string
   outcome?: string
 }
 const timelineSearch = (search: Record<string, unknown>): TimelineSearch => ({
   who: text(search.who),
+  object: text(search.object),
   surface: text(search.surface),
   operation: text(search.operation),
   outcome: text(search.outcome),
@@ -66,6 +69,10 @@ const activity = createRoute({
 const alerts = createRoute({
   getParentRoute: () => frame,
   path: '/alerts',
+  validateSearch: (search): { state?: (typeof alertStates)[number]; from?: number } => ({
+    state: alertStates.find((one) => one === search.state),
+    from: count(search.from),
+  }),
   component: lazyRouteComponent(() => import('./pages/alerts/AlertsPage.tsx'), 'AlertsPage'),
 })
 const contactPoints = createRoute({

@@ -1,6 +1,18 @@
 import { z } from 'zod'
 import { contactPointTypes } from './contact-points.ts'
-import { environmentRef, expectedRevision, id, isoTime, line, lines, message, revision } from './fields.ts'
+import {
+  accountId,
+  appId,
+  environmentRef,
+  expectedRevision,
+  id,
+  isoTime,
+  line,
+  lines,
+  message,
+  pagination,
+  revision,
+} from './fields.ts'
 import { metrics } from './metrics.ts'
 import { operation } from './operation.ts'
 
@@ -75,10 +87,23 @@ export const listAlerts = operation({
   id: 'list-alerts',
   method: 'GET',
   path: '/app-env/alerts',
-  summary: 'Lists the alerts of an environment with their states.',
-  policy: { on: 'environment' },
-  input: z.strictObject(environmentRef),
-  output: z.object({ alerts: z.array(alert) }),
+  summary:
+    'Lists the alerts of an environment, or of every environment of an app or account, firing ones first.',
+  policy: { on: 'environments' },
+  input: z.strictObject({
+    ...environmentRef,
+    accountId: accountId.optional(),
+    appId: appId.optional(),
+    state: z.enum(alertStates).optional().describe('Leaves out paused alerts'),
+    limit: z.number().int().min(1).max(1000).optional().describe('Default 200; all of one environment'),
+    offset: z.number().int().min(0).max(1_000_000).default(0),
+  }),
+  output: z.object({
+    /** With the cliEnvName of their environment where several environments are listed. */
+    alerts: z.array(alert.extend({ envName: z.string().optional() })),
+    /** Left out where one environment is listed without `limit`. */
+    pagination: pagination.optional(),
+  }),
 })
 
 export const getAlert = operation({

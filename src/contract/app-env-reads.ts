@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { host, pendingChanges } from './app-envs.ts'
-import { environmentRef, environmentStatuses, id, isoTime } from './fields.ts'
+import { environmentRef, environmentStatuses, id, isoTime, pagination } from './fields.ts'
 import { operation } from './operation.ts'
 
 const deploymentStatuses = ['BUILDING', 'DEPLOYING', 'DEPLOYED', 'FAILED'] as const
@@ -61,7 +61,10 @@ export const getAppEnvPods = operation({
   path: '/app-env/pods',
   summary: 'Lists containers. For functions: the last 20 of any status, including ended ones (F10).',
   policy: { on: 'environment', environmentToken: true },
-  input: z.strictObject(environmentRef),
+  input: z.strictObject({
+    ...environmentRef,
+    jobRunId: id.optional().describe('Jobs: every attempt of this run, newest first'),
+  }),
   output: z.object({ appEnvId: z.string(), contentId: z.string().nullable(), pods: z.array(pod) }),
 })
 
@@ -98,7 +101,7 @@ export const getAppEnvHistory = operation({
   output: z.object({
     appEnvId: z.string(),
     activities: z.array(activity),
-    pagination: z.object({ limit: z.number(), offset: z.number(), total: z.number(), hasMore: z.boolean() }),
+    pagination,
   }),
 })
 

@@ -239,6 +239,11 @@ export const listAppEnvs = operation({
   path: '/app-envs',
   summary: 'Lists the environments of an account or an app that the caller can see.',
   policy: { on: 'account-or-app' },
-  input: z.strictObject({ accountId: accountId.optional(), appId: appId.optional() }),
+  input: z.strictObject({
+    accountId: accountId.optional(),
+    appId: appId.optional(),
+    status: z.enum(environmentStatuses).optional(),
+    healthy: z.boolean().optional().describe('false: only those that need attention'),
+  }),
   output: z.object({ appEnvs: z.array(appEnvSummary) }),
 })

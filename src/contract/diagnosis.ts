@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { instant } from './app-env-reads.ts'
-import { environmentRef, isoTime } from './fields.ts'
+import { accountId, environmentRef, isoTime } from './fields.ts'
 import { metrics } from './metrics.ts'
 import { operation } from './operation.ts'
 
@@ -113,6 +113,42 @@ export const diagnoseAppEnv = operation({
     findings: z.array(finding),
     /** What was looked at; a fact that could not be read is missing. */
     checked: z.array(z.enum(diagnosedFacts)),
+    checkedAt: isoTime,
+  }),
+})
+
+/** What every environment that needs attention shows at a glance; diagnose-app-env finds the cause behind it. */
+const attention = z.object({
+  envName: z.string(),
+  severity: z.enum(findingSeverities),
+  causes: z.array(z.enum(diagnosisCauses)),
+  firingAlerts: z.number(),
+})
+export type Attention = z.output<typeof attention>
+
+export const getAccountHealth = operation({
+  id: 'get-account-health',
+  method: 'GET',
+  path: '/account/health',
+  summary: 'What is wrong in an account: counts, and at most the ten worst environments with their causes.',
+  policy: { on: 'whole-account' },
+  input: z.strictObject({ accountId }),
+  output: z.object({
+    accountId: z.string(),
+    /** No environment is critical or has a warning, and every engine answers. */
+    healthy: z.boolean(),
+    environments: z.object({
+      total: z.number(),
+      running: z.number(),
+      deploying: z.number(),
+      stopped: z.number(),
+      critical: z.number(),
+      warning: z.number(),
+    }),
+    /** Without paused ones. */
+    alerts: z.object({ total: z.number(), firing: z.number(), noData: z.number(), error: z.number() }),
+    regionsAway: z.array(z.string()),
+    worst: z.array(attention),
     checkedAt: isoTime,
   }),
 })

@@ -140,3 +140,11 @@ export const environmentResponse = {
 }
 
 export const message = { message: z.string() }
+
+/** Position of a page in a list (docs/interface.md#reads). */
+export const pagination = z.object({
+  limit: z.number(),
+  offset: z.number(),
+  total: z.number(),
+  hasMore: z.boolean(),
+})

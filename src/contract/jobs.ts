@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { pendingChanges } from './app-envs.ts'
-import { environmentRef, expectedRevision, id, isoTime } from './fields.ts'
+import { environmentRef, expectedRevision, id, isoTime, pagination } from './fields.ts'
 import { jobConfig, jobConfigFields, jobConfigLayers, jobConfigNames, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 
@@ -113,7 +113,7 @@ export const listJobRuns = operation({
   }),
   output: z.object({
     jobRuns: z.array(jobRun),
-    pagination: z.object({ limit: z.number(), offset: z.number(), total: z.number(), hasMore: z.boolean() }),
+    pagination,
   }),
 })
 

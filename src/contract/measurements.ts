@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { instant } from './app-env-reads.ts'
-import { environmentRef, isoTime } from './fields.ts'
+import { accountId, environmentRef, isoTime } from './fields.ts'
 import { metrics } from './metrics.ts'
 import { operation } from './operation.ts'
 
@@ -61,6 +61,26 @@ const usageHour = z.object({
   billedZCloudSeconds: z.number(),
 })
 export type UsageHour = z.output<typeof usageHour>
+
+export const getAccountUsage = operation({
+  id: 'get-account-usage',
+  method: 'GET',
+  path: '/account/usage',
+  summary: 'Reads billed usage of the environments of an account that the caller can access, in all.',
+  policy: { on: 'whole-account' },
+  input: z.strictObject({
+    accountId,
+    from: instant.optional().describe('At most 31 days ago; default the start of the day, UTC'),
+    to: instant.optional().describe('Default now'),
+  }),
+  output: z.object({
+    accountId: z.string(),
+    containerSeconds: z.number(),
+    zCloudSeconds: z.number(),
+    billedZCloudSeconds: z.number(),
+  }),
+  peopleOnly: true,
+})
 
 export const getAppEnvUsage = operation({
   id: 'get-app-env-usage',

@@ -14,6 +14,9 @@ export type Policy =
   | { on: 'installation'; environmentToken?: never; operatorOnly: true; needs?: never }
   /** The account of `accountId`, or the app of `appId`: one of the two. */
   | { on: 'account-or-app'; environmentToken?: never; needs?: never }
+  /** One environment, or those of an app or an account that the caller may access. */
+  | { on: 'environments'; environmentToken?: never; needs?: never }
+  | { on: 'whole-account'; environmentToken?: never; needs?: never }
   /** The new environment's app and account, before the environment exists. */
   | { on: 'new-environment'; environmentToken?: never; needs?: never }
   | { [T in PolicyType]: PolicyOn<T> }[PolicyType]

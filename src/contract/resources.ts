@@ -193,6 +193,9 @@ interface Scope {
 const scopes = {
   installation: { names: ['token', 'invitation'], toolScope: { reads: 'env', writes: null } },
   'account-or-app': { names: ['app', 'account'], toolScope: { reads: 'env', writes: null } },
+  environments: { names: ['environment', 'app', 'account'], toolScope: { reads: 'env', writes: null } },
+  // Its answer sums up every environment, so a narrower pin cannot limit it.
+  'whole-account': { names: ['account'], toolScope: { reads: 'account', writes: null } },
   'new-environment': { names: ['app'], toolScope: { reads: 'app', writes: 'app' } },
 } as const satisfies Record<string, Scope>
 

@@ -14,6 +14,7 @@ import rotateAppEnvToken from './access/rotate-app-env-token.ts'
 import rotateUserToken from './access/rotate-user-token.ts'
 import updateMemberEnvAccess from './access/update-member-env-access.ts'
 import createAccount from './accounts/create-account.ts'
+import getAccountUsage from './accounts/get-account-usage.ts'
 import getUser from './accounts/get-user.ts'
 import listAccounts from './accounts/list-accounts.ts'
 import updateAccount from './accounts/update-account.ts'
@@ -53,6 +54,7 @@ import redeployAppEnv from './deployments/redeploy-app-env.ts'
 import requestDeployStorageKey from './deployments/request-deploy-storage-key.ts'
 import diagnoseAppEnv from './diagnosis/diagnose-app-env.ts'
 import diagnosisCauses from './diagnosis/diagnosis-causes.ts'
+import getAccountHealth from './diagnosis/get-account-health.ts'
 import whatChanged from './diagnosis/what-changed.ts'
 import createAppEnv from './environments/create-app-env.ts'
 import deleteAppEnv from './environments/delete-app-env.ts'
@@ -99,6 +101,7 @@ export const handlers: readonly Handler[] = [
   rotateUserToken,
   updateMemberEnvAccess,
   createAccount,
+  getAccountUsage,
   getUser,
   listAccounts,
   updateAccount,
@@ -137,6 +140,7 @@ export const handlers: readonly Handler[] = [
   requestDeployStorageKey,
   diagnoseAppEnv,
   diagnosisCauses,
+  getAccountHealth,
   whatChanged,
   createAppEnv,
   deleteAppEnv,

@@ -245,6 +245,44 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('row', { name: /Z loud Firing/ }).waitFor()
       await expect.poll(names).toEqual(['Z loud', 'A calm'])
       expect((await client.call(getAlert, { alertId: loud.alert.alertId })).lastKnownState).toBe('Firing')
+      await page.getByLabel('State').selectOption('Normal')
+      await page.waitForURL(/state=Normal/)
+      await expect.poll(names).toEqual(['A calm'])
+    })
+
+    it('says on the overview what fires and what was billed today, and leads there', async () => {
+      const { accountId } = bed.platform
+      const listed = await bed.platform.admin.client.call(listAlerts, { accountId })
+      const loud = listed.alerts.find(({ name }) => name === 'Z loud')!
+      for (let ms = 0; ms < 60_000; ms += periodMs) add(loud.appEnvId, 'ingress_5xx_rate', Date.now() + ms, 9)
+      const page = await bed.signedIn('/')
+      const glance = page.getByRole('region', { name: 'At a glance' })
+      await glance.getByText('of 2 alerts').waitFor()
+      const worst = glance.getByRole('list', { name: 'Environments that need attention' })
+      await worst.getByRole('listitem').filter({ hasText: '1 alert firing' }).waitFor({ timeout: 30_000 })
+      await glance.getByText('zCloud h').waitFor()
+      await glance.getByRole('link', { name: '1', exact: true }).click()
+      await page.waitForURL(/alerts.*state=Firing/)
+      await page.getByRole('row', { name: /Z loud Firing/ }).waitFor()
+    })
+
+    it('reads every alert of an account in one call, a hundred at a time', async () => {
+      const { client } = bed.platform.admin
+      const rule = { metric: 'cpu_percent', operator: 'gt', duration: '1h', contactPointIds: [] } as const
+      for (let index = 0; index < 100; index++)
+        await client.call(createAlert, { appEnvId, name: `Spare ${index}`, threshold: 99, ...rule })
+      const page = await bed.signedIn('/')
+      const reads: string[] = []
+      page.on('request', (request) => {
+        if (request.url().includes('/app-env/alerts')) reads.push(new URL(request.url()).search)
+      })
+      await page.goto(bed.address('/alerts'))
+      await page.getByText('102 entries').waitFor()
+      expect(await page.locator('tbody th').count()).toBe(100)
+      await page.getByRole('button', { name: 'Older' }).click()
+      await page.getByRole('row', { name: /Spare 99/ }).waitFor()
+      expect(await page.locator('tbody th').count()).toBe(2)
+      expect(reads.filter((search) => !search.includes('accountId='))).toEqual([])
     })
   },
 )

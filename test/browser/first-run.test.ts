@@ -29,6 +29,12 @@ describe.skipIf(noBrowser !== null)(
       await installation.dispose()
     })
 
+    /** Pictures of the story, for people: LONGSHORE_SHOTS names the folder. */
+    const shot = async (name: string) => {
+      const folder = process.env.LONGSHORE_SHOTS
+      if (folder) await page.screenshot({ path: `${folder}/story-${name}.png`, fullPage: true })
+    }
+
     it('deploys the sample function with one click; it serves', async () => {
       await page.getByRole('button', { name: 'Create sample function' }).waitFor()
       expect(await axe(page)).toEqual([])
@@ -37,6 +43,7 @@ describe.skipIf(noBrowser !== null)(
       await address.waitFor({ timeout: deployMs })
       await page.getByRole('listitem').filter({ hasText: 'Serving requests' }).getByText('Done').waitFor()
       await page.getByLabel('Build log').getByRole('listitem').first().waitFor()
+      await shot('1-serving')
       expect(await axe(page)).toEqual([])
       const { accountId } = installation.ready
       const { appEnvs } = await installation.client().call(listAppEnvs, { accountId })
@@ -52,11 +59,29 @@ describe.skipIf(noBrowser !== null)(
       const last = page.getByRole('list', { name: 'Progress' }).getByRole('listitem').last()
       await last.getByText('Failed', { exact: true }).waitFor({ timeout: deployMs })
       expect((await environment()).currentVersion).toBe(1)
+      await shot('2-broken')
       const [host] = (await environment()).hosts
       expect((await installation.request(host!.host)).status).toBe(200)
       await page.getByRole('button', { name: 'Deploy the good version' }).click()
       await last.getByText('Done').waitFor({ timeout: deployMs })
       expect((await environment()).currentVersion).toBe(3)
+    })
+
+    it('sets an alert on it, and comes back to connect an agent', async () => {
+      await page.getByRole('link', { name: envName, exact: true }).last().click()
+      await page.getByRole('main').getByRole('link', { name: 'Alerts', exact: true }).click()
+      await page.getByRole('link', { name: 'New alert' }).click()
+      await page.getByLabel('Name', { exact: true }).fill('Too many errors')
+      await shot('3-new-alert')
+      await page.getByRole('button', { name: 'Create alert' }).click()
+      await page.getByRole('heading', { name: 'Too many errors' }).waitFor()
+      await page.getByRole('link', { name: 'Alerts' }).first().click()
+      await page.getByRole('row', { name: /Too many errors/ }).waitFor()
+      await shot('4-alerts')
+      await page.getByRole('link', { name: 'Environments', exact: true }).click()
+      await page.getByRole('region', { name: 'At a glance' }).getByText('of 1 alert').waitFor()
+      await shot('5-overview')
+      await page.getByRole('link', { name: 'Get started' }).click()
     })
 
     it('connects an agent by the copied configuration, sees its first call, and undoes it', async () => {
@@ -73,11 +98,14 @@ describe.skipIf(noBrowser !== null)(
       } finally {
         await agent.close()
       }
+      await shot('6-agent')
       expect((await environment()).envVars.map(({ name }) => name)).toEqual(['COLOR'])
       await page.getByText('An agent has made a call').waitFor()
       const call = page.getByRole('list', { name: /Calls of agents/ }).getByRole('listitem')
       await call.filter({ hasText: 'Update environment variables' }).getByRole('link').click()
       await page.waitForURL(/\/console\/agents\/usr_.*surface=mcp/)
+      await page.getByRole('button', { name: 'Undo Update environment variables' }).waitFor()
+      await shot('7-agent-page')
       await page.getByRole('button', { name: 'Undo Update environment variables' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })

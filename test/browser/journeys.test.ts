@@ -98,6 +98,13 @@ describe.skipIf(noBrowser !== null)(
       await other.goto(page.url())
       await other.getByRole('listitem').filter({ hasText: 'Undo change' }).waitFor()
       expect(await other.getByRole('listitem').filter({ hasText: 'Command line' }).count()).toBe(0)
+      await page.goto(bed.address('/activity'))
+      const others = page.getByRole('listitem').filter({ hasText: 'Create app' })
+      await others.first().waitFor()
+      await page.getByLabel('Object').selectOption({ label: envName })
+      await page.waitForURL(/object=env_/)
+      await others.first().waitFor({ state: 'detached' })
+      expect(new Set(await page.locator('li.entry > span a').allTextContents())).toEqual(new Set([envName]))
     })
 
     it('shows a lost connection, reconnects automatically, and keeps typed text', async () => {

@@ -58,3 +58,9 @@ export function operationWords(id: string): string {
 export function megabytes(mb: number): string {
   return mb >= 1024 ? `${number.format(mb / 1024)} GB` : `${number.format(mb)} MB`
 }
+
+/** Midnight in the reader's time zone; constant all day, so that all polls share one query. */
+export function startOfToday(): string {
+  const now = new Date()
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate()).toISOString()
+}

@@ -3,7 +3,7 @@ import { cutQuote, type Detector, type Facts, fixBy, quote, redeployFix } from '
 import { buildSign } from './log-signs.ts'
 
 /** Failure reasons of a deployment that name a cause by themselves. */
-const causeOf: Readonly<Record<string, DiagnosisCause>> = {
+export const buildCauses: Readonly<Record<string, DiagnosisCause>> = {
   'image pull': 'image-pull',
   'no Dockerfile': 'no-dockerfile',
   'bad archive': 'bad-archive',
@@ -32,7 +32,7 @@ const summaries: Partial<Record<DiagnosisCause, string>> = {
 export const detectBuild: Detector = (facts) => {
   const { latest } = facts
   if (latest?.status !== 'FAILED' || latest.failure === null) return []
-  const named = causeOf[latest.failure.reason]
+  const named = buildCauses[latest.failure.reason]
   if (named === undefined) return []
   const sign = named === 'build-step' ? buildSign(facts.buildLog) : null
   const cause = sign?.cause ?? named

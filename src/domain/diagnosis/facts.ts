@@ -52,6 +52,12 @@ interface QuotaFacts {
   functionMaxScale: number
 }
 
+export function kindOf(app: { isFunction: boolean; isDatabase: boolean; isJob: boolean }): Facts['kind'] {
+  if (app.isFunction) return 'function'
+  if (app.isDatabase) return 'database'
+  return app.isJob ? 'job' : 'app'
+}
+
 /** Everything detectors look at, loaded before they run. */
 export interface Facts {
   nowMs: number

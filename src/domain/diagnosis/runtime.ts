@@ -6,11 +6,11 @@ import { runtimeSign } from './log-signs.ts'
 import { type NamedCause, namedCause, summaryOf } from './named-cause.ts'
 import { moreMemory } from './start.ts'
 
-const recentMs = 10 * 60_000
+export const recentMs = 10 * 60_000
 /** Below these a few failures among many requests are no burst. */
 const leastPercent = 5
 const leastFailures = 5
-const slowStartMs = 10_000
+export const slowStartMs = 10_000
 const appStartTimeoutSeconds = 60
 
 /** What serves ends again and again, answers with errors, or starts slowly. */
@@ -37,7 +37,13 @@ function endings({ pods, current, nowMs }: Facts): Ending[] {
     .sort((a, b) => (a.at < b.at ? 1 : -1))
 }
 
-function endingOf({ desiredState, status, ready, restartCount, lastTermination }: PodRecord): Ending[] {
+export function endingOf({
+  desiredState,
+  status,
+  ready,
+  restartCount,
+  lastTermination,
+}: PodRecord): Ending[] {
   // One that was removed on purpose has no termination of its own.
   if (lastTermination === null || (desiredState !== 'run' && status !== 'Failed')) return []
   const { finishedAt: at, exitCode, reason } = lastTermination

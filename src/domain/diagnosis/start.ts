@@ -4,7 +4,8 @@ import type { Detector, Facts } from './facts.ts'
 import { runtimeSign } from './log-signs.ts'
 import { namedCause, summaryOf } from './named-cause.ts'
 
-const causeOf: Readonly<Record<string, DiagnosisCause>> = {
+/** The same for deployments that have an image. */
+export const startCauses: Readonly<Record<string, DiagnosisCause>> = {
   'wrong-port': 'wrong-port',
   'loopback-bind': 'loopback-bind',
   'start-timeout': 'start-timeout',
@@ -24,7 +25,7 @@ const vague = new Set<DiagnosisCause>(['exits-at-once', 'missing-module', 'start
 export const detectStart: Detector = (facts) => {
   const { latest } = facts
   if (latest?.status !== 'FAILED' || latest.failure === null) return []
-  const recorded = causeOf[latest.failure.reason]
+  const recorded = startCauses[latest.failure.reason]
   if (recorded === undefined) return []
   const sign = vague.has(recorded) ? runtimeSign(facts.runtimeLog, facts.variables.applied) : null
   const named = sign && explains(recorded, sign.cause) ? namedCause(facts, sign) : null

@@ -37,7 +37,11 @@ export type TargetOf<P extends Policy> = P['on'] extends PolicyType
     ? AppTarget
     : P['on'] extends 'account-or-app'
       ? AccountTarget & { app: App | null }
-      : Record<string, never>
+      : P['on'] extends 'environments'
+        ? AccountTarget & { app: App | null; environment: Environment | null }
+        : P['on'] extends 'whole-account'
+          ? AccountTarget
+          : Record<string, never>
 
 /** A target with its types erased: objects by their keys. */
 export type Target = Record<string, unknown>

@@ -20,7 +20,7 @@ import {
 import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, hasEnvironments, listEnvironments } from '../../store/repositories/environments.ts'
 import { findFirstAccountId } from '../../store/repositories/installation.ts'
-import type { AccessRequest, AccountTarget, Target, TargetOn } from './access-targets.ts'
+import type { AccessRequest, AccountTarget, EnvironmentTarget, Target, TargetOn } from './access-targets.ts'
 import { type Caller, unknownToken } from './caller.ts'
 import { type Located, resourceOf } from './resources.ts'
 
@@ -46,6 +46,10 @@ export async function authorize(request: AccessRequest): Promise<Target> {
 
   if (through && key) return { ...target, [key]: await loadWithin(request, type, target.account) }
   if (policy.on === 'account-or-app') return { ...target, app: type === 'app' ? target.app : null }
+  if (policy.on === 'environments') {
+    const { app = null, environment = null } = target as Partial<EnvironmentTarget>
+    return { ...target, app, environment }
+  }
   // Both ids of a new environment must agree.
   if (policy.on === 'new-environment' && target.account.accountId !== input.accountId) throw notFound('app')
   return { ...target }
@@ -127,7 +131,8 @@ function fieldGiven(type: ResourceType, input: AccessRequest['input']): string |
 function idRequired(types: readonly ResourceType[]): AppError {
   const fields = types.flatMap((type) => factsOf(type).idFields).sort()
   return new AppError('invalid', `${fields.join(' or ')} is required`, {
-    details: fields.length > 1 ? 'Send one of the two.' : undefined,
+    details:
+      fields.length > 1 ? `Send one of the ${fields.length === 2 ? 'two' : fields.length}.` : undefined,
   })
 }
 

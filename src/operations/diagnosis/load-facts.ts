@@ -2,7 +2,7 @@ import type { LogLine } from '../../contract/app-env-reads.ts'
 import { diagnosedFacts } from '../../contract/diagnosis.ts'
 import { isRestricted } from '../../domain/access/environment-access.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
-import type { DeploymentFacts, Facts } from '../../domain/diagnosis/facts.ts'
+import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis/facts.ts'
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
 import type { PodRecord, Rollout } from '../../domain/environments/environment.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
@@ -71,16 +71,9 @@ export async function loadFacts(context: Context, target: EnvironmentTarget): Pr
 
 function environmentFacts({ environment, app, account }: EnvironmentTarget) {
   const { appEnvId, status, desiredState, applied, autoscaling } = environment
-  const kind: Facts['kind'] = app.isFunction
-    ? 'function'
-    : app.isDatabase
-      ? 'database'
-      : app.isJob
-        ? 'job'
-        : 'app'
   return {
     appEnvId,
-    kind,
+    kind: kindOf(app),
     port: app.port,
     status,
     desiredState,

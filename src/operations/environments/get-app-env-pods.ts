@@ -1,8 +1,9 @@
 import { getAppEnvPods, type Pod } from '../../contract/app-env-reads.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import type { JobAttempt } from '../../domain/jobs/run.ts'
-import { listJobAttempts } from '../../store/repositories/job-runs.ts'
+import { listAttemptsOfRun, listJobAttempts } from '../../store/repositories/job-runs.ts'
 import { findRollout, listLivePods, listPods } from '../../store/repositories/rollouts.ts'
+import { notFound } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 
 const functionPodsListed = 20
@@ -10,13 +11,17 @@ const attemptsListed = 50
 
 /**
  * F10: a function lists its last 20 pods whatever their status; an app those of its current deployment; a job the
- * newest attempts of its runs.
+ * newest attempts of its runs, or all of one run.
  */
-export default handler(getAppEnvPods, async ({ tx }, _input, { environment, app }) => {
+export default handler(getAppEnvPods, async ({ tx }, { jobRunId }, { environment, app }) => {
   const rolloutId = environment.currentRolloutId ?? environment.latestRolloutId
   const rollout = rolloutId === null ? null : await findRollout(tx, rolloutId)
   if (app.isJob) {
-    const attempts = await listJobAttempts(tx, environment.appEnvId, attemptsListed)
+    const attempts =
+      jobRunId === undefined
+        ? await listJobAttempts(tx, environment.appEnvId, attemptsListed)
+        : (await listAttemptsOfRun(tx, environment.appEnvId, jobRunId))?.reverse()
+    if (!attempts) throw notFound('job-run')
     const pods = attempts.map(attemptResponse)
     return { answer: { appEnvId: environment.appEnvId, contentId: rollout?.contentId ?? null, pods } }
   }

@@ -1,17 +1,24 @@
 import { listAppEnvs } from '../../contract/app-envs.ts'
 import type { App } from '../../contract/apps.ts'
+import type { Attention } from '../../contract/diagnosis.ts'
 import { isRestricted } from '../../domain/access/environment-access.ts'
+import type { Environment } from '../../domain/environments/environment.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
-import { handler } from '../core/handler.ts'
+import { type Context, handler } from '../core/handler.ts'
+import { readAttention } from '../diagnosis/read-attention.ts'
 
 /** M1: only environments that the caller can access. */
-export default handler(listAppEnvs, async ({ tx }, _input, { account, membership, app }) => {
+export default handler(listAppEnvs, async (context, { status: wanted, healthy }, target) => {
+  const { tx } = context
+  const { account, membership, app } = target
   const only = isRestricted(account, membership) ? membership.allowedAppEnvIds : undefined
   const of = app ? { appId: app.appId } : { accountId: account.accountId }
-  const environments = (await listEnvironments(tx, of, only)).filter(
-    (env) => env.accountId === account.accountId,
+  const listed = (await listEnvironments(tx, of, only)).filter(
+    (env) => env.accountId === account.accountId && (wanted === undefined || env.status === wanted),
   )
+  const environments =
+    healthy === undefined ? listed : await inHealth(context, account.accountId, listed, healthy)
   const apps = new Map<string, App>(app ? [[app.appId, app]] : [])
   const appEnvs = []
   for (const environment of environments) {
@@ -35,3 +42,18 @@ export default handler(listAppEnvs, async ({ tx }, _input, { account, membership
   }
   return { answer: { appEnvs } }
 })
+
+async function inHealth(
+  context: Context,
+  accountId: string,
+  environments: readonly Environment[],
+  healthy: boolean,
+): Promise<Environment[]> {
+  const { attention } = await readAttention(context, accountId, environments)
+  return environments.filter(({ appEnvId }) => isWell(attention.get(appEnvId)) === healthy)
+}
+
+/** As `healthy` of a diagnosis: what is no more than `info` needs no attention. */
+function isWell(found: Attention | undefined): boolean {
+  return found === undefined || found.severity === 'info'
+}

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { z } from 'zod'
+import type { AlertState } from '../../contract/alerts.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
@@ -34,6 +36,58 @@ export async function listAlertsOfEnvironment(tx: Tx, appEnvId: string): Promise
     .orderBy('alert_id')
     .execute()
   return alertRecord.all(rows)
+}
+
+type AlertsOf = { appEnvIds: readonly string[] } | { accountId: string } | { appId: string }
+
+/**
+ * A page of the alerts of these environments, with the cliEnvName of each: firing ones first, then by creation and id.
+ * A paused alert is in no state.
+ */
+export async function listAlerts(
+  tx: Tx,
+  of: AlertsOf,
+  page: { state?: AlertState | undefined; limit?: number | undefined; offset: number },
+): Promise<{ alerts: { alert: StoredAlert; envName: string }[]; total: number }> {
+  let query = alertsOf(tx, of)
+  if (page.state) query = query.where('alerts.enabled', '=', 1).where(stateColumn, '=', page.state)
+  const count = await query.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirst()
+  let selected = query
+    .select(['alerts.record', 'app_envs.cli_env_name'])
+    .orderBy(sql`case when alerts.enabled = 1 and alert_states.state = 'Firing' then 0 else 1 end`)
+    .orderBy('alerts.created_at')
+    .orderBy('alerts.alert_id')
+  if (page.limit !== undefined) selected = selected.limit(page.limit).offset(page.offset)
+  const rows = await selected.execute()
+  const alerts = rows.map((row) => ({ alert: alertRecord.one(row)!, envName: row.cli_env_name }))
+  return { alerts, total: Number(count?.total ?? 0) }
+}
+
+/** How many alerts that are not paused each environment has in each state. */
+export async function countAlertStates(
+  tx: Tx,
+  of: AlertsOf,
+): Promise<{ appEnvId: string; state: AlertState; count: number }[]> {
+  const rows = await alertsOf(tx, of)
+    .where('alerts.enabled', '=', 1)
+    .select((e) => ['alerts.app_env_id', stateColumn.as('state'), e.fn.countAll<number>().as('count')])
+    .groupBy(['alerts.app_env_id', stateColumn])
+    .execute()
+  return rows.map(({ app_env_id, state, count }) => ({ appEnvId: app_env_id, state, count: Number(count) }))
+}
+
+/** An alert without a stored state was never evaluated. */
+const stateColumn = sql<AlertState>`coalesce(alert_states.state, 'Normal')`
+
+function alertsOf(tx: Tx, of: AlertsOf) {
+  const query = tx
+    .selectFrom('app_envs')
+    .innerJoin('alerts', 'alerts.app_env_id', 'app_envs.app_env_id')
+    .leftJoin('alert_states', 'alert_states.alert_id', 'alerts.alert_id')
+  if ('accountId' in of) return query.where('app_envs.account_id', '=', of.accountId)
+  if ('appId' in of) return query.where('app_envs.app_id', '=', of.appId)
+  // PostgreSQL refuses an empty list.
+  return query.where('app_envs.app_env_id', 'in', ['', ...of.appEnvIds])
 }
 
 export async function insertAlert(tx: Tx, alert: StoredAlert): Promise<void> {

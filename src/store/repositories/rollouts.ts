@@ -192,6 +192,18 @@ export async function listLivePods(tx: Tx, appEnvId?: string): Promise<PodRecord
   return podRecord.all(rows)
 }
 
+/** Containers of an account that should run. */
+export async function listDesiredPods(tx: Tx, accountId: string): Promise<PodRecord[]> {
+  const rows = await tx
+    .selectFrom('app_envs')
+    .innerJoin('pods', 'pods.app_env_id', 'app_envs.app_env_id')
+    .select('pods.record')
+    .where('app_envs.account_id', '=', accountId)
+    .where('pods.desired_state', '=', 'run')
+    .execute()
+  return podRecord.all(rows)
+}
+
 /** How many running containers of an environment have accepted a connection. */
 export async function countRunningPods(tx: Tx, appEnvId: string): Promise<number> {
   const pods = await listLivePods(tx, appEnvId)

@@ -60,6 +60,22 @@ export async function listRuns(tx: Tx, appEnvId: string, fromMs: number): Promis
   return rows.map(runOf)
 }
 
+/** Runs of an account that had not ended at `fromMs`, also of deleted environments; or only those of some. */
+export async function listRunsOfAccount(
+  tx: Tx,
+  accountId: string,
+  fromMs: number,
+  onlyIds?: readonly string[],
+): Promise<StoredRun[]> {
+  let query = tx
+    .selectFrom('container_runs')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where((e) => e.or([e('finished_ms', 'is', null), e('finished_ms', '>', fromMs)]))
+  if (onlyIds) query = query.where('app_env_id', 'in', [...onlyIds])
+  return (await query.execute()).map(runOf)
+}
+
 /** Aggregated hours of an environment that begin in a range. */
 export async function listUsageHours(
   tx: Tx,

@@ -155,6 +155,8 @@ const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKind[] }> 
   installation: { keys: [], kinds: ['own'] },
   account: { keys: ['accountId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
   'account-or-app': { keys: ['appId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  environments: { keys: ['appEnvId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  'whole-account': { keys: ['accountId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
   app: { keys: ['appId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
   'new-environment': {
     keys: ['accountId', 'appId'],

@@ -121,6 +121,24 @@ describe('job runs', () => {
     expect([foreign.status, foreign.text]).toEqual([404, unknown.text])
   })
 
+  it('lists every attempt of one run, however many newer attempts the job has', async () => {
+    const appEnvId = await makeJob({ command: 'exit 3', backoffLimit: 0 })
+    const start = async () => {
+      const { jobRunId } = (await post('/app-env/job-run', { appEnvId })).json.jobRun
+      await ended(jobRunId)
+      return jobRunId as string
+    }
+    const first = await start()
+    for (let run = 0; run < 50; run++) await start()
+    const part = first.replace(/^run_/, '')
+    const names = async (input: Record<string, unknown>) =>
+      (await get('/app-env/pods', { appEnvId, ...input })).json.pods.map(({ name }: { name: string }) => name)
+    expect((await names({})).filter((name: string) => name.includes(part))).toEqual([])
+    expect(await names({ jobRunId: first })).toEqual([expect.stringContaining(part)])
+    const elsewhere = await makeJob({ command: 'echo' })
+    expect((await get('/app-env/pods', { appEnvId: elsewhere, jobRunId: first })).status).toBe(404)
+  })
+
   it('keeps the snapshot of a run when settings change later; a run may override fields', async () => {
     const appEnvId = await makeJob({ command: 'exit 4', timeoutSeconds: 9 })
     const own = await platform.makeEnvironmentToken(appEnvId)

@@ -10,7 +10,7 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { EntryItem } from './EntryItem.tsx'
-import { actors, byDay, type Entry, type Filters, filtered, surfaceNames } from './entries.ts'
+import { actors, byDay, type Entry, type Filters, filtered, objects, surfaceNames } from './entries.ts'
 
 interface Props {
   accountId: string
@@ -43,7 +43,7 @@ export function useEntries(accountId: string, objectId: string | undefined) {
 export function Timeline({ accountId, objectId, fixed = {} }: Props) {
   const filters: Filters = { ...(useSearch({ strict: false }) as Filters), ...fixed }
   const [undoing, setUndoing] = useState<Entry | null>(null)
-  const read = useEntries(accountId, objectId)
+  const read = useEntries(accountId, objectId ?? filters.object)
   const environments = useRead(listAppEnvs, { accountId }, { everyMs: 30_000 })
   const names = new Map(environments.data?.appEnvs.map((one) => [one.appEnvId, one.cliEnvName]))
   if (read.error && !read.data) return <Failed error={read.error} retry={() => read.refetch()} />
@@ -51,7 +51,12 @@ export function Timeline({ accountId, objectId, fixed = {} }: Props) {
   const shown = filtered(all, filters)
   return (
     <section className="panel" aria-label="Activity">
-      <TimelineFilters entries={all} filters={filters} fixed={fixed} />
+      <TimelineFilters
+        entries={all}
+        filters={filters}
+        fixed={fixed}
+        environments={objectId === undefined ? names : null}
+      />
       {read.isPending && <Loading rows={6} />}
       {read.data && shown.length === 0 && (
         <Empty title={all.length === 0 ? 'No entries yet' : 'No entry matches'}>
@@ -100,12 +105,14 @@ export function Timeline({ accountId, objectId, fixed = {} }: Props) {
 }
 
 interface FiltersProps {
+  /** Names by id; null where the timeline is of one object. */
+  environments: ReadonlyMap<string, string> | null
   entries: readonly Entry[]
   filters: Filters
   fixed: Filters
 }
 
-function TimelineFilters({ entries, filters, fixed }: FiltersProps) {
+function TimelineFilters({ entries, filters, fixed, environments }: FiltersProps) {
   const navigate = useNavigate()
   const set = (change: Filters) =>
     navigate({ to: '.', search: (before: object) => ({ ...before, ...change }), replace: true })
@@ -124,6 +131,11 @@ function TimelineFilters({ entries, filters, fixed }: FiltersProps) {
           set={(surface) => set({ surface })}
         >
           {Object.entries(surfaceNames)}
+        </Choice>
+      )}
+      {environments && (
+        <Choice label="Object" every="Every object" value={filters.object} set={(object) => set({ object })}>
+          {objects(entries, environments).map(({ id, name }) => [id, name])}
         </Choice>
       )}
       <Choice

@@ -6,6 +6,7 @@ export type Entry = OutputOf<typeof listAudit>['entries'][number]
 
 export interface Filters {
   who?: string | undefined
+  object?: string | undefined
   surface?: string | undefined
   operation?: string | undefined
   outcome?: string | undefined
@@ -61,4 +62,16 @@ export const surfaceNames: Record<string, string> = {
   mcp: 'Agent (MCP)',
   cli: 'Command line',
   rest: 'REST API',
+}
+
+/** What the entries are about, and every environment, for the filter. */
+export function objects(
+  entries: readonly Entry[],
+  environments: ReadonlyMap<string, string>,
+): { id: string; name: string }[] {
+  const known = new Map<string, string>()
+  for (const { objectId, objectType } of entries) known.set(objectId, `${objectType} ${objectId}`)
+  for (const [id, name] of environments) known.set(id, name)
+  known.delete('')
+  return [...known].map(([id, name]) => ({ id, name })).sort((a, b) => a.name.localeCompare(b.name))
 }

@@ -4,7 +4,7 @@ import { getAppEnvMetrics, getAppEnvUsage } from '../../../contract/measurements
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Failed, Loading } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
-import { megabytes, quantity } from '../../components/words.ts'
+import { megabytes, quantity, startOfToday } from '../../components/words.ts'
 import { ContainerTable } from './ContainerTable.tsx'
 import { ContainerTimeline } from './ContainerTimeline.tsx'
 import { useEnvironment } from './environment.ts'
@@ -99,12 +99,6 @@ function Fact({ label, value, note }: { label: string; value: string; note?: str
       </dd>
     </div>
   )
-}
-
-/** Midnight in the reader's time zone; constant all day, so that all polls share one query. */
-function startOfToday(): string {
-  const now = new Date()
-  return new Date(now.getFullYear(), now.getMonth(), now.getDate()).toISOString()
 }
 
 function Containers() {

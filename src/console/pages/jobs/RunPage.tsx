@@ -7,7 +7,6 @@ import { Badge } from '../../components/Badge.tsx'
 import { Failed, Loading, NotFound } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
-import { counted } from '../../components/words.ts'
 import { ContainerState } from '../environments/ContainerTable.tsx'
 import { useEnvironment } from '../environments/environment.ts'
 import { CancelRun } from './CancelRun.tsx'
@@ -99,12 +98,10 @@ const attemptColumns: Column<Pod>[] = [
   },
 ]
 
-/** One container for each attempt; the platform lists the newest attempts of the environment. */
+/** One container for each attempt. */
 function Attempts({ run: { jobRunId, appEnvId, attempt } }: { run: JobRunResponse }) {
-  const read = useRead(getAppEnvPods, { appEnvId }, { everyMs: everyMs.status })
-  const part = `-${jobRunId.replace(/^run_/, '')}-`
-  const pods = read.data?.pods.filter(({ name }) => name.includes(part)) ?? []
-  const missing = attempt - pods.length
+  const read = useRead(getAppEnvPods, { appEnvId, jobRunId }, { everyMs: everyMs.status })
+  const pods = read.data?.pods ?? []
   return (
     <section className="panel" aria-labelledby="attempts">
       <header>
@@ -114,9 +111,6 @@ function Attempts({ run: { jobRunId, appEnvId, attempt } }: { run: JobRunRespons
       {read.isPending && <Loading rows={1} />}
       {pods.length > 0 && (
         <Table label="List of attempts" columns={attemptColumns} rows={pods} keyOf={({ podId }) => podId} />
-      )}
-      {read.data && missing > 0 && (
-        <p className="body muted">{counted(missing, 'attempt')} before the newest 50 of this job.</p>
       )}
       {read.data && attempt === 0 && <p className="body muted">The first attempt waits for its container.</p>}
     </section>

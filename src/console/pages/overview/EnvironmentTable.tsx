@@ -9,6 +9,7 @@ import { Badge } from '../../components/Badge.tsx'
 import { Sparkline } from '../../components/Sparkline.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { counted, quantity } from '../../components/words.ts'
+import { useAccount } from '../../shell/account.ts'
 import { StatusBadge } from '../environments/StatusBadge.tsx'
 
 export type EnvironmentRow = OutputOf<typeof listAppEnvs>['appEnvs'][number] & { appName: string }
@@ -51,13 +52,14 @@ export function EnvironmentTable({ rows }: { rows: readonly EnvironmentRow[] }) 
   )
 }
 
+/** One read for the whole account, which every row shares. */
 function Firing({ appEnvId }: { appEnvId: string }) {
-  const alerts = useRead(listAlerts, { appEnvId }, { everyMs: everyMs.chart })
-  const firing = alerts.data?.alerts.filter(
-    ({ enabled, lastKnownState }) => enabled && lastKnownState === 'Firing',
-  )
-  if (!firing || firing.length === 0) return <span className="muted">{alerts.data ? 'None' : ''}</span>
-  return <Badge tone="bad">{counted(firing.length, 'alert')} firing</Badge>
+  const { accountId } = useAccount()
+  const input = { accountId, state: 'Firing', limit: 1000 } as const
+  const { data } = useRead(listAlerts, input, { everyMs: everyMs.chart })
+  const firing = data?.alerts.filter((alert) => alert.appEnvId === appEnvId).length ?? 0
+  if (firing === 0) return <span className="muted">{data ? 'None' : ''}</span>
+  return <Badge tone="bad">{counted(firing, 'alert')} firing</Badge>
 }
 
 function Traffic({

@@ -8,6 +8,7 @@ import { counted } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
 import { statusNames } from '../environments/status-words.ts'
 import { type EnvironmentRow, EnvironmentTable } from './EnvironmentTable.tsx'
+import { Glance } from './Glance.tsx'
 import { matching } from './matching.ts'
 
 const FirstRun = lazy(() => import('../start/FirstRun.tsx').then((module) => ({ default: module.FirstRun })))
@@ -42,7 +43,10 @@ export function OverviewPage() {
           <FirstRun onCreated={() => setIsFirstRun(true)} />
         </Suspense>
       )}
-      {!isEmpty && <EnvironmentList rows={rows} isPending={environments.isPending} />}
+      <div className="stack">
+        {rows.length > 0 && <Glance rows={rows} />}
+        {!isEmpty && <EnvironmentList rows={rows} isPending={environments.isPending} />}
+      </div>
     </>
   )
 }

@@ -1,0 +1,86 @@
+import { type Attention, type DiagnosisCause, findingSeverities } from '../../contract/diagnosis.ts'
+import type { EnvironmentStatus } from '../../contract/fields.ts'
+import type { PodRecord } from '../environments/environment.ts'
+import { buildCauses } from './build.ts'
+import type { Facts } from './facts.ts'
+import { endingOf, recentMs, slowStartMs } from './runtime.ts'
+import { startCauses } from './start.ts'
+
+/** The stored facts of one environment that cost no log or metric read. */
+export interface AttentionFacts {
+  envName: string
+  kind: Facts['kind']
+  status: EnvironmentStatus
+  desiredState: 'running' | 'stopped'
+  currentRolloutId: string | null
+  /** Why the newest deployment failed, unless a newer call ended it or the environment was stopped afterwards. */
+  failedReason: string | null
+  /** Containers that should run. */
+  pods: readonly PodRecord[]
+  firingAlerts: number
+  /** When settings were saved that are not in force; null if all are. */
+  pendingSince: string | null
+  nowMs: number
+}
+
+/** A change that is still pending after this time was probably forgotten. */
+const forgottenMs = 3_600_000
+const mostWorst = 10
+/** Names are up to 63 characters: keeps the answer within its 500 tokens. */
+const mostNameLength = 260
+
+type Sign = Pick<Attention, 'severity'> & { cause: DiagnosisCause | null }
+
+/** Why an environment needs attention, from stored facts only; null if it does not. */
+export function attentionOf(facts: AttentionFacts): Attention | null {
+  const { envName, firingAlerts } = facts
+  const signs = [failureSign(facts), containerSign(facts), pendingSign(facts)].filter((sign) => sign !== null)
+  if (firingAlerts > 0) signs.push({ cause: null, severity: 'warning' })
+  if (signs.length === 0) return null
+  const severity = findingSeverities.find((one) => signs.some((sign) => sign.severity === one))!
+  const causes = [...new Set(signs.flatMap(({ cause }) => cause ?? []))]
+  return { envName, severity, causes, firingAlerts }
+}
+
+function failureSign({ failedReason, status, currentRolloutId }: AttentionFacts): Sign | null {
+  if (failedReason === null) return null
+  const serves = (status === 'RUNNING' || status === 'UPDATING') && currentRolloutId !== null
+  const cause = buildCauses[failedReason] ?? startCauses[failedReason] ?? null
+  return { cause, severity: serves ? 'warning' : 'critical' }
+}
+
+/** The serving version ends again and again, or accepts no connections. */
+function containerSign(facts: AttentionFacts): Sign | null {
+  const { kind, status, desiredState, currentRolloutId, nowMs } = facts
+  if (desiredState !== 'running' || kind === 'job' || status !== 'RUNNING') return null
+  const pods = facts.pods.filter(({ rolloutId }) => rolloutId === currentRolloutId)
+  const endings = pods.flatMap(endingOf).filter(({ at }) => nowMs - Date.parse(at) < recentMs)
+  const count = endings.reduce((sum, ending) => sum + ending.count, 0)
+  // Scaled to zero, a function serves without a container.
+  const isUp = kind === 'function' || pods.some(({ ready }) => ready)
+  const severity = isUp ? 'warning' : 'critical'
+  if (endings.length > 0 && (count >= 2 || !isUp)) {
+    if (endings.some(({ reason }) => reason === 'OOMKilled')) return { cause: 'out-of-memory', severity }
+    return { cause: kind === 'database' ? 'database-down' : 'crash-loop', severity }
+  }
+  const isSlow = pods.some(
+    ({ ready, startedAt }) => !ready && startedAt !== null && nowMs - Date.parse(startedAt) >= slowStartMs,
+  )
+  return isSlow ? { cause: 'slow-start', severity } : null
+}
+
+function pendingSign({ pendingSince, nowMs }: AttentionFacts): Sign | null {
+  if (pendingSince === null || nowMs - Date.parse(pendingSince) < forgottenMs) return null
+  return { cause: 'pending-change', severity: 'info' }
+}
+
+/** The worst first: by severity, then firing alerts, then in the given order. */
+export function worstOf(found: readonly Attention[]): Attention[] {
+  const rank = ({ severity }: Attention) => findingSeverities.indexOf(severity)
+  const sorted = [...found].sort((a, b) => rank(a) - rank(b) || b.firingAlerts - a.firingAlerts)
+  let length = 0
+  return sorted.slice(0, mostWorst).filter(({ envName }) => {
+    length += envName.length
+    return length <= mostNameLength
+  })
+}

@@ -1,0 +1,80 @@
+import type { AlertState } from '../../contract/alerts.ts'
+import type { Attention } from '../../contract/diagnosis.ts'
+import { attentionOf } from '../../domain/diagnosis/attention.ts'
+import { kindOf } from '../../domain/diagnosis/facts.ts'
+import type { Environment, PodRecord } from '../../domain/environments/environment.ts'
+import { pendingFields } from '../../domain/environments/pending-changes.ts'
+import { listActivities } from '../../store/repositories/activities.ts'
+import { countAlertStates } from '../../store/repositories/alerts.ts'
+import { listAppsOfAccount } from '../../store/repositories/apps.ts'
+import { findRollout, listDesiredPods } from '../../store/repositories/rollouts.ts'
+import type { Context } from '../core/handler.ts'
+
+/** Failures that a newer call brought about. */
+const endedByCall = new Set(['superseded', 'canceled'])
+
+interface AccountAttention {
+  /** Environments that need attention, by id. */
+  attention: Map<string, Attention>
+  /** How many alerts are in each state. */
+  alerts: Map<AlertState, number>
+}
+
+/** Reads rows only: no logs, no metrics, no engine. Counts nothing of environments that are not given (M2). */
+export async function readAttention(
+  context: Context,
+  accountId: string,
+  environments: readonly Environment[],
+): Promise<AccountAttention> {
+  const { tx } = context
+  const given = new Set(environments.map(({ appEnvId }) => appEnvId))
+  const states = (await countAlertStates(tx, { accountId })).filter(({ appEnvId }) => given.has(appEnvId))
+  const firing = new Map(
+    states.filter(({ state }) => state === 'Firing').map(({ appEnvId, count }) => [appEnvId, count]),
+  )
+  const alerts = new Map<AlertState, number>()
+  for (const { state, count } of states) alerts.set(state, (alerts.get(state) ?? 0) + count)
+  const kinds = new Map((await listAppsOfAccount(tx, accountId)).map(({ app }) => [app.appId, kindOf(app)]))
+  const pods = new Map<string, PodRecord[]>()
+  for (const pod of await listDesiredPods(tx, accountId)) {
+    pods.set(pod.appEnvId, [...(pods.get(pod.appEnvId) ?? []), pod])
+  }
+  const attention = new Map<string, Attention>()
+  for (const environment of environments) {
+    const { appEnvId, appId, cliEnvName: envName, status, desiredState, currentRolloutId } = environment
+    const found = attentionOf({
+      envName,
+      kind: kinds.get(appId) ?? 'app',
+      status,
+      desiredState,
+      currentRolloutId,
+      failedReason: await failedReasonOf(context, environment),
+      pods: pods.get(appEnvId) ?? [],
+      firingAlerts: firing.get(appEnvId) ?? 0,
+      pendingSince: pendingSinceOf(environment),
+      nowMs: Date.parse(context.now),
+    })
+    if (found) attention.set(appEnvId, found)
+  }
+  return { attention, alerts }
+}
+
+/** One read for each environment whose newest deployment neither serves nor is under way: few. */
+async function failedReasonOf({ tx }: Context, environment: Environment): Promise<string | null> {
+  const { appEnvId, latestRolloutId, currentRolloutId, wantedRolloutId, desiredState } = environment
+  if (latestRolloutId === null || latestRolloutId === wantedRolloutId) return null
+  if (latestRolloutId === currentRolloutId && desiredState === 'running') return null
+  const latest = await findRollout(tx, latestRolloutId)
+  const reason = latest?.status === 'FAILED' ? latest.failure?.reason : undefined
+  if (reason === undefined || endedByCall.has(reason)) return null
+  if (desiredState === 'running') return reason
+  const newest = await listActivities(tx, appEnvId, { limit: 1, offset: 0, from: null, to: null })
+  return newest.activities[0]?.activity === 'STOP' ? null : reason
+}
+
+/** Before the first deployment everything waits for it, and a deployment under way has its own settings. */
+function pendingSinceOf(environment: Environment): string | null {
+  const { saved, applied, latestRolloutId, wantedRolloutId, updatedAt } = environment
+  if (latestRolloutId === null || wantedRolloutId !== null) return null
+  return pendingFields(saved, applied).length > 0 ? updatedAt : null
+}

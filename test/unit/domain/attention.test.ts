@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { type AttentionFacts, attentionOf, worstOf } from '../../../src/domain/diagnosis/attention.ts'
+import type { PodRecord } from '../../../src/domain/environments/environment.ts'
+
+const nowMs = Date.parse('2026-03-01T12:00:00.000Z')
+const ago = (seconds: number) => new Date(nowMs - seconds * 1_000).toISOString()
+
+function pod(of: Partial<PodRecord>): PodRecord {
+  return {
+    podId: 'pod_1',
+    name: 'shop-1',
+    appEnvId: 'env_1',
+    rolloutId: 'rol_1',
+    contentId: 'dep_1',
+    region: 'local',
+    desiredState: 'run',
+    status: 'Running',
+    ready: true,
+    restartCount: 0,
+    lastTermination: null,
+    cpuMillicores: 500,
+    memoryMb: 512,
+    nodeName: 'local',
+    createdAt: ago(600),
+    startedAt: ago(600),
+    finishedAt: null,
+    ...of,
+  }
+}
+
+const attention = (of: Partial<AttentionFacts>) =>
+  attentionOf({
+    envName: 'shop',
+    kind: 'app',
+    status: 'RUNNING',
+    desiredState: 'running',
+    currentRolloutId: 'rol_1',
+    failedReason: null,
+    pods: [pod({})],
+    firingAlerts: 0,
+    pendingSince: null,
+    nowMs,
+    ...of,
+  })
+const ended = (seconds: number, reason = 'Error') => ({
+  lastTermination: { exitCode: 1, reason, finishedAt: ago(seconds) },
+})
+const shown = (of: Partial<AttentionFacts>) => {
+  const found = attention(of)
+  return found && [found.severity, ...found.causes]
+}
+
+describe('what an environment needs attention for', () => {
+  it('is nothing while its containers are ready', () => {
+    expect(attention({})).toBeNull()
+    expect(attention({ kind: 'function', pods: [] }), 'scaled to zero').toBeNull()
+    expect(attention({ kind: 'job', pods: [] })).toBeNull()
+    expect(attention({ status: 'STOPPED', desiredState: 'stopped', pods: [] })).toBeNull()
+  })
+
+  it('is a crash loop, memory or its database, by how containers end', () => {
+    const looping = { ready: false, restartCount: 3 }
+    expect(shown({ pods: [pod({ ...looping, ...ended(5) })] })).toEqual(['critical', 'crash-loop'])
+    expect(shown({ pods: [pod({ ...looping, ...ended(5, 'OOMKilled') })] })).toEqual([
+      'critical',
+      'out-of-memory',
+    ])
+    expect(shown({ kind: 'database', pods: [pod({ ...looping, ...ended(5) })] })).toEqual([
+      'critical',
+      'database-down',
+    ])
+    expect(shown({ pods: [pod({ podId: 'pod_2' }), pod({ ...looping, ...ended(5) })] })).toEqual([
+      'warning',
+      'crash-loop',
+    ])
+    expect(shown({ pods: [pod({ restartCount: 1, ...ended(5) })] }), 'one end, up again').toBeNull()
+    expect(shown({ pods: [pod({ restartCount: 9, ...ended(700) })] }), 'long ago').toBeNull()
+  })
+
+  it('is a slow start only after ten seconds, and not of a version that is being deployed', () => {
+    const starting = (seconds: number) => [pod({ ready: false, startedAt: ago(seconds) })]
+    expect(shown({ pods: starting(9) })).toBeNull()
+    expect(shown({ pods: starting(10) })).toEqual(['critical', 'slow-start'])
+    expect(
+      shown({ pods: [pod({}), ...starting(60).map((one) => ({ ...one, rolloutId: 'rol_2' }))] }),
+    ).toBeNull()
+    expect(shown({ status: 'PENDING', currentRolloutId: null, pods: starting(60) })).toBeNull()
+  })
+
+  it('is a failed deployment: critical where nothing serves, and without a cause where none is recorded', () => {
+    expect(shown({ failedReason: 'build step' })).toEqual(['warning', 'build-step'])
+    const down = { status: 'STOPPED', desiredState: 'stopped', currentRolloutId: null, pods: [] } as const
+    expect(shown({ ...down, failedReason: 'wrong-port' })).toEqual(['critical', 'wrong-port'])
+    expect(shown({ ...down, failedReason: 'a reason of later' })).toEqual(['critical'])
+  })
+
+  it('is a change that has been pending for an hour', () => {
+    expect(shown({ pendingSince: ago(3_599) })).toBeNull()
+    expect(shown({ pendingSince: ago(3_600) })).toEqual(['info', 'pending-change'])
+  })
+
+  it('puts the worst first, at most ten', () => {
+    const one = (envName: string, severity: 'critical' | 'warning', firingAlerts: number) => ({
+      envName,
+      severity,
+      causes: [],
+      firingAlerts,
+    })
+    const many = Array.from({ length: 12 }, (_, index) => one(`e${index}`, 'warning', index))
+    const worst = worstOf([...many, one('down', 'critical', 0)])
+    expect(worst.map(({ envName }) => envName)).toEqual('down e11 e10 e9 e8 e7 e6 e5 e4 e3'.split(' '))
+  })
+})

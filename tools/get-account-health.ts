@@ -1,0 +1,18 @@
+import { getAccountHealth } from '../src/contract/diagnosis.ts'
+import { counted } from '../src/counted.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: getAccountHealth,
+  group: 'apps',
+  title: 'Account health',
+  description: 'Says what is wrong in an account: counts and the ten worst environments with causes.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  point: ({ healthy, environments, alerts, worst }) => {
+    const { total, critical, warning } = environments
+    if (healthy) return `${counted(total, 'environment')}, nothing wrong; no alert fires.`
+    const [first] = worst
+    const next = first === undefined ? '' : ` diagnose-app-env says why; start with ${first.envName}.`
+    return `${critical} of ${counted(total, 'environment')} critical, ${warning} with a warning; ${counted(alerts.firing, 'alert')} firing.${next}`
+  },
+})
