@@ -25,6 +25,7 @@ const order = [
   'contact-points',
   'alerts',
   'diagnosis',
+  'instances',
 ]
 
 /** The text of every index, by its path below `root`. */

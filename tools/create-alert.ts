@@ -10,7 +10,7 @@ export default defineTool({
     'Creates an alert (admin): fires when a metric stays above (gt) or below (lt) threshold for duration. Functions: ingress_ metrics only (F9).',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   // Their defaults fit nearly every alert; update-alert lists them.
-  unlistedInputs: ['aggregation', 'queryRange'],
+  unlistedInputs: ['aggregation', 'queryRange', 'description', 'dryRun'],
   checks: [metricCollected],
   point: ({ message }) => message,
 })

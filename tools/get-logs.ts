@@ -11,6 +11,7 @@ export default defineTool({
   title: 'Read logs',
   description: 'Reads runtime, build or job logs, newest last. Pass the returned cursor to read older lines.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['contentId'],
   checks: [environmentOfRunNamed, environmentNamed],
   point: ({ logs, cursor, truncated }, input) => {
     const older = cursor === null ? '' : ` Older lines: cursor ${cursor}.`

@@ -8,6 +8,6 @@ export default defineTool({
   title: 'Rotate database password',
   description: 'Gives a PostgreSQL, MySQL or Redis database a new password, which no answer shows.',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun'],
+  unlistedInputs: ['dryRun', 'envName'],
   destroys: passwordEffects,
 })

@@ -9,5 +9,6 @@ export default defineTool({
   description:
     'Sets CPU and memory autoscaling of an app. Not for functions (F8: use update-function-config), jobs or databases.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['scaleUpWindowSeconds', 'scaleDownWindowSeconds'],
   checks: [notAFunction, notAJob, notADatabase],
 })

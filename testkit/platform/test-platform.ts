@@ -7,12 +7,11 @@ import { createMailer } from '../../src/alerting/notifiers/email.ts'
 import { createApiServer } from '../../src/api/server.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import { type Clock, systemClock, timestamp } from '../../src/clock.ts'
-import { type AccountSettings, accountSettings } from '../../src/contract/accounts.ts'
+import type { AccountSettings } from '../../src/contract/accounts.ts'
 import { createAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { operations } from '../../src/contract/index.ts'
 import { newToken, tokenHash } from '../../src/domain/access/tokens.ts'
-import { hostsOf } from '../../src/domain/environments/hosts.ts'
 import { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import { LogStore } from '../../src/files/log-store.ts'
@@ -24,7 +23,6 @@ import { type ConsoleSessions, createConsoleSessions } from '../../src/operation
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
 import { TokenUses } from '../../src/operations/access/token-uses.ts'
 import type { OperationRunner } from '../../src/operations/core/call.ts'
-import type { Installation } from '../../src/operations/core/handler.ts'
 import { noRateLimits } from '../../src/operations/core/rate-limit.ts'
 import { createRunner } from '../../src/operations/core/runner.ts'
 import { createUploadReceiver } from '../../src/operations/deployments/upload-receiver.ts'
@@ -41,6 +39,7 @@ import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
 import { RememberedRoutes } from './remembered-routes.ts'
+import { testInstallation } from './test-installation.ts'
 
 export interface TestUser {
   userId: string
@@ -255,7 +254,7 @@ export class TestPlatform {
         running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
       }),
       tokenUses,
-      installation: this.#installation(options.clockScale ?? 1),
+      installation: testInstallation(this, () => this.#databaseAvailability, options.clockScale ?? 1),
       handlers,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),
       tokenMail: options.smtpUrl
@@ -284,34 +283,5 @@ export class TestPlatform {
     this.apiUrl = (await api.listen(0)).url
     this.admin = { ...this.admin, client: this.client(this.admin.token) }
     this.#closers.push(() => api.close())
-  }
-
-  #installation(clockScale: number): Installation {
-    const here = { engine: this.engine.kind, isolation: { metadataBlocked: false } }
-    return {
-      regions: () => [
-        { ...here, region: this.region, name: 'Here', functionDomain: 'fn.localhost' },
-        { ...here, region: 'plain', name: 'Without functions', functionDomain: null },
-      ],
-      instances: () => [
-        {
-          node: 'test-node',
-          version: '0.0.0',
-          startedAt: this.now,
-          lastSeenAt: this.now,
-          leases: [{ name: 'control-plane', since: this.now }],
-          regions: [this.region, 'plain'],
-        },
-      ],
-      apiUrl: () => this.apiUrl,
-      publicUrl: () => this.apiUrl,
-      hosts: (environment, app, secrets) =>
-        hostsOf(environment, app, secrets, { isolates: false, gatewayPort: 4480 }),
-      engineProblem: (region) => this.reconciler?.engineProblem(region) ?? null,
-      databaseAvailability: (name) => this.#databaseAvailability?.current(name) ?? new Map(),
-      databaseImageSource: null,
-      defaultAccountSettings: accountSettings.parse({}),
-      clockScale,
-    }
   }
 }

@@ -62,8 +62,8 @@ const selfExplanatory = new Set([
   'withAppEnvs',
   'path',
 ])
-/** Keys that a read adds: accepted, but not listed. */
-const readKeys = new Set(['_id'])
+/** Keys that are accepted but not listed: one that a read adds, and one that is seldom needed. */
+const unlistedKeys = new Set(['_id', 'alphabet'])
 
 interface RawNode extends Omit<SchemaNode, 'properties' | 'items' | 'additionalProperties'> {
   const?: unknown
@@ -99,13 +99,22 @@ function portableProperties(
   side: 'input' | 'output',
   depth: number,
 ): Record<string, SchemaNode> {
-  const published = Object.entries(properties).filter(([name]) => side === 'output' || !readKeys.has(name))
+  const published = Object.entries(properties).filter(
+    ([name]) => side === 'output' || !unlistedKeys.has(name),
+  )
   return Object.fromEntries(
     published.map(([name, child]) => {
-      const { description, ...rest } = portable(child, side, depth + 1)
+      const listed = name === 'envVars' && side === 'input' ? withPlainValues(child) : child
+      const { description, ...rest } = portable(listed, side, depth + 1)
       return [name, description === undefined || selfExplanatory.has(name) ? rest : { ...rest, description }]
     }),
   )
+}
+
+/** Accepted everywhere; listed once, by update-app-env-variables, because each listing costs tokens. */
+function withPlainValues({ items, ...node }: RawNode): RawNode {
+  const { from: _, generate: __, ...properties } = items?.properties ?? {}
+  return { ...node, ...(items && { items: { ...items, properties } }) }
 }
 
 /**

@@ -277,8 +277,8 @@ describe('the account at a glance', () => {
     }
     expect(await run('why')).toBe(
       [
-        '✗ 1 environment(s): 0 running, 0 deploying, 1 stopped; 1 critical, 0 with a warning',
-        '  0 alert(s): 0 firing',
+        '✗ 1 environment: 0 running, 0 deploying, 1 stopped; 1 critical, 0 with a warning',
+        '  0 alerts: 0 firing',
         '✗ cli-down  image-pull',
         'longshore why ENVIRONMENT shows the evidence and the fix.',
         '',

@@ -7,8 +7,8 @@ import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { counted } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
 import { AlertTable } from './AlertTable.tsx'
-import { stateNames } from './alert-words.ts'
 import { RecentNotifications } from './RecentNotifications.tsx'
+import { stateNames } from './words.ts'
 
 const pageSize = 100
 

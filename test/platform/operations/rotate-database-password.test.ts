@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../../testkit/engines/suite-installation.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await TestPlatform.start()
+})
+afterAll(() => platform.close())
+
+const ask = (method: string, path: string, input: object, token = platform.admin.token) =>
+  platform.request(method, path, { token, input: input as Record<string, unknown> })
+
+async function send(method: string, path: string, input: object) {
+  const answer = await ask(method, path, input)
+  expect(answer.status, answer.text).toBe(200)
+  return answer
+}
+
+const read = async (appEnvId: string, decrypt = false) =>
+  (await send('GET', '/app-env', { appEnvId, ...(decrypt && { decrypt }) })).json
+const set = (appEnvId: string, ...variables: object[]) =>
+  send('PATCH', '/app-env/variables', { appEnvId, set: variables })
+
+const app = () => platform.makeEnvironment({ app: { useImage: true } })
+
+async function serves(appEnvId: string, version?: number) {
+  await until(`${appEnvId} serves`, async () => {
+    const { json } = await send('GET', '/app-env/status', { appEnvId })
+    const isReady = json.status === 'RUNNING' && json.currentDeployment.status === 'DEPLOYED'
+    return isReady && (version === undefined || json.currentVersion === version) ? json : null
+  })
+}
+
+async function deploy(appEnvId: string) {
+  await send('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:1' })
+  await serves(appEnvId)
+}
+
+async function database(dockerPreset = 'POSTGRESQL') {
+  const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset } })
+  await serves(appEnvId)
+  const { cliEnvName, hosts } = await read(appEnvId, true)
+  return { appEnvId, envName: cliEnvName, url: new URL(hosts[0].url) }
+}
+
+/** The variables of the containers that run. */
+function given(appEnvId: string): Record<string, string> {
+  const running = platform.engine.running().filter(({ spec }) => spec.appEnvId === appEnvId)
+  return Object.assign({}, ...running.map(({ spec }) => spec.env))
+}
+
+describe('rotate-database-password', () => {
+  const rotate = (appEnvId: string) => ask('POST', '/app-env/database/rotate', { appEnvId })
+  const rotated = (appEnvId: string) =>
+    until('the rotation is done', async () => {
+      const { json } = await send('GET', '/app-env/history', { appEnvId })
+      const [newest] = json.activities
+      return newest.activity === 'ROTATE_PASSWORD' && newest.status === 'DONE' ? true : null
+    })
+
+  it('changes the server and what refers to it, and shows the password in no answer', async () => {
+    const source = await database()
+    const { appEnvId } = await app()
+    await set(appEnvId, { name: 'DB', from: { envName: source.envName, field: 'url' } })
+    await deploy(appEnvId)
+    const answer = await rotate(source.appEnvId)
+    expect(answer.status, answer.text).toBe(200)
+    await rotated(source.appEnvId)
+    const now = new URL((await read(source.appEnvId, true)).hosts[0].url)
+    expect(now.password).not.toBe(source.url.password)
+    expect(platform.engine.host.passwords.get(source.appEnvId)).toEqual({
+      previous: source.url.password,
+      now: now.password,
+    })
+    expect((await read(appEnvId)).pendingChanges.hasDeployChanges).toBe(true)
+    await send('POST', '/app-env/apply-changes', { appEnvId })
+    await until('the new password runs', async () => (given(appEnvId).DB === now.href ? true : null))
+    const audit = await send('GET', '/audit', { accountId: platform.accountId, limit: 200 })
+    for (const { text } of [answer, audit])
+      expect(text).not.toMatch(new RegExp(`${source.url.password}|${now.password}`))
+  })
+
+  it('goes on after a restart of the platform, and holds one rotation at a time', async () => {
+    const source = await database('REDIS')
+    platform.engine.knobs.away = true
+    try {
+      expect((await rotate(source.appEnvId)).status).toBe(200)
+      const second = await rotate(source.appEnvId)
+      expect([second.status, second.json.error]).toEqual([409, 'The last rotation is still under way'])
+    } finally {
+      platform.engine.knobs.away = false
+    }
+    await platform.restart()
+    await rotated(source.appEnvId)
+    expect(platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
+  })
+
+  it('refuses apps, and databases with replicas', async () => {
+    const { appEnvId } = await app()
+    expect((await rotate(appEnvId)).json.error).toContain('Only PostgreSQL, MySQL and Redis')
+    const source = await database()
+    await send('PUT', '/app-env', { appEnvId: source.appEnvId, containers: 2 })
+    expect((await rotate(source.appEnvId)).json.error).toBe('A database with replicas keeps its password')
+  })
+})

@@ -1,0 +1,39 @@
+import { accountSettings } from '../../src/contract/accounts.ts'
+import { hostsOf } from '../../src/domain/environments/hosts.ts'
+import type { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
+import type { Installation } from '../../src/operations/core/handler.ts'
+import type { TestPlatform } from './test-platform.ts'
+
+/** What operations learn about the installation of a test platform. */
+export function testInstallation(
+  platform: TestPlatform,
+  availability: () => DatabaseAvailabilityWatch | null,
+  clockScale: number,
+): Installation {
+  const here = { engine: platform.engine.kind, isolation: { metadataBlocked: false } }
+  return {
+    regions: () => [
+      { ...here, region: platform.region, name: 'Here', functionDomain: 'fn.localhost' },
+      { ...here, region: 'plain', name: 'Without functions', functionDomain: null },
+    ],
+    instances: () => [
+      {
+        node: 'test-node',
+        version: '0.0.0',
+        startedAt: platform.now,
+        lastSeenAt: platform.now,
+        leases: [{ name: 'control-plane', since: platform.now }],
+        regions: [platform.region, 'plain'],
+      },
+    ],
+    apiUrl: () => platform.apiUrl,
+    publicUrl: () => platform.apiUrl,
+    hosts: (environment, app, secrets) =>
+      hostsOf(environment, app, secrets, { isolates: false, gatewayPort: 4480 }),
+    engineProblem: (region) => platform.reconciler?.engineProblem(region) ?? null,
+    databaseAvailability: (name) => availability()?.current(name) ?? new Map(),
+    databaseImageSource: null,
+    defaultAccountSettings: accountSettings.parse({}),
+    clockScale,
+  }
+}
