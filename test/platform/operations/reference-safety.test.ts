@@ -94,7 +94,7 @@ describe('a secret stays one', () => {
 it('a change passes through a long chain of references in one pass', async () => {
   const [one, two] = [await app(), await app()]
   const length = 300
-  const names = (count: number) => Array.from({ length: count }, (_, at) => `V${at}`)
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `KEY_${at}`)
   const plain = (name: string) => ({ name, value: 'first', isSecret: false })
   await set(one.appEnvId, ...names(length).map(plain))
   const refer = (envName: string, name: string, field: string) => ({
@@ -103,9 +103,9 @@ it('a change passes through a long chain of references in one pass', async () =>
     isSecret: false,
   })
   await set(two.appEnvId, ...names(length).map((name) => refer(one.envName, name, name)))
-  const back = names(length - 1).map((field, at) => refer(two.envName, `V${at + 1}`, field))
+  const back = names(length - 1).map((field, at) => refer(two.envName, `KEY_${at + 1}`, field))
   await set(one.appEnvId, ...back)
-  await set(one.appEnvId, { name: 'V0', value: 'second', isSecret: false })
+  await set(one.appEnvId, { name: 'KEY_0', value: 'second', isSecret: false })
   for (const { appEnvId } of [one, two])
     expect(new Set((await read(appEnvId)).envVars.map(({ value }: { value: string }) => value))).toEqual(
       new Set(['second']),
