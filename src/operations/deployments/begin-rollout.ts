@@ -9,7 +9,7 @@ import {
   saveRollout,
 } from '../../store/repositories/rollouts.ts'
 import type { Context } from '../core/handler.ts'
-import { resolveReferences } from '../environments/variable-references.ts'
+import { resolveReferences } from '../environments/refresh-references.ts'
 
 /** Adds the next version of an environment; the caller saves the environment. */
 export async function addContent(

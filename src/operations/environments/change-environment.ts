@@ -6,8 +6,9 @@ import type { Account } from '../../store/repositories/accounts.ts'
 import { accountSize, saveEnvironment } from '../../store/repositories/environments.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
+import { refreshDependents } from './refresh-references.ts'
 import { checkSavedVariables } from './seal-variables.ts'
-import { followReferences, refreshDependents } from './variable-references.ts'
+import { followReferences } from './variable-references.ts'
 
 /** A copy to change, so that the audit entry has the values before and after. */
 export function draftOf(environment: Environment): Environment {
@@ -29,7 +30,7 @@ export async function saveChange(
   }
   await followReferences(context, target, target.environment, draft)
   await saveEnvironment(context.tx, draft, size)
-  await refreshDependents(context, draft.appEnvId)
+  await refreshDependents(context, draft)
   return {
     objectType: 'app-env',
     objectId: draft.appEnvId,

@@ -1,32 +1,19 @@
-import type { App } from '../../contract/apps.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
-import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
-import {
-  databaseFields,
-  databaseFieldValue,
-  isDatabaseField,
-  isSecretField,
-} from '../../domain/databases/fields.ts'
+import { databaseFields } from '../../domain/databases/fields.ts'
 import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'
 import type { WantedVariable } from '../../domain/environments/variables.ts'
 import { AppError } from '../../errors.ts'
-import { findApp } from '../../store/repositories/apps.ts'
-import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds, saveSources } from '../../store/repositories/variable-references.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { notFound, requireAccess, requireSecretsAccess } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
-import { type ClearVariable, checkSavedVariables, sealVariables } from './seal-variables.ts'
+import { type FindSource, lookUp, refuseCycles, sourceReader } from './reference-sources.ts'
+import { type ClearVariable, sealVariables } from './seal-variables.ts'
 
 /** The environment whose variables are written. */
 type Place = Pick<Environment, 'appEnvId' | 'accountId' | 'region'>
 type Owners = Pick<AccountTarget, 'account'> & { membership: AccountTarget['membership'] | null }
-
-interface Found {
-  /** Null for the address of a database that has none yet. */
-  value: string | null
-  isSecret: boolean
-}
 
 /** Resolves references, then seals secrets (E2). The caller needs access to each source, as for reading it (M2, A3). */
 export async function storeVariables(
@@ -36,11 +23,13 @@ export async function storeVariables(
   stored: readonly StoredVariable[],
   wanted: readonly WantedVariable[],
 ): Promise<StoredVariable[]> {
+  const find = sourceReader(context.tx)
+  const known = new Map(stored.map((variable) => [variable.name, variable]))
   const clear: ClearVariable[] = []
   for (const { value, ...variable } of wanted) {
     clear.push(
       'source' in value
-        ? await resolved(context, owners, place, { ...variable, ...value })
+        ? await resolved(context, find, owners, place, known.get(variable.name), { ...variable, ...value })
         : { ...variable, value },
     )
   }
@@ -49,114 +38,34 @@ export async function storeVariables(
 
 async function resolved(
   context: Context,
+  find: FindSource,
   { account, membership }: Owners,
   place: Place,
+  known: StoredVariable | undefined,
   {
     source: { envName, field },
     ...variable
   }: Omit<WantedVariable, 'value'> & { source: { envName: string; field: string } },
 ): Promise<ClearVariable> {
-  const source = await findEnvironment(context.tx, { envName })
+  const source = await find({ envName })
   if (!membership || source?.accountId !== place.accountId) throw notFound('environment')
   requireAccess({ account, membership }, source.appEnvId)
   const from = { appEnvId: source.appEnvId, field }
-  const found = await lookUp(context, place, from)
+  // A read that is written back changes nothing, so it takes no admin.
+  if (known?.from && isSame(known.from, from) && known.isSecret === variable.isSecret)
+    return { ...variable, value: { keep: known.value }, from }
+  const found = await lookUp(context, find, place, from)
   if (!found) throw noSuchField(source)
   if (found.isSecret) {
-    requireSecretsAccess(context.caller, membership, 'Admin permission required to refer to a secret', 'X1')
+    requireSecretReference(context, membership)
     if (!variable.isSecret) throw staysSecret()
   }
-  await refuseCycle(context, place, variable.name, from)
   return { ...variable, value: { clear: found.value ?? '' }, from }
 }
 
-/** What a reference refers to now; null if its source or field does not exist. */
-async function lookUp(
-  context: Context,
-  place: Place,
-  { appEnvId, field }: VariableReference,
-): Promise<Found | null> {
-  const source = await findEnvironment(context.tx, { appEnvId })
-  if (!source) return null
-  if (source.database && isDatabaseField(field)) {
-    const stored = await findApp(context.tx, source.appId)
-    if (!stored) return null
-    return { value: databaseValue(context, source, stored.app, field, place), isSecret: isSecretField(field) }
-  }
-  const variable = source.saved.envVars.find(({ name }) => name === field)
-  return variable ? { value: clearOf(context, source.appEnvId, variable), isSecret: variable.isSecret } : null
-}
-
-function databaseValue(
-  context: Context,
-  source: Environment,
-  app: App,
-  field: (typeof databaseFields)[number],
-  place: Place,
-): string | null {
-  const access = source.database!
-  const secrets: DatabaseSecrets = JSON.parse(
-    context.secrets.open(access.secrets, databaseSecretName(source.appEnvId)),
-  )
-  const hosts = context.installation.hosts(source, app, secrets)
-  const database = { access, secrets, hosts, preset: app.dockerPreset }
-  return databaseFieldValue(field, database, source.region === place.region)
-}
-
-function clearOf(context: Context, appEnvId: string, { name, value, isSecret }: StoredVariable): string {
-  return isSecret ? context.secrets.open(value, `${appEnvId}/${name}`) : value
-}
-
-async function refuseCycle(
-  context: Context,
-  { appEnvId }: Place,
-  name: string,
-  first: VariableReference,
-): Promise<void> {
-  for (let at: VariableReference | undefined = first; at; ) {
-    if (at.appEnvId === appEnvId && at.field === name) {
-      throw new AppError('invalid', 'A variable cannot refer to itself', {
-        details: 'The reference leads back to this variable, directly or through other references.',
-      })
-    }
-    const reference: VariableReference = at
-    const source = await findEnvironment(context.tx, { appEnvId: reference.appEnvId })
-    at = source?.saved.envVars.find((variable) => variable.name === reference.field)?.from
-  }
-}
-
-/** Takes the present values into the references of `draft`. A value that cannot be found stays as it was. */
-async function refreshReferences(
-  context: Context,
-  draft: Environment,
-): Promise<{ isChanged: boolean; isWaiting: boolean }> {
-  const outcome = { isChanged: false, isWaiting: false }
-  for (const variable of draft.saved.envVars) {
-    const found = variable.from && (await lookUp(context, draft, variable.from))
-    if (!found) continue
-    if (found.value === null) outcome.isWaiting = true
-    else if (found.value !== clearOf(context, draft.appEnvId, variable)) {
-      const boundTo = `${draft.appEnvId}/${variable.name}`
-      variable.value = variable.isSecret ? context.secrets.seal(found.value, boundTo) : found.value
-      outcome.isChanged = true
-    }
-  }
-  return outcome
-}
-
-/** Resolves the references of a deployment again; refused while a database has no address. */
-export async function resolveReferences(context: Context, draft: Environment): Promise<void> {
-  const { isWaiting } = await refreshReferences(context, draft)
-  if (!isWaiting) return
-  throw new AppError('conflict', 'A referenced database has no address yet', {
-    details:
-      'A variable takes its value from a database that has not started. Wait until it runs (get-app-env-status), then deploy again.',
-  })
-}
-
 /**
- * After a change of `draft`: keeps the list of its sources, and gives its new values to the environments that refer to
- * it, where they are pending until the next deployment.
+ * After a change of `draft`: keeps the list of its sources. A reference that an undo or a discard brings back takes the
+ * same permissions as a new one.
  */
 export async function followReferences(
   context: Context,
@@ -164,26 +73,37 @@ export async function followReferences(
   before: Environment | null,
   draft: Environment,
 ): Promise<void> {
-  const sources = sourcesOf(draft)
-  if (sources.join() !== (before ? sourcesOf(before) : []).join()) {
-    for (const appEnvId of sources)
-      if (!(await findEnvironment(context.tx, { appEnvId }))) throw notFound('environment')
-    await saveSources(context.tx, draft.appEnvId, sources)
+  const known = new Map(before?.saved.envVars.map(({ name, from }) => [name, from]))
+  const added = draft.saved.envVars.filter(({ name, from }) => from && !isSame(known.get(name), from))
+  if (added.length > 0) {
+    const find = sourceReader(context.tx, draft)
+    for (const { from } of added) await requireSource(context, find, owners, draft, from!)
+    await refuseCycles(find, draft)
   }
+  const sources = sourcesOf(draft)
+  if (sources.join() !== (before ? sourcesOf(before) : []).join())
+    await saveSources(context.tx, draft.appEnvId, sources)
   if (before) await refuseMissingFields(context, owners, before, draft)
 }
 
-/** Run once `draft` is stored: its values are read from the store. */
-export async function refreshDependents(context: Context, sourceId: string): Promise<void> {
-  for (const appEnvId of await listDependentIds(context.tx, sourceId)) {
-    const before = await findEnvironment(context.tx, { appEnvId })
-    if (!before) continue
-    const dependent = structuredClone(before)
-    if (!(await refreshReferences(context, dependent)).isChanged) continue
-    checkSavedVariables(before, dependent)
-    await saveEnvironment(context.tx, dependent)
-    await refreshDependents(context, appEnvId)
-  }
+async function requireSource(
+  context: Context,
+  find: FindSource,
+  { account, membership }: Owners,
+  draft: Environment,
+  from: VariableReference,
+): Promise<void> {
+  if (!membership || !(await find(from))) throw notFound('environment')
+  requireAccess({ account, membership }, from.appEnvId)
+  if ((await lookUp(context, find, draft, from))?.isSecret) requireSecretReference(context, membership)
+}
+
+function requireSecretReference({ caller }: Context, membership: AccountTarget['membership']): void {
+  requireSecretsAccess(caller, membership, 'Admin permission required to refer to a secret', 'X1')
+}
+
+function isSame(one: VariableReference | undefined, other: VariableReference): boolean {
+  return one?.appEnvId === other.appEnvId && one.field === other.field
 }
 
 function sourcesOf({ saved }: Environment): string[] {

@@ -1,0 +1,85 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
+import { AppError } from '../../errors.ts'
+import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
+import { listDependentIds } from '../../store/repositories/variable-references.ts'
+import type { Context } from '../core/handler.ts'
+import { clearOf, type FindSource, lookUp, sourceReader } from './reference-sources.ts'
+import { checkSavedVariables } from './seal-variables.ts'
+
+/** Takes the present value into a reference. What became secret at its source becomes secret here (A3). */
+async function refresh(
+  context: Context,
+  find: FindSource,
+  draft: Environment,
+  variable: StoredVariable,
+): Promise<'same' | 'changed' | 'waiting'> {
+  const found = variable.from && (await lookUp(context, find, draft, variable.from))
+  // A value that cannot be found stays as it was.
+  if (!found) return 'same'
+  if (found.value === null) return 'waiting'
+  const hides = found.isSecret && !variable.isSecret
+  if (!hides && found.value === clearOf(context, draft.appEnvId, variable)) return 'same'
+  if (hides) variable.isSecret = true
+  const boundTo = `${draft.appEnvId}/${variable.name}`
+  variable.value = variable.isSecret ? context.secrets.seal(found.value, boundTo) : found.value
+  return 'changed'
+}
+
+/** Resolves the references of a deployment again; refused while a database has no address. */
+export async function resolveReferences(context: Context, draft: Environment): Promise<void> {
+  const find = sourceReader(context.tx)
+  let isWaiting = false
+  for (const variable of draft.saved.envVars)
+    if ((await refresh(context, find, draft, variable)) === 'waiting') isWaiting = true
+  if (!isWaiting) return
+  throw new AppError('conflict', 'A referenced database has no address yet', {
+    details:
+      'A variable takes its value from a database that has not started. Wait until it runs (get-app-env-status), then deploy again.',
+  })
+}
+
+/**
+ * Gives the new values of `source` to all that refers to it, directly or through others, where they are pending until
+ * the next deployment. Each environment is read and written once, and each variable resolved once, after its source.
+ */
+export async function refreshDependents(context: Context, source: Environment): Promise<void> {
+  const drafts = await dependentsOf(context, source)
+  if (drafts.size === 0) return
+  const find = sourceReader(context.tx, source, ...drafts.values())
+  const resolved = new Set<StoredVariable>()
+  const changed = new Set<Environment>()
+  const resolve = async (draft: Environment, variable: StoredVariable): Promise<void> => {
+    if (!variable.from || resolved.has(variable)) return
+    resolved.add(variable)
+    const { appEnvId, field } = variable.from
+    const between = drafts.get(appEnvId)
+    const earlier = between?.saved.envVars.find(({ name }) => name === field)
+    if (between && earlier) await resolve(between, earlier)
+    if ((await refresh(context, find, draft, variable)) === 'changed') changed.add(draft)
+  }
+  for (const draft of drafts.values()) {
+    for (const variable of draft.saved.envVars) await resolve(draft, variable)
+    await setImmediate()
+  }
+  for (const draft of changed) {
+    checkSavedVariables(await findEnvironment(context.tx, draft), draft)
+    await saveEnvironment(context.tx, draft)
+    await setImmediate()
+  }
+}
+
+/** The environments that refer to `source`, directly or through others. */
+async function dependentsOf(context: Context, source: Environment): Promise<Map<string, Environment>> {
+  const drafts = new Map<string, Environment>()
+  const ids = await listDependentIds(context.tx, source.appEnvId)
+  for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+    if (drafts.has(id)) continue
+    const draft = await findEnvironment(context.tx, { appEnvId: id })
+    if (!draft) continue
+    drafts.set(id, draft)
+    ids.push(...(await listDependentIds(context.tx, id)))
+    await setImmediate()
+  }
+  return drafts
+}
