@@ -34,7 +34,7 @@ interface RowOption {
 
 /** The default of `isSecret`. */
 const secretHint =
-  'a new variable is a secret: masked, shown only to admins; for a readable one give JSON with "isSecret": false'
+  'a new variable is a secret: masked, shown only to admins; for a readable one give JSON with "isSecret": false, for a value of another environment [{"name": "URL", "from": {"envName": "db-prod", "field": "url"}}]'
 const fileHint = '@FILE or - reads it from a file or standard input'
 
 /** Derives positionals and options from the input schema of an operation. `left` are fields that the caller sets. */

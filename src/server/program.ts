@@ -85,6 +85,11 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
     done,
   )
   nounOf(program, 'invitations', 'accounts that invite you: list, accept, decline')
+  nounOf(program, 'regions', 'where environments run, and on which engine: list')
+  nounOf(program, 'databases', 'which databases and versions can run here: presets')
+  nounOf(program, 'database-passwords', 'a new password for a database: rotate')
+  nounOf(program, 'user', 'whose token this is: get')
+  nounOf(program, 'causes', 'the causes that longshore why knows: list')
   nounOf(program, 'members', 'members of an account and the environments they may access')
   addBackupCommands(
     nounOf(program, 'backup', 'database backups (PostgreSQL, MySQL, Redis): create, list, delete'),

@@ -15,7 +15,8 @@ interface Pattern {
   matches: RegExp
 }
 
-const stackLines = 12
+/** Node prints ten frames between a sentence and its code. */
+const stackLines = 16
 /** Characters of a line that the patterns see: some are quadratic, and tenants choose the lines. */
 const mostSeen = 1_000
 

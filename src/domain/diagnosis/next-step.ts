@@ -23,7 +23,9 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
     'Make the build shorter, or build elsewhere and deploy the image with deploy-app-env-image.',
   'build-step': `get-logs with type BUILD shows the whole output; correct the step, ${again}.`,
   'missing-module': `Add the module to the dependencies that the build installs (package.json, requirements.txt), or correct its path, ${again}.`,
-  'missing-variable': 'Set the variable with update-app-env-variables, then apply or deploy again.',
+  // Changes of an environment without a version start nothing: only a deployment does.
+  'missing-variable': ({ current }) =>
+    `Set the variable with update-app-env-variables, ${current === null ? again : 'then apply or deploy again'}.`,
   'database-down': databaseStep,
   'dependency-refused':
     'Check that the service runs, and its address, port and login in the variables (update-app-env-variables).',
@@ -86,7 +88,7 @@ function lockFileStep(_facts: Facts, { evidence }: Finding): string {
   const text = evidence.map((one) => one.text ?? '').join('\n')
   const command = lockTools.find(([matches]) => matches.test(text))?.[1]
   if (command !== undefined) return `Run \`${command}\` locally, include the lock file, ${again}.`
-  return `Run \`npm install\` locally, include package-lock.json, ${again}; without a lock file, the build runs \`npm install\` instead of \`npm ci\`.`
+  return `Run \`npm install\` locally, include package-lock.json, ${again}; a Dockerfile that runs \`npm install\` needs no lock file.`
 }
 
 function databaseStep({ kind }: Facts): string {

@@ -99,7 +99,7 @@ function refuseUnclearChange(
 function refuseMaskWithin(name: string, value: string): void {
   if (!value.includes(secretMask)) return
   throw new AppError('invalid', `Variable ${name} contains the mask of a secret`, {
-    details: `${secretMask} stands for a secret that was not shown. To keep the stored value, send exactly ${secretMask} or leave the variable out of set; else send the whole value in clear, which an admin reads with decrypt=true.`,
+    details: `${secretMask} stands for a secret that was not shown. To keep the stored value, send exactly ${secretMask} or leave the variable out of set; else refer to the value with from (envName and field, such as url of a database), or send all of it in clear.`,
   })
 }
 

@@ -149,7 +149,7 @@ export async function refuseReferred(
 }
 
 function noSuchField({ database }: Environment): AppError {
-  return new AppError('invalid', 'There is nothing to refer to', {
+  return new AppError('invalid', 'The environment in from.envName has no such field', {
     details: database
       ? `from.field of a database is one of ${databaseFields.join(', ')}, or a variable of it.`
       : 'from.field must be the name of a variable of that environment; get-app-env lists them.',

@@ -57,6 +57,8 @@ describe('commands derived from the contract rows', () => {
       const examples = [...said.text.matchAll(/^Example: longshore (.*)$/gm)].map(([, example]) => example!)
       expect(examples, words).toHaveLength(1)
       expect(`${examples[0]} `).toMatch(new RegExp(`^${words} `))
+      // Types are in small letters, and an argument is a name that can be pasted.
+      expect(examples[0], words).not.toMatch(/--type [A-Z]|\bENVIRONMENT\b/)
       if (changesThisMachine.test(words) || /config\.json/.test(examples[0]!)) continue
       said.text = ''
       const code = await runCli(examples[0]!.replaceAll("'", '').split(' '), env, io)

@@ -48,6 +48,9 @@ describe('what output of a program says of the cause', () => {
     const text =
       "connect ECONNREFUSED, going on without a cache\nError: Cannot find module 'x'\nRequire stack:\n  code: 'MODULE_NOT_FOUND',"
     expect(signOf(text)?.line.message).toBe("Error: Cannot find module 'x'")
+    const frames = '    at load (node:internal/modules/cjs/loader:1207:15)\n'.repeat(10)
+    const full = `Error: Cannot find module 'y'\nRequire stack:\n- /app/server.js\n${frames}  code: 'MODULE_NOT_FOUND',`
+    expect(signOf(full)?.line.message).toBe("Error: Cannot find module 'y'")
   })
 
   it('a variable that the environment has is not missing, and an error code is no variable', () => {
