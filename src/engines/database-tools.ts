@@ -97,7 +97,7 @@ const postgresPassword = `set -eu
 ask() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 if PGPASSWORD="$LS_NEW_PASSWORD" ask -c 'select 1' > /dev/null 2>&1; then exit 0; fi
 ask <<SQL
-alter role "$LS_USER" password '$LS_NEW_PASSWORD'
+alter role current_user password '$LS_NEW_PASSWORD'
 SQL
 `
 
@@ -149,7 +149,7 @@ SQL
 /** The tool's standard error as one short sentence without passwords. It contains error messages, never rows. */
 export function toolFailure(stderr: string, database: DatabaseSpec): string {
   const lines = stderr.split('\n').filter((line) => /error|fatal|denied|not found|refused/i.test(line))
-  const line = (lines[0] ?? '').replace(/\s+/g, ' ').trim().slice(0, 300)
+  const line = (lines[0] ?? stderr.trim().split('\n').at(-1) ?? '').replace(/\s+/g, ' ').trim().slice(0, 300)
   const message = [database.password, database.adminPassword].reduce(
     (text, one) => text.replaceAll(one, '***'),
     line,

@@ -20,6 +20,8 @@ interface StoryOptions {
   keeps?: boolean
   /** Replaces the input of a call. */
   dress?: (id: string, input: Json) => Json
+  /** Marks the objects of operations that the story does not mention; unique on a platform. */
+  world?: string
   /** Makes a call on another surface than REST; throws its error. */
   send?: (row: Operation, input: Json, token: string) => Promise<Json>
 }
@@ -62,19 +64,24 @@ export async function playStory(
   const made = await call('create-user-token', { name: 'dashboard', readOnly: true })
   await call('list-user-tokens')
   await call('revoke-user-token', { tokenId: made.tokenId })
-  await playRest(platform, played, call)
+  await playRest(platform, played, call, options.world ?? 'EXAMPLE')
   const rotated = await call('rotate-user-token')
   token = rotated.token ?? token
   return played
 }
 
 /** Operations that the story does not mention, on objects of a world of their own. */
-async function playRest(platform: TestPlatform, played: readonly Played[], call: Call): Promise<void> {
+async function playRest(
+  platform: TestPlatform,
+  played: readonly Played[],
+  call: Call,
+  marker: string,
+): Promise<void> {
   const rest = operations.filter(
     (row) => row.id !== 'rotate-user-token' && !played.some((one) => one.row === row),
   )
   if (rest.length === 0) return
-  const world = await makeWorld(platform, 'EXAMPLE', platform.accountId)
+  const world = await makeWorld(platform, marker, platform.accountId)
   for (const row of rest) await call(row.id, inputWithIds(row, world))
 }
 

@@ -69,15 +69,19 @@ export class DatabaseBed {
   }
 
   async mysql(appEnvId: string, text: string): Promise<string> {
-    const { hostname, port, username, password, pathname } = new URL(await this.url(appEnvId))
-    const server = ['--no-defaults', '--protocol=tcp', '-h', hostname, '-P', port, '-u', username]
-    const args = [...server, '--default-character-set=utf8mb4', '-N', '-B', '-e', text, pathname.slice(1)]
-    return (await run('mariadb', args, { env: { ...process.env, MYSQL_PWD: password } })).stdout.trim()
+    return await mysql(await this.url(appEnvId), text)
   }
 
   async redis(appEnvId: string, ...words: string[]): Promise<string> {
     return await redisCli(await this.url(appEnvId), ...words)
   }
+}
+
+export async function mysql(url: string, text: string): Promise<string> {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  const server = ['--no-defaults', '--protocol=tcp', '-h', hostname, '-P', port, '-u', username]
+  const args = [...server, '--default-character-set=utf8mb4', '-N', '-B', '-e', text, pathname.slice(1)]
+  return (await run('mariadb', args, { env: { ...process.env, MYSQL_PWD: password } })).stdout.trim()
 }
 
 export async function psql(url: string, text: string): Promise<string> {

@@ -52,6 +52,8 @@ interface FakeKnobs {
   missingVersions: string[]
   /** Why copies of databases fail, after half of it is written; or null. */
   failDumps: string | null
+  /** Why password changes fail; null lets them succeed. */
+  failPasswords: string | null
 }
 
 /** An engine in memory whose containers are small HTTP servers on loopback. It keeps the whole port's promises. */
@@ -71,6 +73,7 @@ export class FakeEngine implements Engine {
     missingDatabases: [],
     missingVersions: [],
     failDumps: null,
+    failPasswords: null,
   }
   /** Every call so far, such as `apply app-1`, to count starts. */
   readonly calls: string[] = []
@@ -173,6 +176,7 @@ export class FakeEngine implements Engine {
 
   changeDatabasePassword({ name, appEnvId, database }: ContainerSpec, previous: string): Promise<void> {
     return this.#call(`changeDatabasePassword ${name}`, async () => {
+      if (this.knobs.failPasswords !== null) throw new EngineFailure('database', this.knobs.failPasswords)
       this.host.passwords.set(appEnvId, { previous, now: database?.password ?? '' })
     })
   }

@@ -1,12 +1,19 @@
 import { accountSettings } from '../../src/contract/accounts.ts'
 import { hostsOf } from '../../src/domain/environments/hosts.ts'
 import type { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
+import type { Engine } from '../../src/engines/engine.ts'
 import type { Installation } from '../../src/operations/core/handler.ts'
-import type { TestPlatform } from './test-platform.ts'
+import type { Reconciler } from '../../src/regions/machine/reconciler.ts'
 
 /** What operations learn about the installation of a test platform. */
 export function testInstallation(
-  platform: TestPlatform,
+  platform: {
+    region: string
+    now: string
+    apiUrl: string
+    engine: Pick<Engine, 'kind'>
+    reconciler: Reconciler | null
+  },
   availability: () => DatabaseAvailabilityWatch | null,
   clockScale: number,
 ): Installation {

@@ -43,7 +43,7 @@ export default handler(rotateDatabasePassword, async (context, _input, target) =
   return {
     answer: environmentResponse(
       draft,
-      'Changing the password; variables that refer to it are pending until they are applied',
+      'Changing the password. When get-app-env-history lists ROTATE_PASSWORD as DONE, apply the environments whose variables refer to it',
     ),
     change,
     effects: [

@@ -1,6 +1,8 @@
 import { timestamp } from '../../clock.ts'
 import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
+import { EngineFailure } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
 import { insertActivity } from '../../store/repositories/activities.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { containerSpec } from './container-spec.ts'
@@ -15,6 +17,8 @@ export class PasswordRotation {
   readonly #deps: WorkerDeps
   readonly #later: (delayMs: number) => void
   #running: AbortController | null = null
+  /** The rotation whose failure is in the history. */
+  #noted: string | null = null
 
   constructor(deps: WorkerDeps, later: (delayMs: number) => void) {
     this.#deps = deps
@@ -34,21 +38,23 @@ export class PasswordRotation {
     this.#running = new AbortController()
     const { appEnvId } = view.environment
     void this.#rotate(view, primary, previousSecrets, this.#running.signal)
-      .catch((error) => {
+      .catch(async (error) => {
         const away = error instanceof AppError
         this.#deps.log[away ? 'warn' : 'error'](
           { err: error, appEnvId },
           'cannot rotate a password; retrying',
         )
-        this.#later(retryMs)
+        if (error instanceof EngineFailure) await this.#failed(appEnvId, previousSecrets, error.message)
       })
+      .catch((error) => this.#deps.log.error({ err: error, appEnvId }, 'cannot note a failed rotation'))
       .finally(() => {
         this.#running = null
+        this.#later(retryMs)
       })
   }
 
   async #rotate(view: EnvironmentView, pod: LivePod, sealed: string, signal: AbortSignal): Promise<void> {
-    const { db, clock, secrets, engineOf } = this.#deps
+    const { db, secrets, engineOf } = this.#deps
     const { appEnvId } = view.environment
     const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === pod.record.rolloutId)
     const engine = engineOf(pod.record.region)
@@ -62,16 +68,27 @@ export class PasswordRotation {
       if (environment?.database?.previousSecrets !== sealed) return
       const { previousSecrets: _, ...access } = environment.database
       await saveEnvironment(tx, { ...environment, database: access })
-      await insertActivity(tx, appEnvId, {
-        activity: 'ROTATE_PASSWORD',
-        contentId: null,
-        version: null,
-        status: 'DONE',
-        timestamp: timestamp(clock.wallMs()),
-        userId: null,
-        gitCommitId: null,
-        details: null,
-      })
+      await this.#note(tx, appEnvId, 'DONE', null)
+    })
+  }
+
+  /** In the history once for each rotation; it is tried again until the server takes the password. */
+  async #failed(appEnvId: string, sealed: string, message: string): Promise<void> {
+    if (this.#noted === sealed) return
+    await this.#deps.db.write((tx) => this.#note(tx, appEnvId, 'FAILED', `${message} It is tried again.`))
+    this.#noted = sealed
+  }
+
+  #note(tx: Tx, appEnvId: string, status: 'DONE' | 'FAILED', details: string | null): Promise<void> {
+    return insertActivity(tx, appEnvId, {
+      activity: 'ROTATE_PASSWORD',
+      contentId: null,
+      version: null,
+      status,
+      timestamp: timestamp(this.#deps.clock.wallMs()),
+      userId: null,
+      gitCommitId: null,
+      details,
     })
   }
 }

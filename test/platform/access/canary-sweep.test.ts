@@ -120,6 +120,7 @@ async function tellStories(): Promise<Played[]> {
   })
   await playStory(platform, receiver.url('/hook'), {
     dress,
+    world: 'TOOLS',
     send: async (row, input, token) => {
       if (row.id === 'rotate-user-token') return { token }
       if (isForPeople(row, input)) return (await sweep.rest(row, input, token)).json

@@ -154,7 +154,6 @@ describe('body input', () => {
         'envVars[0].name: must be letters, digits and _ only, and not begin with a digit',
         'envVars[0].value: must be text',
         'envVars[1].name is required',
-        'envVars[1].value is required',
         'containers: must be a whole number',
       ].join('; '),
     )

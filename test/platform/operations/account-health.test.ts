@@ -255,7 +255,7 @@ describe('the account at a glance', () => {
     const session = await openToolSession(platform.apiUrl, { token: shop.admin.token })
     const { text, structured } = await session.call('get-account-health', { accountId: shop.accountId })
     await session.close()
-    expect(text).toMatch(/^12 of 12 environment\(s\) critical, 0 with a warning; 0 alert\(s\) firing\./)
+    expect(text).toMatch(/^12 of 12 environments critical, 0 with a warning; 0 alerts firing\./)
     expect(encode(text).length).toBeLessThanOrEqual(500)
     expect((structured as { worst: unknown[] }).worst.length).toBeGreaterThan(3)
   })

@@ -186,7 +186,7 @@ it('G1 names the failed first version wherever its environment shows as STOPPED'
   expect(status).toBe('STOPPED')
   const sentence = `${cliEnvName} serves nothing (STOPPED): version 1 failed (build step), and no version was deployed before.`
   expect(await longshore('status', cliEnvName)).toContain(
-    `${sentence} longshore why ${cliEnvName} says what to do.\n`,
+    `${cliEnvName} is STOPPED: no version has served yet. The newest deployment, version 1, FAILED.`,
   )
   const set = [{ name: 'A', value: 'b' }]
   await call('PATCH', '/app-env/variables', { appEnvId, set })

@@ -96,6 +96,24 @@ describe('rotate-database-password', () => {
     expect(platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
   })
 
+  it('names a server that refuses it in the history once, and tries again', async () => {
+    const source = await database()
+    platform.engine.knobs.failPasswords = 'permission denied'
+    expect((await rotate(source.appEnvId)).status).toBe(200)
+    const failures = async () => {
+      const { json } = await send('GET', '/app-env/history', { appEnvId: source.appEnvId })
+      return json.activities.filter(({ status }: { status: string }) => status === 'FAILED')
+    }
+    const [failed] = await until('a failure', async () => ((await failures()).length > 0 ? failures() : null))
+    expect(failed).toMatchObject({
+      activity: 'ROTATE_PASSWORD',
+      details: 'permission denied It is tried again.',
+    })
+    platform.engine.knobs.failPasswords = null
+    await rotated(source.appEnvId)
+    expect(await failures()).toHaveLength(1)
+  })
+
   it('refuses apps, and databases with replicas', async () => {
     const { appEnvId } = await app()
     expect((await rotate(appEnvId)).json.error).toContain('Only PostgreSQL, MySQL and Redis')
