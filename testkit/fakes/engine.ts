@@ -12,13 +12,13 @@ import {
   type EngineContainer,
   EngineFailure,
   type EngineLogLine,
-  type FailureReason,
   type Usage,
 } from '../../src/engines/engine.ts'
 import { AppError } from '../../src/errors.ts'
 import { fakeBuild } from './build.ts'
 import { FakeContainer, type FakeProgram, sampleProgram } from './container.ts'
 import { FakeHost } from './host.ts'
+import { untouched } from './knobs.ts'
 
 interface FakeEngineOptions {
   host?: FakeHost
@@ -30,51 +30,13 @@ interface FakeEngineOptions {
   prepares?: boolean
 }
 
-/** Faults of the next calls. Change it at any time. */
-interface FakeKnobs {
-  /** Every call throws `unavailable`, as with a daemon that is down. */
-  away: boolean
-  /** The next that many calls do their work, then fail as if the answer was lost. */
-  loseReplies: number
-  /** Why `pull` fails, or null. */
-  failPulls: string | null
-  /** Why the next that many `apply` of new containers fail. */
-  failStarts: { times: number; reason: FailureReason; message: string }
-  /** How long `apply` takes, on the clock. */
-  applyDelayMs: number
-  /** How long after `apply` the port answers, on the clock. */
-  listenDelayMs: number
-  /** `watch` sends no hints, which reveals code that relies on hints alone. */
-  muteHints: boolean
-  /** Databases that cannot run here. */
-  missingDatabases: DatabasePresetName[]
-  /** Labels of versions that cannot run here, such as `PostgreSQL 17`. */
-  missingVersions: string[]
-  /** Why copies of databases fail, after half of it is written; or null. */
-  failDumps: string | null
-  /** Why password changes fail; null lets them succeed. */
-  failPasswords: string | null
-}
-
 /** An engine in memory whose containers are small HTTP servers on loopback. It keeps the whole port's promises. */
 export class FakeEngine implements Engine {
   readonly kind = 'fake'
   readonly capabilities: EngineCapabilities
   readonly host: FakeHost
   readonly prepare?: (spec: ContainerSpec) => Promise<void>
-  readonly knobs: FakeKnobs = {
-    away: false,
-    loseReplies: 0,
-    failPulls: null,
-    failStarts: { times: 0, reason: 'exited', message: 'told to fail' },
-    applyDelayMs: 0,
-    listenDelayMs: 0,
-    muteHints: false,
-    missingDatabases: [],
-    missingVersions: [],
-    failDumps: null,
-    failPasswords: null,
-  }
+  readonly knobs = untouched()
   /** Every call so far, such as `apply app-1`, to count starts. */
   readonly calls: string[] = []
   readonly #clock: Clock
