@@ -45,16 +45,21 @@ const extras: Readonly<Record<string, RowExtras>> = {
         '--set-plain <NAME=value>',
         'like --set, but readable by everyone who can see the environment',
       ),
+      repeated(
+        '--set-from <NAME=environment.field>',
+        'a value that nobody sees: url, host, port, user, password or name of a database, or a variable of an environment',
+      ),
     ],
-    prepare(input, { setPlain = [] }) {
+    prepare(input, { setPlain = [], setFrom = [] }) {
       const plain = (setPlain as string[]).map((word) => {
         const { name, value } = namedValue('--set-plain', word)
         return { name, value, isSecret: false }
       })
-      if (plain.length > 0) input.set = [...((input.set as NamedValue[] | undefined) ?? []), ...plain]
+      const added = [...plain, ...(setFrom as string[]).map(reference)]
+      if (added.length > 0) input.set = [...((input.set as NamedValue[] | undefined) ?? []), ...added]
       if (input.set === undefined && input.unset === undefined) {
         throw new UsageError(
-          'give at least one --set NAME=value, --set-plain NAME=value or --unset NAME; longshore envs get shows the variables',
+          'give at least one --set NAME=value, --set-plain NAME=value, --set-from NAME=environment.field or --unset NAME; longshore envs get shows the variables',
         )
       }
     },
@@ -69,6 +74,18 @@ const extras: Readonly<Record<string, RowExtras>> = {
       }
     },
   },
+}
+
+/** `NAME=environment.field`; names of environments have no dot. */
+function reference(word: string): { name: string; from: { envName: string; field: string } } {
+  const { name, value } = namedValue('--set-from', word)
+  const [, envName, field] = /^([^.]+)\.([^.]+)$/.exec(value) ?? []
+  if (envName === undefined || field === undefined) {
+    throw new UsageError(
+      `--set-from takes NAME=environment.field, such as --set-from ${name}=shopdb-prod.url`,
+    )
+  }
+  return { name, from: { envName, field } }
 }
 
 export function extrasOf(row: Operation): RowExtras {

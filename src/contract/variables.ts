@@ -15,7 +15,7 @@ const variableValue = processText(65_536)
 
 /** Where the value comes from: `field` is url, host, port, user, password or name of a database, else a variable. */
 const variableSource = z
-  .strictObject({ envName: z.string().min(1).max(140), field: z.string().min(1).max(128) })
+  .strictObject({ envName: z.string().min(1).max(140).nullable(), field: z.string().min(1).max(128) })
   .describe(
     'Takes the value from another environment: a field of a database (url, host, port, user, password, name) or a variable',
   )
@@ -35,7 +35,7 @@ const generatedValue = z
   .describe('Makes a random value')
 export type GeneratedValue = z.output<typeof generatedValue>
 
-/** The ways to give a value; `value` may be the mask of a secret beside `from`, as a read shows it. */
+/** The ways to give a value. Beside `from`, `value` is what a read shows, and is ignored. */
 const valueFields = {
   value: variableValue.optional(),
   from: variableSource.optional(),
@@ -51,9 +51,7 @@ function hasOneValue({
   from?: unknown
   generate?: unknown
 }): boolean {
-  return (
-    [value === secretMask ? undefined : value, from, generate].filter((one) => one !== undefined).length <= 1
-  )
+  return generate === undefined || (from === undefined && (value === undefined || value === secretMask))
 }
 const oneValue = 'takes one of value, from and generate'
 

@@ -32,7 +32,10 @@ export function checkVariableBytes(
   })
 }
 
-type VariableSource = NonNullable<z.output<typeof envVar>['from']>
+interface VariableSource {
+  envName: string
+  field: string
+}
 
 /**
  * E1: the array replaces all existing variables. A value equal to the mask keeps the stored one, and `isSecret` can
@@ -114,7 +117,8 @@ type GivenVariable = Pick<z.output<typeof envVar>, 'name' | 'value' | 'from' | '
 function wanted(before: StoredVariable | undefined, given: GivenVariable): WantedVariable {
   const { name, type, isSecret, value, from, generate } = given
   const _id = before?._id ?? null
-  if (from) return { _id, name, type, isSecret, value: { source: from } }
+  if (from?.envName === null) return keptReference(before, given)
+  if (from) return { _id, name, type, isSecret, value: { source: { ...from, envName: from.envName } } }
   if (generate) return { _id, name, type, isSecret, value: { clear: randomValue(generate) } }
   if (value !== undefined && value !== secretMask) {
     refuseMaskWithin(name, value)
@@ -132,6 +136,19 @@ function wanted(before: StoredVariable | undefined, given: GivenVariable): Wante
   }
   const reference = before.from && { from: before.from }
   return { _id, name, type, isSecret, value: { keep: before.value }, ...reference }
+}
+
+/** A read shows no name of an environment that the caller may not see: written back, the reference stays. */
+function keptReference(
+  before: StoredVariable | undefined,
+  { name, type, isSecret, from }: GivenVariable,
+): WantedVariable {
+  if (before?.from?.field === from?.field && before?.from && before.isSecret === isSecret)
+    return { _id: before._id, name, type, isSecret, value: { keep: before.value }, from: before.from }
+  throw new AppError('invalid', `Variable ${name} needs from.envName`, {
+    details:
+      'null stands for an environment that you cannot see, and keeps a reference that is there already.',
+  })
 }
 
 const lettersAndDigits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

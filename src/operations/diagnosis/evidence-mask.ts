@@ -20,8 +20,11 @@ export function evidenceMask(
   )
   const values = [...sealed].map(([value, boundTo]) => secrets.open(value, boundTo))
   if (database) {
-    const opened: DatabaseSecrets = JSON.parse(secrets.open(database.secrets, databaseSecretName(appEnvId)))
-    values.push(opened.password, opened.adminPassword)
+    for (const one of [database.secrets, database.previousSecrets]) {
+      if (one === undefined) continue
+      const opened: DatabaseSecrets = JSON.parse(secrets.open(one, databaseSecretName(appEnvId)))
+      values.push(opened.password, opened.adminPassword)
+    }
   }
   return createMask(values)
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import { databaseFields } from '../../domain/databases/fields.ts'
 import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'
@@ -15,6 +16,9 @@ import { type ClearVariable, sealVariables } from './seal-variables.ts'
 type Place = Pick<Environment, 'appEnvId' | 'accountId' | 'region'>
 type Owners = Pick<AccountTarget, 'account'> & { membership: AccountTarget['membership'] | null }
 
+/** References resolved between two turns of the event loop: each opens a secret of up to 64 KiB. */
+const betweenYields = 20
+
 /** Resolves references, then seals secrets (E2). The caller needs access to each source, as for reading it (M2, A3). */
 export async function storeVariables(
   context: Context,
@@ -27,6 +31,7 @@ export async function storeVariables(
   const known = new Map(stored.map((variable) => [variable.name, variable]))
   const clear: ClearVariable[] = []
   for (const { value, ...variable } of wanted) {
+    if (clear.length % betweenYields === 0) await setImmediate()
     clear.push(
       'source' in value
         ? await resolved(context, find, owners, place, known.get(variable.name), { ...variable, ...value })
@@ -48,7 +53,7 @@ async function resolved(
   }: Omit<WantedVariable, 'value'> & { source: { envName: string; field: string } },
 ): Promise<ClearVariable> {
   const source = await find({ envName })
-  if (!membership || source?.accountId !== place.accountId) throw notFound('environment')
+  if (!membership || source?.accountId !== place.accountId) throw noSuchSource()
   requireAccess({ account, membership }, source.appEnvId)
   const from = { appEnvId: source.appEnvId, field }
   // A read that is written back changes nothing, so it takes no admin.
@@ -77,7 +82,10 @@ export async function followReferences(
   const added = draft.saved.envVars.filter(({ name, from }) => from && !isSame(known.get(name), from))
   if (added.length > 0) {
     const find = sourceReader(context.tx, draft)
-    for (const { from } of added) await requireSource(context, find, owners, draft, from!)
+    for (const [at, { from }] of added.entries()) {
+      if (at % betweenYields === 0) await setImmediate()
+      await requireSource(context, find, owners, draft, from!)
+    }
     await refuseCycles(find, draft)
   }
   const sources = sourcesOf(draft)
@@ -145,6 +153,13 @@ export async function refuseReferred(
   ]
   throw new AppError('conflict', message, {
     details: `Variables of ${names.join(', ')} take their values from it. Set or unset these variables first (update-app-env-variables).`,
+  })
+}
+
+/** The same for an unknown name and for one of another account. */
+function noSuchSource(): AppError {
+  return new AppError('not-found', 'App environment not found', {
+    details: 'from.envName names no environment of this account; list-app-envs shows those you can reach.',
   })
 }
 

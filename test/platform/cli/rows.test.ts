@@ -7,6 +7,7 @@ import type { Cli, CliCommand } from '../../../src/cli/cli-command.ts'
 import { fieldsOf } from '../../../src/cli/row-fields.ts'
 import { wordsOf } from '../../../src/cli/row-names.ts'
 import { commandOf } from '../../../src/cli/row-tree.ts'
+import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { operations } from '../../../src/contract/index.ts'
 import { isRead } from '../../../src/contract/operation.ts'
 import { createProgram } from '../../../src/server/program.ts'
@@ -211,6 +212,18 @@ describe('longshore on a platform', () => {
     expect((await json('envs', 'get', name)).envVars.map((one: { name: string }) => one.name)).toEqual([
       'OPEN',
     ])
+  })
+
+  it('refers to a value of another environment with --set-from', async () => {
+    const [source, user] = [await platform.makeEnvironment(), await platform.makeEnvironment()]
+    await run('envs', 'variables', source.appEnvId, '--set', 'KEY=hidden-value')
+    const { cliEnvName } = await platform.admin.client.call(getAppEnv, { appEnvId: source.appEnvId })
+    const { out } = await run('envs', 'variables', user.appEnvId, '--set-from', `KEY=${cliEnvName}.KEY`)
+    expect(out).toContain('Stored as secret: KEY')
+    const { envVars } = await platform.admin.client.call(getAppEnv, { appEnvId: user.appEnvId })
+    expect(envVars[0]?.from).toEqual({ envName: cliEnvName, field: 'KEY' })
+    const wrong = await run('envs', 'variables', user.appEnvId, '--set-from', 'KEY=url')
+    expect(wrong.err).toContain('such as --set-from KEY=shopdb-prod.url')
   })
 
   it('stores --set-plain readable, and names what a known variable is now', async () => {

@@ -246,6 +246,8 @@ describe('variables that refer to other variables', () => {
     })
     const { json } = await ask('GET', '/app-env', { appEnvId: user.appEnvId }, token)
     expect(json.envVars[0].from).toEqual({ envName: null, field: 'PLAIN' })
+    expect((await ask('PUT', '/app-env', json, token)).status).toBe(200)
+    expect((await read(user.appEnvId)).envVars[0].from).toEqual({ envName, field: 'PLAIN' })
     expect((await refusedSet(user.appEnvId, { ...reference, name: 'AGAIN' }, token)).status).toBe(403)
 
     const stranger = await platform.makeAccount('Stranger')
@@ -284,7 +286,7 @@ describe('generated values', () => {
 
   it.each([
     { value: 'x', generate: {} },
-    { value: 'x', from: { envName: 'a', field: 'url' } },
+    { generate: {}, from: { envName: 'a', field: 'url' } },
     { generate: { length: 4 } },
     { generate: { alphabet: 'aaaaaaaaaa' } },
     { from: { envName: 'a' } },
