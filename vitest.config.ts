@@ -30,7 +30,7 @@ export default defineConfig({
       tier('unit', 0, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('platform', 1, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('real', 2, { testTimeout: 240_000, maxWorkers: 4, globalSetup: ['testkit/engines/setup.ts'] }),
-      tier('browser', 3, { testTimeout: 180_000, maxWorkers: 3 }),
+      tier('browser', 3, { testTimeout: 180_000, maxWorkers: 2 }),
       // Budgets of time: alone on the machine.
       tier('budget', 4, { testTimeout: 180_000, maxWorkers: 1 }),
     ],

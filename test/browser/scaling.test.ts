@@ -7,8 +7,11 @@ import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { axe, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
 import { until } from '../../testkit/platform/story.ts'
 
-/** How long a request takes when `concurrent` are under way: beyond four they slow each other down. */
-const latencyMs = (concurrent: number) => (concurrent <= 4 ? 100 : 60 * concurrent)
+/**
+ * How long a request takes when `concurrent` are under way: beyond four they slow each other down. Long beside what a
+ * busy machine adds.
+ */
+const latencyMs = (concurrent: number) => (concurrent <= 4 ? 250 : 150 * concurrent)
 
 describe.skipIf(noBrowser !== null)(
   `scaling in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,

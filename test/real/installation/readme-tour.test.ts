@@ -50,11 +50,12 @@ describe("README's tour", () => {
   afterAll(() => installation.dispose())
 
   it('does by shell what it says: creates, deploys, calls, changes', () => {
-    const [created, deployed, called, calledByHost, changed] = answers
+    const [created, deployed, called, calledByHost, burst, changed] = answers
     expect(created).toContain('Created hello-prod')
     expect(deployed).toMatch(/^Deployed hello-prod version 1 /)
     for (const answer of [called, calledByHost])
       expect(JSON.parse(answer!).message).toBe('Hello from Longshore')
+    expect(burst).toMatch(/^ *50 200$/m)
     expect(changed).toContain('longshore envs apply')
   })
 
