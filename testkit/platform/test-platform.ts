@@ -62,6 +62,8 @@ export interface TestPlatformOptions {
   /** Delivery of notifications; default: real delivery, also to local receivers. */
   notifier?: Notifier
   clockScale?: number
+  /** Divides the stability window of deployments; default: there is none. */
+  stabilityScale?: number
   /** Deployed versions whose images stay (LONGSHORE_KEPT_VERSIONS). */
   keptVersions?: number
   /** Folder with the built console; without one it is not served. */
@@ -408,6 +410,7 @@ export class TestPlatform {
         ]),
       nodeName: 'test-node',
       clockScale: options.clockScale ?? 1,
+      stabilityScale: options.stabilityScale ?? Number.POSITIVE_INFINITY,
       ...(options.keptVersions !== undefined && { keptVersions: options.keptVersions }),
       moment: () => ({ clock: 'test', ms: clock.monotonicMs() }),
       builder: (request) =>

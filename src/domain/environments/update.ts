@@ -10,6 +10,7 @@ import { checkDatabase } from '../databases/settings.ts'
 import { checkFunctionConfig } from '../functions/config.ts'
 import { checkRegion, type RegionFacts } from './creation.ts'
 import type { Environment } from './environment.ts'
+import { checkHealthCheck } from './health-check.ts'
 import { checkScalable } from './scalable.ts'
 import { checkMovable, checkVolume } from './volume.ts'
 
@@ -64,6 +65,7 @@ export function checkEnvironmentUpdate(
     throw invalid('functionConfig is for FUNCTION apps only', 'Leave functionConfig out for this app.', 'E3')
   }
   if (input.functionConfig) checkFunctionConfig({ ...saved.functionConfig, ...input.functionConfig }, account)
+  checkHealthCheck(app, input.healthCheck)
   checkVolume(app, input)
 }
 

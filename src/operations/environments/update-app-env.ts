@@ -86,6 +86,8 @@ function applyInput(
     saved.functionConfig = { ...saved.functionConfig, ...input.functionConfig }
   }
   if (input.jobConfig !== undefined) saved.jobConfig = changedJobConfig(saved.jobConfig, input.jobConfig)
+  if (input.healthCheck !== undefined) saved.healthCheck = input.healthCheck
+  if (Object.keys(saved.healthCheck ?? {}).length === 0) delete saved.healthCheck
   if (input.envVars !== undefined) {
     const wanted = replacedVariables(saved.envVars, input.envVars)
     saved.envVars = sealVariables(context.secrets, draft.appEnvId, saved.envVars, wanted)

@@ -1,6 +1,8 @@
 import type { App } from '../../contract/apps.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
+import type { HealthCheck } from '../../contract/health-check.ts'
 import type { Content, Environment, PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import { effectiveHealthCheck } from '../../domain/environments/health-check.ts'
 import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/config.ts'
 import type { Db } from '../../store/db.ts'
 import { type Account, findAccount } from '../../store/repositories/accounts.ts'
@@ -11,6 +13,7 @@ import { findContent, findRollout, listLivePods } from '../../store/repositories
 export interface RolloutView {
   rollout: Rollout
   content: Content
+  healthCheck: HealthCheck
 }
 
 /** All stored data of one environment, from one read. */
@@ -20,6 +23,8 @@ export interface EnvironmentView {
   account: Account
   current: RolloutView | null
   wanted: RolloutView | null
+  /** Whose containers take requests: the current one, or the wanted one in its stability window if nothing else serves. */
+  serving: RolloutView | null
   pods: PodRecord[]
   /** Functions only: the effective settings. */
   functionConfig: FunctionConfig | null
@@ -33,24 +38,54 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
     const stored = environment && (await findApp(tx, environment.appId))
     const account = environment && (await findAccount(tx, environment.accountId))
     if (!environment || !stored || !account) return null
+    const { app } = stored
     const view = async (rolloutId: string | null): Promise<RolloutView | null> => {
       const rollout = rolloutId === null ? null : await findRollout(tx, rolloutId)
       const content = rollout && (await findContent(tx, rollout.contentId))
-      return rollout && content ? { rollout, content } : null
+      if (!rollout || !content) return null
+      // What takes effect without new containers is in `applied` once the rollout serves (3.3).
+      const { healthCheck } =
+        rolloutId === environment.currentRolloutId ? environment.applied : rollout.settings
+      return { rollout, content, healthCheck: effectiveHealthCheck(app, healthCheck) }
     }
-    const { app } = stored
+    const current = await view(environment.currentRolloutId)
+    const wanted = await view(environment.wantedRolloutId)
+    const serving = servingOf(environment, current, wanted)
+    const settings = serving && serving === wanted ? wanted.rollout.settings : environment.applied
     const functionConfig = app.isFunction
-      ? effectiveFunctionConfig(environment.applied.functionConfig, account.settings)
+      ? effectiveFunctionConfig(settings.functionConfig, account.settings)
       : null
     return {
       environment,
       app,
       account,
-      current: await view(environment.currentRolloutId),
-      wanted: await view(environment.wantedRolloutId),
+      current,
+      wanted,
+      serving,
       pods: await listLivePods(tx, appEnvId),
       functionConfig,
       warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,
     }
   })
+}
+
+function servingOf(
+  environment: Environment,
+  current: RolloutView | null,
+  wanted: RolloutView | null,
+): RolloutView | null {
+  // Coming from STOPPED, an earlier version is not brought back while the new one starts.
+  const earlier = environment.status === 'PENDING' ? null : current
+  if (!wanted?.rollout.stability || wanted.rollout.status !== 'DEPLOYING') return earlier
+  return earlier && !oneAtATime(environment, wanted) ? earlier : wanted
+}
+
+/** Two containers never write to one volume, so the earlier version is gone while the new one starts. */
+export function oneAtATime(environment: Environment, wanted: RolloutView | null): boolean {
+  return environment.applied.useVolume || (wanted?.rollout.settings.useVolume ?? false)
+}
+
+/** The version of a pod, one of the two that may run now. */
+export function rolloutView(view: EnvironmentView, rolloutId: string): RolloutView | null {
+  return [view.wanted, view.current].find((known) => known?.rollout.rolloutId === rolloutId) ?? null
 }

@@ -4,13 +4,15 @@ import type { EngineContainer } from '../../engines/engine.ts'
 import { Worker } from '../../worker.ts'
 import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
 import { EnvironmentPods } from './environment-pods.ts'
-import { type EnvironmentView, loadView } from './environment-view.ts'
+import { type EnvironmentView, loadView, oneAtATime } from './environment-view.ts'
+import { HealthChecks } from './health-checks.ts'
 import { containerNameOf, type LivePod, plannedPod } from './live-pod.ts'
 import { type MetricTarget, metricTargetOf } from './metric-targets.ts'
 import { lost } from './pod-endings.ts'
 import { PodObserver } from './pod-observer.ts'
 import { RolloutImage } from './rollout-image.ts'
 import { routeOf } from './routes.ts'
+import { StabilityWindow } from './stability-window.ts'
 import { StartBackoff } from './start-backoff.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
@@ -21,6 +23,8 @@ export class EnvironmentWorker {
   readonly #pods: EnvironmentPods
   readonly #images: RolloutImage
   readonly #backoff: StartBackoff
+  readonly #window: StabilityWindow
+  readonly #checks: HealthChecks
   readonly #worker: Worker
   readonly #observer: PodObserver
   #adopted = false
@@ -40,7 +44,12 @@ export class EnvironmentWorker {
     })
     const wake = () => this.wake()
     const later = (delayMs: number) => this.#later(delayMs)
+    this.#window = new StabilityWindow(deps.clock, deps.stabilityScale, later)
     this.#observer = new PodObserver(this.#observed(), deps, this.#backoff)
+    this.#checks = new HealthChecks(deps.clock, deps.stabilityScale, {
+      view: () => this.#view,
+      checked: (pod, problem) => this.#observer.checked(pod, problem),
+    })
     this.#images = new RolloutImage(deps, wake, later)
     this.#pods = new EnvironmentPods(appEnvId, deps, {
       ready: (pod, view) => this.#observer.ready(pod, view),
@@ -69,6 +78,7 @@ export class EnvironmentWorker {
   close(): void {
     void this.#worker.stop()
     this.#images.abort()
+    this.#checks.stop()
     this.#pods.abortStarts()
   }
 
@@ -84,6 +94,14 @@ export class EnvironmentWorker {
     const pod = this.#pods.named(containerName)
     if (pod) pod.drained = true
     this.wake()
+  }
+
+  /** From the gateway: a container refused a connection. */
+  unreachable(containerName: string): void {
+    const pod = this.#pods.named(containerName)
+    if (!pod) return
+    pod.suspect = true
+    this.#checks.look([pod])
   }
 
   /**
@@ -119,6 +137,7 @@ export class EnvironmentWorker {
     if (!this.#view || this.#view.app.isDatabase) return null
     const serving = this.#pods.all
       .filter((pod) => pod.state === 'ready' && pod.address !== null && !pod.removing)
+      .filter((pod) => !pod.unhealthy || pod.record.desiredState === 'end')
       .map((pod) => ({
         containerName: containerNameOf(pod.record),
         address: pod.address as NonNullable<typeof pod.address>,
@@ -160,6 +179,7 @@ export class EnvironmentWorker {
     }
     if (view.environment.changingRegion && view.environment.desiredState === 'stopped')
       await this.#deps.transitions.settleRegion(this.#appEnvId)
+    this.#checks.look(this.#pods.all)
     this.#pods.keepPrewarmed(view)
   }
 
@@ -170,14 +190,14 @@ export class EnvironmentWorker {
     return planRollout({
       kind: kindOf(app),
       runs: environment.desiredState === 'running',
-      // Coming from STOPPED, the earlier version is not brought back while the new one starts.
-      current: environment.status === 'PENDING' ? null : environment.currentRolloutId,
+      current: view.serving?.rollout.rolloutId ?? null,
       wanted:
         wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
           ? wanted.rollout.rolloutId
           : null,
+      trial: this.#window.state(view),
       desired: this.#desired(view, pods),
-      oneAtATime: environment.applied.useVolume || (wanted?.rollout.settings.useVolume ?? false),
+      oneAtATime: oneAtATime(environment, wanted),
       leaving: pods.length < this.#pods.all.length,
       mayStart: !this.#backoff.isHolding,
       pods: pods.map((pod) => plannedPod(pod, nowMs)),
@@ -191,7 +211,7 @@ export class EnvironmentWorker {
     const present = pods.filter(
       (pod) =>
         pod.record.desiredState === 'run' &&
-        pod.record.rolloutId === environment.currentRolloutId &&
+        pod.record.rolloutId === view.serving?.rollout.rolloutId &&
         !pod.drained,
     ).length
     const requested = this.#gatewayDesired ?? present
@@ -208,6 +228,9 @@ export class EnvironmentWorker {
         return this.#pods.end(this.#pods.get(step.podId), view)
       case 'remove-pod':
         return this.#pods.remove(this.#pods.get(step.podId))
+      case 'try':
+        await this.#deps.transitions.beginTrial(this.#appEnvId, step.rolloutId)
+        return this.wake()
       case 'promote': {
         await this.#deps.transitions.promote(this.#appEnvId, step.rolloutId)
         this.#deps.deployed(this.#appEnvId)

@@ -13,15 +13,12 @@ interface ServingPod {
 /** The containers that may take requests: those of the serving rollout, and ending ones as draining. */
 export function routeOf(view: EnvironmentView, serving: readonly ServingPod[]): Route {
   const { environment, app, functionConfig } = view
-  const current = environment.currentRolloutId
+  const current = view.serving?.rollout.rolloutId ?? null
   return {
     appEnvId: environment.appEnvId,
     envName: environment.cliEnvName,
     kind: app.isFunction ? 'function' : 'app',
-    state:
-      environment.desiredState === 'running' && current !== null && environment.status !== 'PENDING'
-        ? 'serving'
-        : 'stopped',
+    state: environment.desiredState === 'running' && current !== null ? 'serving' : 'stopped',
     containers: serving
       .filter((pod) => pod.draining || pod.rolloutId === current)
       .map((pod) => ({
