@@ -1,4 +1,5 @@
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
+import { healthSentence } from '../src/contract/health.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
@@ -7,7 +8,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Environment status',
   description:
-    'Reads whether an environment is up, its version, addresses and newest deployment with any failure.',
+    'Reads whether an environment is up and healthy, its version, addresses and newest deployment with any failure.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: (status) => {
@@ -21,6 +22,12 @@ export default defineTool({
         ? ` Version ${deployment.version} is ${deployment.status}.`
         : ''
     const version = status.currentVersion === null ? '' : ` at version ${status.currentVersion}`
-    return `${status.cliEnvName} is ${status.status}${version}.${under}${failed}`
+    const health = status.health ? ` ${status.health.verdict}: ${healthSentence(status.health)}` : ''
+    return `${status.cliEnvName} is ${status.status}${version}.${health}${under}${failed}`
+  },
+  body: ({ health, ...status }, frame) => {
+    const ours = JSON.stringify({ ...status, health: health && { ...health, logTail: undefined } })
+    const tail = health?.logTail ?? []
+    return tail.length === 0 ? ours : `${ours}\n${frame('end of the log of a tenant program', tail)}`
   },
 })

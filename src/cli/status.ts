@@ -1,4 +1,5 @@
 import { getAppEnvStatus } from '../contract/app-env-reads.ts'
+import { healthSentence } from '../contract/health.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
@@ -17,7 +18,8 @@ export function addStatusCommand(parent: CliCommand, cli: Cli, done: Done): void
       const { client, url } = await connected(cli)
       const answer = await client.call(getAppEnvStatus, environmentRef(environment))
       const urls = answer.hosts.map((host) => host.url)
-      print(cli, answer, [...renderResult(inShell(answer)), ...hostHints(urls, url)])
+      const health = answer.health ? [`${answer.health.verdict}: ${healthSentence(answer.health)}`] : []
+      print(cli, answer, [...health, ...renderResult(inShell(answer)), ...hostHints(urls, url)])
       return exitCodes.done
     })
 }

@@ -14,7 +14,7 @@ import {
   zClouds,
 } from './fields.ts'
 import { functionConfig, functionConfigRead } from './function-config.ts'
-import { effectiveHealthCheck, healthCheck } from './health-check.ts'
+import { effectiveHealthCheck, healthCheck } from './health.ts'
 import { effectiveJobConfig, jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 import { envVarRead, envVars } from './variables.ts'

@@ -14,7 +14,7 @@ import {
   revision,
   sourcePath,
 } from './fields.ts'
-import { healthCheck } from './health-check.ts'
+import { healthCheck } from './health.ts'
 import { jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 

@@ -1,7 +1,7 @@
 import type { Autoscaling, DatabaseSettings } from '../../contract/app-envs.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import type { FunctionConfigInput } from '../../contract/function-config.ts'
-import type { HealthCheckInput } from '../../contract/health-check.ts'
+import type { HealthCheckInput } from '../../contract/health.ts'
 import type { JobConfig } from '../../contract/job-config.ts'
 import type { variableTypes } from '../../contract/variables.ts'
 import type { DatabaseAccess } from '../databases/credentials.ts'

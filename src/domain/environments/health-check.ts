@@ -1,4 +1,4 @@
-import type { HealthCheck, HealthCheckInput } from '../../contract/health-check.ts'
+import type { HealthCheck, HealthCheckInput } from '../../contract/health.ts'
 import { AppError } from '../../errors.ts'
 
 interface CheckedApp {

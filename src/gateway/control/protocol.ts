@@ -23,6 +23,8 @@ export interface Route {
   /** `stopped`: 503 without a cold start. */
   state: 'serving' | 'stopped'
   containers: RouteContainer[]
+  /** Why none of them takes requests; they are refused with it. */
+  problem?: string
   /** Functions only: the applied settings (2.4). */
   scaling: FunctionScaling | null
 }

@@ -2,7 +2,8 @@ import type { Backend } from './backend.ts'
 
 /** Why a request is not served. */
 export type Refusal =
-  | { why: 'stopped' | 'gone' | 'busy' | 'no-container' }
+  | { why: 'stopped' | 'gone' | 'busy' }
+  | { why: 'no-container'; problem?: string | undefined }
   | { why: 'start-failed'; message: string }
 
 /** A request that needs a slot of a container. One of the two callbacks is called once per `admit`. */

@@ -27,6 +27,8 @@ export class RequestScheduler {
   scaling: FunctionScaling
   readonly #host: EnvironmentHost
   #state: Route['state']
+  /** Why no container takes requests. */
+  #problem: string | undefined
   readonly #containers: BackendSet
   readonly #waiting = new RequestQueue()
   #inFlight = 0
@@ -67,10 +69,11 @@ export class RequestScheduler {
     this.envName = route.envName
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
+    this.#problem = route.problem
     this.#containers.replace(route.containers)
     this.#traffic.touch()
     if (this.#state === 'stopped') this.#refuseAll({ why: 'stopped' })
-    else if (this.kind === 'app' && this.#containers.empty) this.#refuseAll({ why: 'no-container' })
+    else if (this.#refuses) this.#refuseAll({ why: 'no-container', problem: this.#problem })
     this.#pump()
     this.evaluate()
     this.#containers.checkDrained()
@@ -111,8 +114,8 @@ export class RequestScheduler {
         return
       }
     }
-    if (this.kind === 'app') {
-      waiter.refused({ why: 'no-container' })
+    if (this.kind === 'app' || this.#refuses) {
+      waiter.refused({ why: 'no-container', problem: this.#problem })
       return
     }
     if (this.queued >= this.#maxQueued()) {
@@ -149,7 +152,9 @@ export class RequestScheduler {
       waiter.assigned(other)
     } else if (this.kind === 'app' || this.#state === 'stopped') {
       this.#requestEnded()
-      waiter.refused({ why: this.#state === 'stopped' ? 'stopped' : 'no-container' })
+      waiter.refused(
+        this.#state === 'stopped' ? { why: 'stopped' } : { why: 'no-container', problem: this.#problem },
+      )
     } else {
       this.#waiting.addInFront(waiter)
     }
@@ -209,6 +214,11 @@ export class RequestScheduler {
   #freeSlot(container: Backend): void {
     container.inFlight--
     this.#inFlight--
+  }
+
+  /** Requests need not wait for a container: an app starts none for them, nor does a function whose checks fail. */
+  get #refuses(): boolean {
+    return this.#containers.empty && (this.kind === 'app' || this.#problem !== undefined)
   }
 
   #requestEnded(): void {

@@ -8,11 +8,23 @@ const mostEvidence = 3
 
 /** Findings without secret values: a line was masked when it was kept, with the secrets of that time only. */
 export function maskFindings(
-  { secrets }: Context,
-  { appEnvId, database }: Environment,
+  context: Context,
+  environment: Environment,
   settings: readonly Settings[],
   findings: readonly Finding[],
 ): Finding[] {
+  const mask = maskOf(context, environment, settings)
+  const masked = ({ text, ...rest }: Evidence): Evidence =>
+    text === undefined ? rest : { ...rest, text: mask(text) }
+  return findings.map((one) => ({ ...one, evidence: one.evidence.slice(0, mostEvidence).map(masked) }))
+}
+
+/** Removes the secrets of these settings, and those of a database, from a text. */
+export function maskOf(
+  { secrets }: Context,
+  { appEnvId, database }: Environment,
+  settings: readonly Settings[],
+): (text: string) => string {
   const values = settings
     .flatMap(({ envVars }) => envVars)
     .filter(({ isSecret }) => isSecret)
@@ -21,8 +33,5 @@ export function maskFindings(
     const opened: DatabaseSecrets = JSON.parse(secrets.open(database.secrets, databaseSecretName(appEnvId)))
     values.push(opened.password, opened.adminPassword)
   }
-  const mask = createMask(values)
-  const masked = ({ text, ...rest }: Evidence): Evidence =>
-    text === undefined ? rest : { ...rest, text: mask(text) }
-  return findings.map((one) => ({ ...one, evidence: one.evidence.slice(0, mostEvidence).map(masked) }))
+  return createMask(values)
 }

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../../clock.ts'
-import type { HealthCheck } from '../../contract/health-check.ts'
+import type { HealthCheck } from '../../contract/health.ts'
 import type { DatabaseSpec, Engine } from '../../engines/engine.ts'
 import { type ListenOutcome, waitUntilListening } from '../../engines/wait-until-listening.ts'
 import { checkContainer } from './container-check.ts'

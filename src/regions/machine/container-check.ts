@@ -1,5 +1,5 @@
 import http from 'node:http'
-import type { HealthCheck } from '../../contract/health-check.ts'
+import type { HealthCheck } from '../../contract/health.ts'
 import type { Address } from '../../engines/engine.ts'
 import { acceptsConnections } from '../../engines/wait-until-listening.ts'
 

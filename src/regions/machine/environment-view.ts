@@ -1,8 +1,9 @@
 import type { App } from '../../contract/apps.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
-import type { HealthCheck } from '../../contract/health-check.ts'
+import type { HealthCheck } from '../../contract/health.ts'
 import type { Content, Environment, PodRecord, Rollout } from '../../domain/environments/environment.ts'
 import { effectiveHealthCheck } from '../../domain/environments/health-check.ts'
+import { servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/config.ts'
 import type { Db } from '../../store/db.ts'
 import { type Account, findAccount } from '../../store/repositories/accounts.ts'
@@ -50,7 +51,8 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
     }
     const current = await view(environment.currentRolloutId)
     const wanted = await view(environment.wantedRolloutId)
-    const serving = servingOf(environment, current, wanted)
+    const served = servingOf(environment, current?.rollout ?? null, wanted?.rollout ?? null)
+    const serving = [current, wanted].find((one) => one?.rollout === served) ?? null
     const settings = serving && serving === wanted ? wanted.rollout.settings : environment.applied
     const functionConfig = app.isFunction
       ? effectiveFunctionConfig(settings.functionConfig, account.settings)
@@ -67,22 +69,6 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
       warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,
     }
   })
-}
-
-function servingOf(
-  environment: Environment,
-  current: RolloutView | null,
-  wanted: RolloutView | null,
-): RolloutView | null {
-  // Coming from STOPPED, an earlier version is not brought back while the new one starts.
-  const earlier = environment.status === 'PENDING' ? null : current
-  if (!wanted?.rollout.stability || wanted.rollout.status !== 'DEPLOYING') return earlier
-  return earlier && !oneAtATime(environment, wanted) ? earlier : wanted
-}
-
-/** Two containers never write to one volume, so the earlier version is gone while the new one starts. */
-export function oneAtATime(environment: Environment, wanted: RolloutView | null): boolean {
-  return environment.applied.useVolume || (wanted?.rollout.settings.useVolume ?? false)
 }
 
 /** The version of a pod, one of the two that may run now. */

@@ -1,17 +1,18 @@
 import type { PlanInput, PlanStep } from '../../domain/environments/plan-steps.ts'
 import { planRollout } from '../../domain/environments/rollout-plan.ts'
+import { oneAtATime } from '../../domain/environments/serving.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
 import { Worker } from '../../worker.ts'
 import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
 import { EnvironmentPods } from './environment-pods.ts'
-import { type EnvironmentView, loadView, oneAtATime } from './environment-view.ts'
+import { type EnvironmentView, loadView } from './environment-view.ts'
 import { HealthChecks } from './health-checks.ts'
 import { containerNameOf, type LivePod, plannedPod } from './live-pod.ts'
 import { type MetricTarget, metricTargetOf } from './metric-targets.ts'
 import { lost } from './pod-endings.ts'
 import { PodObserver } from './pod-observer.ts'
 import { RolloutImage } from './rollout-image.ts'
-import { routeOf } from './routes.ts'
+import { problemOf, routeOf } from './routes.ts'
 import { StabilityWindow } from './stability-window.ts'
 import { StartBackoff } from './start-backoff.ts'
 import type { WorkerDeps } from './worker-deps.ts'
@@ -144,7 +145,12 @@ export class EnvironmentWorker {
         rolloutId: pod.record.rolloutId,
         draining: pod.record.desiredState === 'end' || pod.drained,
       }))
-    return routeOf(this.#view, serving)
+    const isOut = serving.every((pod) => pod.draining)
+    return routeOf(
+      this.#view,
+      serving,
+      isOut ? problemOf(this.#view, this.#pods.all, this.#deps.clock.wallMs()) : null,
+    )
   }
 
   /** The pod of the container that is made ahead of its row; null without one. */
@@ -197,7 +203,7 @@ export class EnvironmentWorker {
           : null,
       trial: this.#window.state(view),
       desired: this.#desired(view, pods),
-      oneAtATime: oneAtATime(environment, wanted),
+      oneAtATime: oneAtATime(environment, wanted?.rollout ?? null),
       leaving: pods.length < this.#pods.all.length,
       mayStart: !this.#backoff.isHolding,
       pods: pods.map((pod) => plannedPod(pod, nowMs)),

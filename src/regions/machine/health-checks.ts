@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../../clock.ts'
-import type { HealthCheck } from '../../contract/health-check.ts'
+import type { HealthCheck } from '../../contract/health.ts'
 import { type CheckProblem, checkContainer } from './container-check.ts'
 import { type EnvironmentView, rolloutView } from './environment-view.ts'
 import { containerNameOf, type LivePod } from './live-pod.ts'
