@@ -26,8 +26,9 @@ export default defineTool({
     return `${status.cliEnvName} is ${status.status}${version}.${health}${under}${failed}`
   },
   body: ({ health, ...status }, frame) => {
-    const ours = JSON.stringify({ ...status, health: health && { ...health, logTail: undefined } })
-    const tail = health?.logTail ?? []
-    return tail.length === 0 ? ours : `${ours}\n${frame('end of the log of a tenant program', tail)}`
+    if (!health || health.logTail.length === 0) return null
+    const { logTail, ...ours } = health
+    const said = JSON.stringify({ ...status, health: ours })
+    return `${said}\n${frame('end of the log of a tenant program', logTail)}`
   },
 })

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Deployment } from '../../src/contract/app-env-reads.ts'
 import type { AppEnv } from '../../src/contract/app-envs.ts'
+import type { Health } from '../../src/contract/health.ts'
 import { operations } from '../../src/contract/index.ts'
 import type { JobRunResponse } from '../../src/contract/jobs.ts'
 import { apiPrefix, type Operation } from '../../src/contract/operation.ts'
@@ -27,6 +28,7 @@ export interface Plan {
 export interface FakeEnv extends AppEnv {
   deployment: (Deployment & { readsLeft: number; planned: Plan }) | null
   currentContentId: string | null
+  health?: Health
 }
 
 /** The state of a small platform, which the real one keeps in its store. */

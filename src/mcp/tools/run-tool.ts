@@ -218,6 +218,7 @@ async function plainResult(
     sanitizeDeep(answer) as never,
     (what, lines) => envelope(what, lines, envelopeId).text,
   )
+  if (body === null) return successResult({ point, answer, notes: allNotes })
   const untrusted = {
     mark: envelopeId,
     notice:

@@ -201,7 +201,7 @@ export class EnvironmentWorker {
         wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
           ? wanted.rollout.rolloutId
           : null,
-      trial: this.#window.state(view),
+      trial: this.#window.state(view, pods),
       desired: this.#desired(view, pods),
       oneAtATime: oneAtATime(environment, wanted?.rollout ?? null),
       leaving: pods.length < this.#pods.all.length,

@@ -57,6 +57,7 @@ export class HealthChecks {
       failures =
         problem && container === containerNameOf(pod.record) ? failures + 1 : Number(problem !== null)
       container = containerNameOf(pod.record)
+      pod.failing = problem !== null
       if (!problem) pod.suspect = false
       if (problem ? failures >= failuresNeeded && !pod.unhealthy : pod.unhealthy)
         this.#events.checked(pod, problem)

@@ -22,6 +22,8 @@ export interface LivePod {
   drained: boolean
   /** Its checks fail: it takes no requests until one passes. */
   unhealthy: PodRecord['unhealthy'] | null
+  /** Its last check failed. */
+  failing: boolean
   /** The gateway found that it refuses connections; cleared by a check. */
   suspect: boolean
   /** The final state of the container, once seen. */
@@ -44,6 +46,7 @@ export function newLivePod(record: PodRecord): LivePod {
     readyAtMs: 0,
     drained: false,
     unhealthy: record.unhealthy ?? null,
+    failing: false,
     suspect: false,
     ended: null,
     starting: null,

@@ -38,6 +38,7 @@ export class PodObserver {
     pod.state = 'ready'
     pod.readyAtMs = this.#deps.clock.monotonicMs()
     pod.unhealthy = null
+    pod.failing = false
     pod.suspect = false
     // The gateway hears first: a request may be waiting for this container.
     if (pod.record.rolloutId === view.serving?.rollout.rolloutId) this.#environment.publish()

@@ -1,6 +1,10 @@
 import type { Clock } from '../../clock.ts'
 import type { PlanInput } from '../../domain/environments/plan-steps.ts'
 import type { EnvironmentView } from './environment-view.ts'
+import type { LivePod } from './live-pod.ts'
+
+/** A failed check near the end of the window is waited out: the next one decides. */
+const lookAgainMs = 100
 
 /**
  * How long the version being brought in has been healthy. The store says since when; the time is measured in this
@@ -19,7 +23,7 @@ export class StabilityWindow {
     this.#later = later
   }
 
-  state(view: EnvironmentView): PlanInput['trial'] {
+  state(view: EnvironmentView, pods: readonly LivePod[]): PlanInput['trial'] {
     const { wanted } = view
     if (!wanted) return 'none'
     const { stability } = wanted.rollout
@@ -32,6 +36,9 @@ export class StabilityWindow {
       this.#open = { key, sinceMs: nowMs }
       this.#later(lengthMs)
     }
-    return nowMs - this.#open.sinceMs >= lengthMs ? 'passed' : 'open'
+    if (nowMs - this.#open.sinceMs < lengthMs) return 'open'
+    const isFailing = pods.some((pod) => pod.failing && pod.record.rolloutId === wanted.rollout.rolloutId)
+    if (isFailing) this.#later(lookAgainMs)
+    return isFailing ? 'open' : 'passed'
   }
 }

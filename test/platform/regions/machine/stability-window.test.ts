@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { getAppEnvHistory, getAppEnvStatus } from '../../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage, redeployAppEnv } from '../../../../src/contract/deployments.ts'
@@ -249,4 +250,49 @@ it('a first version in its window serves until a newer one does', async () => {
     return ended(appEnvId)
   }, 'a verdict')
   await passed(() => served(appEnvId).join() === 'good:2', 'the newer one')
+})
+
+it('a check that fails at the end of the window is waited out', async () => {
+  await start()
+  const appEnvId = await deployedFirst({ path: '/healthz' })
+  await deploy(appEnvId, 'bad:2')
+  await passed(async () => (await status(appEnvId)).containers.ready === 2, 'the new container')
+  await clock.advance(9_000)
+  answers.set('bad:2', 503)
+  await passed(() => ended(appEnvId), 'a verdict')
+  expect(await verdict(appEnvId)).toBe('FAILED')
+  expect(served(appEnvId)).toEqual(['good:1'])
+})
+
+it('the status and the gateway say that a version crashes after its window', async () => {
+  await start()
+  const appEnvId = await deployedFirst()
+  expect((await status(appEnvId)).health).toMatchObject({ verdict: 'HEALTHY', restarts: 0, logTail: [] })
+  const crash = async () => {
+    await passed(async () => (await status(appEnvId)).containers.ready === 1, 'a container')
+    engine.crash(running('good:1')[0]?.spec.name ?? '')
+    await passed(() => served(appEnvId).length === 0, 'its end')
+  }
+  await crash()
+  await crash()
+  expect(platform.routes.routes.get(appEnvId)?.problem).toContain('keep exiting: 2 exits')
+  const hasLooped = async () => (await status(appEnvId)).health?.verdict === 'CRASH_LOOP'
+  await passed(hasLooped, 'CRASH_LOOP')
+  const { health } = await status(appEnvId)
+  expect(health).toMatchObject({ restarts: 2, lastExit: { code: 1, reason: 'Error' } })
+  expect(health?.logTail).toContain('listening')
+})
+
+it('a container that refuses connections leaves the rotation until it accepts them again', async () => {
+  await start()
+  const appEnvId = await deployedFirst()
+  const [container] = running('good:1')
+  const address = container?.server.address() as AddressInfo
+  await new Promise<void>((resolve) => container?.server.close(() => resolve()))
+  platform.reconciler?.unreachable(appEnvId, container?.spec.name ?? '')
+  await passed(() => served(appEnvId).length === 0, 'out of the rotation')
+  await passed(async () => (await status(appEnvId)).health?.verdict === 'UNREACHABLE', 'UNREACHABLE')
+  await new Promise<void>((resolve) => container?.server.listen(address.port, '127.0.0.1', resolve))
+  await passed(() => served(appEnvId).length === 1, 'back in the rotation')
+  await passed(async () => (await status(appEnvId)).health?.verdict === 'HEALTHY', 'HEALTHY')
 })
