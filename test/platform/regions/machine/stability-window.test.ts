@@ -269,7 +269,7 @@ it('the status and the gateway say that a version crashes after its window', asy
   const appEnvId = await deployedFirst()
   expect((await status(appEnvId)).health).toMatchObject({ verdict: 'HEALTHY', restarts: 0, logTail: [] })
   const crash = async () => {
-    await passed(async () => (await status(appEnvId)).containers.ready === 1, 'a container')
+    await passed(() => served(appEnvId).length === 1 && running('good:1').length === 1, 'a container')
     engine.crash(running('good:1')[0]?.spec.name ?? '')
     await passed(() => served(appEnvId).length === 0, 'its end')
   }
