@@ -28,7 +28,7 @@ export default defineTool({
   body: ({ health, ...status }, frame) => {
     if (!health || health.logTail.length === 0) return null
     const { logTail, ...ours } = health
-    const said = JSON.stringify({ ...status, health: ours })
-    return `${said}\n${frame('end of the log of a tenant program', logTail)}`
+    const facts = JSON.stringify({ ...status, health: ours })
+    return `${facts}\n${frame('end of the log of a tenant program', logTail)}`
   },
 })

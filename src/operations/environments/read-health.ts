@@ -36,7 +36,7 @@ export async function readHealth(
   return { ...health, logTail: isWell || !serving ? [] : await logTail(context, environment, serving) }
 }
 
-/** The log is optional: without it the verdict holds all the same. */
+/** The log is optional: the verdict does not depend on it. */
 async function logTail(context: Context, environment: Environment, serving: Rollout): Promise<string[]> {
   const { appEnvId, saved, applied } = environment
   const settings: Settings[] = [saved, applied, serving.settings]
