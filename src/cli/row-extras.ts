@@ -47,7 +47,7 @@ const extras: Readonly<Record<string, RowExtras>> = {
       ),
       repeated(
         '--set-from <NAME=environment.field>',
-        'a value that nobody sees: url, host, port, user, password or name of a database, or a variable of an environment',
+        'a value that is never shown: url, host, port, user, password or name of a database, or a variable of an environment',
       ),
     ],
     prepare(input, { setPlain = [], setFrom = [] }) {
