@@ -60,6 +60,8 @@ async function record(installation: Installation, envName: string): Promise<Reco
   try {
     const page = await (await browser.newContext()).newPage()
     await page.goto(installation.ready.signInUrl ?? '')
+    // Leaving earlier would cancel the sign-in.
+    await page.waitForURL((url) => !url.pathname.endsWith('/sign-in'))
     const traces: Recorded[][] = []
     for (const pathname of ['', `environments/${envName}`]) {
       await page.goto(new URL(pathname, installation.ready.console).href)
@@ -73,6 +75,7 @@ async function record(installation: Installation, envName: string): Promise<Reco
       page.on('request', note)
       await wait(recordMs)
       page.off('request', note)
+      if (trace.length === 0) throw new Error(`the page /console/${pathname} read nothing in ${recordMs} ms`)
       traces.push(trace)
     }
     return traces

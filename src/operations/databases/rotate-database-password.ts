@@ -1,9 +1,10 @@
 import { backupFormats } from '../../contract/backups.ts'
 import { rotateDatabasePassword } from '../../contract/databases.ts'
 import { checkServes } from '../../domain/databases/backup.ts'
-import { type DatabaseSecrets, databaseSecretName, newSecrets } from '../../domain/databases/credentials.ts'
+import { databaseSecretName, newSecrets } from '../../domain/databases/credentials.ts'
 import { AppError } from '../../errors.ts'
 import { listDependentIds } from '../../store/repositories/variable-references.ts'
+import { openDatabaseSecrets } from '../../store/secrets/opened.ts'
 import { handler } from '../core/handler.ts'
 import { noteActivity } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
@@ -31,10 +32,8 @@ export default handler(rotateDatabasePassword, async (context, _input, target) =
       details: 'get-app-env-history lists ROTATE_PASSWORD when the database has the new password.',
     })
   }
-  const sealed: DatabaseSecrets = JSON.parse(
-    context.secrets.open(database.secrets, databaseSecretName(appEnvId)),
-  )
-  const next: DatabaseSecrets = { ...sealed, password: newSecrets().password }
+  const now = openDatabaseSecrets(context.secrets, appEnvId, database.secrets)
+  const next = { ...now, password: newSecrets().password }
   database.previousSecrets = database.secrets
   database.secrets = context.secrets.seal(JSON.stringify(next), databaseSecretName(appEnvId))
   const change = await saveChange(context, target, draft)

@@ -3,16 +3,15 @@ import type { Content } from '../../domain/environments/environment.ts'
 import { changedSettings, changedVariableNames } from '../../domain/environments/version-changes.ts'
 import { AppError } from '../../errors.ts'
 import { findContentByVersion, findRolloutOfContent } from '../../store/repositories/rollouts.ts'
+import { openVariable } from '../../store/secrets/opened.ts'
 import { type Context, handler } from '../core/handler.ts'
 
 /** A version may have been deployed with several settings; those of its last deployment count. */
 export default handler(compareAppEnvVersions, async (context, input, { environment: { appEnvId } }) => {
   const from = await deployedVersion(context, appEnvId, input.from)
   const to = await deployedVersion(context, appEnvId, input.to)
-  const variables = changedVariableNames(
-    from.settings.envVars,
-    to.settings.envVars,
-    ({ name, value, isSecret }) => (isSecret ? context.secrets.open(value, `${appEnvId}/${name}`) : value),
+  const variables = changedVariableNames(from.settings.envVars, to.settings.envVars, (variable) =>
+    openVariable(context.secrets, appEnvId, variable),
   )
   const changes = changedSettings(from.settings, to.settings)
   return { answer: { appEnvId, from: facts(from.content), to: facts(to.content), changes, variables } }

@@ -6,6 +6,7 @@ import type { Environment, StoredVariable } from '../../domain/environments/envi
 import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
+import { openVariable } from '../../store/secrets/opened.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Context } from '../core/handler.ts'
 
@@ -22,7 +23,7 @@ export async function loadDatabaseFacts(
   const { appEnvId, accountId } = target.environment
   const values = variables.map((variable) => ({
     name: variable.name,
-    value: openValue(context, appEnvId, variable),
+    value: openVariable(context.secrets, appEnvId, variable),
   }))
   const found: DatabaseFacts[] = []
   for (const environment of await listEnvironments(context.tx, { accountId })) {
@@ -73,12 +74,4 @@ function holds(text: string, address: string): boolean {
   const at = text.indexOf(address)
   if (at < 0) return false
   return !/[\w.-]/.test(text[at - 1] ?? ' ') && !/\d/.test(text[at + address.length] ?? ' ')
-}
-
-function openValue(
-  { secrets }: Context,
-  appEnvId: string,
-  { name, value, isSecret }: StoredVariable,
-): string {
-  return isSecret ? secrets.open(value, `${appEnvId}/${name}`) : value
 }

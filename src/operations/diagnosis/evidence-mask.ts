@@ -1,6 +1,6 @@
-import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
 import type { Environment, Settings } from '../../domain/environments/environment.ts'
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
+import { secretValues } from '../../store/secrets/opened.ts'
 import type { Context } from '../core/handler.ts'
 
 /**
@@ -9,22 +9,9 @@ import type { Context } from '../core/handler.ts'
  */
 export function evidenceMask(
   { secrets }: Context,
-  { appEnvId, database }: Environment,
+  environment: Environment,
   settings: readonly Settings[],
 ): Mask {
-  const sealed = new Map(
-    settings
-      .flatMap(({ envVars }) => envVars)
-      .filter(({ isSecret }) => isSecret)
-      .map(({ name, value }) => [value, `${appEnvId}/${name}`]),
-  )
-  const values = [...sealed].map(([value, boundTo]) => secrets.open(value, boundTo))
-  if (database) {
-    for (const one of [database.secrets, database.previousSecrets]) {
-      if (one === undefined) continue
-      const opened: DatabaseSecrets = JSON.parse(secrets.open(one, databaseSecretName(appEnvId)))
-      values.push(opened.password, opened.adminPassword)
-    }
-  }
-  return createMask(values)
+  const variables = settings.flatMap(({ envVars }) => envVars)
+  return createMask(secretValues(secrets, environment, variables))
 }

@@ -1,16 +1,16 @@
 import type { App } from '../../contract/apps.ts'
-import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
 import {
   type databaseFields,
   databaseFieldValue,
   isDatabaseField,
   isSecretField,
 } from '../../domain/databases/fields.ts'
-import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'
+import type { Environment, VariableReference } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
+import { openDatabaseSecrets, openVariable } from '../../store/secrets/opened.ts'
 import type { Context } from '../core/handler.ts'
 
 interface Found {
@@ -48,7 +48,9 @@ export async function lookUp(
     return { value: databaseValue(context, source, stored.app, field, place), isSecret: isSecretField(field) }
   }
   const variable = source.saved.envVars.find(({ name }) => name === field)
-  return variable ? { value: clearOf(context, source.appEnvId, variable), isSecret: variable.isSecret } : null
+  return variable
+    ? { value: openVariable(context.secrets, source.appEnvId, variable), isSecret: variable.isSecret }
+    : null
 }
 
 function databaseValue(
@@ -59,20 +61,10 @@ function databaseValue(
   place: Pick<Environment, 'region'>,
 ): string | null {
   const access = source.database!
-  const secrets: DatabaseSecrets = JSON.parse(
-    context.secrets.open(access.secrets, databaseSecretName(source.appEnvId)),
-  )
+  const secrets = openDatabaseSecrets(context.secrets, source.appEnvId, access.secrets)
   const hosts = context.installation.hosts(source, app, secrets)
   const database = { access, secrets, hosts, preset: app.dockerPreset }
   return databaseFieldValue(field, database, source.region === place.region)
-}
-
-export function clearOf(
-  context: Context,
-  appEnvId: string,
-  { name, value, isSecret }: StoredVariable,
-): string {
-  return isSecret ? context.secrets.open(value, `${appEnvId}/${name}`) : value
 }
 
 /** Looks at each variable on the way once, so that the work grows with their number only. */

@@ -3,8 +3,9 @@ import type { Environment, StoredVariable } from '../../domain/environments/envi
 import { AppError } from '../../errors.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds } from '../../store/repositories/variable-references.ts'
+import { openVariable } from '../../store/secrets/opened.ts'
 import type { Context } from '../core/handler.ts'
-import { clearOf, type FindSource, lookUp, sourceReader } from './reference-sources.ts'
+import { type FindSource, lookUp, sourceReader } from './reference-sources.ts'
 import { checkSavedVariables } from './seal-variables.ts'
 
 /** Takes the present value into a reference. What became secret at its source becomes secret here (A3). */
@@ -19,7 +20,7 @@ async function refresh(
   if (!found) return 'same'
   if (found.value === null) return 'waiting'
   const hides = found.isSecret && !variable.isSecret
-  if (!hides && found.value === clearOf(context, draft.appEnvId, variable)) return 'same'
+  if (!hides && found.value === openVariable(context.secrets, draft.appEnvId, variable)) return 'same'
   if (hides) variable.isSecret = true
   const boundTo = `${draft.appEnvId}/${variable.name}`
   variable.value = variable.isSecret ? context.secrets.seal(found.value, boundTo) : found.value

@@ -3,7 +3,7 @@ import type { App } from '../../contract/apps.ts'
 import { secretMask } from '../../contract/fields.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
-import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
+import type { DatabaseSecrets } from '../../domain/databases/credentials.ts'
 import type {
   Environment,
   PodRecord,
@@ -15,6 +15,7 @@ import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../../domain/jobs/config.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findRollout } from '../../store/repositories/rollouts.ts'
+import { openDatabaseSecrets, openVariable } from '../../store/secrets/opened.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Context } from '../core/handler.ts'
 
@@ -124,7 +125,7 @@ function jobSettings({ environment, app }: EnvironmentTarget) {
 }
 
 function databaseSecrets(context: Context, { appEnvId, database }: Environment): DatabaseSecrets | undefined {
-  return database && JSON.parse(context.secrets.open(database.secrets, databaseSecretName(appEnvId)))
+  return database && openDatabaseSecrets(context.secrets, appEnvId, database.secrets)
 }
 
 /** A reference names its source, unless the caller may not see that environment (M2). */
@@ -147,10 +148,6 @@ async function readVariables(context: Context, target: EnvironmentTarget, decryp
 
 function readVariable(context: Context, appEnvId: string, variable: StoredVariable, decrypt: boolean) {
   const { _id, name, type, isSecret } = variable
-  const value = !isSecret
-    ? variable.value
-    : decrypt
-      ? context.secrets.open(variable.value, `${appEnvId}/${name}`)
-      : secretMask
+  const value = isSecret && !decrypt ? secretMask : openVariable(context.secrets, appEnvId, variable)
   return { _id, name, value, type, isSecret }
 }

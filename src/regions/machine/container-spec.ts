@@ -1,13 +1,8 @@
 import type { DatabasePresetName } from '../../contract/fields.ts'
-import {
-  type DatabaseSecrets,
-  databaseEndpoints,
-  databaseSecretName,
-  internalName,
-  portName,
-} from '../../domain/databases/credentials.ts'
+import { databaseEndpoints, internalName, portName } from '../../domain/databases/credentials.ts'
 import { type Settings, zCloudSize } from '../../domain/environments/environment.ts'
 import type { ContainerSpec, DatabaseSpec } from '../../engines/engine.ts'
+import { openDatabaseSecrets, openVariable } from '../../store/secrets/opened.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { EnvironmentView, RolloutView } from './environment-view.ts'
 import { containerNameOf, type LivePod } from './live-pod.ts'
@@ -47,7 +42,7 @@ function databaseSpec(
   const access = environment.database
   if (!access) return {}
   const { appEnvId, dockerPresetVersion, withPersistence } = environment
-  const opened: DatabaseSecrets = JSON.parse(secrets.open(access.secrets, databaseSecretName(appEnvId)))
+  const opened = openDatabaseSecrets(secrets, appEnvId, access.secrets)
   const endpoints = databaseEndpoints(app.dockerPreset)
   const first = endpoints[0]
   const primary = {
@@ -92,9 +87,6 @@ export function variablesFor(
 ): Record<string, string> {
   const variables = settings.envVars.filter((variable) => variable.type === phase || variable.type === 'BOTH')
   return Object.fromEntries(
-    variables.map(({ name, value, isSecret }) => [
-      name,
-      isSecret ? secrets.open(value, `${appEnvId}/${name}`) : value,
-    ]),
+    variables.map((variable) => [variable.name, openVariable(secrets, appEnvId, variable)]),
   )
 }

@@ -1,10 +1,9 @@
-import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
-import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
 import type { Db } from '../../store/db.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findJobRun } from '../../store/repositories/job-runs.ts'
 import { findRollout } from '../../store/repositories/rollouts.ts'
+import { secretValues } from '../../store/secrets/opened.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 
 /** The rollout or job run of a container, whose settings the container was started with. */
@@ -31,24 +30,7 @@ export class LogMasks {
       }
     })
     const present = environment ? [...environment.applied.envVars, ...environment.saved.envVars] : []
-    return createMask([
-      ...this.#valuesOf(appEnvId, [...given, ...present]),
-      ...(environment ? this.#passwordsOf(environment) : []),
-    ])
-  }
-
-  #valuesOf(appEnvId: string, variables: readonly StoredVariable[]): string[] {
-    return variables
-      .filter(({ isSecret }) => isSecret)
-      .map(({ name, value }) => this.#secrets.open(value, `${appEnvId}/${name}`))
-  }
-
-  #passwordsOf({ appEnvId, database }: Environment): string[] {
-    if (!database) return []
-    return [database.secrets, database.previousSecrets].flatMap((sealed) => {
-      if (sealed === undefined) return []
-      const opened: DatabaseSecrets = JSON.parse(this.#secrets.open(sealed, databaseSecretName(appEnvId)))
-      return [opened.password, opened.adminPassword]
-    })
+    const owner = environment ?? { appEnvId }
+    return createMask(secretValues(this.#secrets, owner, [...given, ...present]))
   }
 }

@@ -1,10 +1,10 @@
 import { timestamp } from '../../clock.ts'
-import { type DatabaseSecrets, databaseSecretName } from '../../domain/databases/credentials.ts'
 import { EngineFailure } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { insertActivity } from '../../store/repositories/activities.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
+import { openDatabaseSecrets } from '../../store/secrets/opened.ts'
 import { containerSpec } from './container-spec.ts'
 import type { EnvironmentView } from './environment-view.ts'
 import type { LivePod } from './live-pod.ts'
@@ -44,12 +44,12 @@ export class PasswordRotation {
           { err: error, appEnvId },
           'cannot rotate a password; retrying',
         )
+        this.#later(retryMs)
         if (error instanceof EngineFailure) await this.#failed(appEnvId, previousSecrets, error.message)
       })
       .catch((error) => this.#deps.log.error({ err: error, appEnvId }, 'cannot note a failed rotation'))
       .finally(() => {
         this.#running = null
-        this.#later(retryMs)
       })
   }
 
@@ -61,8 +61,8 @@ export class PasswordRotation {
     if (!rollout || !engine.changeDatabasePassword) return
     const { database, ...spec } = containerSpec(view, rollout, pod, secrets)
     if (!database) return
-    const previous: DatabaseSecrets = JSON.parse(secrets.open(sealed, databaseSecretName(appEnvId)))
-    await engine.changeDatabasePassword({ ...spec, database }, previous.password, signal)
+    const { password } = openDatabaseSecrets(secrets, appEnvId, sealed)
+    await engine.changeDatabasePassword({ ...spec, database }, password, signal)
     await db.write(async (tx) => {
       const environment = await findEnvironment(tx, { appEnvId })
       if (environment?.database?.previousSecrets !== sealed) return

@@ -1,8 +1,7 @@
-import { sql } from 'kysely'
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Environment } from '../../domain/environments/environment.ts'
 import type { Tx } from '../db.ts'
-import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
 
 const settings = z.object({
@@ -44,8 +43,6 @@ export async function findEnvironment(
   return environmentRecord.one(row)
 }
 
-const sized = ['app_env_id as key', sql<number>`octet_length(record)`.as('bytes')] as const
-
 /** Stable order: by creation, then id. `onlyIds` limits the result to what a restricted member may see (M1). */
 export async function listEnvironments(
   tx: Tx,
@@ -53,22 +50,29 @@ export async function listEnvironments(
   onlyIds?: readonly string[],
 ): Promise<Environment[]> {
   if (onlyIds) return listNamed(tx, of, onlyIds)
-  let query = tx.selectFrom('app_envs').select(sized)
+  let query = tx.selectFrom('app_envs').select('record')
   if (of !== 'installation') {
     query =
       'accountId' in of ? query.where('account_id', '=', of.accountId) : query.where('app_id', '=', of.appId)
   }
-  return load(tx, await query.execute())
+  return parsed(await query.orderBy('created_at').orderBy('app_env_id').execute())
 }
 
-async function load(tx: Tx, sized: { key: string; bytes: number }[]): Promise<Environment[]> {
+/** Characters of JSON that are parsed in a few milliseconds. */
+const mostParsed = 1024 * 1024
+
+/** A record has up to megabytes: the event loop has its turn between them. */
+async function parsed(rows: readonly { record: string }[]): Promise<Environment[]> {
   const found: Environment[] = []
-  const rows = inChunks(sized, (keys) =>
-    tx.selectFrom('app_envs').select('record').where('app_env_id', 'in', keys).execute(),
-  )
-  for await (const row of rows) found.push(...environmentRecord.all([row]))
-  const rank = ({ createdAt, appEnvId }: Environment) => `${createdAt} ${appEnvId}`
-  return found.sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
+  let size = 0
+  for (const row of rows) {
+    found.push(environmentRecord.parse(row.record))
+    size += row.record.length
+    if (size < mostParsed) continue
+    size = 0
+    await setImmediate()
+  }
+  return found
 }
 
 /** Queried by id only: with the account in the query, the database would scan the whole account to get the order. */
@@ -80,13 +84,17 @@ async function listNamed(
   if (ids.length === 0) return []
   const rows = await tx
     .selectFrom('app_envs')
-    .select(sized)
+    .select('record')
     .where('app_env_id', 'in', [...ids])
     .execute()
-  return (await load(tx, rows)).filter(
-    (one) =>
-      of === 'installation' || ('accountId' in of ? one.accountId === of.accountId : one.appId === of.appId),
-  )
+  const rank = ({ createdAt, appEnvId }: Environment) => `${createdAt} ${appEnvId}`
+  return (await parsed(rows))
+    .filter(
+      (one) =>
+        of === 'installation' ||
+        ('accountId' in of ? one.accountId === of.accountId : one.appId === of.appId),
+    )
+    .sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
 }
 
 /** Ids, app and account of environments, without their records. */
