@@ -14,7 +14,8 @@ const mostNamed = 5
 /** What is wrong, what is being deployed, and today's usage of the whole account. */
 export function Glance({ rows }: { rows: readonly EnvironmentRow[] }) {
   const { accountId } = useAccount()
-  const health = useRead(getAccountHealth, { accountId }, { everyMs: everyMs.list })
+  // It looks at every environment of the account, and its time of checking makes each answer a new one.
+  const health = useRead(getAccountHealth, { accountId }, { everyMs: everyMs.chart })
   const usage = useRead(getAccountUsage, { accountId, from: startOfToday() }, { everyMs: 60_000 })
   const { alerts, worst = [], regionsAway = [] } = health.data ?? {}
   return (
