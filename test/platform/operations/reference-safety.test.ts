@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findEnvironment } from '../../../src/store/repositories/environments.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const mask = '***SECRET***'
@@ -135,3 +136,22 @@ it('a change passes through a long chain of references in one pass', async () =>
       new Set(['second']),
     )
 }, 20_000)
+
+it('the event loop has its turn between large environments that are read one after the other', async () => {
+  const { appEnvId } = await app()
+  await set(
+    appEnvId,
+    ...Array.from({ length: 5 }, (_, at) => ({ name: `V${at}`, value: 'x'.repeat(60_000) })),
+  )
+  let turns = 0
+  await platform.db.read(async (tx) => {
+    const count = () => {
+      turns += 1
+      timer = setImmediate(count)
+    }
+    let timer = setImmediate(count)
+    for (let times = 0; times < 10; times += 1) await findEnvironment(tx, { appEnvId })
+    clearImmediate(timer)
+  })
+  expect(turns).toBeGreaterThanOrEqual(10)
+})
