@@ -83,6 +83,7 @@ export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): vo
       const mine = (answer: { restores: RestoreResponse[] }) =>
         answer.restores.find(({ restoreId }) => restoreId === restore.restoreId)
       await ended(client, backupId, mine)
+      cli.io.stderr.write(`Restored into ${cliEnvName}; its id:\n`)
       print(cli, { appEnvId: appEnv.appEnvId, backupId }, [appEnv.appEnvId])
       return exitCodes.done
     })
