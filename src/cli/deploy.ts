@@ -273,7 +273,8 @@ function report(
     io.stdout.write(
       `Failed ${name} version ${begun.version} after ${took}: ${printable(inShellWords(`${failure.reason}: ${failure.message}`, name))}\n`,
     )
-    io.stderr.write(`${serving} longshore why ${name} shows the cause and the next step.\n`)
+    const next = end.kind === 'failed' ? ` longshore why ${name} shows the cause and the next step.` : ''
+    io.stderr.write(`${serving}${next}\n`)
   }
   return failure === null ? exitCodes.done : exitCodes.failed
 }

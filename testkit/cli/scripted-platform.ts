@@ -13,6 +13,7 @@ export interface Script {
     failure?: { reason: string; message: string }
     contentId?: string
   }[]
+  isJob?: boolean
   buildLog?: string[]
   runtimeLog?: string[]
   /** Rejects an operation, by `METHOD /path`. */
@@ -111,6 +112,7 @@ function createRows(script: Script, url: string): Record<string, () => unknown> 
       appId: 'app_1',
       cliEnvName: 'shop-prod',
       isFunction,
+      isJob: script.isJob ?? false,
       dockerPreset: isFunction ? 'FUNCTION' : 'CUSTOM',
     }),
     'GET /app': () => ({

@@ -97,7 +97,7 @@ describe('commands derived from the contract rows', () => {
         ...command.options.filter(({ hidden }) => !hidden),
         ...command.registeredArguments,
       ]) {
-        const about = one.description.replace(/^(?:one of|default|repeatable|\(?or) .*$|^repeatable$/, '')
+        const about = one.description.replace(/^ *(?:one of|default|repeatable|\(or)\b.*$/, '')
         if (about === '') silentOnes.push(`${words} ${one.name()}`)
       }
     }
@@ -194,6 +194,17 @@ describe('longshore on a platform', () => {
     expect((await run('envs', 'get', 'corner-shop-prod')).out).toMatch(/^status +STOPPED$/m)
     expect((await run('status', 'corner-shop-prod')).out).toMatch(/^status +STOPPED$/m)
     expect((await json('envs', 'status', 'corner-shop-prod')).status).toBe('STOPPED')
+  })
+
+  it('the next step after create and before a run is a command that works', async () => {
+    const image = await run('create', 'From image', '--port', '8080', '--use-image', '--image', 'team/app:1')
+    expect(image.out).toContain('longshore deploy --env from-image-prod --image <reference>')
+    await run('create', 'Reports', '--docker-preset', 'JOB')
+    const early = await run('jobs', 'run', 'reports-prod')
+    expect(early.err).toContain('longshore deploy <environment> --dir <folder>')
+    expect(early.err).not.toContain('request-storage-key')
+    const milliseconds = await run('jobs', 'configure', 'reports-prod', '--timeout-seconds', '30m')
+    expect(milliseconds.err).toContain('must be a number of seconds')
   })
 
   it('deletes the app again when its environment is rejected', async () => {
