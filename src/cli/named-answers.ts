@@ -51,11 +51,14 @@ const namings: Readonly<Record<string, Naming>> = {
     }))
     return { ...answer, members }
   },
-  'get-member-env-access': async (client, answer: OutputOf<typeof getMemberEnvAccess>) => {
-    const { allowedAppEnvIds, ...access } = answer
-    const names = await namesOf(client, answer.accountId, allowedAppEnvIds)
-    return { ...access, environments: allowedAppEnvIds.map((id) => names.get(id) ?? id) }
-  },
+  'get-member-env-access': namedAccess,
+  'update-member-env-access': namedAccess,
+}
+
+async function namedAccess(client: Client, answer: OutputOf<typeof getMemberEnvAccess>): Promise<unknown> {
+  const { allowedAppEnvIds, ...access } = answer
+  const names = await namesOf(client, answer.accountId, allowedAppEnvIds)
+  return { ...access, environments: allowedAppEnvIds.map((id) => names.get(id) ?? id) }
 }
 
 export async function withNames(
