@@ -117,7 +117,7 @@ function addConditionCommands(alerts: CliCommand, cli: Cli, done: Done): void {
     alerts
       .command('preview')
       .description('how often a new or changed alert would have fired; changes nothing')
-      .argument('<environment or alertId>'),
+      .argument('<environment or alertId>', 'an environment for a new alert, an alert for a change of it'),
   ).runs(cli, done, async ([object = ''], options) => {
     if (object.startsWith('alr_')) return previewChange(cli, object, conditionOf(options))
     const { input, metric } = newAlertOf(options)
