@@ -13,6 +13,7 @@ export default defineTool({
     'envVars',
     'functionConfig',
     'jobConfig',
+    'healthCheck',
     'databaseSettings',
     'disk',
     'useVolume',

@@ -33,6 +33,7 @@ const status = (change: Partial<Status>): Status => ({
   currentVersion: 3,
   currentDeployment: null,
   containers: { desired: 2, running: 2, ready: 1 },
+  health: null,
   pendingChanges: { hasBuildChanges: false, hasDeployChanges: false, deployPendingChanges: [] },
   hosts: [],
   ...change,

@@ -101,8 +101,7 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     fix: 'Read the runtime log; go back to an earlier version with redeploy-app-env.',
   },
   'failing-checks': {
-    meaning:
-      'A health check of the environment fails. The platform runs no health checks yet, so none is reported.',
+    meaning: 'The health check of the environment fails: its containers run but do not answer as expected.',
     fix: 'Correct what the check looks at, or the check.',
   },
   quota: {

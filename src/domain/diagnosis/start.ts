@@ -16,6 +16,8 @@ export const startCauses: Readonly<Record<string, DiagnosisCause>> = {
   'missing-module': 'missing-module',
   database: 'database-down',
   timeout: 'start-timeout',
+  'failing-checks': 'failing-checks',
+  unreachable: 'start-timeout',
 }
 
 /** Reasons that say what happened and not why: the output of the program may. */

@@ -51,8 +51,9 @@ Limits of the account (maxScale, minScale, minimum idleTimeoutSeconds, scale to 
     description: 'Which tools to call, in which order, to find the cause and fix it.',
     text: `# Repair
 
-1. get-app-env-status: status, serving version, the newest deployment and why it failed.
+1. get-app-env-status: status, serving version, health of its containers, the newest deployment and why it failed.
    - STOPPED: get-app-env-history shows who stopped it; start-app-env starts it.
+   - health CRASH_LOOP, OOM_LOOP, FAILING_CHECKS or UNREACHABLE: it runs, but not well; diagnose-app-env says why.
    - RUNNING with 0 containers: an idle function. The next request starts a container.
    - currentDeployment FAILED: the previous version, if any, still serves. get-logs type BUILD or RUNTIME with its contentId, fix, deploy again.
    - UPDATING for a long time: check the containers.

@@ -98,6 +98,13 @@ function isSettled(status: StatusResponse): boolean {
 
 function stageOf(status: StatusResponse): string {
   const stage = status.currentDeployment?.status ?? status.status
+  if (
+    stage === 'DEPLOYING' &&
+    status.health?.verdict === 'STARTING' &&
+    status.status === 'PENDING' &&
+    status.containers.ready > 0
+  )
+    return 'DEPLOYING, serves already; it must stay healthy for its stability window'
   if (stage !== 'DEPLOYED') return stage
   return `${status.status}, ${status.containers.ready} of ${status.containers.desired} containers ready`
 }
@@ -114,6 +121,7 @@ export function deploymentFacts(end: DeploymentEnd): Record<string, unknown> {
     version: deployment?.version ?? null,
     status: deployment?.status ?? null,
     failure: deployment?.failure ?? null,
+    health: status.health?.verdict ?? null,
     hosts: status.hosts.map((host) => host.url),
   }
 }
