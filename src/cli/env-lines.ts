@@ -1,6 +1,6 @@
 import type { getAppEnvStatus } from '../contract/app-env-reads.ts'
 import type { AppEnv } from '../contract/app-envs.ts'
-import { healthSentence } from '../contract/health.ts'
+import { healthSentence, servesUnproven } from '../contract/health-words.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import { printable } from './progress.ts'
 import { aligned, renderResult } from './render.ts'
@@ -69,8 +69,9 @@ function stateText({
     : ''
   if (status === 'STOPPED') return `${stoppedText(cliEnvName, currentVersion)}${failed}`
   if (status === 'PENDING') {
-    const serves =
-      containers.ready > 0 ? 'it serves, and is in its stability window.' : 'it does not serve yet.'
+    const serves = servesUnproven({ status, containers })
+      ? 'it serves, and is in its stability window.'
+      : 'it does not serve yet.'
     return `PENDING: ${serves}${newest}`
   }
   const serving = servingText(cliEnvName, currentVersion, containers, hosts)

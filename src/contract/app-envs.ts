@@ -185,7 +185,7 @@ export const updateAppEnv = operation({
     databaseSettings: databaseSettings.optional(),
     functionConfig: functionConfig.optional(),
     jobConfig: jobConfig.optional(),
-    healthCheck: healthCheck.optional().describe('Replaces its own settings; {} inherits all'),
+    healthCheck: healthCheck.optional().describe('{}: inherits all'),
     expectedRevision,
   }),
   ignored: [

@@ -12,12 +12,10 @@ export const healthCheck = z.strictObject({
     .nullable()
     .optional()
     .describe('GET path; null: only the port'),
-  expectedStatus: seconds(200, 599).nullable().optional().describe('Default: 200 to 399'),
+  expectedStatus: seconds(200, 599).nullable().optional(),
   intervalSeconds: seconds(1, 300).optional(),
   timeoutSeconds: seconds(1, 60).optional(),
-  stabilitySeconds: seconds(0, 600)
-    .optional()
-    .describe('A version counts as deployed after it was healthy this long'),
+  stabilitySeconds: seconds(0, 600).optional().describe('Healthy for so long, a version counts as deployed'),
 })
 export type HealthCheckInput = z.output<typeof healthCheck>
 
@@ -50,23 +48,3 @@ export const health = z.object({
   logTail: z.array(z.string()),
 })
 export type Health = z.output<typeof health>
-
-/** The same sentence on every surface. */
-export function healthSentence({ verdict, restarts, lastExit }: Omit<Health, 'logTail'>): string {
-  switch (verdict) {
-    case 'HEALTHY':
-      return 'Its containers are healthy.'
-    case 'STARTING':
-      return 'Its containers are starting, or in their stability window.'
-    case 'CRASH_LOOP':
-      return `Its containers keep exiting: ${restarts} exits, the last with code ${lastExit?.code ?? 'unknown'}.`
-    case 'OOM_LOOP':
-      return `Its containers keep running out of memory: ${restarts} exits. Raise zClouds or use less memory.`
-    case 'FAILING_CHECKS':
-      return 'Its health checks fail, so containers take no requests.'
-    case 'UNREACHABLE':
-      return 'Its containers run, but accept no connections on the port of the app.'
-    case 'IDLE':
-      return 'It is at zero containers; the next request starts one.'
-  }
-}

@@ -19,9 +19,9 @@ export const guides = [
 3. create-app-env: other tools take its cliEnvName as envName.
 4. Source: request-deploy-storage-key, send a .tgz or .zip of the folder with one HTTP PUT to uploadUrl (no token, 15 minutes), notify-code-upload with storageKey. Leave node_modules and .git out. A function needs a Dockerfile in the archive (F6).
    Image: deploy-app-env-image.
-5. The call waits until the deployment ends. "Not finished" is not a failure: poll get-app-env-status.
+5. The call waits until the deployment ends: a version counts as deployed after it stayed healthy for 10 s (functions 5 s). "Not finished" is not a failure: poll get-app-env-status.
 
-The code must listen on the port in the variable PORT, on all addresses. After a failed deployment, the previous version keeps serving. To roll back, call redeploy-app-env with an earlier version from get-app-env-history.
+The code must listen on the port in the variable PORT, on all addresses. After a failed deployment, the previous version keeps serving. healthCheck of update-app-env, such as {path: /healthz}, makes HTTP answers part of being healthy. To roll back, call redeploy-app-env with an earlier version from get-app-env-history.
 
 Changed settings and variables are pending until apply-app-env-changes or the next deployment. update-app-env-variables changes some variables; envVars of update-app-env replaces them all (E1).
 

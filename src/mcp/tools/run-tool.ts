@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.ts'
-import { healthSentence } from '../../contract/health.ts'
+import { healthSentence, isIll } from '../../contract/health-words.ts'
 import { AppError } from '../../errors.ts'
 import { ConfirmationNeeded, confirmLoss } from '../policy/confirmation.ts'
 import { answerWithinPin, withinPin } from '../policy/scope.ts'
@@ -284,7 +284,6 @@ function pointOf(answer: Answer, end: DeploymentEnd): string {
   const version = status.currentVersion === null ? '' : ` at version ${status.currentVersion}`
   const at = url === undefined ? '' : `, at ${sanitizeInline(url)}`
   const { health } = status
-  const isWell = health === null || health.verdict === 'HEALTHY' || health.verdict === 'IDLE'
-  const ill = isWell ? '' : ` ${health.verdict}: ${healthSentence(health)}`
+  const ill = health && isIll(health) ? ` ${health.verdict}: ${healthSentence(health)}` : ''
   return `${done}${name} is ${status.status}${version}${at}.${ill}${localRequest(url)}`
 }

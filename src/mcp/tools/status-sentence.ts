@@ -1,5 +1,5 @@
 import type { getAppEnvStatus } from '../../contract/app-env-reads.ts'
-import { healthSentence } from '../../contract/health.ts'
+import { healthSentence } from '../../contract/health-words.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 
 /** The state of an environment in a sentence that also holds where the status alone misleads: STOPPED after a failure. */

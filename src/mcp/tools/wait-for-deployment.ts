@@ -1,5 +1,6 @@
 import { sleep } from '../../clock.ts'
 import { type Deployment, getAppEnvStatus, getLogs } from '../../contract/app-env-reads.ts'
+import { servesUnproven } from '../../contract/health-words.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 import { AppError } from '../../errors.ts'
 import { envelope, sanitizeInline } from '../policy/untrusted-text.ts'
@@ -98,13 +99,7 @@ function isSettled(status: StatusResponse): boolean {
 
 function stageOf(status: StatusResponse): string {
   const stage = status.currentDeployment?.status ?? status.status
-  if (
-    stage === 'DEPLOYING' &&
-    status.health?.verdict === 'STARTING' &&
-    status.status === 'PENDING' &&
-    status.containers.ready > 0
-  )
-    return 'DEPLOYING, serves already; it must stay healthy for its stability window'
+  if (servesUnproven(status)) return `${stage}, serves already; it must stay healthy for its stability window`
   if (stage !== 'DEPLOYED') return stage
   return `${status.status}, ${status.containers.ready} of ${status.containers.desired} containers ready`
 }

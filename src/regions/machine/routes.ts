@@ -1,4 +1,4 @@
-import { healthSentence } from '../../contract/health.ts'
+import { healthSentence } from '../../contract/health-words.ts'
 import { healthOf } from '../../domain/environments/health.ts'
 import type { Address } from '../../engines/engine.ts'
 import type { Route } from '../../gateway/control/protocol.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { healthSentence } from '../../../src/contract/health.ts'
+import { healthSentence } from '../../../src/contract/health-words.ts'
 import type { Environment, PodRecord, Rollout } from '../../../src/domain/environments/environment.ts'
 import { healthOf } from '../../../src/domain/environments/health.ts'
 
