@@ -9,10 +9,12 @@ import { lost } from './pod-endings.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 const lookEveryMs = 500
-/** A new version may answer its checks late, by so many stability windows; a known one has this long. */
+/** A new version may answer its checks late, by so many stability windows or this long; a known one has longer. */
 const windowsToHealth = 3
-const leastHealthMs = 1_000
+const newHealthMs = 15_000
 const knownHealthMs = 60_000
+/** However fast the window runs. */
+const leastHealthMs = 1_000
 const adoptedDrainMs = 30_000
 
 export interface StartEvents {
@@ -110,7 +112,8 @@ export class PodStarter {
     if (!hasHealthCheck(view.app)) return null
     const { stabilitySeconds } = rollout.healthCheck
     const isNew = rollout === view.wanted
-    const windowsMs = (windowsToHealth * stabilitySeconds * 1_000) / this.#deps.stabilityScale
+    const windowsMs =
+      Math.max(newHealthMs, windowsToHealth * stabilitySeconds * 1_000) / this.#deps.stabilityScale
     return { check: rollout.healthCheck, limitMs: isNew ? Math.max(leastHealthMs, windowsMs) : knownHealthMs }
   }
 

@@ -186,6 +186,20 @@ it('a version that answers its path with 500 never serves', async () => {
   })
 })
 
+it('a version that warms up for ten seconds is not failed for it, even without a window', async () => {
+  await start()
+  const appEnvId = await make({ path: '/healthz', stabilitySeconds: 0 })
+  answers.set('slow:1', 503)
+  await deploy(appEnvId, 'slow:1')
+  await passed(() => running('slow:1').length === 1, 'the container')
+  await clock.advance(10_000)
+  expect(await verdict(appEnvId)).toBe('DEPLOYING')
+  expect(served(appEnvId)).toEqual([])
+  answers.set('slow:1', 200)
+  await passed(() => ended(appEnvId), 'a verdict')
+  expect(await verdict(appEnvId)).toBe('DEPLOYED')
+})
+
 it('a version whose checks begin to fail in the window fails', async () => {
   await start()
   const appEnvId = await deployedFirst({ path: '/healthz' })
