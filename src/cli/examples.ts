@@ -11,6 +11,7 @@ const invitation = 'inv_4k2m6q8s0u3w5y7a9c1e'
 /** What follows the words of a command in the example of its help. */
 const words: Readonly<Record<string, string>> = {
   mcp: '--read-only',
+  'mcp doctor': '--host cursor',
   'mcp install': '--host cursor --read-only',
   deploy: 'hello-prod --dir examples/hello-function',
   create: 'hello --docker-preset FUNCTION --port 8080',

@@ -10,6 +10,7 @@ import { addExamples } from '../cli/examples.ts'
 import { addExposureFlags } from '../cli/exposure-flags.ts'
 import { addJobCommands } from '../cli/jobs.ts'
 import { addLogsCommand } from '../cli/logs.ts'
+import { addMcpDoctorCommand } from '../cli/mcp-doctor.ts'
 import { addMcpInstallCommand } from '../cli/mcp-install.ts'
 import { addProbeCommand } from '../cli/probe.ts'
 import { addRowCommands, nounOf } from '../cli/row-tree.ts'
@@ -128,6 +129,7 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
   ).option('--allow-secrets', 'tools may show unmasked secret values (decrypt)') as CliCommand
   mcp.runs(cli, done, async () => (await import('../cli/mcp.ts')).runMcp(cli.words.slice(1), cli.env))
   addMcpInstallCommand(mcp, cli, done)
+  addMcpDoctorCommand(mcp, cli, done)
   program
     .command('stop')
     .withoutJson()
