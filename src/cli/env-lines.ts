@@ -69,7 +69,7 @@ function stateText({
     : ''
   if (status === 'STOPPED') return `${stoppedText(cliEnvName, currentVersion)}${failed}`
   if (status === 'PENDING') {
-    const serves = servesUnproven({ status, containers })
+    const serves = servesUnproven({ status, currentDeployment, containers })
       ? 'it serves, and is in its stability window.'
       : 'it does not serve yet.'
     return `PENDING: ${serves}${newest}`

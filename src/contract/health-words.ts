@@ -1,4 +1,8 @@
+import type { getAppEnvStatus } from './app-env-reads.ts'
 import type { Health } from './health.ts'
+import type { OutputOf } from './operation.ts'
+
+type Served = Pick<OutputOf<typeof getAppEnvStatus>, 'status' | 'currentDeployment' | 'containers'>
 
 /** The verdicts that call for a repair. */
 export function isIll({ verdict }: Pick<Health, 'verdict'>): boolean {
@@ -6,8 +10,8 @@ export function isIll({ verdict }: Pick<Health, 'verdict'>): boolean {
 }
 
 /** A first version takes requests already, and is in its stability window. */
-export function servesUnproven(read: { status: string; containers: { ready: number } }): boolean {
-  return read.status === 'PENDING' && read.containers.ready > 0
+export function servesUnproven({ status, currentDeployment, containers }: Served): boolean {
+  return status === 'PENDING' && currentDeployment?.status === 'DEPLOYING' && containers.ready > 0
 }
 
 /** The same sentence on every surface. */
@@ -22,7 +26,7 @@ export function healthSentence({ verdict, restarts, lastExit }: Omit<Health, 'lo
     case 'OOM_LOOP':
       return `Its containers keep running out of memory: ${restarts} exits. Raise zClouds or use less memory.`
     case 'FAILING_CHECKS':
-      return 'Its health checks fail, so containers take no requests.'
+      return 'Its health checks fail; a container that fails them takes no requests.'
     case 'UNREACHABLE':
       return 'Its containers accept no connections on the port of the app.'
     case 'IDLE':

@@ -70,6 +70,25 @@ describe('status in words', () => {
     )
   })
 
+  it('says how ill the containers are, and that a first version serves in its window', () => {
+    const lastExit = { code: 3, reason: 'Error', at: '2026-03-01T12:00:00.000Z' }
+    const health = { verdict: 'CRASH_LOOP', since: lastExit.at, restarts: 4, lastExit, logTail: [] } as const
+    expect(statusWords(status({ health: { ...health, logTail: [] } }), app)).toMatchObject({
+      tone: 'bad',
+      sentence: 'CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3.',
+    })
+    const proving = {
+      status: 'PENDING',
+      currentVersion: null,
+      currentDeployment: deployment({ version: 1, status: 'DEPLOYING' }),
+    } as const
+    expect(statusWords(status(proving), app).sentence).toBe(
+      'Version 1 serves, and is in its stability window.',
+    )
+    const starting = status({ ...proving, containers: { desired: 1, running: 1, ready: 0 } })
+    expect(statusWords(starting, app).sentence).toBe('Deploying version 1, the first one.')
+  })
+
   it('F1: a function at zero is not a failure', () => {
     const zero = status({ containers: { desired: 0, running: 0, ready: 0 } })
     expect(statusWords(zero, { ...app, isFunction: true })).toMatchObject({
