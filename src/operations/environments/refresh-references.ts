@@ -9,7 +9,7 @@ import { type FindSource, lookUp, sourceReader } from './reference-sources.ts'
 import { checkSavedVariables } from './seal-variables.ts'
 
 /** Takes the present value into a reference. What became secret at its source becomes secret here (A3). */
-async function refresh(
+export async function refresh(
   context: Context,
   find: FindSource,
   draft: Environment,

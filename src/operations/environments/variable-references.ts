@@ -10,6 +10,7 @@ import type { AccountTarget } from '../core/access-targets.ts'
 import { notFound, requireAccess, requireSecretsAccess } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
 import { type FindSource, lookUp, refuseCycles, sourceReader } from './reference-sources.ts'
+import { refresh } from './refresh-references.ts'
 import { type ClearVariable, sealVariables } from './seal-variables.ts'
 
 /** The environment whose variables are written. */
@@ -70,7 +71,7 @@ async function resolved(
 
 /**
  * After a change of `draft`: keeps the list of its sources. A reference that an undo or a discard brings back takes the
- * same permissions as a new one.
+ * same permissions as a new one, and is secret if its source has become secret since.
  */
 export async function followReferences(
   context: Context,
@@ -78,10 +79,15 @@ export async function followReferences(
   before: Environment | null,
   draft: Environment,
 ): Promise<void> {
-  const known = new Map(before?.saved.envVars.map(({ name, from }) => [name, from]))
-  const added = draft.saved.envVars.filter(({ name, from }) => from && !isSame(known.get(name), from))
+  const known = new Map(before?.saved.envVars.map((variable) => [variable.name, variable]))
+  const references = draft.saved.envVars.filter(({ from }) => from)
+  const added = references.filter(({ name, from }) => !isSame(known.get(name)?.from, from!))
+  const find = sourceReader(context.tx, draft)
+  for (const variable of references) {
+    const isShownAgain = added.includes(variable) || known.get(variable.name)?.isSecret
+    if (isShownAgain && !variable.isSecret) await refresh(context, find, draft, variable)
+  }
   if (added.length > 0) {
-    const find = sourceReader(context.tx, draft)
     for (const [at, { from }] of added.entries()) {
       if (at % betweenYields === 0) await setImmediate()
       await requireSource(context, find, owners, draft, from!)

@@ -31,6 +31,9 @@ export const environmentRecord = recordReader<Environment>(
   }),
 )
 
+/** Characters of JSON that are parsed in a few milliseconds. */
+const mostParsed = 1024 * 1024
+
 export async function findEnvironment(
   tx: Tx,
   ref: { appEnvId?: string | undefined; envName?: string | undefined },
@@ -40,7 +43,10 @@ export async function findEnvironment(
     ? query.where('app_env_id', '=', ref.appEnvId)
     : query.where('cli_env_name', '=', ref.envName ?? '')
   ).executeTakeFirst()
-  return environmentRecord.one(row)
+  const found = environmentRecord.one(row)
+  // Callers read one after the other, such as all that a variable refers to.
+  if (row && row.record.length > mostParsed / 4) await setImmediate()
+  return found
 }
 
 /** Stable order: by creation, then id. `onlyIds` limits the result to what a restricted member may see (M1). */
@@ -57,9 +63,6 @@ export async function listEnvironments(
   }
   return parsed(await query.orderBy('created_at').orderBy('app_env_id').execute())
 }
-
-/** Characters of JSON that are parsed in a few milliseconds. */
-const mostParsed = 1024 * 1024
 
 /** A record has up to megabytes: the event loop has its turn between them. */
 async function parsed(rows: readonly { record: string }[]): Promise<Environment[]> {
