@@ -8,7 +8,7 @@ import { accountOf, addFields, inputOf } from './row-command.ts'
 import { fieldsOf } from './row-fields.ts'
 
 /** Fields of the environment that are set from the app or from options of this command. */
-const ofEnvironment = ['accountId', 'appId', 'name', 'region', 'jobConfig']
+const ofEnvironment = ['accountId', 'appId', 'name', 'region', 'jobConfig', 'healthCheck']
 
 /** `longshore create`: an app with its first environment. */
 export function addCreateCommand(program: CliCommand, cli: Cli, done: Done): void {

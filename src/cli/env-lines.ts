@@ -1,5 +1,6 @@
 import type { getAppEnvStatus } from '../contract/app-env-reads.ts'
 import type { AppEnv } from '../contract/app-envs.ts'
+import { healthSentence, servesUnproven } from '../contract/health-words.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import { printable } from './progress.ts'
 import { aligned, renderResult } from './render.ts'
@@ -19,6 +20,7 @@ export function statusLines(status: Status): string[] {
       status.currentVersion === null ? 'none' : `${status.currentVersion} (${status.currentContentId})`,
     ],
     ['containers', `${containers.ready} of ${containers.desired} ready, ${containers.running} running`],
+    ...(status.health ? [['health', `${status.health.verdict}: ${healthSentence(status.health)}`]] : []),
     ['newest deployment', currentDeployment ? deploymentText(currentDeployment) : 'none'],
     ...(failure
       ? [['failure', `${failure.reason}: ${inShellWords(printable(failure.message), cliEnvName)}`]]
@@ -66,7 +68,12 @@ function stateText({
     ? ` Version ${currentDeployment.version} is ${currentDeployment.status}.`
     : ''
   if (status === 'STOPPED') return `${stoppedText(cliEnvName, currentVersion)}${failed}`
-  if (status === 'PENDING') return `PENDING: it does not serve yet.${newest}`
+  if (status === 'PENDING') {
+    const serves = servesUnproven({ status, currentDeployment, containers })
+      ? 'it serves, and is in its stability window.'
+      : 'it does not serve yet.'
+    return `PENDING: ${serves}${newest}`
+  }
   const serving = servingText(cliEnvName, currentVersion, containers, hosts)
   return `${status}: ${serving}${failed || (status === 'UPDATING' ? newest : '')}`
 }

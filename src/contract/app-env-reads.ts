@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { host, pendingChanges } from './app-envs.ts'
 import { environmentRef, environmentStatuses, id, isoTime, pagination } from './fields.ts'
+import { health } from './health.ts'
 import { operation } from './operation.ts'
 
 const deploymentStatuses = ['BUILDING', 'DEPLOYING', 'DEPLOYED', 'FAILED'] as const
@@ -21,7 +22,7 @@ export const getAppEnvStatus = operation({
   id: 'get-app-env-status',
   method: 'GET',
   path: '/app-env/status',
-  summary: 'Reads whether an environment is up, its version, and why its last deployment failed.',
+  summary: 'Reads whether an environment is up and healthy, its version, and why its last deployment failed.',
   policy: { on: 'environment', environmentToken: true },
   input: z.strictObject(environmentRef),
   output: z.object({
@@ -32,6 +33,8 @@ export const getAppEnvStatus = operation({
     currentVersion: z.number().nullable(),
     currentDeployment: deployment.nullable(),
     containers: z.object({ desired: z.number(), running: z.number(), ready: z.number() }),
+    /** Null while it is not meant to run, and for jobs. */
+    health: health.nullable(),
     pendingChanges,
     hosts: z.array(host),
   }),

@@ -49,7 +49,7 @@ export async function keepGateway(
         reconciler()?.desire(appEnvId, containers)
       },
       drained: (appEnvId, container) => reconciler()?.drained(appEnvId, container),
-      unreachable: () => reconciler()?.unreachable(),
+      unreachable: (appEnvId, container) => reconciler()?.unreachable(appEnvId, container),
       ...measuring.gatewayEvents,
     },
   })

@@ -33,6 +33,7 @@ const status = (change: Partial<Status>): Status => ({
   currentVersion: 3,
   currentDeployment: null,
   containers: { desired: 2, running: 2, ready: 1 },
+  health: null,
   pendingChanges: { hasBuildChanges: false, hasDeployChanges: false, deployPendingChanges: [] },
   hosts: [],
   ...change,
@@ -67,6 +68,25 @@ describe('status in words', () => {
     expect(statusWords(none, app).sentence).toBe(
       'The deployment of version 4 failed, and no version is serving.',
     )
+  })
+
+  it('says how ill the containers are, and that a first version serves in its window', () => {
+    const lastExit = { code: 3, reason: 'Error', at: '2026-03-01T12:00:00.000Z' }
+    const health = { verdict: 'CRASH_LOOP', since: lastExit.at, restarts: 4, lastExit, logTail: [] } as const
+    expect(statusWords(status({ health: { ...health, logTail: [] } }), app)).toMatchObject({
+      tone: 'bad',
+      sentence: 'CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3.',
+    })
+    const proving = {
+      status: 'PENDING',
+      currentVersion: null,
+      currentDeployment: deployment({ version: 1, status: 'DEPLOYING' }),
+    } as const
+    expect(statusWords(status(proving), app).sentence).toBe(
+      'Version 1 serves, and is in its stability window.',
+    )
+    const starting = status({ ...proving, containers: { desired: 1, running: 1, ready: 0 } })
+    expect(statusWords(starting, app).sentence).toBe('Deploying version 1, the first one.')
   })
 
   it('F1: a function at zero is not a failure', () => {

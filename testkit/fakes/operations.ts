@@ -201,6 +201,7 @@ function status(env: FakeEnv) {
     currentVersion: env.currentVersion,
     currentDeployment: shown,
     containers: { desired: env.containers, running: env.containers, ready: env.containers },
+    health: env.health ?? null,
     pendingChanges: env.pendingChanges,
     hosts: env.hosts,
   }

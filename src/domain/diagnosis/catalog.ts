@@ -97,12 +97,13 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     fix: 'Read the runtime log; run the image locally with the same variables.',
   },
   'crash-loop': {
-    meaning: 'Containers of the serving version end again and again.',
+    meaning:
+      'Containers end again and again: those of the serving version, or of one in its stability window.',
     fix: 'Read the runtime log; go back to an earlier version with redeploy-app-env.',
   },
   'failing-checks': {
     meaning:
-      'A health check of the environment fails. The platform runs no health checks yet, so none is reported.',
+      'The health check of the environment fails: its containers run and do not answer as expected, or accept no connections any more.',
     fix: 'Correct what the check looks at, or the check.',
   },
   quota: {

@@ -25,6 +25,8 @@ export interface Route {
   /** Why no version ever served: the reason of the failed first deployment. */
   failure?: string
   containers: RouteContainer[]
+  /** Why none of them takes requests; they are refused with it. */
+  problem?: string
   /** Functions only: the applied settings (2.4). */
   scaling: FunctionScaling | null
 }

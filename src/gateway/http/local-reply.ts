@@ -75,7 +75,9 @@ export function answerTo(refusal: Refusal): LocalReply {
       return {
         status: 503,
         error: 'No container is running',
-        details: 'This environment has no container that takes requests now. Its status says why.',
+        details:
+          refusal.problem ??
+          'This environment has no container that takes requests now. Its status says why.',
         retryAfter: 5,
       }
     case 'never-served':

@@ -28,6 +28,8 @@ export class RequestScheduler {
   readonly #host: EnvironmentHost
   #state: Route['state']
   #stopped: Refusal = { why: 'stopped' }
+  /** Why no container takes requests. */
+  #problem: string | undefined
   readonly #containers: BackendSet
   readonly #waiting = new RequestQueue()
   #inFlight = 0
@@ -68,12 +70,13 @@ export class RequestScheduler {
     this.envName = route.envName
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
+    this.#problem = route.problem
     this.#containers.replace(route.containers)
     this.#traffic.touch()
     this.#stopped =
       route.failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: route.failure }
     if (this.#state === 'stopped') this.#refuseAll(this.#stopped)
-    else if (this.kind === 'app' && this.#containers.empty) this.#refuseAll({ why: 'no-container' })
+    else if (this.#refuses) this.#refuseAll({ why: 'no-container', problem: this.#problem })
     this.#pump()
     this.evaluate()
     this.#containers.checkDrained()
@@ -114,8 +117,8 @@ export class RequestScheduler {
         return
       }
     }
-    if (this.kind === 'app') {
-      waiter.refused({ why: 'no-container' })
+    if (this.kind === 'app' || this.#refuses) {
+      waiter.refused({ why: 'no-container', problem: this.#problem })
       return
     }
     if (this.queued >= this.#maxQueued()) {
@@ -152,7 +155,9 @@ export class RequestScheduler {
       waiter.assigned(other)
     } else if (this.kind === 'app' || this.#state === 'stopped') {
       this.#requestEnded()
-      waiter.refused(this.#state === 'stopped' ? this.#stopped : { why: 'no-container' })
+      waiter.refused(
+        this.#state === 'stopped' ? this.#stopped : { why: 'no-container', problem: this.#problem },
+      )
     } else {
       this.#waiting.addInFront(waiter)
     }
@@ -212,6 +217,11 @@ export class RequestScheduler {
   #freeSlot(container: Backend): void {
     container.inFlight--
     this.#inFlight--
+  }
+
+  /** Requests need not wait for a container: an app starts none for them, nor does a function whose checks fail. */
+  get #refuses(): boolean {
+    return this.#containers.empty && (this.kind === 'app' || this.#problem !== undefined)
   }
 
   #requestEnded(): void {

@@ -1,4 +1,5 @@
 import type { getAppEnvStatus } from '../../contract/app-env-reads.ts'
+import { healthSentence } from '../../contract/health-words.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 
 /** The state of an environment in a sentence that also holds where the status alone misleads: STOPPED after a failure. */
@@ -14,7 +15,8 @@ export function statusSentence(status: OutputOf<typeof getAppEnvStatus>): string
     failure === null
       ? ''
       : ` Deployment of version ${deployment?.version} failed: ${failure.reason}. diagnose-app-env says what to do.`
+  const health = status.health ? ` ${status.health.verdict}: ${healthSentence(status.health)}` : ''
   const isUnderWay = deployment?.status === 'BUILDING' || deployment?.status === 'DEPLOYING'
   const underWay = isUnderWay ? ` Version ${deployment.version} is ${deployment.status}.` : ''
-  return `${cliEnvName} is ${status.status}${version}.${underWay}${failed}`
+  return `${cliEnvName} is ${status.status}${version}.${health}${underWay}${failed}`
 }

@@ -84,6 +84,7 @@ async function newEnvironment(context: Context, input: Input, target: AppTarget)
       functionConfig: input.functionConfig ?? {},
       jobConfig: withoutEmpty(input.jobConfig ?? {}),
       databaseSettings: input.databaseSettings ?? {},
+      ...(input.healthCheck && { healthCheck: input.healthCheck }),
       useVolume: false,
       mountPath: null,
     },

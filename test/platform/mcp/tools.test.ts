@@ -308,6 +308,17 @@ describe('a deployment', () => {
     expect(steps).toEqual([...new Set(steps)].sort((one, other) => one - other))
   })
 
+  it('of a first version says in its progress that it serves already', async () => {
+    backend.state.add({ name: 'new', status: 'STOPPED', currentVersion: null, containers: 1 })
+    backend.state.plans = [{ reads: 3 }]
+    const messages: unknown[] = []
+    const input = { envName: 'shop-new', image: 'shop:1' }
+    await session.call('deploy-app-env-image', input, { onprogress: ({ message }) => messages.push(message) })
+    expect(messages[0]).toMatch(
+      /^DEPLOYING, serves already; it must stay healthy for its stability window, \d+ s$/,
+    )
+  })
+
   it('that fails is an error with the reason, the serving version, and the log in an envelope', async () => {
     backend.state.plans = [
       { reads: 2, failure: { reason: 'build step', message: 'RUN npm ci ended with 1' } },

@@ -12,7 +12,8 @@ afterEach(async () => {
 
 /** The control plane in this process; a restart keeps store and containers, nothing else. */
 async function inProcess(): Promise<Installed> {
-  const platform = await TestPlatform.start()
+  // A window of 100 ms: operations come before, in and after it.
+  const platform = await TestPlatform.start({ stabilityScale: 100 })
   closers.push(() => platform.close())
   // Slow enough that operations come while something is under way.
   platform.engine.knobs.listenDelayMs = 40
@@ -36,7 +37,7 @@ async function inProcess(): Promise<Installed> {
 
 /** The real server with real child processes; a restart is a kill -9. */
 async function realServer(): Promise<Installed> {
-  const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
+  const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_CLOCK_SCALE: '20' })
   closers.push(() => installation.dispose())
   await installation.start()
   return {

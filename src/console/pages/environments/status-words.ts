@@ -1,4 +1,5 @@
 import type { getAppEnvStatus } from '../../../contract/app-env-reads.ts'
+import { healthSentence, isIll, servesUnproven } from '../../../contract/health-words.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import type { Tone } from '../../components/Badge.tsx'
 import { counted } from '../../components/words.ts'
@@ -42,6 +43,10 @@ export function statusWords(read: Status, kind: { isFunction: boolean; isJob: bo
       cause,
     }
   }
+  if (read.health && isIll(read.health)) {
+    const { verdict } = read.health
+    return { tone: 'bad', sentence: `${verdict}: ${healthSentence(read.health)}`, cause }
+  }
   return { tone: statusTones[read.status], sentence: sentenceOf(read, kind), cause }
 }
 
@@ -58,6 +63,8 @@ function sentenceOf(read: Status, { isFunction, isJob }: { isFunction: boolean; 
         ? 'Nothing is deployed yet.'
         : 'Stopped. It answers nothing until it is started.'
     case 'PENDING':
+      if (servesUnproven(read))
+        return `Version ${currentDeployment?.version ?? 1} serves, and is in its stability window.`
       return `${doing(currentDeployment?.status)} version ${currentDeployment?.version ?? 1}, the first one.`
     case 'UPDATING':
       return `${doing(currentDeployment?.status)} version ${currentDeployment?.version ?? ''}; the version before keeps serving.`
