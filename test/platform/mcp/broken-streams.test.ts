@@ -26,12 +26,12 @@ afterEach(async () => {
   await backend.close()
 })
 
-async function serve(limits: Partial<McpHttpLimits> = {}): Promise<void> {
+async function serve(limits: Partial<McpHttpLimits> = {}, clock = hurriedClock): Promise<void> {
   handler = createMcpHttpHandler({
     registry: tools,
     apiUrl: () => backend.url,
     log: createLog('test', 'silent'),
-    clock: hurriedClock,
+    clock,
     limits,
   })
   server = createServer(handler)
@@ -250,7 +250,17 @@ describe('a session', () => {
 
 describe('a platform that stops', () => {
   it('answers waiting calls, with or without a session, and lets short calls finish', async () => {
-    await serve()
+    // The time for short calls is over when this test says so.
+    let endGrace: (() => void) | null = null
+    let isClosing = false
+    await serve({}, {
+      ...hurriedClock,
+      after: (delayMs, task) => {
+        if (!isClosing) return hurriedClock.after(delayMs, task)
+        endGrace = task
+        return () => {}
+      },
+    })
     const session = await openSession()
     backend.state.add({ name: 'other' })
     let release = () => {}
@@ -263,9 +273,12 @@ describe('a platform that stops', () => {
     await until(
       () => backend.state.countOf('get-app-env-status') > 6 && backend.state.countOf('list-accounts') > 0,
     )
+    isClosing = true
     handler.close()
+    isClosing = false
     release()
     expect(await (await short).json()).toMatchObject({ id: 1, result: { structuredContent: {} } })
+    endGrace!()
     for (const wait of await Promise.all(waits)) {
       expect(wait).toMatchObject({ error: { message: expect.stringContaining('Canceled') } })
     }
