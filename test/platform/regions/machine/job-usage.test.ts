@@ -83,8 +83,8 @@ describe('usage of job runs', () => {
   })
 
   it('bills to its end also what ended while no control plane ran, and what is canceled', async () => {
-    const long = await start({ command: 'sleep 300' })
-    const short = await start({ command: 'sleep 40' })
+    const long = await start({ command: 'sleep 300', ttlSecondsAfterFinished: 600 })
+    const short = await start({ command: 'sleep 40', ttlSecondsAfterFinished: 600 })
     await began(long)
     await began(short)
     await platform.restart(() => clock.advance(60_000))
@@ -102,7 +102,8 @@ describe('usage of job runs', () => {
       zCloudSeconds,
       billedZCloudSeconds: zCloudSeconds,
     })
-    await clock.advance(22_000_000)
+    await clock.advance(700_000)
+    expect(platform.engine.host.containers.size, 'containers after their time').toBe(0)
     expect((await usage()).containerSeconds, 'not again after the container is removed').toBe(seconds)
   })
 
