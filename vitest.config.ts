@@ -17,6 +17,9 @@ function tier(name: string, order: number, { testTimeout, maxWorkers, globalSetu
       testTimeout,
       hookTimeout: 180_000,
       pool: 'forks' as const,
+      // Files of a worker share its modules: loading them again for each file costs a third of the CPU. So a module of
+      // testkit registers hooks in a function or constructor, never when it is loaded.
+      isolate: false,
       expect: { poll: { timeout: 60_000 } },
       sequence: { groupOrder: order },
       maxWorkers,
