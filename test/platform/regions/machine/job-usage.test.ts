@@ -15,7 +15,10 @@ describe('usage of job runs', () => {
     platform = await TestPlatform.start({ clock, engine: new FakeEngine({ clock }) })
     const environment = await platform.makeEnvironment({
       app: { dockerPreset: 'JOB', useImage: true },
-      environment: { zClouds: 2, jobConfig: { command: 'sleep 90', allowConcurrentRuns: true } },
+      environment: {
+        zClouds: 2,
+        jobConfig: { command: 'sleep 90', allowConcurrentRuns: true, ttlSecondsAfterFinished: 600 },
+      },
     })
     appEnvId = environment.appEnvId
     await ask('POST', '/app-env/deploy-image', { image: 'team/job:1' })
@@ -83,8 +86,8 @@ describe('usage of job runs', () => {
   })
 
   it('bills to its end also what ended while no control plane ran, and what is canceled', async () => {
-    const long = await start({ command: 'sleep 300', ttlSecondsAfterFinished: 600 })
-    const short = await start({ command: 'sleep 40', ttlSecondsAfterFinished: 600 })
+    const long = await start({ command: 'sleep 300' })
+    const short = await start({ command: 'sleep 40' })
     await began(long)
     await began(short)
     await platform.restart(() => clock.advance(60_000))
