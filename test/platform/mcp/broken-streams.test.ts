@@ -165,8 +165,8 @@ describe('a stream whose connection broke', () => {
     backend.state.plans = [{ reads: 1_000_000 }]
     const controller = new AbortController()
     const [primed] = await eventsOf(await post(session, deploy(9), controller.signal), () => true)
-    controller.abort()
     await until(() => backend.state.countOf('get-app-env-status') > 3)
+    controller.abort()
     await isQuiet()
     const answer = await takeUp(session, primed!.id)
     expect(answer.status).toBe(400)
