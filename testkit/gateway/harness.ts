@@ -10,21 +10,13 @@ import type { FunctionScaling, Route, RouteContainer } from '../../src/gateway/c
 import { type Gateway, runGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import type { TrafficSample } from '../../src/metrics/traffic-sample.ts'
+import { until } from '../until.ts'
 
 export const silent = createLog('test', 'silent')
 
 /** Runs after the test, last one first. */
 export function afterwards(cleanup: () => unknown): void {
   onTestFinished(async () => void (await cleanup()))
-}
-
-/** Resolves when `condition` holds; fails the test with `what` when it never does. */
-export async function until(condition: () => unknown, what = 'condition', timeoutMs = 60_000): Promise<void> {
-  const endMs = performance.now() + timeoutMs
-  while (!condition()) {
-    if (performance.now() > endMs) throw new Error(`never came: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
 }
 
 /** A folder for one installation, short enough for a socket path. */

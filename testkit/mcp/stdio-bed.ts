@@ -111,10 +111,6 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
-}
-
 export const initialize = {
   jsonrpc: '2.0',
   id: 1,

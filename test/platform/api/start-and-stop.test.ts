@@ -3,13 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { operations } from '../../../src/contract/index.ts'
 import { operation } from '../../../src/contract/operation.ts'
-import {
-  base,
-  type ScriptedServer,
-  send,
-  startScripted,
-  until,
-} from '../../../testkit/api/scripted-server.ts'
+import { base, type ScriptedServer, send, startScripted } from '../../../testkit/api/scripted-server.ts'
+import { until } from '../../../testkit/until.ts'
 
 let on: ScriptedServer
 afterEach(() => on.server.close())

@@ -10,9 +10,9 @@ import {
   held,
   rawConnection,
   startGateway,
-  until,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
+import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
 

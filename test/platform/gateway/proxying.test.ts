@@ -8,9 +8,9 @@ import {
   rawConnection,
   rawUpstream,
   startGateway,
-  until,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
+import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
 

@@ -9,9 +9,9 @@ import {
   get,
   held,
   startGateway,
-  until,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
+import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
 

@@ -7,9 +7,9 @@ import {
   get,
   rawConnection,
   startGateway,
-  until,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
+import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
 

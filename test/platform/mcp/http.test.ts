@@ -2,8 +2,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it } from 'vitest'
+import { untilReadsStop } from '../../../testkit/fakes/backend.ts'
 import { HttpBed, ping, rpc } from '../../../testkit/mcp/http-bed.ts'
 import { replyOf } from '../../../testkit/mcp/tool-session.ts'
+import { until } from '../../../testkit/until.ts'
 import { tools } from '../../../tools/index.ts'
 
 const bed = new HttpBed()
@@ -88,20 +90,9 @@ describe('a client', () => {
     await until(() => bed.backend.state.countOf('get-app-env-status') > 3)
     controller.abort()
     expect(await call).toBe('AbortError')
-    let seen = -1
-    await until(() => {
-      const count = bed.backend.state.countOf('get-app-env-status')
-      const isStill = count === seen
-      seen = count
-      return isStill
-    }, 200)
+    await untilReadsStop(bed.backend)
   })
 })
-
-/** Polls a condition, `pauseMs` apart. */
-async function until(condition: () => boolean, pauseMs = 5): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-}
 
 describe('one POST', () => {
   it('may carry several messages, answered together', async () => {

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { call, initialize, isAlive, StdioBed, until } from '../../../testkit/mcp/stdio-bed.ts'
+import { call, initialize, isAlive, StdioBed } from '../../../testkit/mcp/stdio-bed.ts'
 import { replyOf } from '../../../testkit/mcp/tool-session.ts'
+import { until } from '../../../testkit/until.ts'
 
 const bed = new StdioBed()
 

@@ -1,7 +1,9 @@
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, it } from 'vitest'
-import { call, initialize, StdioBed, until } from '../../../testkit/mcp/stdio-bed.ts'
+import { untilReadsStop } from '../../../testkit/fakes/backend.ts'
+import { call, initialize, StdioBed } from '../../../testkit/mcp/stdio-bed.ts'
 import { replyOf } from '../../../testkit/mcp/tool-session.ts'
+import { until } from '../../../testkit/until.ts'
 
 const bed = new StdioBed()
 
@@ -147,12 +149,7 @@ describe('leaving and options', () => {
     send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })
     send(call(3, 'list-accounts', {}))
     await until(() => out().includes('"id":3'))
-    const reads = () => bed.backend.state.countOf('get-app-env-status')
-    let seen = -1
-    while (seen !== reads()) {
-      seen = reads()
-      await new Promise((resolve) => setTimeout(resolve, 3_000))
-    }
+    await untilReadsStop(bed.backend, 3_000)
     child.stdin!.end()
     expect(await exit).toBe(0)
     const said = out()
