@@ -14,7 +14,7 @@ describe('longshore mcp with a platform elsewhere', () => {
     const said = replyOf(
       await client.callTool({ name: 'get-app-env-status', arguments: { envName: 'shop-prod' } }),
     )
-    expect(said.text).toMatch(/^shop-prod is RUNNING at version 3\./)
+    expect(said.text).toMatch(/^shop-prod is RUNNING: version 3 serves with/)
     expect(bed.backend.state.calls[0]).toMatchObject({ surface: 'mcp', token: 'lsu_stdio' })
   })
 })
