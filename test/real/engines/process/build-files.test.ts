@@ -42,7 +42,7 @@ describe('COPY and ADD', () => {
 
   it.each([
     ['COPY ../secret .', /outside/],
-    ['COPY nothing* .', /nothing\* is not in the bed.build context/],
+    ['COPY nothing* .', /nothing\* is not in the build context/],
     ['COPY a.txt b.txt x', /need a folder/],
     ['COPY a.txt', /needs a source/],
     ['COPY --from=golang:1 /x /y', /LONGSHORE_ENGINE=docker/],
