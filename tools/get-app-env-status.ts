@@ -1,7 +1,7 @@
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
+import { statusSentence } from '../src/contract/status-sentence.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
-import { statusSentence } from '../src/mcp/tools/status-sentence.ts'
 
 export default defineTool({
   operation: getAppEnvStatus,

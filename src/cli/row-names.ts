@@ -63,6 +63,7 @@ const operationIds: ReadonlySet<string> = new Set(operations.map(({ id }) => id)
 /** Shorter commands for an operation in a sentence about one environment. */
 const shorter: Readonly<Record<string, (envName: string) => string>> = {
   'diagnose-app-env': (envName) => `why ${envName}`,
+  'start-app-env': (envName) => `envs start ${envName}`,
   'get-logs': (envName) => `logs ${envName}`,
   'request-deploy-storage-key': (envName) => `deploy ${envName} --dir <folder>`,
   'deploy-app-env-image': (envName) => `deploy ${envName} --image <reference>`,

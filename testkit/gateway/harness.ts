@@ -3,32 +3,20 @@ import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { connectGateway, type GatewayLink } from '../../src/gateway/control/client.ts'
 import type { FunctionScaling, Route, RouteContainer } from '../../src/gateway/control/protocol.ts'
 import { type Gateway, runGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import type { TrafficSample } from '../../src/metrics/traffic-sample.ts'
+import { until } from '../until.ts'
 
 export const silent = createLog('test', 'silent')
 
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 /** Runs after the test, last one first. */
 export function afterwards(cleanup: () => unknown): void {
-  cleanups.push(cleanup)
-}
-
-/** Resolves when `condition` holds; fails the test with `what` when it never does. */
-export async function until(condition: () => unknown, what = 'condition', timeoutMs = 60_000): Promise<void> {
-  const endMs = performance.now() + timeoutMs
-  while (!condition()) {
-    if (performance.now() > endMs) throw new Error(`never came: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
+  onTestFinished(async () => void (await cleanup()))
 }
 
 /** A folder for one installation, short enough for a socket path. */
@@ -264,5 +252,22 @@ export function rawConnection(port: number) {
 async function routesHeard(port: number): Promise<void> {
   while ((await get(port, 'nobody.fn.localhost')).status !== 404) {
     await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/** A function whose requests last until they are let go. */
+export async function held(): Promise<{
+  container: Upstream
+  letGo(count?: number): void
+  waiting: () => number
+}> {
+  const open: (() => void)[] = []
+  const container = await upstream((_request, response) => open.push(() => response.end('done')))
+  return {
+    container,
+    letGo: (count = open.length) => {
+      for (const end of open.splice(0, count)) end()
+    },
+    waiting: () => open.length,
   }
 }

@@ -3,6 +3,7 @@ import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.ts'
 import { healthSentence, isIll } from '../../contract/health-words.ts'
+import { statusSentence } from '../../contract/status-sentence.ts'
 import { AppError } from '../../errors.ts'
 import { ConfirmationNeeded, confirmLoss } from '../policy/confirmation.ts'
 import { answerWithinPin, withinPin } from '../policy/scope.ts'
@@ -16,7 +17,6 @@ import { environmentNameOf, environmentRefOf, type ReadCache } from './read-cach
 import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
 import { found, pageOf } from './result-size.ts'
 import { type CheckedArguments, checkArguments, inputSchemaOf, refuseNested } from './schema.ts'
-import { statusSentence } from './status-sentence.ts'
 import {
   type DeploymentEnd,
   deploymentFacts,

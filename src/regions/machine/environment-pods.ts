@@ -79,7 +79,7 @@ export class EnvironmentPods {
 
   async #explained(pod: LivePod, failure: Failure): Promise<Failure> {
     if (failure.reason !== 'exits-at-once') return failure
-    return withMissingModule(failure, await this.#deps.followers.lastLines(followed(pod), 1_000))
+    return withMissingModule(failure, await this.#deps.followers.lastLines(followed(pod), 5_000))
   }
 
   /** Prewarms the next container of a function while no other work is due; drops one that is no longer needed. */

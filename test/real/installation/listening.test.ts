@@ -61,7 +61,7 @@ for (const { engine, base } of await enginesHere()) {
 
     it('waits for an app that opens its metrics port long before its own', async () => {
       const metricsPort = String(await freePort())
-      const code = `${listen(metricsPort, '0.0.0.0')}setTimeout(() => { ${listen('process.env.PORT', '0.0.0.0')} }, 12_000)\n`
+      const code = `${listen(metricsPort, '0.0.0.0')}setTimeout(() => { ${listen('process.env.PORT', '0.0.0.0')} }, 20_000)\n`
       const { status, host, buildLog } = await deployed('slow', code)
       expect(buildLog).toContain(`listens on 0.0.0.0:${metricsPort}, and not on port 3000`)
       expect(buildLog).toMatch(/port 3000\b.* yet; still waiting/)
