@@ -16,7 +16,13 @@ import { nearestNames } from './nearest-names.ts'
 import { environmentNameOf, environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
 import { found, pageOf } from './result-size.ts'
-import { type CheckedArguments, checkArguments, inputSchemaOf, refuseNested } from './schema.ts'
+import {
+  type CheckedArguments,
+  checkArguments,
+  inputSchemaOf,
+  refuseNested,
+  refuseTooMany,
+} from './schema.ts'
 import {
   type DeploymentEnd,
   deploymentFacts,
@@ -48,6 +54,7 @@ type Answer = Record<string, unknown>
 export async function runTool(call: ToolCall, name: string, args: ToolInput): Promise<ToolResult> {
   let tool: Tool | undefined
   try {
+    refuseTooMany(args)
     tool = toolNamed(call, name)
     const ctx = contextOf(call, tool)
     const { pin, allowSecrets } = call.toolPolicy

@@ -181,7 +181,7 @@ describe('environments and what is pending', () => {
     for (const image of ['-v', 'a b', 'UPPER', 'x:$(id)', '../x', 'a@sha256:12']) {
       expect([image, (await create({ name: 'i', useImage: true, image })).status]).toEqual([image, 400])
     }
-    for (const dockerfilePath of ['/etc/passwd', '../Dockerfile', 'a/../../b', 'a\\b']) {
+    for (const dockerfilePath of ['/etc/passwd', '../Dockerfile', 'a/../../b', 'a\\b', 'a\u{e0041}b']) {
       expect([dockerfilePath, (await create({ name: 'd', dockerfilePath })).status]).toEqual([
         dockerfilePath,
         400,

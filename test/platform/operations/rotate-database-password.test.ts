@@ -96,6 +96,33 @@ describe('rotate-database-password', () => {
     expect(platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
   })
 
+  it('waits for a backup or restore, which uses the present password', async () => {
+    const { appEnvId } = await database()
+    platform.engine.knobs.away = true
+    const { json } = await send('POST', '/app-env/backup', { appEnvId })
+    const { backupId } = json.backup
+    const ended = (kind: string) =>
+      until(`the ${kind} has ended`, async () => {
+        const listed = await send('GET', '/app-env/backups', { accountId: platform.accountId, appEnvId })
+        return listed.json[kind][0].status === 'SUCCEEDED' ? true : null
+      })
+    const refused = [409, 'A backup or restore of this environment is under way']
+    const during = await rotate(appEnvId)
+    platform.engine.knobs.away = false
+    expect([during.status, during.json.error]).toEqual(refused)
+    await ended('backups')
+    platform.engine.knobs.away = true
+    try {
+      await send('POST', '/app-env/restore', { appEnvId, backupId })
+      const second = await rotate(appEnvId)
+      expect([second.status, second.json.error]).toEqual(refused)
+    } finally {
+      platform.engine.knobs.away = false
+    }
+    await ended('restores')
+    expect((await rotate(appEnvId)).status).toBe(200)
+  })
+
   it('names a server that refuses it in the history once, and tries again', async () => {
     const source = await database()
     platform.engine.knobs.failPasswords = 'permission denied'
