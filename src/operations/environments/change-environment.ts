@@ -1,5 +1,6 @@
 import type { App } from '../../contract/apps.ts'
 import { checkZCloudLimit } from '../../domain/accounts/limits.ts'
+import { deepCopy } from '../../domain/deep-copy.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import type { Account } from '../../store/repositories/accounts.ts'
@@ -12,7 +13,7 @@ import { followReferences } from './variable-references.ts'
 
 /** A copy to change, so that the audit entry has the values before and after. */
 export function draftOf(environment: Environment): Environment {
-  return structuredClone(environment)
+  return deepCopy(environment)
 }
 
 /** Saves the draft as the next revision and describes the change for the audit log. */

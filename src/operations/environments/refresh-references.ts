@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
+import { EventLoopTurns } from '../../event-loop-turns.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds } from '../../store/repositories/variable-references.ts'
 import { openVariable } from '../../store/secrets/opened.ts'
@@ -8,7 +8,7 @@ import type { Context } from '../core/handler.ts'
 import { type FindSource, lookUp, sourceReader } from './reference-sources.ts'
 import { checkSavedVariables } from './seal-variables.ts'
 
-/** Takes the present value into a reference. What became secret at its source becomes secret here (A3). */
+/** Takes the present value into a reference: opens it and the one there, and seals it. What became secret at its source becomes secret here (A3). */
 async function refresh(
   context: Context,
   find: FindSource,
@@ -30,9 +30,12 @@ async function refresh(
 /** Resolves the references of a deployment again; refused while a database has no address. */
 export async function resolveReferences(context: Context, draft: Environment): Promise<void> {
   const find = sourceReader(context.tx)
+  const turns = new EventLoopTurns()
   let isWaiting = false
-  for (const variable of draft.saved.envVars)
+  for (const variable of draft.saved.envVars) {
     if ((await refresh(context, find, draft, variable)) === 'waiting') isWaiting = true
+    if (variable.from) await turns.after(3 * variable.value.length)
+  }
   if (!isWaiting) return
   throw new AppError('conflict', 'A referenced database has no address yet', {
     details:
@@ -49,6 +52,7 @@ export async function refreshDependents(context: Context, source: Environment): 
   if (drafts.size === 0) return
   const find = sourceReader(context.tx, source, ...drafts.values())
   const resolved = new Set<StoredVariable>()
+  const turns = new EventLoopTurns()
   const changed = new Set<Environment>()
   const resolve = async (draft: Environment, variable: StoredVariable): Promise<void> => {
     if (!variable.from || resolved.has(variable)) return
@@ -58,15 +62,13 @@ export async function refreshDependents(context: Context, source: Environment): 
     const earlier = between?.saved.envVars.find(({ name }) => name === field)
     if (between && earlier) await resolve(between, earlier)
     if ((await refresh(context, find, draft, variable)) === 'changed') changed.add(draft)
+    await turns.after(3 * variable.value.length)
   }
-  for (const draft of drafts.values()) {
+  for (const draft of drafts.values())
     for (const variable of draft.saved.envVars) await resolve(draft, variable)
-    await setImmediate()
-  }
   for (const draft of changed) {
     checkSavedVariables(await findEnvironment(context.tx, draft), draft)
     await saveEnvironment(context.tx, draft)
-    await setImmediate()
   }
 }
 
@@ -80,7 +82,6 @@ async function dependentsOf(context: Context, source: Environment): Promise<Map<
     if (!draft) continue
     drafts.set(id, draft)
     ids.push(...(await listDependentIds(context.tx, id)))
-    await setImmediate()
   }
   return drafts
 }

@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import { databaseFields } from '../../domain/databases/fields.ts'
 import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'
 import type { WantedVariable } from '../../domain/environments/variables.ts'
 import { AppError } from '../../errors.ts'
+import { EventLoopTurns } from '../../event-loop-turns.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds, saveSources } from '../../store/repositories/variable-references.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
@@ -16,9 +16,6 @@ import { type ClearVariable, sealVariables } from './seal-variables.ts'
 type Place = Pick<Environment, 'appEnvId' | 'accountId' | 'region'>
 type Owners = Pick<AccountTarget, 'account'> & { membership: AccountTarget['membership'] | null }
 
-/** References resolved between two turns of the event loop: each opens a secret of up to 64 KiB. */
-const betweenYields = 20
-
 /** Resolves references, then seals secrets (E2). The caller needs access to each source, as for reading it (M2, A3). */
 export async function storeVariables(
   context: Context,
@@ -29,14 +26,15 @@ export async function storeVariables(
 ): Promise<StoredVariable[]> {
   const find = sourceReader(context.tx)
   const known = new Map(stored.map((variable) => [variable.name, variable]))
+  const turns = new EventLoopTurns()
   const clear: ClearVariable[] = []
   for (const { value, ...variable } of wanted) {
-    if (clear.length % betweenYields === 0) await setImmediate()
-    clear.push(
-      'source' in value
-        ? await resolved(context, find, owners, place, known.get(variable.name), { ...variable, ...value })
-        : { ...variable, value },
-    )
+    if ('source' in value) {
+      const before = known.get(variable.name)
+      const one = await resolved(context, find, owners, place, before, { ...variable, ...value })
+      clear.push(one)
+      await turns.after('clear' in one.value ? one.value.clear.length : 0)
+    } else clear.push({ ...variable, value })
   }
   return sealVariables(context.secrets, place.appEnvId, stored, clear)
 }
@@ -82,9 +80,10 @@ export async function followReferences(
   const added = draft.saved.envVars.filter(({ name, from }) => from && !isSame(known.get(name), from))
   if (added.length > 0) {
     const find = sourceReader(context.tx, draft)
-    for (const [at, { from }] of added.entries()) {
-      if (at % betweenYields === 0) await setImmediate()
+    const turns = new EventLoopTurns()
+    for (const { from, value } of added) {
       await requireSource(context, find, owners, draft, from!)
+      await turns.after(value.length)
     }
     await refuseCycles(find, draft)
   }
