@@ -32,7 +32,7 @@ export default handler(createAppEnv, async (context, input, target) => {
   checkSavedVariables(null, environment)
   if (app.isDatabase) await deployDatabase(context, environment, app.dockerPreset)
   const size = environmentSize(environment, app, account)
-  await checkAccountSize(context, account, null, size)
+  await checkAccountSize(context, target, null, size)
   await insertEnvironment(tx, environment, size)
   await followReferences(context, target, null, environment)
   if (caller.kind === 'user' && isRestricted(account, membership)) {

@@ -1,5 +1,5 @@
 import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
-import { checkVariableBytes } from '../../domain/environments/variables.ts'
+import { checkVariableBytes, type Dependent } from '../../domain/environments/variables.ts'
 import { newId } from '../../domain/ids.ts'
 import { EventLoopTurns } from '../../event-loop-turns.ts'
 import { clearBytes, type SecretBox } from '../../store/secrets/secret-box.ts'
@@ -50,10 +50,14 @@ function sealVariable(
   return { ...row, value: same ? known.value : secrets.seal(value.clear, boundTo) }
 }
 
-/** The size limit, for every operation that makes or changes an environment. */
-export function checkSavedVariables(before: Environment | null, { saved }: Environment): void {
+/** The size limit, for every operation that makes or changes an environment, or the source of its references. */
+export function checkSavedVariables(
+  before: Environment | null,
+  { saved }: Environment,
+  dependent?: Dependent,
+): void {
   const known = before ? [before.saved.envVars, before.applied.envVars] : []
-  checkVariableBytes(known, saved.envVars, ({ value, isSecret }) =>
-    isSecret ? clearBytes(value) : Buffer.byteLength(value),
-  )
+  const bytesOf = ({ value, isSecret }: StoredVariable) =>
+    isSecret ? clearBytes(value) : Buffer.byteLength(value)
+  checkVariableBytes(known, saved.envVars, bytesOf, dependent)
 }

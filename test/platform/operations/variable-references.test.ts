@@ -196,7 +196,16 @@ describe('variables that refer to other variables', () => {
     }))
     await set(user.appEnvId, ...many)
     const grown = await refusedSet(source.appEnvId, { name: 'KEY', value: 'x'.repeat(60_000) })
-    expect([grown.status, grown.json.error]).toEqual([400, 'The variables of the environment are too large'])
+    const error = 'The variables of a dependent environment are too large'
+    expect([grown.status, grown.json.error]).toEqual([400, error])
+    expect(grown.json.details).toContain((await read(user.appEnvId)).cliEnvName)
+    const token = await restrictedTo(source.appEnvId)
+    const hidden = await refusedSet(source.appEnvId, { name: 'KEY', value: 'x'.repeat(60_000) }, token)
+    expect(hidden.json).toEqual({
+      error,
+      details:
+        'An environment that you cannot see takes values from this one, and its names and values would take more than the 1048576 (1 MiB) that are allowed. Shorten the value, or unset variables of the other environment first (update-app-env-variables).',
+    })
     await send('PATCH', '/app-env/variables', {
       appEnvId: user.appEnvId,
       unset: many.map(({ name }) => name),
@@ -211,6 +220,51 @@ describe('variables that refer to other variables', () => {
       envVars: many,
     })
     expect([made.status, made.json.error]).toEqual([400, 'The variables of the environment are too large'])
+  })
+
+  it('a discard brings back what runs, also when its source was deleted since', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'KEY', value: 'running-value' })
+    const { cliEnvName: envName } = await read(source.appEnvId)
+    await set(user.appEnvId, { name: 'KEY', from: { envName, field: 'KEY' } })
+    await deploy(user.appEnvId)
+    await set(user.appEnvId, { name: 'KEY', value: 'other-value' })
+    await send('DELETE', '/app-env', { appEnvId: source.appEnvId })
+    const discarded = await send('POST', '/app-env/discard-changes', { appEnvId: user.appEnvId })
+    expect(discarded.json.pendingChanges.hasDeployChanges).toBe(false)
+    const { envVars, pendingChanges } = await read(user.appEnvId, true)
+    expect([envVars[0].value, pendingChanges.hasDeployChanges]).toEqual(['running-value', false])
+  })
+
+  it('a new value has an entry in the audit log of each environment it reaches, with names only', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'KEY', value: 'first-canary' })
+    const { cliEnvName: envName } = await read(source.appEnvId)
+    await set(user.appEnvId, { name: 'MY_KEY', from: { envName, field: 'KEY' } })
+    const { revision } = await read(user.appEnvId)
+    await set(source.appEnvId, { name: 'KEY', value: 'second-canary' })
+    expect((await read(user.appEnvId)).revision).toBe(revision + 1)
+    const { json, text } = await send('GET', '/audit', {
+      accountId: platform.accountId,
+      objectId: user.appEnvId,
+      limit: 1,
+    })
+    expect(json.entries[0]).toMatchObject({
+      operation: 'update-app-env-variables',
+      objectId: user.appEnvId,
+      changes: [
+        { path: 'refreshed', before: null, after: `{"source":"${source.appEnvId}","variables":["MY_KEY"]}` },
+      ],
+    })
+    expect(text).not.toContain('canary')
+    const undone = await ask('POST', '/audit/undo', { entryId: json.entries[0].entryId })
+    expect([undone.status, undone.json.error]).toEqual([400, 'This change cannot be undone'])
+    const { json: timeline } = await send('GET', '/app-env/changes', { appEnvId: user.appEnvId })
+    expect(timeline.changes[0]).toMatchObject({
+      kind: 'variables',
+      what: `update-app-env-variables of ${source.appEnvId}`,
+      names: ['MY_KEY'],
+    })
   })
 
   it('an undo brings the reference back, and not to a source that is gone', async () => {
@@ -236,14 +290,7 @@ describe('variables that refer to other variables', () => {
     const { cliEnvName: envName } = await read(source.appEnvId)
     const reference = { name: 'PLAIN', from: { envName, field: 'PLAIN' }, isSecret: false }
     await set(user.appEnvId, reference)
-    const { token, membershipId } = await platform.makeUser()
-    const { accountId } = platform
-    await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
-    await send('PATCH', '/member/env-access', {
-      accountId,
-      membershipId,
-      allowedAppEnvIds: [user.appEnvId],
-    })
+    const token = await restrictedTo(user.appEnvId)
     const { json } = await ask('GET', '/app-env', { appEnvId: user.appEnvId }, token)
     expect(json.envVars[0].from).toEqual({ envName: null, field: 'PLAIN' })
     expect((await ask('PUT', '/app-env', json, token)).status).toBe(200)
@@ -262,6 +309,15 @@ describe('variables that refer to other variables', () => {
     expect(answers[0]?.text).toBe(answers[1]?.text)
   })
 })
+
+/** The token of a new member who may see this environment only. */
+async function restrictedTo(appEnvId: string): Promise<string> {
+  const { token, membershipId } = await platform.makeUser()
+  const { accountId } = platform
+  await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
+  await send('PATCH', '/member/env-access', { accountId, membershipId, allowedAppEnvIds: [appEnvId] })
+  return token
+}
 
 describe('generated values', () => {
   it('are random, long enough, and shown only to an admin who asks', async () => {
