@@ -2,7 +2,7 @@ import type { Backend } from './backend.ts'
 
 /** Why a request is not served. */
 export type Refusal =
-  | { why: 'stopped' | 'gone' | 'busy' | 'no-container' }
+  | { why: 'stopped' | 'deploying' | 'gone' | 'busy' | 'no-container' }
   | { why: 'start-failed'; message: string }
   /** The first version failed; `reason` is one of the platform's own. */
   | { why: 'never-served'; reason: string }

@@ -70,8 +70,7 @@ export class RequestScheduler {
     this.#state = route.state
     this.#containers.replace(route.containers)
     this.#traffic.touch()
-    this.#stopped =
-      route.failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: route.failure }
+    this.#stopped = refusalOf(route)
     if (this.#state === 'stopped') this.#refuseAll(this.#stopped)
     else if (this.kind === 'app' && this.#containers.empty) this.#refuseAll({ why: 'no-container' })
     this.#pump()
@@ -248,4 +247,10 @@ export class RequestScheduler {
     this.#sentDesired = this.#scaler.desired
     this.#host.report({ type: 'desired', appEnvId: this.appEnvId, containers: this.#scaler.desired })
   }
+}
+
+/** Why a route that is stopped serves nothing. */
+function refusalOf({ deploying, failure }: Route): Refusal {
+  if (deploying) return { why: 'deploying' }
+  return failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: failure }
 }

@@ -1,4 +1,4 @@
-import type { JobConfig } from '../../contract/job-config.ts'
+import { ignoresArguments, type JobConfig } from '../../contract/job-config.ts'
 import { startJobRun } from '../../contract/jobs.ts'
 import type { InputOf } from '../../contract/operation.ts'
 import { newId } from '../../domain/ids.ts'
@@ -80,10 +80,17 @@ function commandOf(config: ResolvedJobConfig, own: JobConfig) {
       'Set command with update-job-config (and apply it), or send command with this run.',
     )
   }
+  const { command, shell } = merged
+  if (ignoresArguments({ command, args: own.args, shell })) {
+    throw refusal(
+      'args would have no effect',
+      'With shell true they are $1, $2, … of the command, which uses none of these. Send shell false to pass them to the command, or a command with "$@".',
+    )
+  }
   return {
-    command: merged.command,
+    command,
     args: merged.args ?? [],
-    shell: merged.shell,
+    shell,
     workingDir: merged.workingDir ?? null,
     timeoutSeconds: merged.timeoutSeconds,
     backoffLimit: merged.backoffLimit,

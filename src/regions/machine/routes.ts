@@ -13,15 +13,15 @@ interface ServingPod {
 /** The containers that may take requests: those of the serving rollout, and ending ones as draining. */
 export function routeOf(view: EnvironmentView, serving: readonly ServingPod[]): Route {
   const { environment, app, functionConfig } = view
-  const current = environment.currentRolloutId
+  const { currentRolloutId: current, desiredState, status, wantedRolloutId } = environment
+  const isServing = desiredState === 'running' && current !== null && status !== 'PENDING'
+  const isDeploying = !isServing && desiredState === 'running' && wantedRolloutId !== null
   return {
     appEnvId: environment.appEnvId,
     envName: environment.cliEnvName,
     kind: app.isFunction ? 'function' : 'app',
-    state:
-      environment.desiredState === 'running' && current !== null && environment.status !== 'PENDING'
-        ? 'serving'
-        : 'stopped',
+    state: isServing ? 'serving' : 'stopped',
+    ...(isDeploying ? { deploying: true as const } : {}),
     ...(view.firstFailure === null ? {} : { failure: view.firstFailure }),
     containers: serving
       .filter((pod) => pod.draining || pod.rolloutId === current)

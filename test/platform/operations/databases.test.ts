@@ -21,12 +21,11 @@ async function request(method: string, path: string, input: Record<string, unkno
 }
 
 /** A request to create an environment of a preset; the app of the preset is created once. */
+const createApp = (dockerPreset: string) =>
+  request('POST', '/app', { name: dockerPreset, accountId: platform.accountId, dockerPreset })
+
 async function create(dockerPreset: string, environment: Record<string, unknown> = {}) {
-  if (!apps.has(dockerPreset)) {
-    const { accountId } = platform
-    const made = await request('POST', '/app', { name: dockerPreset, accountId, dockerPreset })
-    apps.set(dockerPreset, made.json.appId)
-  }
+  if (!apps.has(dockerPreset)) apps.set(dockerPreset, (await createApp(dockerPreset)).json.appId)
   const { accountId, region } = platform
   const appId = apps.get(dockerPreset)
   return await request('POST', '/app-env', { accountId, appId, name: 'data', region, ...environment })
@@ -215,7 +214,9 @@ describe('a new database', () => {
 
 describe('a database that cannot run here', () => {
   beforeAll(async () => {
-    engine.knobs.missingDatabases = ['RABBITMQ', 'CLICKHOUSE']
+    const missing = ['RABBITMQ', 'CLICKHOUSE'] as const
+    for (const dockerPreset of missing) apps.set(dockerPreset, (await createApp(dockerPreset)).json.appId)
+    engine.knobs.missingDatabases = [...missing]
     engine.knobs.missingVersions = ['PostgreSQL 17', 'PostgreSQL 17 with vector search']
     await platform.refreshDatabaseOffers()
   })
@@ -234,6 +235,11 @@ describe('a database that cannot run here', () => {
       expect(answer.json.details).toContain(`The fake engine has no ${preset(dockerPreset).name}.`)
       expect(answer.json.details).toMatch(/What can run here: .*PostgreSQL 16, .*Redis 7\.4/)
       expect(answer.json.details).not.toContain('PostgreSQL 17')
+      const app = await createApp(dockerPreset)
+      expect([app.status, app.json.error]).toEqual([
+        400,
+        `${preset(dockerPreset).name} cannot run in any region`,
+      ])
     },
   )
 
