@@ -269,7 +269,8 @@ function report(
     io.stdout.write(
       `Failed ${name} version ${begun.version} after ${took}: ${printable(inShellWords(`${failure.reason}: ${failure.message}`, name))}\n`,
     )
-    io.stderr.write(`${serving} Fix the cause, then deploy again.\n`)
+    const next = end.kind === 'failed' ? `longshore why ${name} names the cause; correct it, then` : 'Then'
+    io.stderr.write(`${serving} ${next} deploy again.\n`)
   }
   return failure === null ? exitCodes.done : exitCodes.failed
 }

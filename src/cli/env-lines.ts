@@ -60,7 +60,7 @@ function stateText({
 }: Status): string {
   const failed =
     currentDeployment?.status === 'FAILED'
-      ? ` The newest deployment, version ${currentDeployment.version}, FAILED.`
+      ? ` The newest deployment, version ${currentDeployment.version}, FAILED. longshore why ${cliEnvName} names the cause.`
       : ''
   const newest = currentDeployment
     ? ` Version ${currentDeployment.version} is ${currentDeployment.status}.`
