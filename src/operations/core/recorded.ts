@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../domain/environments/environment.ts'
 import type { Change } from './handler.ts'
 
-/** References of `environment` took new values from `source`: names only, as nobody wrote the values there. */
+/** References of `environment` took new values from `source`: names only, because the values were not written there. */
 export function refreshedChange(
   { appEnvId, accountId }: Environment,
   source: Environment,

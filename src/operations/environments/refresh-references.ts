@@ -1,7 +1,7 @@
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
-import { EventLoopTurns } from '../../event-loop-turns.ts'
+import { Pacer } from '../../pacer.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds } from '../../store/repositories/variable-references.ts'
 import { openVariable } from '../../store/secrets/opened.ts'
@@ -35,7 +35,7 @@ async function refresh(
 /** Resolves the references of a deployment again; refused while a database has no address. */
 export async function resolveReferences(context: Context, draft: Environment): Promise<void> {
   const find = sourceReader(context.tx)
-  const turns = new EventLoopTurns()
+  const turns = new Pacer()
   let isWaiting = false
   for (const variable of draft.saved.envVars) {
     if ((await refresh(context, find, draft, variable)) === 'waiting') isWaiting = true
@@ -61,7 +61,7 @@ export async function refreshDependents(
   if (drafts.size === 0) return []
   const find = sourceReader(context.tx, source, ...drafts.values())
   const resolved = new Set<StoredVariable>()
-  const turns = new EventLoopTurns()
+  const turns = new Pacer()
   const changed = new Map<Environment, string[]>()
   const resolve = async (draft: Environment, variable: StoredVariable): Promise<void> => {
     if (!variable.from || resolved.has(variable)) return

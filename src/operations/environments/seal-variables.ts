@@ -1,7 +1,7 @@
 import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
 import { checkVariableBytes, type Dependent } from '../../domain/environments/variables.ts'
 import { newId } from '../../domain/ids.ts'
-import { EventLoopTurns } from '../../event-loop-turns.ts'
+import { Pacer } from '../../pacer.ts'
 import { clearBytes, type SecretBox } from '../../store/secrets/secret-box.ts'
 
 /** A variable with its references resolved; `keep` means the stored value. */
@@ -21,7 +21,7 @@ export async function sealVariables(
   wanted: readonly ClearVariable[],
 ): Promise<StoredVariable[]> {
   const before = new Map(stored.map((variable) => [variable.name, variable]))
-  const turns = new EventLoopTurns()
+  const turns = new Pacer()
   const sealed: StoredVariable[] = []
   for (const variable of wanted) {
     const row = sealVariable(secrets, appEnvId, before.get(variable.name), variable)

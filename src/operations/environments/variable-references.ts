@@ -3,7 +3,7 @@ import { databaseFields } from '../../domain/databases/fields.ts'
 import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'
 import type { WantedVariable } from '../../domain/environments/variables.ts'
 import { AppError } from '../../errors.ts'
-import { EventLoopTurns } from '../../event-loop-turns.ts'
+import { Pacer } from '../../pacer.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds, saveSources } from '../../store/repositories/variable-references.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
@@ -27,7 +27,7 @@ export async function storeVariables(
 ): Promise<StoredVariable[]> {
   const find = sourceReader(context.tx)
   const known = new Map(stored.map((variable) => [variable.name, variable]))
-  const turns = new EventLoopTurns()
+  const turns = new Pacer()
   const clear: ClearVariable[] = []
   for (const { value, ...variable } of wanted) {
     if ('source' in value) {
@@ -81,7 +81,7 @@ export async function followReferences(
   const added = draft.saved.envVars.filter(({ name, from }) => from && !isSame(known.get(name), from))
   if (added.length > 0) {
     const find = sourceReader(context.tx, draft)
-    const turns = new EventLoopTurns()
+    const turns = new Pacer()
     const inForce = before ? (await settingsInForce(context, before)).envVars : []
     for (const { name, from, value } of added) {
       // What runs may refer to a source that was deleted since: discarding pending changes returns to it.

@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely'
 import { z } from 'zod'
 import type { AuditOutcome } from '../../contract/audit.ts'
 import { newId } from '../../domain/ids.ts'
-import { EventLoopTurns } from '../../event-loop-turns.ts'
+import { Pacer } from '../../pacer.ts'
 import type { Tables, Tx } from '../db.ts'
 import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
@@ -54,7 +54,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     hash: '',
   }
   // Both texts together have up to megabytes.
-  const turns = new EventLoopTurns()
+  const turns = new Pacer()
   await turns.after(row.before.length + row.after.length)
   row.hash = hashOfEntry(row)
   await turns.after(row.before.length + row.after.length)

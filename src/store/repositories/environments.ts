@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { deepCopy } from '../../domain/deep-copy.ts'
 import type { Environment, Settings, StoredVariable } from '../../domain/environments/environment.ts'
-import { EventLoopTurns } from '../../event-loop-turns.ts'
+import { Pacer } from '../../pacer.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
 
@@ -88,7 +88,7 @@ export async function listEnvironments(
 /** A record has up to megabytes: the event loop has its turn between them. */
 async function parsed(rows: readonly { record: string }[]): Promise<Environment[]> {
   const found: Environment[] = []
-  const turns = new EventLoopTurns()
+  const turns = new Pacer()
   for (const row of rows) {
     found.push(environmentRecord.parse(row.record))
     await turns.after(row.record.length)

@@ -1,6 +1,6 @@
 import { type CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect, SqliteDriver } from 'kysely'
 import type Database from 'libsql'
-import { EventLoopTurns } from '../../event-loop-turns.ts'
+import { Pacer } from '../../pacer.ts'
 
 /** How long a transaction waits for one of another process (`longshore secrets rotate`). */
 const lockWaitMs = 5_000
@@ -30,7 +30,7 @@ class EmbeddedDriver extends SqliteDriver {
   #database: Database.Database
   #isStuck = false
   /** Statements run on the event loop, and rows have up to megabytes. */
-  readonly #turns = new EventLoopTurns()
+  readonly #turns = new Pacer()
   readonly #connection: DatabaseConnection = {
     executeQuery: async (query) => {
       const result = this.#execute(query)

@@ -10,7 +10,7 @@ afterAll(() => platform.close())
 const size = 60_000
 const large = (from: number, count: number, seed: string) =>
   Array.from({ length: count }, (_, at) => ({
-    name: `V${from + at}`,
+    name: `NAME_${from + at}`,
     value: `${seed}${from + at}`.padEnd(size, 'x'),
   }))
 
@@ -28,7 +28,7 @@ async function recordLength(appEnvId: string): Promise<number> {
 }
 
 /** The most characters sealed or opened between two turns of the event loop while `work` runs. */
-async function mostInOneTurn(work: () => Promise<unknown>): Promise<number> {
+async function mostAtOnce(work: () => Promise<unknown>): Promise<number> {
   const { seal, open } = platform.secrets
   let inTurn = 0
   let most = 0
@@ -72,7 +72,7 @@ it('stores variables that are saved and applied once', async () => {
   expect((await status()).pendingChanges.hasDeployChanges).toBe(false)
   expect(await recordLength(appEnvId)).toBeLessThan(saved + sealed)
 
-  await send('PATCH', '/app-env/variables', { appEnvId, set: large(3, 1, 'b'), unset: ['V0'] })
+  await send('PATCH', '/app-env/variables', { appEnvId, set: large(3, 1, 'b'), unset: ['NAME_0'] })
   expect((await send('GET', '/app-env', { appEnvId })).pendingChanges.hasDeployChanges).toBe(true)
   expect(await recordLength(appEnvId)).toBeLessThan(saved + 3 * sealed)
   await send('POST', '/app-env/discard-changes', { appEnvId })
@@ -89,10 +89,10 @@ it('gives the event loop its turn while it encrypts', async () => {
   const { appEnvId } = source!
   const most = 512 * 1024
   const write = (seed: string) => send('PATCH', '/app-env/variables', { appEnvId, set: large(0, 15, seed) })
-  expect(await mostInOneTurn(() => write('a'))).toBeLessThan(most)
+  expect(await mostAtOnce(() => write('a'))).toBeLessThan(most)
   const { cliEnvName: envName } = await send('GET', '/app-env', { appEnvId })
   const set = large(0, 15, '').map(({ name }) => ({ name, from: { envName, field: name } }))
   const refer = () => send('PATCH', '/app-env/variables', { appEnvId: user!.appEnvId, set })
-  expect(await mostInOneTurn(refer)).toBeLessThan(most)
-  expect(await mostInOneTurn(() => write('b'))).toBeLessThan(most)
+  expect(await mostAtOnce(refer)).toBeLessThan(most)
+  expect(await mostAtOnce(() => write('b'))).toBeLessThan(most)
 })

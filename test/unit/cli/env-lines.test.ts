@@ -39,7 +39,7 @@ describe('the first line of the status', () => {
     [
       'serving after a failed deployment',
       { currentDeployment: version(2, 'FAILED') },
-      'RUNNING: version 1 serves with 1 of 1 containers. The newest deployment, version 2, FAILED.',
+      'RUNNING: version 1 serves with 1 of 1 containers. The newest deployment, version 2, FAILED. longshore why shop-prod names the cause.',
     ],
     [
       'during a deployment',
@@ -54,7 +54,7 @@ describe('the first line of the status', () => {
     [
       'failed at first',
       { status: 'STOPPED', ...none, ...zero, currentDeployment: version(1, 'FAILED') },
-      'STOPPED: no version has served yet. The newest deployment, version 1, FAILED.',
+      'STOPPED: no version has served yet. The newest deployment, version 1, FAILED. longshore why shop-prod names the cause.',
     ],
     [
       'stopped',

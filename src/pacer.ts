@@ -6,7 +6,7 @@ const mostInARow = 256 * 1024
 const perStep = 2_000
 
 /** Cuts work whose size tenants choose into pieces, so that the event loop has its turn between them. */
-export class EventLoopTurns {
+export class Pacer {
   #done = 0
 
   /** Called after a step that went through so many characters. */
