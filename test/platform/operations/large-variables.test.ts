@@ -30,15 +30,15 @@ async function recordLength(appEnvId: string): Promise<number> {
 /** The most characters sealed or opened between two turns of the event loop while `work` runs. */
 async function mostAtOnce(work: () => Promise<unknown>): Promise<number> {
   const { seal, open } = platform.secrets
-  let inTurn = 0
+  let atOnce = 0
   let most = 0
   const count = (characters: number) => {
-    inTurn += characters
-    most = Math.max(most, inTurn)
+    atOnce += characters
+    most = Math.max(most, atOnce)
   }
   let isDone = false
   const turn = () => {
-    inTurn = 0
+    atOnce = 0
     if (!isDone) setImmediate(turn)
   }
   platform.secrets.seal = (clear, boundTo) => {
