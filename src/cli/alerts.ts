@@ -29,6 +29,7 @@ import { exitCodes } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
 import { withIds } from './known-names.ts'
 import { printable } from './progress.ts'
+import { rowCommand } from './row-command.ts'
 
 const readersAtOnce = 8
 const environmentHint = 'its id or cliEnvName'
@@ -42,7 +43,7 @@ export function addAlertCommands(alerts: CliCommand, cli: Cli, done: Done): void
     enabled: false,
   })
   simple(alerts, cli, done, 'resume', 'resume a paused alert', toggleAlert, { enabled: true })
-  simple(alerts, cli, done, 'delete', 'delete an alert', deleteAlert, {})
+  rowCommand(alerts.command('delete'), deleteAlert, cli, done)
   alerts
     .command('refresh')
     .description('evaluate an alert now')
@@ -150,7 +151,7 @@ function simple(
   done: Done,
   name: string,
   description: string,
-  row: typeof toggleAlert | typeof deleteAlert,
+  row: typeof toggleAlert,
   input: Readonly<Record<string, unknown>>,
 ): void {
   addDryRun(alerts.command(name).description(description).argument('<alertId>', alertHint)).runs(
@@ -159,7 +160,7 @@ function simple(
     async ([alertId], { dryRun }) => {
       const { client } = await connected(cli)
       if (dryRun === true) return printDryRun(cli, client, row, { alertId, ...input })
-      const answer = await client.call(row as typeof deleteAlert, { alertId, ...input })
+      const answer = await client.call(row, { alertId, ...input })
       print(cli, answer, [printable(answer.message)])
       return exitCodes.done
     },

@@ -14,7 +14,7 @@ import { addDryRun, printDryRun } from './dry-run.ts'
 import { positionalHelp } from './field-help.ts'
 import { withIds } from './known-names.ts'
 import { printable } from './progress.ts'
-import { accountOf } from './row-command.ts'
+import { accountOf, rowCommand } from './row-command.ts'
 import { jsonOf } from './row-fields.ts'
 
 /** Shortcuts below `longshore alerts`; `longshore contact-points` has every operation. */
@@ -31,18 +31,7 @@ export function addContactPointCommands(alerts: CliCommand, cli: Cli, done: Done
       return exitCodes.done
     })
   addPointCommand(alerts, cli, done)
-  addDryRun(
-    alerts
-      .command('delete-point')
-      .description('delete a contact point that no alert uses')
-      .argument('<contactPointId>', 'alerts points shows them'),
-  ).runs(cli, done, async ([contactPointId], { dryRun }) => {
-    const { client } = await connected(cli)
-    if (dryRun === true) return printDryRun(cli, client, deleteContactPoint, { contactPointId })
-    const answer = await client.call(deleteContactPoint, { contactPointId })
-    print(cli, answer, [printable(answer.message)])
-    return exitCodes.done
-  })
+  rowCommand(alerts.command('delete-point'), deleteContactPoint, cli, done)
 }
 
 function addPointCommand(alerts: CliCommand, cli: Cli, done: Done): void {

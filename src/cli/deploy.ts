@@ -274,7 +274,8 @@ function report(
       `Failed ${name} version ${begun.version} after ${took}: ${printable(inShellWords(`${failure.reason}: ${failure.message}`, name))}\n`,
     )
     const next = end.kind === 'failed' ? ` longshore why ${name} shows the cause and the next step.` : ''
-    io.stderr.write(`${serving}${next}\n`)
+    io.stderr.write(`${serving}${next}
+`)
   }
   return failure === null ? exitCodes.done : exitCodes.failed
 }

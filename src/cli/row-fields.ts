@@ -140,12 +140,24 @@ function numberOf(flag: string, word: string): number {
 function itemsOf(flag: string, word: string, item: Schema): unknown[] {
   if (item.type === 'object') {
     // Anything but JSON or a file is a variable, or one without its value such as `--set COLOR`.
-    if (isNamedValue(item) && !/^\s*[[{@]|^-$/.test(word)) return [namedValue(flag, word)]
+    if (isNamedValue(item) && !/^\s*[[{@]|^-$/.test(word)) return [plainValue(flag, word)]
     const value = jsonOf(flag, word, isNamedValue(item) ? 'NAME=value or JSON' : 'JSON')
     return Array.isArray(value) ? value : [value]
   }
   if (/-ids$/.test(flag)) return word.split(',').filter((id) => id !== '')
   return [scalarOf(flag, word, item)]
+}
+
+/** A value that looks like a reference would be stored as this JSON. */
+function plainValue(flag: string, word: string): { name: string; value: string } {
+  const named = namedValue(flag, word)
+  const way = /^\s*\{\s*"(from|generate)"\s*:\s*\{/.exec(named.value)?.[1]
+  if (way === undefined) return named
+  const instead =
+    way === 'from'
+      ? `--set-from ${named.name}=shopdb-prod.url of longshore envs variables`
+      : `${flag} '{"name":"${named.name}","generate":{}}'`
+  throw new UsageError(`${flag} ${named.name}={"${way}":…} would store this JSON as text; use ${instead}`)
 }
 
 /** `NAME=value`. */

@@ -97,7 +97,7 @@ export async function appStory({ accountId, region }: TestPlatform, call: Call):
 
 export async function jobStory(platform: TestPlatform, call: Call): Promise<void> {
   const { accountId, region } = platform
-  const jobConfig = { command: 'node', args: ['report.js'] }
+  const jobConfig = { command: 'node', args: ['report.js'], shell: false }
   const { appId } = await call('create-app', { accountId, name: 'report', dockerPreset: 'JOB', jobConfig })
   const { appEnvId } = await call('create-app-env', {
     accountId,

@@ -24,14 +24,24 @@ export class DatabaseEnvironments {
     return await this.platform.request(method, path, { token: this.platform.admin.token, input })
   }
 
-  /** A request to create an environment of a preset; the app of the preset is created once. */
+  createApp(dockerPreset: string) {
+    const { accountId } = this.platform
+    return this.request('POST', '/app', { name: dockerPreset, accountId, dockerPreset })
+  }
+
+  /** The app of a preset; created once. */
+  async appOf(dockerPreset: string): Promise<string> {
+    const known = this.#apps.get(dockerPreset)
+    if (known !== undefined) return known
+    const { appId } = (await this.createApp(dockerPreset)).json
+    this.#apps.set(dockerPreset, appId)
+    return appId
+  }
+
+  /** A request to create an environment of a preset. */
   async create(dockerPreset: string, environment: Record<string, unknown> = {}) {
     const { accountId, region } = this.platform
-    if (!this.#apps.has(dockerPreset)) {
-      const made = await this.request('POST', '/app', { name: dockerPreset, accountId, dockerPreset })
-      this.#apps.set(dockerPreset, made.json.appId)
-    }
-    const appId = this.#apps.get(dockerPreset)
+    const appId = await this.appOf(dockerPreset)
     return await this.request('POST', '/app-env', { accountId, appId, name: 'data', region, ...environment })
   }
 

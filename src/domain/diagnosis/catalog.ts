@@ -130,6 +130,10 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     meaning: 'A container takes long until it accepts connections.',
     fix: 'Listen first and do slow work afterwards; a function keeps containers warm with minScale.',
   },
+  'failed-run': {
+    meaning: 'The newest run of a job failed or took too long, for a reason that its output does not name.',
+    fix: 'Read the output of the run; correct the program, its command or its timeoutSeconds.',
+  },
   stopped: {
     meaning: 'The environment is stopped, or nothing was deployed to it yet.',
     fix: 'Start it with start-app-env, or deploy to it.',

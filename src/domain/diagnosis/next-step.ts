@@ -33,7 +33,10 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
       ? 'Remove data, or give the database more disk with update-app-env.'
       : 'Write less to the disk of the container: remove files, or keep data in a database.',
   'out-of-memory': 'Use less memory, or raise zClouds with update-app-env and apply the change.',
-  'bad-command': `Correct CMD or ENTRYPOINT: it names a program and a file of the image, such as CMD ["node", "server.js"], ${again}.`,
+  'bad-command': ({ kind }) =>
+    kind === 'job'
+      ? 'Correct the command with update-job-config: it names a program of the image, or a file of it.'
+      : `Correct CMD or ENTRYPOINT: it names a program and a file of the image, such as CMD ["node", "server.js"], ${again}.`,
   'loopback-bind': listenStep,
   'wrong-port': listenStep,
   'start-timeout': (facts) => `get-logs shows what it waits for. ${listenStep(facts)}`,
@@ -50,10 +53,14 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'error-burst': 'get-logs shows the errors, what-changed what happened before.',
   'scale-limit': 'Raise zClouds with update-app-env, or make the program need less.',
   'slow-start': 'Listen first and do slow work afterwards.',
-  stopped: ({ latest }) =>
-    latest === null
-      ? 'Deploy source with request-deploy-storage-key, or an image with deploy-app-env-image.'
-      : 'Start it with start-app-env.',
+  'failed-run':
+    'get-logs with jobRunId shows all output of the run; correct the program, or the command and timeoutSeconds with update-job-config.',
+  stopped: ({ latest, kind, takesImagesOnly }) => {
+    if (latest !== null) return 'Start it with start-app-env.'
+    if (takesImagesOnly) return 'Deploy an image with deploy-app-env-image.'
+    const source = 'Deploy source with request-deploy-storage-key'
+    return kind === 'function' ? `${source}, or an image with deploy-app-env-image.` : `${source}.`
+  },
   'pending-change': 'Put them in force with apply-app-env-changes.',
   'alert-misconfigured': 'Correct it with update-alert.',
 }

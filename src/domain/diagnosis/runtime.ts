@@ -109,7 +109,7 @@ export function checkCause(reason: string): Finding['cause'] {
 /** What Node prints below the sentence that names the error. */
 const endsStack = /^\s+at |^Node\.js v\d/
 
-function lastLine({ runtimeLog }: Facts): Evidence[] {
+export function lastLine({ runtimeLog }: Facts): Evidence[] {
   const line = runtimeLog.findLast(({ message }) => !isNoise(message) && !endsStack.test(message))
   return line ? [quote(line)] : []
 }

@@ -24,6 +24,8 @@ export interface Route {
   state: 'serving' | 'stopped'
   /** Why no version ever served: the reason of the failed first deployment. */
   failure?: string
+  /** It is `stopped` until the deployment under way is done. */
+  deploying?: true
   containers: RouteContainer[]
   /** Why none of them takes requests; they are refused with it. */
   problem?: string

@@ -2,7 +2,7 @@ import type { Backend } from './backend.ts'
 
 /** Why a request is not served. */
 export type Refusal =
-  | { why: 'stopped' | 'gone' | 'busy' }
+  | { why: 'stopped' | 'deploying' | 'gone' | 'busy' }
   | { why: 'no-container'; problem?: string | undefined }
   | { why: 'start-failed'; message: string }
   /** The first version failed; `reason` is one of the platform's own. */

@@ -73,8 +73,7 @@ export class RequestScheduler {
     this.#problem = route.problem
     this.#containers.replace(route.containers)
     this.#traffic.touch()
-    this.#stopped =
-      route.failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: route.failure }
+    this.#stopped = refusalOf(route)
     if (this.#state === 'stopped') this.#refuseAll(this.#stopped)
     else if (this.#refuses) this.#refuseAll({ why: 'no-container', problem: this.#problem })
     this.#pump()
@@ -258,4 +257,10 @@ export class RequestScheduler {
     this.#sentDesired = this.#scaler.desired
     this.#host.report({ type: 'desired', appEnvId: this.appEnvId, containers: this.#scaler.desired })
   }
+}
+
+/** Why a route that is stopped serves nothing. */
+function refusalOf({ deploying, failure }: Route): Refusal {
+  if (deploying) return { why: 'deploying' }
+  return failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: failure }
 }

@@ -1,14 +1,17 @@
 import { type App, createApp } from '../../contract/apps.ts'
 import { checkApp } from '../../domain/apps/app.ts'
 import { isDatabase, isFunction, isJob } from '../../domain/apps/presets.ts'
+import { checkRunsSomewhere } from '../../domain/databases/settings.ts'
 import { checkHealthCheck } from '../../domain/environments/health-check.ts'
 import { slugOf } from '../../domain/environments/names.ts'
 import { newId } from '../../domain/ids.ts'
 import { insertApp } from '../../store/repositories/apps.ts'
 import { handler } from '../core/handler.ts'
 
-export default handler(createApp, async ({ tx, caller, now }, input, { account }) => {
+export default handler(createApp, async ({ tx, caller, now, installation }, input, { account }) => {
   checkApp(input)
+  if (isDatabase(input.dockerPreset))
+    checkRunsSomewhere(input.dockerPreset, installation.databaseAvailability())
   const preset = input.dockerPreset
   const app: App = {
     appId: newId('app'),

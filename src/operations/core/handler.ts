@@ -115,6 +115,8 @@ export interface Change {
   accountId: string | null
   before: unknown
   after: unknown
+  /** Changes of other objects that follow from it; each has an entry of its own. */
+  alsoChanged?: Change[]
 }
 
 export interface Outcome<Answer> {

@@ -10,7 +10,7 @@ import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
-import type { Context, Handler, Outcome } from './handler.ts'
+import type { Change, Context, Handler, Outcome } from './handler.ts'
 import { hashOf, keptBody, replay } from './idempotency.ts'
 import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import { recorded } from './recorded.ts'
@@ -208,9 +208,12 @@ function addressFor(own: string, requestedUrl: string | undefined): string {
   return /^http:\/\/(?:0\.0\.0\.0|\[::\])(?::|$)/.test(own) ? (requestedUrl ?? own) : own
 }
 
-async function record(tx: Tx, context: Context, call: Call, outcome: Outcome<unknown>): Promise<void> {
-  const { change } = outcome
+async function record(tx: Tx, context: Context, call: Call, { change }: Outcome<unknown>): Promise<void> {
   if (!change) return
+  for (const one of [change, ...(change.alsoChanged ?? [])]) await recordChange(tx, context, call, one)
+}
+
+async function recordChange(tx: Tx, context: Context, call: Call, change: Change): Promise<void> {
   const entry = {
     at: context.now,
     accountId: change.accountId,

@@ -1,4 +1,5 @@
 import { discardAppEnvChanges } from '../../contract/app-env-actions.ts'
+import { deepCopy } from '../../domain/deep-copy.ts'
 import { pendingChangesOf, pendingFields } from '../../domain/environments/pending-changes.ts'
 import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
@@ -19,7 +20,7 @@ export default handler(discardAppEnvChanges, async (context, _input, target) => 
     }
   }
   const draft = draftOf(environment)
-  draft.saved = structuredClone(inForce)
+  draft.saved = deepCopy(inForce)
   const change = await saveChange(context, target, draft)
   return {
     answer: {

@@ -20,12 +20,16 @@ export function routeOf(
   problem: string | null,
 ): Route {
   const { environment, app, functionConfig } = view
+  const { desiredState, wantedRolloutId } = environment
   const current = view.serving?.rollout.rolloutId ?? null
+  const isServing = desiredState === 'running' && current !== null
+  const isDeploying = !isServing && desiredState === 'running' && wantedRolloutId !== null
   return {
     appEnvId: environment.appEnvId,
     envName: environment.cliEnvName,
     kind: app.isFunction ? 'function' : 'app',
-    state: environment.desiredState === 'running' && current !== null ? 'serving' : 'stopped',
+    state: isServing ? 'serving' : 'stopped',
+    ...(isDeploying ? { deploying: true as const } : {}),
     ...(view.firstFailure === null ? {} : { failure: view.firstFailure }),
     containers: serving
       .filter((pod) => pod.draining || pod.rolloutId === current)

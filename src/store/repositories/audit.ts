@@ -3,6 +3,7 @@ import { type Selectable, sql } from 'kysely'
 import { z } from 'zod'
 import type { AuditOutcome } from '../../contract/audit.ts'
 import { newId } from '../../domain/ids.ts'
+import { Pacer } from '../../pacer.ts'
 import type { Tables, Tx } from '../db.ts'
 import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
@@ -52,7 +53,11 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     previous_hash: head.hash,
     hash: '',
   }
+  // Both texts together have up to megabytes.
+  const turns = new Pacer()
+  await turns.after(row.before.length + row.after.length)
   row.hash = hashOfEntry(row)
+  await turns.after(row.before.length + row.after.length)
   await tx.insertInto('audit_log').values(row).execute()
   await saveHead(tx, entry.accountId, { ...head, entries: head.entries + 1, hash: row.hash }, secrets)
   return row.entry_id

@@ -1,6 +1,8 @@
-import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Environment } from '../../domain/environments/environment.ts'
+import { deepCopy } from '../../domain/deep-copy.ts'
+import type { Environment, Settings, StoredVariable } from '../../domain/environments/environment.ts'
+import { Pacer } from '../../pacer.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
 
@@ -11,7 +13,7 @@ const settings = z.object({
   envVars: z.custom(Array.isArray),
 })
 
-export const environmentRecord = recordReader<Environment>(
+const storedRecord = recordReader<StoredEnvironment>(
   'app_envs',
   'appEnvId',
   z.object({
@@ -31,8 +33,30 @@ export const environmentRecord = recordReader<Environment>(
   }),
 )
 
-/** Characters of JSON that are parsed in a few milliseconds. */
-const mostParsed = 1024 * 1024
+/** As stored: an applied variable that is the same as the saved one is reduced to its name, which halves most records. */
+type StoredEnvironment = Omit<Environment, 'applied'> & {
+  applied: Omit<Settings, 'envVars'> & { envVars: (StoredVariable | Pick<StoredVariable, 'name'>)[] }
+}
+
+export const environmentRecord = {
+  parse(text: string): Environment {
+    const stored = storedRecord.parse(text)
+    const saved = new Map(stored.saved.envVars.map((one) => [one.name, one]))
+    const envVars = stored.applied.envVars.map((one) =>
+      'value' in one ? one : deepCopy(saved.get(one.name)!),
+    )
+    return { ...stored, applied: { ...stored.applied, envVars } }
+  },
+}
+
+function recordText(environment: Environment): string {
+  const { saved, applied } = environment
+  const known = new Map(saved.envVars.map((one) => [one.name, one]))
+  const envVars = applied.envVars.map((one) =>
+    isDeepStrictEqual(one, known.get(one.name)) ? { name: one.name } : one,
+  )
+  return JSON.stringify({ ...environment, applied: { ...applied, envVars } } satisfies StoredEnvironment)
+}
 
 export async function findEnvironment(
   tx: Tx,
@@ -43,9 +67,10 @@ export async function findEnvironment(
     ? query.where('app_env_id', '=', ref.appEnvId)
     : query.where('cli_env_name', '=', ref.envName ?? '')
   ).executeTakeFirst()
-  const found = environmentRecord.one(row)
+  if (!row) return null
+  const found = environmentRecord.parse(row.record)
   // Callers read one after the other, such as all that a variable refers to.
-  if (row && row.record.length > mostParsed / 4) await setImmediate()
+  await new Pacer().after(row.record.length)
   return found
 }
 
@@ -67,13 +92,10 @@ export async function listEnvironments(
 /** A record has up to megabytes: the event loop has its turn between them. */
 async function parsed(rows: readonly { record: string }[]): Promise<Environment[]> {
   const found: Environment[] = []
-  let size = 0
+  const turns = new Pacer()
   for (const row of rows) {
     found.push(environmentRecord.parse(row.record))
-    size += row.record.length
-    if (size < mostParsed) continue
-    size = 0
-    await setImmediate()
+    await turns.after(row.record.length)
   }
   return found
 }
@@ -157,7 +179,7 @@ export async function insertEnvironment(tx: Tx, environment: Environment, size: 
       cli_env_name: environment.cliEnvName,
       status: environment.status,
       size,
-      record: JSON.stringify(environment),
+      record: recordText(environment),
       revision: environment.revision,
       created_at: environment.createdAt,
     })
@@ -170,7 +192,7 @@ export async function saveEnvironment(tx: Tx, environment: Environment, size?: n
     .updateTable('app_envs')
     .set({
       status: environment.status,
-      record: JSON.stringify(environment),
+      record: recordText(environment),
       revision: environment.revision,
       ...(size === undefined ? {} : { size }),
     })

@@ -83,6 +83,16 @@ describe('longshore on a platform', () => {
     expect(envVars[0]?.from).toEqual({ envName: cliEnvName, field: 'KEY' })
     const wrong = await run('envs', 'variables', user.appEnvId, '--set-from', 'KEY=url')
     expect(wrong.err).toContain('such as --set-from KEY=shopdb-prod.url')
+    const json = JSON.stringify({ from: { envName: cliEnvName, field: 'KEY' } })
+    const literal = await run('envs', 'variables', user.appEnvId, '--set', `OTHER=${json}`)
+    expect([literal.code, literal.err]).toEqual([
+      2,
+      expect.stringContaining('--set-from OTHER=shopdb-prod.url'),
+    ])
+    const random = await run('envs', 'variables', user.appEnvId, '--set', 'OTHER={"generate":{}}')
+    expect(random.err).toContain(`--set '{"name":"OTHER","generate":{}}'`)
+    const mail = await run('envs', 'variables', user.appEnvId, '--set', 'MAIL={"from":"me@example.com"}')
+    expect(mail.code, mail.err).toBe(0)
   })
 
   it('stores --set-plain readable, and names what a known variable is now', async () => {

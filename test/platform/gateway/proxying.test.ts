@@ -22,6 +22,7 @@ describe('routing', () => {
       functionRoute([one.container('one')]),
       appRoute([two.container('two')]),
       appRoute([], { appEnvId: 'env_s', envName: 's', state: 'stopped' }),
+      appRoute([], { appEnvId: 'env_d', envName: 'd', state: 'stopped', deploying: true }),
       appRoute([], { appEnvId: 'env_e', envName: 'e' }),
       appRoute([], { appEnvId: 'env_n', envName: 'n', state: 'stopped', failure: 'wrong-port' }),
     ])
@@ -43,6 +44,11 @@ describe('routing', () => {
     expect([failed.status, JSON.parse(failed.body).details]).toEqual([
       503,
       'The first version of this environment could not be deployed (wrong-port). Its status says why.',
+    ])
+    const deploying = await get(port, 'd.app.localhost')
+    expect([deploying.status, JSON.parse(deploying.body)]).toEqual([
+      503,
+      { error: 'Deploying', details: expect.stringContaining('is being deployed, and none serves yet') },
     ])
     const empty = await get(port, 'e.app.localhost')
     expect([empty.status, Number(empty.headers['retry-after']) > 0]).toEqual([503, true])

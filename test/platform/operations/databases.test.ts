@@ -172,7 +172,9 @@ describe('a new database', () => {
 
 describe('a database that cannot run here', () => {
   beforeAll(async () => {
-    bed.engine.knobs.missingDatabases = ['RABBITMQ', 'CLICKHOUSE']
+    const missing = ['RABBITMQ', 'CLICKHOUSE'] as const
+    for (const dockerPreset of missing) await bed.appOf(dockerPreset)
+    bed.engine.knobs.missingDatabases = [...missing]
     bed.engine.knobs.missingVersions = ['PostgreSQL 17', 'PostgreSQL 17 with vector search']
     await bed.platform.refreshDatabaseOffers()
   })
@@ -191,6 +193,11 @@ describe('a database that cannot run here', () => {
       expect(answer.json.details).toContain(`The fake engine has no ${bed.preset(dockerPreset).name}.`)
       expect(answer.json.details).toMatch(/What can run here: .*PostgreSQL 16, .*Redis 7\.4/)
       expect(answer.json.details).not.toContain('PostgreSQL 17')
+      const app = await bed.createApp(dockerPreset)
+      expect([app.status, app.json.error]).toEqual([
+        400,
+        `${bed.preset(dockerPreset).name} cannot run in any region`,
+      ])
     },
   )
 

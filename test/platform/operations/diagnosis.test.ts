@@ -97,7 +97,8 @@ it('G3 offers a fix that works, in the shell as a command', async () => {
   expect(findings).toMatchObject([
     { cause: 'stopped', fix: { operation: 'start-app-env', input: { appEnvId }, safe: true } },
   ])
-  expect(await why(appEnvId)).toContain(`Fix: longshore envs start ${appEnvId}\n`)
+  const { cliEnvName } = await call('GET', '/app-env/status', { appEnvId })
+  expect(await why(appEnvId)).toContain(`Fix: longshore envs start ${cliEnvName}\n`)
   await call('POST', '/app-env/start', findings[0].fix.input)
   await settled(appEnvId)
   expect((await call('GET', '/app-env/diagnosis', { appEnvId })).findings).toEqual([])

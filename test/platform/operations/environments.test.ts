@@ -221,4 +221,29 @@ describe('environments and what is pending', () => {
     expect([second.status, second.json.error]).toEqual([400, 'Account limit reached: zCloudLimit'])
     expect(second.json.details).toContain('8')
   })
+
+  it('M2 a refusal of zCloudLimit shows what the account uses only to members who see all of it', async () => {
+    const accountId = await platform.makeAccount('Shared', { zCloudLimit: 8 })
+    const { token } = await platform.makeUser({ accountId, admin: true, manageMembers: true })
+    const call = (method: string, path: string, input: Record<string, unknown>, by = token) =>
+      platform.request(method, path, { token: by, input })
+    const { appId } = (await call('POST', '/app', { accountId, name: 'f', port: 80 })).json
+    const made = (name: string, zClouds: number) =>
+      call('POST', '/app-env', { accountId, appId, name, region: 'local', zClouds })
+    await made('hidden', 4)
+    const { appEnvId } = (await made('seen', 1)).json
+    const member = await platform.makeUser({ accountId })
+    await call('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
+    await call('PATCH', '/member/env-access', {
+      accountId,
+      membershipId: member.membershipId,
+      allowedAppEnvIds: [appEnvId],
+    })
+    const refused = async (by: string) =>
+      (await call('PUT', '/app-env', { appEnvId, zClouds: 8 }, by)).json.details as string
+    expect(await refused(token)).toContain('this would need 12 (8 here, 4 elsewhere)')
+    const hidden = await refused(member.token)
+    expect(hidden).toContain("The account's zCloudLimit is 8; this environment would take 8")
+    expect(hidden).not.toMatch(/12|\b4\b/)
+  })
 })

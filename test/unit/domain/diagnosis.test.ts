@@ -39,6 +39,8 @@ const full: Facts = {
   pendingSince: '',
   alerts: [],
   databases: [],
+  jobRuns: [],
+  takesImagesOnly: false,
   quota: { zCloudLimit: 64, zCloudsUsed: 64, functionMaxScale: 10, showsUsed: true },
   engineProblem: null,
 }
