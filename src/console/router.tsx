@@ -6,6 +6,7 @@ import {
   Outlet,
 } from '@tanstack/react-router'
 import { alertStates } from '../contract/alerts.ts'
+import { type AuditOutcome, auditOutcomes, type Surface, surfaces } from '../contract/audit.ts'
 import { jobRunStatuses } from '../contract/jobs.ts'
 import { NotFound } from './components/states.tsx'
 import { Frame } from './shell/Frame.tsx'
@@ -47,16 +48,16 @@ const overview = createRoute({
 interface TimelineSearch {
   who?: string
   object?: string
-  surface?: string
+  surface?: Surface
   operation?: string
-  outcome?: string
+  outcome?: AuditOutcome
 }
 const timelineSearch = (search: Record<string, unknown>): TimelineSearch => ({
   who: text(search.who),
   object: text(search.object),
-  surface: text(search.surface),
+  surface: surfaces.find((one) => one === search.surface),
   operation: text(search.operation),
-  outcome: text(search.outcome),
+  outcome: auditOutcomes.find((one) => one === search.outcome),
 })
 
 const activity = createRoute({
@@ -99,6 +100,18 @@ const agent = createRoute({
   path: '/agents/$principalId',
   validateSearch: timelineSearch,
   component: lazyRouteComponent(() => import('./pages/agents/AgentPage.tsx'), 'AgentPage'),
+})
+const agentSession = createRoute({
+  getParentRoute: () => frame,
+  path: '/sessions/$sessionId',
+  validateSearch: timelineSearch,
+  component: lazyRouteComponent(() => import('./pages/agents/SessionPage.tsx'), 'SessionPage'),
+})
+const token = createRoute({
+  getParentRoute: () => frame,
+  path: '/tokens/$tokenId',
+  validateSearch: timelineSearch,
+  component: lazyRouteComponent(() => import('./pages/agents/TokenPage.tsx'), 'TokenPage'),
 })
 const members = createRoute({
   getParentRoute: () => frame,
@@ -250,8 +263,10 @@ const routeTree = root.addChildren([
     start,
     agents,
     agent,
+    agentSession,
     members,
     tokens,
+    token,
     accountSettings,
     system,
     environment.addChildren([

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { mcpHosts } from '../../src/client/mcp-hosts.ts'
 import { problemOf } from '../../src/console/components/Field.tsx'
 import { ago, counted, quantity } from '../../src/console/components/words.ts'
-import { byDay, type Entry, filtered } from '../../src/console/pages/activity/entries.ts'
-import { callersOf, operationsOf } from '../../src/console/pages/agents/callers.ts'
+import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
+import { callersOf, operationsOf, sessionsOf } from '../../src/console/pages/agents/callers.ts'
 import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
 import { byUrgency, conditionWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
 import { gapsOf, spansOf } from '../../src/console/pages/environments/ContainerTimeline.tsx'
@@ -189,7 +189,12 @@ describe('words and filters', () => {
         ...change,
       }) as Entry
     const entries = [entry({ surface: 'cli' }), entry({}), entry({ timestamp: '2026-02-01T12:00:00.000Z' })]
-    expect(filtered(entries, { surface: 'mcp', operation: 'Stop app' })).toHaveLength(2)
+    expect(withOperation([...entries, entry({ operation: 'create-app' })], 'Stop app')).toEqual(entries)
+    expect(queryOf({ who: 'u', surface: 'mcp', operation: 'stop', session: 'ses_1' })).toEqual({
+      principalId: 'u',
+      surface: 'mcp',
+      sessionId: 'ses_1',
+    })
     expect(byDay(entries).map((day) => day.entries.length)).toEqual([2, 1])
   })
 
@@ -263,6 +268,10 @@ describe('agents and platform metrics', () => {
     expect(callersOf(entries)).toMatchObject([
       { surface: 'mcp', done: 1, refused: 1, name: 'Ann' },
       { surface: 'cli', done: 1, refused: 0 },
+    ])
+    const inSession = (timestamp: string) => ({ ...entries[0]!, sessionId: 'ses_1', timestamp })
+    expect(sessionsOf([inSession('2'), { ...entries[1]!, sessionId: null }, inSession('1')])).toEqual([
+      { sessionId: 'ses_1', done: 0, refused: 2, firstAt: '1', lastAt: '2' },
     ])
     expect(operationsOf(entries)[0]).toEqual({ operation: 'stop-app-env', done: 1, refused: 1 })
   })

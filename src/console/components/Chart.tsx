@@ -66,7 +66,9 @@ const unitWords: Record<string, string> = {
   'req/s': 'requests per second',
   'err/s': 'errors per second',
   '%': 'percent',
+  running: 'running at the same time',
   containers: 'containers',
+  starts: 'in each step',
   s: 'seconds',
 }
 

@@ -14,7 +14,7 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
 import type { TokenUses } from '../access/token-uses.ts'
 import type { Target, TargetOf } from './access-targets.ts'
-import type { Surface } from './call.ts'
+import type { Surface } from '../../contract/audit.ts'
 import type { Caller } from './caller.ts'
 
 /** Facts of the installation that operations need. */

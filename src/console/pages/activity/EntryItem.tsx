@@ -3,7 +3,7 @@ import { Badge } from '../../components/Badge.tsx'
 import { Diff } from '../../components/Diff.tsx'
 import { Time } from '../../components/Time.tsx'
 import { counted } from '../../components/words.ts'
-import { actor, type Entry, entryWords, surfaceNames } from './entries.ts'
+import { actor, type Entry, entryWords, shortId, surfaceNames } from './entries.ts'
 
 interface Props {
   entry: Entry
@@ -28,7 +28,8 @@ export function EntryItem({ entry, envName, undo }: Props) {
           >
             {actor(entry)}
           </Link>{' '}
-          · {surfaceNames[surface] ?? surface}
+          · {surfaceNames[surface]}
+          <OriginLinks entry={entry} />
         </span>
         <span className="row when">
           <span className="muted small">
@@ -59,5 +60,29 @@ export function EntryItem({ entry, envName, undo }: Props) {
         </details>
       )}
     </li>
+  )
+}
+
+/** To everything else that the same agent session and the same token did. */
+function OriginLinks({ entry: { sessionId, tokenId } }: { entry: Entry }) {
+  return (
+    <>
+      {sessionId && (
+        <>
+          {' · '}
+          <Link to="/sessions/$sessionId" params={{ sessionId }} search={({ account }) => ({ account })}>
+            session {shortId(sessionId)}
+          </Link>
+        </>
+      )}
+      {tokenId && (
+        <>
+          {' · '}
+          <Link to="/tokens/$tokenId" params={{ tokenId }} search={({ account }) => ({ account })}>
+            token {shortId(tokenId)}
+          </Link>
+        </>
+      )}
+    </>
   )
 }

@@ -14,6 +14,8 @@ import { StatusBadge } from '../environments/StatusBadge.tsx'
 
 export type EnvironmentRow = OutputOf<typeof listAppEnvs>['appEnvs'][number] & { appName: string }
 
+const region: Column<EnvironmentRow> = { title: 'Region', kind: 'muted nowrap', cell: (row) => row.region }
+
 const columns: Column<EnvironmentRow>[] = [
   {
     title: 'Environment',
@@ -34,16 +36,16 @@ const columns: Column<EnvironmentRow>[] = [
     title: 'Errors',
     cell: (row) => <Traffic row={row} metric="ingress_5xx_rate" color="var(--chart-2)" />,
   },
-  { title: 'Kind', kind: 'muted', cell: kindOf },
+  { title: 'Kind', kind: 'muted nowrap', cell: kindOf },
   { title: 'Version', kind: 'number', cell: ({ currentVersion }) => currentVersion ?? '–' },
-  { title: 'Region', kind: 'muted', cell: ({ region }) => region },
 ]
 
 export function EnvironmentTable({ rows }: { rows: readonly EnvironmentRow[] }) {
+  const hasRegions = rows.some((row) => row.region !== rows[0]?.region)
   return (
     <Table
       label="List of environments"
-      columns={columns}
+      columns={hasRegions ? [...columns, region] : columns}
       rows={rows}
       keyOf={({ appEnvId }) => appEnvId}
       rowHeight={45}
@@ -95,5 +97,5 @@ const databasePresets = new Set<string>(databasePresetNames)
 function kindOf({ dockerPreset }: EnvironmentRow): string {
   if (dockerPreset === 'FUNCTION') return 'Function'
   if (dockerPreset === 'JOB') return 'Job'
-  return databasePresets.has(dockerPreset) ? `Database (${dockerPreset.toLowerCase()})` : 'App'
+  return databasePresets.has(dockerPreset) ? `Database, ${dockerPreset.toLowerCase()}` : 'App'
 }
