@@ -177,6 +177,9 @@ async function probe(page) {
   await result.evaluate((element) => element.closest('.panel').scrollIntoView())
 }
 
+/** Pixels of pages whose point is further down. */
+const heights = { environment: 1240 }
+
 /** What a person does on a page before its picture is taken. */
 const before = { probe }
 
@@ -228,6 +231,7 @@ async function takePictures(browser, { api, token }, pages) {
     await page.goto((await link.json()).signInUrl)
     await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
     for (const [name, pathname] of Object.entries(pages)) {
+      await page.setViewportSize({ width: 1280, height: heights[name] ?? 800 })
       await page.goto(`${api}/console${pathname}`)
       await page.locator('main h1').waitFor()
       await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' })

@@ -9,6 +9,8 @@ import { alertStates } from '../contract/alerts.ts'
 import { type AuditOutcome, auditOutcomes, type Surface, surfaces } from '../contract/audit.ts'
 import { jobRunStatuses } from '../contract/jobs.ts'
 import { NotFound } from './components/states.tsx'
+import { OverviewPage } from './pages/overview/OverviewPage.tsx'
+import { SignInPage } from './pages/sign-in/SignInPage.tsx'
 import { Frame } from './shell/Frame.tsx'
 
 const text = (value: unknown): string | undefined =>
@@ -17,13 +19,14 @@ const text = (value: unknown): string | undefined =>
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
 
+// The pages of sign-in and of the overview come with the first script. Every other one is loaded when it is opened.
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
 
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
   validateSearch: (search): { next?: string } => ({ next: text(search.next) }),
-  component: lazyRouteComponent(() => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
+  component: SignInPage,
 })
 
 /** Everything that needs a session. `account` selects one of the reader's accounts; default the first. */
@@ -41,7 +44,7 @@ const overview = createRoute({
     find: text(search.find),
     status: text(search.status),
   }),
-  component: lazyRouteComponent(() => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
+  component: OverviewPage,
 })
 
 /** Filters of a timeline, in its address so that a view can be shared. */

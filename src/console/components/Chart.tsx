@@ -68,7 +68,6 @@ const unitWords: Record<string, string> = {
   '%': 'percent',
   running: 'running at the same time',
   containers: 'containers',
-  starts: 'in each step',
   s: 'seconds',
 }
 

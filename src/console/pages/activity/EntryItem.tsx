@@ -13,7 +13,7 @@ interface Props {
 }
 
 export function EntryItem({ entry, envName, undo }: Props) {
-  const { timestamp, surface, operation, objectType, objectId, outcome, changes } = entry
+  const { timestamp, surface, objectType, objectId, outcome, changes } = entry
   return (
     <li className="entry">
       <div className="row">
@@ -35,7 +35,7 @@ export function EntryItem({ entry, envName, undo }: Props) {
           <span className="muted small">
             <Time at={timestamp} />
           </span>
-          {outcome === 'done' && changes.length > 0 && operation !== 'undo-change' && (
+          {isUndoable(entry) && (
             <button type="button" className="button compact" onClick={() => undo(entry)}>
               Undo<span className="hidden-text"> {entryWords(entry)}</span>
             </button>
@@ -61,6 +61,12 @@ export function EntryItem({ entry, envName, undo }: Props) {
       )}
     </li>
   )
+}
+
+/** Creations and deletions change the whole object, which has no path; they cannot be undone. */
+function isUndoable({ outcome, operation, changes }: Entry): boolean {
+  const hasFields = changes.length > 0 && changes.every(({ path }) => path !== '')
+  return outcome === 'done' && hasFields && operation !== 'undo-change'
 }
 
 /** To everything else that the same agent session and the same token did. */

@@ -5,6 +5,13 @@ import { Failed } from '../../components/states.tsx'
 import { useEnvironment } from './environment.ts'
 import { type Range, windowOf } from './use-series.ts'
 
+/** By the step of each range. */
+const startsUnits: Record<Range, string> = {
+  hour: 'starts a minute',
+  day: 'starts in 15 minutes',
+  week: 'starts in 2 hours',
+}
+
 /** How many containers ran; for functions also scale-ups and cold starts. */
 export function ContainerCharts({ range }: { range: Range }) {
   const { appEnvId, isFunction } = useEnvironment()
@@ -34,7 +41,7 @@ export function ContainerCharts({ range }: { range: Range }) {
       {isFunction && (
         <Chart
           title="Container starts"
-          unit="starts"
+          unit={startsUnits[range]}
           series={[
             line('Scale-ups', '--chart-1', ({ started, startedFromZero }) => started - startedFromZero),
             line('Cold starts', '--chart-2', ({ startedFromZero }) => startedFromZero),

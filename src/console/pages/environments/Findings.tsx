@@ -10,13 +10,16 @@ import {
 } from '../../../contract/app-env-actions.ts'
 import { redeployAppEnv } from '../../../contract/deployments.ts'
 import { diagnoseAppEnv, type Evidence, type Finding, type Fix } from '../../../contract/diagnosis.ts'
+import { metrics, metricUnits } from '../../../contract/metrics.ts'
 import type { Operation } from '../../../contract/operation.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge, type Tone } from '../../components/Badge.tsx'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Time } from '../../components/Time.tsx'
-import { operationWords } from '../../components/words.ts'
+import { operationWords, quantity } from '../../components/words.ts'
+import { metricNames } from '../alerts/words.ts'
 import { useEnvironment } from './environment.ts'
+import { withTabs } from './status-words.ts'
 
 /** Writes that a button can run as a finding names them. Other fixes are shown in words. */
 const runnable: readonly Operation[] = [
@@ -74,7 +77,7 @@ function FindingItem({ finding }: { finding: Finding }) {
     <li className="entry">
       <div className="row">
         <Badge tone={tone}>{name}</Badge>
-        <strong>{summary}</strong>
+        <strong>{withTabs(summary)}</strong>
       </div>
       <span className="muted small">
         <code>{cause}</code>
@@ -113,10 +116,17 @@ function EvidenceLine({ evidence: { source, at, text, value } }: { evidence: Evi
         )}
         :
       </span>{' '}
-      <span className="mono">{text ?? value?.toLocaleString()}</span>
-      {text !== undefined && value !== undefined && <span> ({value.toLocaleString()})</span>}
+      <span className="mono">{measured(text, value) ?? text}</span>
     </>
   )
+}
+
+/** A value of a metric with its unit; null where the evidence is only text. */
+function measured(text: string | undefined, value: number | undefined): string | null {
+  if (value === undefined) return null
+  const metric = metrics.find((one) => one === text)
+  if (metric) return `${metricNames[metric]} ${quantity(value, metricUnits[metric])}`
+  return text === undefined ? value.toLocaleString() : `${text} (${value.toLocaleString()})`
 }
 
 const sourceNames: Record<Evidence['source'], string> = {
@@ -158,7 +168,7 @@ function FixLine({ fix: { operation, input, effects, safe }, summary }: { fix: F
           done={(answer) => String((answer as { message?: string }).message ?? 'Done')}
           onClose={() => setConfirming(false)}
         >
-          <p className="muted small">Heals: {summary}</p>
+          <p className="muted small">Heals: {withTabs(summary)}</p>
         </ConfirmWrite>
       )}
     </div>
