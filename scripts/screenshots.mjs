@@ -18,7 +18,7 @@ import { chromium } from 'playwright-core'
 import { pack } from 'tar-stream'
 
 const images = path.resolve('docs/images')
-const mostBytes = 150_000
+const mostBytes = 180_000
 /** Long enough for charts and sparklines, with a point each two minutes, to show a course. */
 const loadSeconds = 5 * 60
 const entry = path.resolve('dist/longshore.js')

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Surface } from '../contract/audit.ts'
 import type { Operation } from '../contract/operation.ts'
 import { isRead } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
-import type { Surface } from '../contract/audit.ts'
 import type { Call } from '../operations/core/call.ts'
 
 /**

@@ -6,18 +6,12 @@ import {
   Outlet,
 } from '@tanstack/react-router'
 import { alertStates } from '../contract/alerts.ts'
-import { type AuditOutcome, auditOutcomes, type Surface, surfaces } from '../contract/audit.ts'
 import { jobRunStatuses } from '../contract/jobs.ts'
 import { NotFound } from './components/states.tsx'
 import { OverviewPage } from './pages/overview/OverviewPage.tsx'
 import { SignInPage } from './pages/sign-in/SignInPage.tsx'
+import { count, text, timelineSearch } from './search.ts'
 import { Frame } from './shell/Frame.tsx'
-
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value.slice(0, 500) : undefined
-
-const count = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
 
 // The pages of sign-in and of the overview come with the first script. Every other one is loaded when it is opened.
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
@@ -45,22 +39,6 @@ const overview = createRoute({
     status: text(search.status),
   }),
   component: OverviewPage,
-})
-
-/** Filters of a timeline, in its address so that a view can be shared. */
-interface TimelineSearch {
-  who?: string
-  object?: string
-  surface?: Surface
-  operation?: string
-  outcome?: AuditOutcome
-}
-const timelineSearch = (search: Record<string, unknown>): TimelineSearch => ({
-  who: text(search.who),
-  object: text(search.object),
-  surface: surfaces.find((one) => one === search.surface),
-  operation: text(search.operation),
-  outcome: auditOutcomes.find((one) => one === search.outcome),
 })
 
 const activity = createRoute({

@@ -86,7 +86,7 @@ interface Visitor {
   toolPolicy: ToolPolicy
   host: string | undefined
   /** Name of the session in the audit log; stateless requests have none. */
-  agentSession?: string
+  agentSession?: string | undefined
 }
 
 class McpEndpoint {
@@ -242,9 +242,8 @@ class McpEndpoint {
     const { token, principal, toolPolicy } = caller
     const transport = new HttpTransport()
     const hello = messages.find(canElicit)
-    const server = this.#newServer(
-      hello === undefined ? caller : { ...caller, agentSession: newAgentSession() },
-    )
+    const agentSession = hello && newAgentSession()
+    const server = this.#newServer({ ...caller, agentSession })
     const policyText = JSON.stringify(toolPolicy)
     // Connecting only sets callbacks, so it completes synchronously.
     void server.connect(transport)
@@ -270,9 +269,8 @@ class McpEndpoint {
 
   async #callTool(call: IncomingCall, visitor: Visitor): Promise<ToolResult> {
     const { token, toolPolicy, host, agentSession } = visitor
-    const { clock, log } = this.#options
-    const url = this.#options.apiUrl()
-    const client = createClient({ url, token, surface: 'mcp', agentSession, forwardedHost: host })
+    const { clock, log, apiUrl } = this.#options
+    const client = createClient({ url: apiUrl(), token, surface: 'mcp', agentSession, forwardedHost: host })
     return runTool(
       {
         tools: this.#tools,

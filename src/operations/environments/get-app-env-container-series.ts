@@ -14,10 +14,10 @@ const keptMs = 35 * 86_400_000
 export default handler(getAppEnvContainerSeries, async ({ tx, now }, input, { environment }) => {
   const nowMs = Date.parse(now)
   const toMs = Math.min(nowMs, input.to === undefined ? nowMs : Date.parse(input.to))
-  const askedMs = input.from === undefined ? toMs - defaultRangeMs : Date.parse(input.from)
+  const wantedMs = input.from === undefined ? toMs - defaultRangeMs : Date.parse(input.from)
   const stepMs = input.step * 1_000
-  checkRange(askedMs, toMs, stepMs, nowMs)
-  const fromMs = Math.max(askedMs, Date.parse(environment.createdAt))
+  checkRange(wantedMs, toMs, stepMs, nowMs)
+  const fromMs = Math.max(wantedMs, Date.parse(environment.createdAt))
   const runs = await listRuns(tx, environment.appEnvId, fromMs - stepMs)
   const points = containerCounts(runs, { fromMs, toMs, stepMs }).map(({ tMs, ...counts }) => ({
     t: timestamp(tMs),

@@ -98,7 +98,7 @@ describe('the origin of an audit entry', () => {
     expect(await audit({ sessionId: 'ses_unknown' })).toEqual([])
   })
 
-  it('has no session where the agent cannot be asked, because its requests are independent', async () => {
+  it('has no session where the agent cannot ask its person, because its requests are independent', async () => {
     await agentWorks({})
     expect(await audit({ surface: 'mcp', limit: 1 })).toMatchObject([
       { sessionId: null, tokenId: expect.stringMatching(/^tok_/) },

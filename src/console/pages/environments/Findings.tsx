@@ -116,13 +116,13 @@ function EvidenceLine({ evidence: { source, at, text, value } }: { evidence: Evi
         )}
         :
       </span>{' '}
-      <span className="mono">{measured(text, value) ?? text}</span>
+      <span className="mono">{valueWords(text, value) ?? text}</span>
     </>
   )
 }
 
 /** A value of a metric with its unit; null where the evidence is only text. */
-function measured(text: string | undefined, value: number | undefined): string | null {
+function valueWords(text: string | undefined, value: number | undefined): string | null {
   if (value === undefined) return null
   const metric = metrics.find((one) => one === text)
   if (metric) return `${metricNames[metric]} ${quantity(value, metricUnits[metric])}`
