@@ -66,6 +66,8 @@ describe.skipIf(noBrowser !== null)(
       const status = () => client.call(getAppEnvStatus, { appEnvId })
       await client.call(deployAppEnvImage, { appEnvId, image: image(1) })
       await until(status, (one) => one.currentVersion === 1, 'version 1')
+      await client.call(stopAppEnv, { appEnvId })
+      await until(status, (one) => one.containers.running === 0, 'no container')
       bed.platform.engine.knobs.failStarts = {
         times: 1,
         reason: 'exited',
@@ -73,7 +75,6 @@ describe.skipIf(noBrowser !== null)(
       }
       await client.call(deployAppEnvImage, { appEnvId, image: image(2) })
       await until(status, (one) => one.currentDeployment?.status === 'FAILED', 'a failed version 2')
-      await client.call(stopAppEnv, { appEnvId })
       const page = await bed.signedIn('/environments/shop-prod')
       const findings = page.getByRole('region', { name: 'Findings' })
       await findings.getByText('It printed: no such module.').waitFor()
