@@ -33,7 +33,7 @@ export function addOperationRoutes(
         await runner.authenticate(token, { address: request.ip, reads: isRead(row), session })
       },
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
-        const { surface, idempotencyKey, dryRun } = callHeaders(row, request.headers)
+        const { surface, ...headers } = callHeaders(row, request.headers)
         const input = checkInput(row, await readInput(request))
         const { token, session } = request.credential
         const answer = await runner.run({
@@ -42,8 +42,7 @@ export function addOperationRoutes(
           token,
           session,
           surface: session ? 'console' : surface,
-          idempotencyKey,
-          dryRun,
+          ...headers,
           requestedUrl: requestedUrl(request.headers),
         })
         if (session && isRead(row) && notModified(request, reply, answer.body)) return reply.code(304).send()

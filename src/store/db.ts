@@ -126,6 +126,8 @@ export interface Tables {
     outcome: string
     previous_hash: string
     hash: string
+    token_id: string | null
+    session_id: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_runs: {

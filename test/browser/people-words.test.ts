@@ -3,7 +3,7 @@ import { extract } from 'tar-stream'
 import { describe, expect, it } from 'vitest'
 import { mcpHosts } from '../../src/client/mcp-hosts.ts'
 import type { Entry } from '../../src/console/pages/activity/entries.ts'
-import { callersOf, operationsOf } from '../../src/console/pages/agents/callers.ts'
+import { callersOf, operationsOf, sessionsOf } from '../../src/console/pages/agents/callers.ts'
 import {
   accessOf,
   changesOf,
@@ -67,6 +67,10 @@ describe('agents and platform metrics', () => {
     expect(callersOf(entries)).toMatchObject([
       { surface: 'mcp', done: 1, refused: 1, name: 'Ann' },
       { surface: 'cli', done: 1, refused: 0 },
+    ])
+    const inSession = (timestamp: string) => ({ ...entries[0]!, sessionId: 'ses_1', timestamp })
+    expect(sessionsOf([inSession('2'), { ...entries[1]!, sessionId: null }, inSession('1')])).toEqual([
+      { sessionId: 'ses_1', done: 0, refused: 2, firstAt: '1', lastAt: '2' },
     ])
     expect(operationsOf(entries)[0]).toEqual({ operation: 'stop-app-env', done: 1, refused: 1 })
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { problemOf } from '../../src/console/components/Field.tsx'
 import { ago, counted, quantity } from '../../src/console/components/words.ts'
-import { byDay, type Entry, filtered } from '../../src/console/pages/activity/entries.ts'
+import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
 import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
 import { byUrgency, conditionWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
 import { gapsOf, spansOf } from '../../src/console/pages/environments/ContainerTimeline.tsx'
@@ -196,7 +196,12 @@ describe('words and filters', () => {
         ...change,
       }) as Entry
     const entries = [entry({ surface: 'cli' }), entry({}), entry({ timestamp: '2026-02-01T12:00:00.000Z' })]
-    expect(filtered(entries, { surface: 'mcp', operation: 'Stop app' })).toHaveLength(2)
+    expect(withOperation([...entries, entry({ operation: 'create-app' })], 'Stop app')).toEqual(entries)
+    expect(queryOf({ who: 'u', surface: 'mcp', operation: 'stop', session: 'ses_1' })).toEqual({
+      principalId: 'u',
+      surface: 'mcp',
+      sessionId: 'ses_1',
+    })
     expect(byDay(entries).map((day) => day.entries.length)).toEqual([2, 1])
   })
 

@@ -1,7 +1,5 @@
+import type { Surface } from '../../contract/audit.ts'
 import type { Operation } from '../../contract/operation.ts'
-
-/** Which surface a call came from; recorded in the audit log, never trusted for a decision. */
-export type Surface = 'rest' | 'mcp' | 'cli' | 'console'
 
 /** One call of one operation, its input already checked against the row's schema. */
 export interface Call {
@@ -11,7 +9,10 @@ export interface Call {
   token: string | null
   /** `token` is the id of a signed-in browser session instead of a token. */
   session?: boolean
+  /** Recorded in the audit log, never trusted for a decision. */
   surface: Surface
+  /** The agent session that the caller names; recorded like `surface`. */
+  agentSession?: string | undefined
   idempotencyKey: string | null
   dryRun: boolean
   /** Address the caller reached this server at, such as `http://box:4400`; for addresses shown to that caller only. */

@@ -1,6 +1,7 @@
 import type { AccountSettings } from '../../contract/accounts.ts'
 import type { LogLine, LogType } from '../../contract/app-env-reads.ts'
 import type { Host } from '../../contract/app-envs.ts'
+import type { Surface } from '../../contract/audit.ts'
 import type { Instance } from '../../contract/instances.ts'
 import type { InputOf, Operation, OutputOf } from '../../contract/operation.ts'
 import type { Region } from '../../contract/regions.ts'
@@ -14,7 +15,6 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
 import type { TokenUses } from '../access/token-uses.ts'
 import type { Target, TargetOf } from './access-targets.ts'
-import type { Surface } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /** Facts of the installation that operations need. */

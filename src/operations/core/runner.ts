@@ -14,7 +14,7 @@ import type { Change, Context, Handler, Outcome } from './handler.ts'
 import { hashOf, keptBody, replay } from './idempotency.ts'
 import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import { recorded } from './recorded.ts'
-import { RefusalAudit, type Trace } from './refusal-audit.ts'
+import { originOf, RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
 
 interface RunnerDeps
@@ -218,7 +218,7 @@ async function recordChange(tx: Tx, context: Context, call: Call, change: Change
     at: context.now,
     accountId: change.accountId,
     principal: context.caller.principal,
-    surface: context.surface,
+    ...originOf(context.caller, call),
     operation: call.operation.id,
     objectType: change.objectType,
     objectId: change.objectId,

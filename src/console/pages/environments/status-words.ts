@@ -50,9 +50,22 @@ export function statusWords(read: Status, kind: { isFunction: boolean; isJob: bo
   return { tone: statusTones[read.status], sentence: sentenceOf(read, kind), cause }
 }
 
-/** The failure of a deployment; replaces get-logs with the name of the page. */
+/** The failure of a deployment, in words of the console. */
 export function causeOf({ reason, message }: { reason: string; message: string }): string {
-  return `${reason}: ${message.replace(/(^|[.] )get-logs\b/g, '$1The Logs tab').replace(/\bget-logs\b/g, 'the Logs tab')}`
+  return `${reason}: ${withTabs(message)}`
+}
+
+const tabs: Record<string, string> = { 'get-logs': 'the Logs tab', 'what-changed': 'the Activity tab' }
+
+/** A message of the platform, with the names of pages in place of the operations that show the same. */
+export function withTabs(message: string): string {
+  return message.replace(
+    /(^|[.] )?\b(get-logs|what-changed)\b/g,
+    (_found, start: string | undefined, id: string) => {
+      const tab = tabs[id]!
+      return start === undefined ? tab : `${start}${tab.charAt(0).toUpperCase()}${tab.slice(1)}`
+    },
+  )
 }
 
 function sentenceOf(read: Status, { isFunction, isJob }: { isFunction: boolean; isJob: boolean }): string {
