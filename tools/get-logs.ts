@@ -10,7 +10,7 @@ export default defineTool({
   group: 'logs',
   title: 'Read logs',
   description:
-    'Reads runtime, build, job or request logs, newest last. Pass the returned cursor to read older lines.',
+    'Reads runtime, build, job or request logs, newest last; the returned cursor reads older lines.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   unlistedInputs: ['contentId', 'stream', 'podName'],
   checks: [environmentOfRunNamed, environmentNamed],

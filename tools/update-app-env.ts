@@ -12,7 +12,7 @@ export default defineTool({
     'Changes an environment; pending until apply-app-env-changes. envVars REPLACES all variables (E1): to change some, use update-app-env-variables.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   // update-job-config sets jobConfig; dockerPresetVersion cannot change (D4).
-  unlistedInputs: ['jobConfig', 'dockerPresetVersion', 'useVolume', 'mountPath'],
+  unlistedInputs: ['jobConfig', 'functionConfig', 'dockerPresetVersion', 'useVolume', 'mountPath'],
   checks: [environmentAccessible, functionLimits, warnRemovedVariables],
   noteFields: { removedVariables: z.array(z.string()).optional() },
   destroys: omittedVariableEffects,

@@ -158,9 +158,9 @@ export const getLogs = operation({
       .string()
       .regex(/^[1-5](?:\d\d|xx)$/, 'must be a status such as 404, or a class such as 5xx')
       .optional()
-      .describe('Requests: 404 or 5xx'),
-    path: z.string().min(1).max(512).optional().describe('Requests: start of the path'),
-    slowerThanMs: z.number().int().min(0).max(86_400_000).optional().describe('Requests'),
+      .describe('404 or 5xx'),
+    path: z.string().min(1).max(512).optional().describe('Start of the path'),
+    slowerThanMs: z.number().int().min(0).max(86_400_000).optional(),
     from: instant.optional(),
     to: instant.optional(),
     cursor: z

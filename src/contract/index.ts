@@ -57,6 +57,7 @@ export const operations: readonly Operation[] = [
   appEnvActions.startAppEnv,
   appEnvActions.restartAppEnv,
   appEnvActions.updateAppEnvVariables,
+  appEnvActions.requestSecret,
   appEnvActions.updateFunctionConfig,
   appEnvActions.updateAppEnvAutoscaling,
   appEnvActions.scaleAppEnvContainers,

@@ -55,7 +55,15 @@ export function controlPlane(
   build = 'b1',
   react: { desired?: (id: string, n: number) => void } = {},
 ) {
-  const heard: Heard = { desired: [], drained: [], unreachable: [], traffic: [], requests: [], up: 0, down: 0 }
+  const heard: Heard = {
+    desired: [],
+    drained: [],
+    unreachable: [],
+    traffic: [],
+    requests: [],
+    up: 0,
+    down: 0,
+  }
   const link: GatewayLink = connectGateway({
     socketPath,
     build,
