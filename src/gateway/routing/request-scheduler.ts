@@ -3,8 +3,8 @@ import type { FunctionScaling, Route } from '../control/protocol.ts'
 import type { Backend } from './backend.ts'
 import { BackendSet, type EnvironmentHost } from './backend-set.ts'
 import { FunctionScaler } from './function-scaler.ts'
-import { type Refusal, RequestQueue, type Waiter } from './request-queue.ts'
 import { RequestLog } from './request-log.ts'
+import { type Refusal, RequestQueue, type Waiter } from './request-queue.ts'
 import { TrafficCounter } from './traffic-counter.ts'
 
 const defaultScaling: FunctionScaling = {

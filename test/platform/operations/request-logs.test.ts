@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
-import { secretMask } from '../../../src/contract/fields.ts'
 import type { LogLine } from '../../../src/contract/app-env-reads.ts'
+import { secretMask } from '../../../src/contract/fields.ts'
 import type { RequestRecord } from '../../../src/gateway/control/request-record.ts'
 import { LogMasks } from '../../../src/regions/machine/log-masks.ts'
 import { RequestRecorder } from '../../../src/regions/machine/request-recorder.ts'
