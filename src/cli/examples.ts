@@ -31,6 +31,7 @@ const words: Readonly<Record<string, string>> = {
   'envs metrics': 'hello-prod',
   'envs metrics-series': 'hello-prod --metric ingress_request_rate',
   'envs usage': 'hello-prod',
+  'envs request-secret': 'hello-prod --variable STRIPE_KEY',
   'envs request-storage-key': 'hello-prod --file-extension .tgz',
   'envs notify-upload': 'hello-prod --storage-key KEY',
   'envs deploy-image': 'hello-prod --image registry.example.com/hello:2',

@@ -20,6 +20,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'apply-app-env-changes': 'envs apply',
   'scale-app-env-containers': 'envs scale',
   'update-app-env-variables': 'envs variables',
+  'request-secret': 'envs request-secret',
   'update-app-env-autoscaling': 'envs autoscaling',
   'update-function-config': 'envs function-config',
   'rotate-app-env-token': 'envs rotate-token',

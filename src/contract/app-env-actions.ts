@@ -76,6 +76,17 @@ export const updateAppEnvVariables = operation({
   output: z.object({ ...environmentResponse, pendingChanges }),
 })
 
+export const requestSecret = operation({
+  id: 'request-secret',
+  method: 'POST',
+  path: '/app-env/secret-request',
+  summary: 'Makes a one-time link on which a person enters a secret variable.',
+  policy: { on: 'environment' },
+  input: z.strictObject({ ...environmentRef, variable: variableName, expectedRevision }),
+  output: z.object({ url: z.string(), expiresAt: z.string() }),
+  answersCapability: true,
+})
+
 export const updateFunctionConfig = operation({
   id: 'update-function-config',
   method: 'PATCH',

@@ -5,7 +5,7 @@ import { operation } from './operation.ts'
 export const auditOutcomes = ['done', 'refused'] as const
 export type AuditOutcome = (typeof auditOutcomes)[number]
 
-export const surfaces = ['rest', 'mcp', 'cli', 'console'] as const
+export const surfaces = ['rest', 'mcp', 'cli', 'console', 'link'] as const
 export type Surface = (typeof surfaces)[number]
 
 const auditEntry = z.object({

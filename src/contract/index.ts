@@ -58,6 +58,7 @@ export const operations: readonly Operation[] = [
   appEnvActions.startAppEnv,
   appEnvActions.restartAppEnv,
   appEnvActions.updateAppEnvVariables,
+  appEnvActions.requestSecret,
   appEnvActions.updateFunctionConfig,
   appEnvActions.updateAppEnvAutoscaling,
   appEnvActions.scaleAppEnvContainers,

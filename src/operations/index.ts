@@ -69,6 +69,7 @@ import getAppEnvStatus from './environments/get-app-env-status.ts'
 import getAppEnvUsage from './environments/get-app-env-usage.ts'
 import getLogs from './environments/get-logs.ts'
 import listAppEnvs from './environments/list-app-envs.ts'
+import requestSecret from './environments/request-secret.ts'
 import restartAppEnv from './environments/restart-app-env.ts'
 import scaleAppEnvContainers from './environments/scale-app-env-containers.ts'
 import startAppEnv from './environments/start-app-env.ts'
@@ -157,6 +158,7 @@ export const handlers: readonly Handler[] = [
   getAppEnvUsage,
   getLogs,
   listAppEnvs,
+  requestSecret,
   restartAppEnv,
   scaleAppEnvContainers,
   startAppEnv,

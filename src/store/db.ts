@@ -231,6 +231,13 @@ export interface Tables {
     used_at: string
     expires_at: string
   }
+  secret_requests: {
+    code_hash: string
+    app_env_id: string
+    variable: string
+    token_id: string
+    expires_at: string
+  }
   console_links: { code_hash: string; token_id: string; user_id: string; expires_at: string }
   idempotency: {
     principal: string

@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { connectGateway, type GatewayLink } from '../../src/gateway/control/client.ts'
 import type { FunctionScaling, Route, RouteContainer } from '../../src/gateway/control/protocol.ts'
+import type { RequestBatch, RequestLogMode } from '../../src/gateway/control/request-record.ts'
 import { type Gateway, runGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import type { TrafficSample } from '../../src/metrics/traffic-sample.ts'
@@ -32,6 +33,7 @@ interface Heard {
   drained: string[]
   unreachable: string[]
   traffic: TrafficSample[]
+  requests: RequestBatch[]
   up: number
   down: number
 }
@@ -41,7 +43,15 @@ export function controlPlane(
   build = 'b1',
   react: { desired?: (id: string, n: number) => void } = {},
 ) {
-  const heard: Heard = { desired: [], drained: [], unreachable: [], traffic: [], up: 0, down: 0 }
+  const heard: Heard = {
+    desired: [],
+    drained: [],
+    unreachable: [],
+    traffic: [],
+    requests: [],
+    up: 0,
+    down: 0,
+  }
   const link: GatewayLink = connectGateway({
     socketPath,
     build,
@@ -55,6 +65,7 @@ export function controlPlane(
       drained: (_id, container) => heard.drained.push(container),
       unreachable: (_id, container) => heard.unreachable.push(container),
       traffic: (samples) => heard.traffic.push(...samples),
+      requests: (batches) => heard.requests.push(...batches),
       up: () => heard.up++,
       down: () => heard.down++,
     },
@@ -75,7 +86,12 @@ interface Setup {
 /** A gateway with a control plane that has sent `routes`. */
 export async function startGateway(
   routes: Route[],
-  options: { clockScale?: number; drainSeconds?: number; desired?: (id: string, n: number) => void } = {},
+  options: {
+    clockScale?: number
+    drainSeconds?: number
+    requestLog?: RequestLogMode
+    desired?: (id: string, n: number) => void
+  } = {},
 ): Promise<Setup> {
   const home = await temporaryHome()
   const socketPath = path.join(home, 'gw.sock')
@@ -85,6 +101,7 @@ export async function startGateway(
     port: 0,
     clockScale: options.clockScale ?? 1,
     build: 'b1',
+    requestLog: options.requestLog ?? 'off',
     log: silent,
     clock: systemClock,
     drainSeconds: options.drainSeconds ?? 1,

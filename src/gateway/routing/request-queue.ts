@@ -13,6 +13,8 @@ export interface Waiter {
   /** Assigns a slot of `container`, to be returned with `release`. */
   assigned(container: Backend): void
   refused(refusal: Refusal): void
+  /** It waits, and no container takes requests: the first one is being started. */
+  awaitsStart?(): void
 }
 
 /** The requests of one environment without a slot, in the order in which they get one. */

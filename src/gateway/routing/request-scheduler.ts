@@ -3,6 +3,7 @@ import type { FunctionScaling, Route } from '../control/protocol.ts'
 import type { Backend } from './backend.ts'
 import { BackendSet, type EnvironmentHost } from './backend-set.ts'
 import { FunctionScaler } from './function-scaler.ts'
+import { RequestLog } from './request-log.ts'
 import { type Refusal, RequestQueue, type Waiter } from './request-queue.ts'
 import { TrafficCounter } from './traffic-counter.ts'
 
@@ -36,6 +37,8 @@ export class RequestScheduler {
 
   readonly #scaler: FunctionScaler
   readonly #traffic = new TrafficCounter()
+  /** Null if requests are not logged. */
+  readonly requests: RequestLog | null
   #sentDesired: number | null = null
 
   constructor(route: Route, host: EnvironmentHost) {
@@ -45,6 +48,8 @@ export class RequestScheduler {
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
     this.#host = host
+    const { requestLog = 'off', clock } = host
+    this.requests = requestLog === 'off' ? null : new RequestLog(requestLog, () => clock.wallMs())
     this.#containers = new BackendSet(route.appEnvId, host, route.kind === 'app')
     this.#scaler = new FunctionScaler(host.clock, host.clockScale, () => this.evaluate())
     this.update(route)
@@ -124,6 +129,7 @@ export class RequestScheduler {
       waiter.refused({ why: 'busy' })
       return
     }
+    if (this.#containers.active.length === 0) waiter.awaitsStart?.()
     this.#waiting.add(waiter)
     this.#arrived(null)
   }

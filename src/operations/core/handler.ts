@@ -54,6 +54,9 @@ interface LogQuery {
   contentId?: string | undefined
   podNames?: readonly string[] | undefined
   search?: string | undefined
+  status?: string | undefined
+  path?: string | undefined
+  slowerThanMs?: number | undefined
   size: number
   from?: string | undefined
   to?: string | undefined

@@ -89,7 +89,7 @@ function createAuthenticate({ db, clock, rateLimits, tokenUses }: RunnerDeps) {
     let caller: Caller
     try {
       const now = timestamp(clock.wallMs())
-      caller = await db.read((tx) => callerOf(tx, { token, session: origin?.session }, now))
+      caller = await db.read((tx) => callerOf(tx, { token, credential: origin?.credential }, now))
     } catch (error) {
       // A good token is never delayed by bad ones from the same address.
       const unknown = error instanceof AppError && error.kind === 'unauthenticated'
@@ -151,6 +151,7 @@ async function runWrite(
     return { reply: replay(deps.secrets, caller, key, kept, requestHash), wake: [], keep: async () => {} }
   }
   const { context, target } = await admit(deps, tx, call, trace)
+  await call.also?.(tx)
   const outcome = await handler.run(context, call.input, target)
   trace.wake = outcome.wake ?? []
   const reply = { status: 200, body: JSON.stringify(outcome.answer) }

@@ -14,6 +14,7 @@ import { standardTerms } from './021-standard-terms.ts'
 import { variableReferences } from './022-variable-references.ts'
 import { tokenExpiry } from './023-token-expiry.ts'
 import { auditOrigin } from './024-audit-origin.ts'
+import { secretRequests } from './025-secret-requests.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -33,4 +34,5 @@ export const migrations: readonly Migration[] = [
   variableReferences,
   tokenExpiry,
   auditOrigin,
+  secretRequests,
 ]

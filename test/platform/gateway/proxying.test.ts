@@ -101,6 +101,7 @@ describe('headers', () => {
     expect(seen).toEqual({
       host: F,
       'x-kept': 'yes',
+      traceparent: expect.any(String),
       'x-forwarded-for': '10.1.1.1, 127.0.0.1',
       'x-forwarded-host': F,
       'x-forwarded-proto': 'http',

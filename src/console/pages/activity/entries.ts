@@ -70,6 +70,7 @@ export const surfaceNames: Record<Entry['surface'], string> = {
   mcp: 'Agent (MCP)',
   cli: 'Command line',
   rest: 'REST API',
+  link: 'Link for a secret',
 }
 
 /** What the entries are about, and every environment, for the filter. */
