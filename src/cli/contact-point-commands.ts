@@ -11,6 +11,8 @@ import { pointsReport } from './alert-report.ts'
 import { type Cli, type CliCommand, choice, connected, type Done, print } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
+import { positionalHelp } from './field-help.ts'
+import { withIds } from './known-names.ts'
 import { printable } from './progress.ts'
 import { accountOf } from './row-command.ts'
 import { jsonOf } from './row-fields.ts'
@@ -77,9 +79,10 @@ export function addTestCommand(noun: CliCommand, cli: Cli, done: Done): void {
   noun
     .command('test')
     .description('send a test notification, and show whether it arrived')
-    .argument('<contactPointId>', 'contact-points list shows them')
-    .runs(cli, done, async ([contactPointId]) => {
+    .argument('<contactPointId>', positionalHelp('contactPointId'))
+    .runs(cli, done, async ([word]) => {
       const { client } = await connected(cli)
+      const { contactPointId } = await withIds(client, { contactPointId: word })
       const answer = await client.call(testContactPoint, { contactPointId })
       const attempts = answer.attempts.map(({ at, ok, reason = '' }) =>
         `  ${ok ? '✓' : '✗'} ${at}  ${printable(reason)}`.trimEnd(),

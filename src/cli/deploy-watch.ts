@@ -21,6 +21,7 @@ export interface Watched {
   appEnvId: string
   contentId: string
   version: number
+  isJob: boolean
   /** The first stage: a build, or the start of an image. */
   begins: 'BUILDING' | 'DEPLOYING'
   progress: Progress
@@ -46,7 +47,8 @@ export async function watchDeployment(watched: Watched): Promise<WatchEnd> {
       // The last lines may have been written between the two reads.
       await log.show()
       stages.end(end)
-      if (end.kind === 'serves') progress.done(`Version ${version} serves`)
+      if (end.kind === 'serves')
+        progress.done(`Version ${version} ${watched.isJob ? 'is ready for runs' : 'serves'}`)
       return end
     }
     if (status?.currentDeployment)

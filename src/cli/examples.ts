@@ -2,7 +2,7 @@ import type { CliCommand } from './cli-command.ts'
 
 const app = 'app_4k2m6q8s0u3w5y7a9c1e'
 const alert = 'alr_4k2m6q8s0u3w5y7a9c1e'
-const point = 'ctp_4k2m6q8s0u3w5y7a9c1e'
+const point = 'cp_4k2m6q8s0u3w5y7a9c1e'
 const run = 'run_4k2m6q8s0u3w5y7a9c1e'
 const backup = 'bak_4k2m6q8s0u3w5y7a9c1e'
 const member = 'mem_4k2m6q8s0u3w5y7a9c1e'

@@ -68,9 +68,13 @@ const shorter: Readonly<Record<string, (envName: string) => string>> = {
   'deploy-app-env-image': (envName) => `deploy ${envName} --image <reference>`,
 }
 
+/** The two calls of a deploy from source, which are one command in the shell. */
+const sourceDeploy = 'request-deploy-storage-key, then notify-code-upload'
+
 /** A text of the platform with the operations that it names as commands; `envName` is the environment it is about. */
 export function inShellWords(text: string, envName?: string): string {
-  return text.replace(/([a-z]+(?:-[a-z]+)+)(?: with type ([A-Z]+))?/g, (all, word: string, type?: string) => {
+  const one = text.replaceAll(sourceDeploy, `longshore deploy ${envName ?? '<environment>'} --dir <folder>`)
+  return one.replace(/([a-z]+(?:-[a-z]+)+)(?: with type ([A-Z]+))?/g, (all, word: string, type?: string) => {
     if (!operationIds.has(word)) return all
     const about = envName === undefined ? undefined : shorter[word]?.(envName)
     const command = about ?? (word === 'get-logs' ? 'logs' : wordsOf(word).join(' '))

@@ -66,7 +66,10 @@ export const updateAppEnvVariables = operation({
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,
-    set: z.array(envVarChange).max(500).optional(),
+    set: z
+      .array(envVarChange, { error: 'must be a list, such as [{"name": "COLOR", "value": "green"}]' })
+      .max(500)
+      .optional(),
     unset: z.array(variableName).max(500).optional().describe('Names to remove'),
     expectedRevision,
   }),

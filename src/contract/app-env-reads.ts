@@ -86,7 +86,10 @@ export type Activity = z.output<typeof activity>
 export const instant = z
   .string()
   .max(40)
-  .refine((value) => !Number.isNaN(Date.parse(value)), 'must be an ISO 8601 time')
+  .refine(
+    (value) => !Number.isNaN(Date.parse(value)),
+    'must be an ISO 8601 time, such as 2030-01-31T18:00:00Z',
+  )
 
 export const getAppEnvHistory = operation({
   id: 'get-app-env-history',

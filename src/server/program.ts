@@ -91,6 +91,8 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
   nounOf(program, 'database-passwords', 'a new password for a database: rotate')
   nounOf(program, 'user', 'whose token this is: get')
   nounOf(program, 'causes', 'the causes that longshore why knows: list')
+  nounOf(program, 'accounts', 'accounts, their limits and settings: list, create, update, usage, health')
+  nounOf(program, 'instances', 'running control planes of the installation: list')
   nounOf(program, 'members', 'members of an account and the environments they may access')
   addBackupCommands(
     nounOf(program, 'backup', 'database backups (PostgreSQL, MySQL, Redis): create, list, delete'),

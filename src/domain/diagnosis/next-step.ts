@@ -11,8 +11,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   interrupted: 'Deploy the version again.',
   'not-supported':
     'Change what the evidence names, or use an environment in a region of another engine (list-regions shows them).',
-  'image-pull':
-    'Check the name, the tag and the access to the registry, then deploy the image again with deploy-app-env-image.',
+  'image-pull': imageStep,
   'git-fetch': `Correct the branch with update-app-env, or create an app with the right gitNamespace and gitRepo, ${again}.`,
   'bad-archive': 'Pack plain files and folders as .tgz or .zip, and upload again.',
   'no-dockerfile': `Add a Dockerfile at the place that the evidence names, ${again}.`,
@@ -65,6 +64,17 @@ export function withNextStep(facts: Facts, finding: Finding): Finding {
   const step = steps[finding.cause]
   const text = typeof step === 'string' ? step : step(facts, finding)
   return { ...finding, summary: `${finding.summary} ${text}` }
+}
+
+/** A source deployment pulls the base image of its Dockerfile; the image of a database is not the tenant's choice. */
+function imageStep({ kind, latest }: Facts): string {
+  if (kind === 'database') {
+    return 'The operator loads the image into the engine, or sets LONGSHORE_DATABASE_IMAGES to a registry that has it; then redeploy-app-env.'
+  }
+  if (latest?.type === 'BUILD') {
+    return `Check the base image that the evidence names (FROM in the Dockerfile) and the access to its registry, ${again}.`
+  }
+  return 'Check the name, the tag and the access to the registry, then deploy the image again with deploy-app-env-image.'
 }
 
 function listenStep({ port }: Pick<Facts, 'port'>): string {

@@ -46,6 +46,7 @@ export async function callerOf(
 /** The same bytes in each case, so that the answer does not tell which tokens existed. */
 export function unknownToken(): AppError {
   return new AppError('unauthenticated', 'User not authenticated', {
-    details: 'The token is unknown, revoked or expired.',
+    details:
+      'The token is unknown, revoked or expired. Send another one: create-user-token makes tokens, and the first admin has one in the file admin-token of the data directory.',
   })
 }

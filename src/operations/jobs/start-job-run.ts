@@ -21,7 +21,11 @@ type Input = InputOf<typeof startJobRun>
 /** Takes the settings snapshot: this call's fields override the applied settings, then the app's, then the platform's. */
 export default handler(startJobRun, async (context, input, target) => {
   const { environment, app } = target
-  if (!app.isJob) throw refusal('Only JOB apps have runs', `This app uses the ${app.dockerPreset} preset.`)
+  if (!app.isJob)
+    throw refusal(
+      'Only JOB apps have runs',
+      `This app uses the ${app.dockerPreset} preset. Create an app with dockerPreset JOB for commands that run and end.`,
+    )
   const { content, region } = await deployedContent(context, target)
   const config = resolvedJobConfig(app.jobConfig, environment.applied.jobConfig)
   const limit = mostActiveRuns(config)

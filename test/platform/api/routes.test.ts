@@ -66,7 +66,7 @@ describe('query input', () => {
     ['limit=0', 'limit: must be at least 1'],
     ['limit=201', 'limit: must be at most 200'],
     ['limit=1&limit=2', 'limit: sent 2 times; send it once'],
-    ['fromDate=yesterday', 'fromDate: must be an ISO 8601 time'],
+    ['fromDate=yesterday', 'fromDate: must be an ISO 8601 time, such as 2030-01-31T18:00:00Z'],
     ['colour=red', 'unknown key colour'],
     ['__proto__=1', 'unknown key __proto__'],
     ['constructor=1', 'unknown key constructor'],

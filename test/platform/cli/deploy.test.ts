@@ -146,7 +146,18 @@ describe('deploy from source', () => {
       /^Failed shop-prod version 3 after .*: exited: It ended with code 3\. longshore logs shop-prod shows its output\.\n$/,
     )
     expect(err).toContain('cannot start: no database')
-    expect(err).toContain('Version 2 still serves.')
+    expect(err).toContain(
+      'Version 2 still serves. longshore why shop-prod shows the cause and the next step.',
+    )
+  })
+
+  it('a deployed job is ready for runs, and serves nothing', async () => {
+    const script = { isFunction: false, isJob: true }
+    const { code, out, err } = await run(['--env', 'shop-prod', '--dir', app], script)
+    expect(code).toBe(0)
+    expect(err).toContain('Version 3 is ready for runs')
+    expect(err).toContain('Start a run: longshore jobs run shop-prod')
+    expect(`${out}${err}`).not.toMatch(/serves|curl/)
   })
 
   it('exits 1 when another deployment replaced it', async () => {

@@ -87,6 +87,26 @@ describe('commands derived from the contract rows', () => {
     expect(await help('envs', 'list')).toContain('--json')
   })
 
+  it('every option and every id of a derived command has a text in its help', () => {
+    const program = createProgram(nowhere, () => {})
+    const silentOnes: string[] = []
+    for (const row of operations) {
+      const command = commandOf(program, row)!
+      const words = wordsOf(row.id).join(' ')
+      for (const one of [
+        ...command.options.filter(({ hidden }) => !hidden),
+        ...command.registeredArguments,
+      ]) {
+        const about = one.description.replace(/^ *(?:one of|default|repeatable|\(or)\b.*$/, '')
+        if (about === '') silentOnes.push(`${words} ${one.name()}`)
+      }
+    }
+    expect(silentOnes).toEqual([])
+    for (const noun of program.commands) {
+      expect(noun.description(), noun.name()).toMatch(/ /)
+    }
+  })
+
   it('every command that makes one change takes --dry-run, but those that README names', () => {
     const program = createProgram(nowhere, () => {})
     const without = operations
@@ -174,6 +194,17 @@ describe('longshore on a platform', () => {
     expect((await run('envs', 'get', 'corner-shop-prod')).out).toMatch(/^status +STOPPED$/m)
     expect((await run('status', 'corner-shop-prod')).out).toMatch(/^status +STOPPED$/m)
     expect((await json('envs', 'status', 'corner-shop-prod')).status).toBe('STOPPED')
+  })
+
+  it('the next step after create and before a run is a command that works', async () => {
+    const image = await run('create', 'From image', '--port', '8080', '--use-image', '--image', 'team/app:1')
+    expect(image.out).toContain('longshore deploy --env from-image-prod --image <reference>')
+    await run('create', 'Reports', '--docker-preset', 'JOB')
+    const early = await run('jobs', 'run', 'reports-prod')
+    expect(early.err).toContain('longshore deploy <environment> --dir <folder>')
+    expect(early.err).not.toContain('request-storage-key')
+    const milliseconds = await run('jobs', 'configure', 'reports-prod', '--timeout-seconds', '30m')
+    expect(milliseconds.err).toContain('must be a number of seconds')
   })
 
   it('deletes the app again when its environment is rejected', async () => {
@@ -306,6 +337,69 @@ describe('longshore on a platform', () => {
     const previewed = await run(...alert)
     expect(previewed.out, previewed.err).toContain('Nothing was changed.')
     expect((await json('alerts', 'list', name)).alerts).toEqual([])
+  })
+
+  it('takes names where a call takes ids, and suggests the name that was probably meant', async () => {
+    const { cliEnvName, appId } = await json('create', 'Named shop', '--port', '8080')
+    expect((await json('apps', 'get', 'Named shop')).appId).toBe(appId)
+    const second = await json('envs', 'create', 'Named shop', '--name', 'next', '--region', 'local')
+    expect(second.appEnvId).toMatch(/^env_/)
+    const wrong = await run('apps', 'get', 'Named sho')
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('Did you mean Named shop?') })
+    await json('create', 'Twice', '--port', '8080')
+    await json('create', 'Twice', '--port', '8080')
+    expect((await run('apps', 'get', 'Twice')).err).toMatch(
+      /2 apps have the name Twice.\nGive the id: app_\w+, app_/,
+    )
+    // A mistyped name, and the name of an app with two environments.
+    expect((await run('status', 'named-shop-prdo')).err).toContain(`Did you mean ${cliEnvName}?`)
+    expect((await run('envs', 'stop', 'Named shop')).err).toContain(
+      `Did you mean ${cliEnvName} or named-shop-next?`,
+    )
+    // It exists, so the name is not what is wrong.
+    expect((await run('envs', 'redeploy', cliEnvName, '--version', '7')).err).not.toContain('Did you mean')
+    await json(
+      'contact-points',
+      'create',
+      '--type',
+      'webhook',
+      '--name',
+      'ops',
+      '--config',
+      'url=https://example.com',
+    )
+    const alert = ['alerts', 'create', cliEnvName, '--metric', 'cpu_percent', '--contact-point-ids', 'ops']
+    expect((await run(...alert)).out).toContain('Notifies ops.')
+  })
+
+  it('shows names for ids: objects of the audit log, users of the history, environments of members', async () => {
+    const name = await created()
+    await json('members', 'add', '--email', 'ann@example.com', '--name', 'Ann')
+    await json('members', 'set-access', 'ann@example.com', '--allowed-app-env-ids', name)
+    await json('envs', 'variables', name, '--set-plain', 'A=1')
+    const audit = (await run('audit', 'list')).out
+    expect(audit).toMatch(new RegExp(`update-app-env-variables +${name} +env_`))
+    expect(audit).toMatch(/update-member-env-access +ann@example\.com +mem_/)
+    const members = (await run('members', 'list')).out
+    expect(members).toMatch(new RegExp(`ann@example\\.com .* ${name}$`, 'm'))
+    expect((await run('members', 'access', 'ann@example.com')).out).toContain(name)
+    const changes = (await run('envs', 'changes', name)).out
+    expect(changes).toContain(platform.admin.email)
+    expect(changes).not.toContain('usr_')
+    await run('members', 'remove', 'ann@example.com', '--yes')
+  })
+
+  it('shows the rules of an access and the causes of the catalog in full', async () => {
+    const { causes } = await json('causes', 'list')
+    const listed = (await run('causes', 'list')).out
+    for (const { cause, meaning } of causes) {
+      expect(listed).toContain(`${cause}\n`)
+      expect(listed).toContain(meaning)
+    }
+    const name = await created()
+    const access = await run('envs', 'explain-access', name)
+    expect(access.out).toMatch(/because +.{61,}/)
+    expect(access.out).not.toContain('…')
   })
 
   it('passes on an error with its rule and remedy', async () => {

@@ -242,6 +242,14 @@ describe('early checks', () => {
     expect(backend.state.countOf('stop-app-env')).toBe(0)
   })
 
+  it('names the field when an id and a name are swapped', async () => {
+    const named = await session.call('get-app-env-status', { appEnvId: 'shop-prod' })
+    expect(named.structured.details).toContain('Send a name as envName')
+    const byId = await session.call('get-app-env-status', { envName: 'env_4k2m6q8s0u3w5y7a9c1e' })
+    expect(byId.structured.details).toContain('Send an id as appEnvId')
+    expect(backend.state.calls).toEqual([])
+  })
+
   it('asks for appEnvId or envName', async () => {
     expect((await session.call('get-app-env-status', {})).structured.error).toBe(
       'appEnvId or envName is required',

@@ -43,6 +43,32 @@ const full: Facts = {
   engineProblem: null,
 }
 
+it('what could not be pulled decides the advice: the base image of a source, an image, or that of a database', () => {
+  const advice = (kind: Facts['kind'], type: 'BUILD' | 'IMAGE') => {
+    const latest = {
+      contentId: 'dep_1',
+      version: 1,
+      status: 'FAILED' as const,
+      type,
+      containerImage: null,
+      createdAt: '2026-05-01T00:00:00.000Z',
+      deployedAt: null,
+      failure: { reason: 'image pull', message: 'There is no node:99.' },
+      rolloutId: 'rol_1',
+      failedAt: null,
+      isBuilt: false,
+    }
+    const facts: Facts = { ...full, kind, status: 'STOPPED', latest }
+    const [finding] = diagnose(facts)
+    expect(finding!.cause).toBe('image-pull')
+    return withNextStep(facts, finding!).summary
+  }
+  expect(advice('app', 'BUILD')).toMatch(/base image of its Dockerfile.*FROM/)
+  expect(advice('app', 'BUILD')).not.toContain('deploy-app-env-image')
+  expect(advice('app', 'IMAGE')).toContain('deploy-app-env-image')
+  expect(advice('database', 'IMAGE')).toContain('LONGSHORE_DATABASE_IMAGES')
+})
+
 it('M2 the usage of the whole account is quoted only to who sees the whole account', () => {
   const quoted = (showsUsed: boolean) => {
     const [first] = diagnose({ ...full, quota: { ...full.quota, showsUsed } })
