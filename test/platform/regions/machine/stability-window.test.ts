@@ -21,10 +21,7 @@ async function start() {
   clock = new TestClock()
   engine = new FakeEngine({
     clock,
-    program: (_request, response, { spec }) => {
-      response.statusCode = answers.get(spec.image) ?? 200
-      response.end()
-    },
+    program: (_request, response, { spec }) => response.writeHead(answers.get(spec.image) ?? 200).end(),
   })
   platform = await TestPlatform.start({ engine, clock, stabilityScale: 1 })
 }
