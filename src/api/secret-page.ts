@@ -68,8 +68,8 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknow
   reply.headers(answer.headers)
   const isGone = error instanceof AppError && error.kind === 'unauthenticated'
   const text = isGone
-    ? 'This link was used, has expired or was never valid. Ask whoever sent it for a new one.'
-    : 'The value was not saved: whoever sent this link may no longer change the environment, or the platform is busy. Ask for a new link.'
+    ? 'This link was used, has expired or was never valid. Ask the sender for a new one.'
+    : 'The value was not saved: the sender of this link may no longer change the environment, or the platform is busy. Ask for a new link.'
   return send(reply, isGone ? 404 : answer.status, page('Link not available', `<p role="alert">${text}</p>`))
 }
 
@@ -77,7 +77,7 @@ function formPage({ envName, variable, expiresAt }: RequestedSecret): string {
   return page(
     `Enter ${variable}`,
     `<p>An agent or a colleague asks for the value of the variable <code>${escaped(variable)}</code> of the environment
-<code>${escaped(envName)}</code>. The value is stored encrypted, and whoever sent you this link does not see it. Enter it
+<code>${escaped(envName)}</code>. The value is stored encrypted, and the sender of this link does not see it. Enter it
 only if you expected the request.</p>
 <form method="post" autocomplete="off"><label for="value">Value</label>
 <textarea id="value" name="value" rows="4" required autofocus spellcheck="false" autocomplete="off"></textarea>

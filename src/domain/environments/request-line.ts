@@ -1,6 +1,6 @@
 import type { LoggedRequest } from '../../contract/app-env-reads.ts'
 
-/** A request as one line of text; its path comes from whoever sent the request. */
+/** A request as one line of text; its path is text of the client. */
 export function requestLine(request: LoggedRequest): string {
   const { method, path, status, durationMs, firstByteMs, coldStart, bytesIn, bytesOut } = request
   const { refused, traceId } = request

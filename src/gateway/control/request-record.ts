@@ -1,7 +1,7 @@
 /** Whether requests are logged; `with-query` keeps query strings, which often hold personal data or keys. */
 export type RequestLogMode = 'on' | 'off' | 'with-query'
 
-/** One kept request of an environment. Method and path are text of whoever sent the request. */
+/** One kept request of an environment. Method and path are text of the client. */
 export interface RequestRecord {
   /** Wall time at which the request was done. */
   endedMs: number

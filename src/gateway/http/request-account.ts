@@ -1,4 +1,4 @@
-import { traceIdOf } from '../../trace-context.ts'
+import { traceIdOf } from './trace-context.ts'
 import type { FinishedRequest } from '../routing/request-log.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
 import type { RequestHead } from './request-head.ts'

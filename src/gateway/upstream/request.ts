@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { newTraceparent } from '../../trace-context.ts'
+import { newTraceparent } from '../http/trace-context.ts'
 import type { RequestHead } from '../http/request-head.ts'
 
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])

@@ -46,10 +46,7 @@ describe('routing', () => {
       'The first version of this environment could not be deployed (wrong-port). Its status says why.',
     ])
     const deploying = await get(port, 'd.app.localhost')
-    expect([deploying.status, JSON.parse(deploying.body)]).toEqual([
-      503,
-      { error: 'Deploying', details: expect.stringContaining('is being deployed, and none serves yet') },
-    ])
+    expect(deploying.body).toMatch(/^\{"error":"Deploying",.*is being deployed, and none serves yet/)
     const empty = await get(port, 'e.app.localhost')
     expect([empty.status, Number(empty.headers['retry-after']) > 0]).toEqual([503, true])
   })
@@ -292,13 +289,10 @@ describe('streaming', () => {
 async function settled(value: () => number): Promise<void> {
   let last = -1
   let same = 0
-  await until(
-    () => {
-      same = value() === last ? same + 1 : 0
-      last = value()
-      return same > 100
-    },
-    'a standstill',
-    60_000,
-  )
+  const isSettled = () => {
+    same = value() === last ? same + 1 : 0
+    last = value()
+    return same > 100
+  }
+  await until(isSettled, 'a standstill')
 }

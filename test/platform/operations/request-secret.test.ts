@@ -29,7 +29,7 @@ async function variablesOf(appEnvId: string) {
   return json.envVars as { name: string; value: string; isSecret: boolean }[]
 }
 
-it('a person enters a secret on a page without script, and nobody else sees it', async () => {
+it('a person enters a secret on a page without script, and no other caller sees it', async () => {
   const { appEnvId, url, answer } = await requested()
   expect(answer.json).toEqual({
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/console\/secret\/[\w-]{43}$/),

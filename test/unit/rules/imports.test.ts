@@ -74,7 +74,7 @@ const portFiles: Record<string, readonly string[]> = {
     'src/engines/listening-sockets.ts',
     'src/engines/wait-until-listening.ts',
   ],
-  gateway: ['src/gateway/control/protocol.ts'],
+  gateway: ['src/gateway/control/protocol.ts', 'src/gateway/control/request-record.ts'],
   metrics: ['src/metrics/source.ts', 'src/metrics/histogram.ts', 'src/metrics/traffic-sample.ts'],
 }
 
