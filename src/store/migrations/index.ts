@@ -13,6 +13,7 @@ import { invitations } from './020-invitations.ts'
 import { standardTerms } from './021-standard-terms.ts'
 import { variableReferences } from './022-variable-references.ts'
 import { tokenExpiry } from './023-token-expiry.ts'
+import { instances } from './024-instances.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -31,4 +32,5 @@ export const migrations: readonly Migration[] = [
   standardTerms,
   variableReferences,
   tokenExpiry,
+  instances,
 ]
