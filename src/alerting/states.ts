@@ -3,6 +3,7 @@ import type { StoredAlert } from '../domain/alerts/alert.ts'
 import { type AlertProgress, newAlertProgress } from '../domain/alerts/state.ts'
 import type { Tables, Tx } from '../store/db.ts'
 import { alertRecord } from '../store/repositories/alerts.ts'
+import { listed } from '../store/repositories/environments.ts'
 
 /** The stored state of an alert. `version` increases with every write. */
 export interface StoredAlertState {
@@ -90,7 +91,7 @@ export async function listEvaluatedAlerts(
     .selectAll('alert_states')
     .select(['alerts.record', 'app_envs.cli_env_name'])
     .where('alerts.enabled', '=', 1)
-  if (regions !== undefined) query = query.where('app_envs.region', 'in', [...regions])
+  if (regions !== undefined) query = query.where('app_envs.region', 'in', listed(regions))
   const rows = await query.orderBy('alerts.app_env_id').execute()
   return rows.map((row) => ({
     alert: alertRecord.parse(row.record),

@@ -1,5 +1,5 @@
 import os from 'node:os'
-import { timestamp } from '../clock.ts'
+import { type Clock, timestamp } from '../clock.ts'
 import type { Instance } from '../contract/instances.ts'
 import { databasePresets } from '../domain/databases/presets.ts'
 import { serverVersion } from '../mcp/transport/server-info.ts'
@@ -8,8 +8,8 @@ import type { Platform } from './platform.ts'
 import { regionOf } from './region-directory.ts'
 
 /** The control planes of the installation, each with its leases. */
-export function instancesOf({ instances }: Membership): Instance[] {
-  return instances().map(({ node, version, startedAtMs, lastSeenAtMs, leases, regions }) => ({
+export function instancesOf(membership: Membership): Instance[] {
+  return membership.instances().map(({ node, version, startedAtMs, lastSeenAtMs, leases, regions }) => ({
     node,
     version,
     startedAt: timestamp(startedAtMs),
@@ -17,6 +17,18 @@ export function instancesOf({ instances }: Membership): Instance[] {
     leases: leases.map(({ name, sinceMs }) => ({ name, since: timestamp(sinceMs) })),
     regions: regions.map(({ region }) => region),
   }))
+}
+
+/** For `/readyz`: who is here, who is away, who does what, and how long ago each was seen. */
+export function sharingOf(membership: Membership, { wallMs }: Clock) {
+  return {
+    instances: membership.instances().map(({ node, isAlive, lastSeenAtMs, leases }) => ({
+      node,
+      isAlive,
+      lagMs: Math.max(0, wallMs() - lastSeenAtMs),
+      leases: leases.map(({ name }) => name),
+    })),
+  }
 }
 
 /** What this control plane publishes for the others. */

@@ -67,56 +67,28 @@ export async function openPlatform(
   const home = openHome(config.home)
   const unlock = lockHome(config.home)
   try {
-    const now = new Date(clock.wallMs()).toISOString()
     const { db, membership } = await joinStore(config, home, { clock, log, onReplaced })
-    const given = config.masterKey ? parseMasterKey(config.masterKey) : null
-    if (!given) await makeMasterKey(db, home)
-    // Read the master key again for each new data key, because it may have been rotated.
-    const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
-    const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
-    const nodeName = config.node
-    const { isShared } = membership
-    const regions = await openRegions({
-      ...{ config, db, installationId, nodeName, isShared },
-      clock,
-      log,
-      command,
-    })
-    const directory = new RegionDirectory(regions, nodeName, membership)
-    const imageSource = config.databaseImages ?? null
-    const databaseAvailability = new DatabaseAvailabilityWatch({
-      ...{ regions, imageSource, clock, log },
-      others: () => directory.databases(),
-    })
-    // In the background, so that a slow registry does not delay the start.
-    void databaseAvailability.refresh()
+    const opened = await openState({ config, clock, log, home, db, membership }, command).catch(
+      async (error) => {
+        await membership.close()
+        await db.close()
+        throw error
+      },
+    )
     // Interrupted builds start again from scratch. The data directory is locked, so no other process uses these files.
     rmSync(home.builds, { recursive: true, force: true })
     const logs = new LogStore(home.logs)
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
-    const uploads = createUploadStore({ home: home.dir })
     return {
-      config,
-      clock,
-      log,
-      home,
-      installationId,
-      accountId,
-      db,
-      membership,
-      secrets,
-      logs,
-      metrics,
-      uploads,
+      ...{ config, clock, log, home, db, membership, logs, metrics },
+      ...opened,
+      uploads: createUploadStore({ home: home.dir }),
       backups: new BackupFiles(home.backups),
       builder: createBuilder(config, home, clock),
-      regions,
       notifier: notifierOf(config, clock, log),
-      directory,
-      databaseAvailability,
-      nodeName,
+      nodeName: config.node,
       async close() {
-        await Promise.all(regions.map(({ engine }) => engine.close()))
+        await Promise.all(opened.regions.map(({ engine }) => engine.close()))
         await logs.close()
         await membership.close()
         await db.close()
@@ -127,6 +99,33 @@ export async function openPlatform(
     unlock()
     throw error
   }
+}
+
+/** Keys, first account and regions: what the store has to say before anything can run. */
+async function openState(
+  around: Pick<Platform, 'config' | 'clock' | 'log' | 'home' | 'db' | 'membership'>,
+  command: readonly string[],
+) {
+  const { config, clock, log, home, db, membership } = around
+  const now = new Date(clock.wallMs()).toISOString()
+  const given = config.masterKey ? parseMasterKey(config.masterKey) : null
+  if (!given) await makeMasterKey(db, home)
+  // Read the master key again for each new data key, because it may have been rotated.
+  const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
+  const installation = await firstStart(db, home, config.bootstrapToken, now)
+  const { installationId } = installation
+  const { node: nodeName } = config
+  const { isShared } = membership
+  const regions = await openRegions({ config, db, installationId, nodeName, isShared, clock, log, command })
+  const directory = new RegionDirectory(regions, nodeName, membership)
+  const databaseAvailability = new DatabaseAvailabilityWatch({
+    ...{ regions, clock, log },
+    imageSource: config.databaseImages ?? null,
+    others: () => directory.databases(),
+  })
+  // In the background, so that a slow registry does not delay the start.
+  void databaseAvailability.refresh()
+  return { ...installation, secrets, regions, directory, databaseAvailability }
 }
 
 function notifierOf(config: Config, clock: Clock, log: Log): Notifier {

@@ -28,6 +28,7 @@ import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { sweepFiles } from './housekeeping.ts'
 import { installationOf, publicUrlOf, publishedFacts, readinessOf, type Started } from './installation.ts'
+import { sharingOf } from './instances.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
 import { Peers, peerPath } from './peers.ts'
@@ -97,18 +98,10 @@ async function startControlPlane(
     started.dataKey = keyId
   })
   const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources })
-  let reconciler: Reconciler
-  let gateway: GatewayKeeper
+  let begun: Awaited<ReturnType<typeof begin>>
   try {
     started.apiUrl = (await api.listen(config.port)).url
-    gateway = await keepGateway(platform, measuring, () => started.reconciler)
-    started.gateway = gateway
-    started.gatewayPort = gateway.port()
-    started.ingress = gateway.address()
-    reconciler = reconcilerOf(platform, measuring, gateway)
-    started.reconciler = reconciler
-    await reconciler.start()
-    measuring.start(reconciler)
+    begun = await begin(platform, started, measuring)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
     await membership.start({ environments: (appEnvIds) => started.reconciler?.wake(appEnvIds) })
@@ -118,6 +111,7 @@ async function startControlPlane(
     await platform.close()
     throw error
   }
+  const { gateway, reconciler } = begun
   const workers = [dataKeys, sweepFiles(platform)]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started.apiUrl, gateway.url(), signInUrl)
@@ -135,6 +129,19 @@ async function startControlPlane(
       await platform.close()
     },
   }
+}
+
+/** Gateway and reconciler: from now on this machine runs what is stored. */
+async function begin(platform: Platform, started: Started, measuring: Measuring) {
+  const gateway = await keepGateway(platform, measuring, () => started.reconciler)
+  started.gateway = gateway
+  started.gatewayPort = gateway.port()
+  started.ingress = gateway.address()
+  const reconciler = reconcilerOf(platform, measuring, gateway)
+  started.reconciler = reconciler
+  await reconciler.start()
+  measuring.start(reconciler)
+  return { gateway, reconciler }
 }
 
 /** Logs, metrics and probes: those of this machine, and from any machine. */
@@ -232,6 +239,7 @@ function apiServer(
     uploads: createUploadReceiver({ ...{ db, clock, files: uploads }, ...(isShared ? { elsewhere } : {}) }),
     ...(isShared ? { peer } : {}),
     readiness: () => readinessOf(db, home, started),
+    ...(isShared ? { sharing: () => sharingOf(membership, clock) } : {}),
     async metricsText(known) {
       const store = config.databaseUrl ? 'postgresql' : 'sqlite'
       const queues = await db.read(queueLengths).catch(() => [])

@@ -119,7 +119,12 @@ export async function listEnvironmentIdsIn(tx: Tx, regions?: readonly string[]):
 /** For queries about the environments of some regions, or of all. */
 export function environmentsIn(tx: Tx, regions?: readonly string[]) {
   const query = tx.selectFrom('app_envs').select('app_env_id')
-  return regions === undefined ? query : query.where('region', 'in', [...regions])
+  return regions === undefined ? query : query.where('region', 'in', listed(regions))
+}
+
+/** PostgreSQL knows no empty list; no region has this name. */
+export function listed(regions: readonly string[]): string[] {
+  return regions.length === 0 ? ['-'] : [...regions]
 }
 
 /** The revision of each environment of some regions, by id; `onlyIds` limits the result. */
