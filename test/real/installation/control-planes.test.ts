@@ -37,7 +37,10 @@ describe.skipIf(noPostgres)(
       planes = await ControlPlanes.start(server, machines)
       accountId = alder().ready.accountId
       appEnvId = await make('web', { dockerPreset: 'CUSTOM', port: 8080 })
-      jobEnvId = await make('job', { dockerPreset: 'JOB', jobConfig: { command: 'node job.js' } })
+      jobEnvId = await make('job', {
+        dockerPreset: 'JOB',
+        jobConfig: { command: 'node job.js', maxConcurrency: 4 },
+      })
     })
     afterAll(async () => {
       await planes?.dispose()
