@@ -13,7 +13,9 @@ import { machineAway } from './region-directory.ts'
 
 export const peerPath = '/internal/peer'
 
-const agent = new Agent({ connect: { timeout: 2_000 }, headersTimeout: 30_000, bodyTimeout: 30_000 })
+const agent = new Agent({ connect: { timeout: 2_000 } })
+/** A probe takes 20 s. A read waits within a transaction, so one of a paused machine must not take long. */
+const limitMs = (method: string) => (method === 'probe' ? 30_000 : 5_000)
 const uploadAgent = new Agent({ connect: { timeout: 2_000 }, headersTimeout: 300_000, bodyTimeout: 300_000 })
 
 const callShape = z.object({ nonce: z.string(), method: z.string(), input: z.unknown() })
@@ -47,7 +49,7 @@ export class Peers {
     const { node } = instance
     const nonce = randomBytes(16).toString('base64url')
     const body = this.#secrets.seal(JSON.stringify({ nonce, method, input }), `peer call to ${node}`)
-    const text = await this.#send(instance, body)
+    const text = await this.#send(instance, body, limitMs(method))
     const clear = this.#opened(text, `peer reply from ${node} to ${nonce}`)
     if (clear === null) throw machineAway(node, new Error('its reply cannot be read'))
     const { value, failure } = replyShape.parse(JSON.parse(clear))
@@ -107,10 +109,13 @@ export class Peers {
     }
   }
 
-  async #send(instance: KnownInstance, body: string): Promise<string> {
+  async #send(instance: KnownInstance, body: string, withinMs: number): Promise<string> {
     try {
       const url = `${addressOf(instance)}${peerPath}`
-      const answer = await request(url, { method: 'POST', body, dispatcher: agent })
+      const answer = await request(url, {
+        ...{ method: 'POST', body, dispatcher: agent },
+        signal: AbortSignal.timeout(withinMs),
+      })
       const text = await answer.body.text()
       if (answer.statusCode === 200) return text
       throw new Error(`it responded with ${answer.statusCode}`)

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAlert } from '../../../src/contract/alerts.ts'
+import { createAlert, getAlert } from '../../../src/contract/alerts.ts'
 import { getLogs } from '../../../src/contract/app-env-reads.ts'
-import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
+import { createAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { createContactPoint } from '../../../src/contract/contact-points.ts'
+import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
@@ -21,6 +22,7 @@ describe.skipIf(noPostgres)(
     let accountId: string
     let appEnvId: string
     let contactPointId: string
+    const alertIds: string[] = []
     beforeAll(async () => {
       server = await PostgresServer.start()
       receiver = await Receiver.start()
@@ -65,6 +67,7 @@ describe.skipIf(noPostgres)(
         .at(through)
         .client()
         .call(createAlert, input as never)
+      alertIds.push(alert.alertId)
       const firing = () =>
         receiver.accepted.filter(({ body }) => body.event === 'firing' && body.alertId === alert.alertId)
       await until(
@@ -138,8 +141,12 @@ describe.skipIf(noPostgres)(
         kind: 'unavailable',
         message: 'The machine alder is away',
       })
-      const { appEnv } = (await client.call(getAppEnv, { appEnvId })) as never as { appEnv?: unknown }
-      expect(appEnv ?? (await client.call(getAppEnv, { appEnvId }))).toBeTruthy()
+      const alert = () => client.call(getAlert, { alertId: alertIds[0] as string })
+      await until(alert, ({ lastKnownState }) => lastKnownState === 'Error', 'an alert that cannot be read')
+      const { findings } = await client.call(diagnoseAppEnv, { appEnvId })
+      expect(findings[0]).toMatchObject({ cause: 'engine-away' })
+      await client.call(updateAppEnv, { appEnvId, zClouds: 2 })
+      expect((await client.call(getAppEnv, { appEnvId })).zClouds).toBe(2)
       await planes.at('alder').start()
       await until(
         () => client.call(getLogs, { appEnvId }),
