@@ -89,7 +89,7 @@ function plain({ region, name, functionDomain, engine, isolation }: PublishedReg
   return { region, name, functionDomain, engine, isolation }
 }
 
-export function awayText(node: string): string {
+function awayText(node: string): string {
   return `The machine ${node} is away`
 }
 

@@ -44,7 +44,7 @@ export async function openPostgresAlone({ url, poolSize }: PostgresOptions): Pro
   }
 }
 
-export interface ControlPlaneOptions extends PostgresOptions {
+interface ControlPlaneOptions extends PostgresOptions {
   /** Name of this machine. */
   node: string
   /** Host and data directory of this process, which holds the lock of the directory. */
