@@ -31,7 +31,7 @@ export type PeerMethods = Readonly<Record<string, (input: never) => Promise<unkn
 
 /**
  * Calls between control planes. Bodies are sealed with the installation's data key both ways, so that only another
- * control plane of the installation can make a call, and nobody on the way reads it.
+ * control plane of the installation can make a call or read one.
  */
 export class Peers {
   readonly #secrets: SecretBox
@@ -133,7 +133,7 @@ export class Peers {
   }
 }
 
-/** A loopback address leads to this machine, whoever published it. */
+/** A loopback address leads to this machine, whatever machine published it. */
 function addressOf({ node, host, address, isAlive }: KnownInstance): string {
   if (!isAlive || address === '') throw machineAway(node)
   if (!isLoopback(new URL(address).hostname) || host === os.hostname()) return address

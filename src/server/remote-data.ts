@@ -11,7 +11,7 @@ type ProbeOrder = Parameters<Sources['prober']['probe']>[0]
 
 const mostKept = 10_000
 
-/** Finds the machine of an environment. It never changes, so it is asked for once. */
+/** Finds the machine of an environment. It never changes, so it is read once. */
 export class EnvironmentMachines {
   readonly #directory: RegionDirectory
   readonly #membership: Pick<Membership, 'regionOf'>

@@ -44,13 +44,13 @@ export class ControlPlanes {
   }
 
   /** The instances as one of them lists them. */
-  async instances(asked: string): Promise<Instance[]> {
-    return (await this.at(asked).client().call(listInstances, {})).instances
+  async instances(observer: string): Promise<Instance[]> {
+    return (await this.at(observer).client().call(listInstances, {})).instances
   }
 
-  /** The machine that holds a lease, as `asked` lists it; null while there is none. */
-  async holder(lease: string, asked: string): Promise<string | null> {
-    const found = (await this.instances(asked)).find(({ leases }) =>
+  /** The machine that holds a lease, as `observer` lists it; null while there is none. */
+  async holder(lease: string, observer: string): Promise<string | null> {
+    const found = (await this.instances(observer)).find(({ leases }) =>
       leases.some(({ name }) => name === lease),
     )
     return found?.node ?? null

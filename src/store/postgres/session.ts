@@ -56,7 +56,7 @@ export class Session {
     this.#client = client
   }
 
-  /** Rows of one statement. After a failure the connection is made anew by the next `connect`. */
+  /** Rows of one statement. After a failure the connection is made again by the next `connect`. */
   async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = this.#client
     if (!client) throw new Error('the session is not connected')

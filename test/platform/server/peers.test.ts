@@ -86,7 +86,7 @@ it('a call that was sealed for another machine, or with another key, is refused'
   expect(JSON.parse(box.open(reply, 'peer reply from here to n'))).toEqual({ value: 2 })
 })
 
-it('a machine that is away, or that nobody reaches, is named', async () => {
+it('a machine that is away, or cannot be reached, is named', async () => {
   const peers = new Peers(box, 'here', log)
   const away = { kind: 'unavailable', message: 'The machine other is away' }
   await expect(peers.call({ ...other, isAlive: false }, 'double', 1)).rejects.toMatchObject(away)

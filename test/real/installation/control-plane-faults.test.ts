@@ -51,9 +51,9 @@ describe.skipIf(noPostgres)(
       await server?.stop()
     })
 
-    const holder = (asked: string, fits: (node: string) => boolean) =>
+    const holder = (observer: string, fits: (node: string) => boolean) =>
       until(
-        () => planes.holder('notifications', asked),
+        () => planes.holder('notifications', observer),
         (node) => node !== null && fits(node),
         'a holder',
       ) as Promise<string>
@@ -78,7 +78,7 @@ describe.skipIf(noPostgres)(
       return firing()
     }
 
-    it('delivers an alert once, whoever evaluates and whoever sends it', async () => {
+    it('delivers an alert once, on whichever of them the work is', async () => {
       for (const through of names) await fires(`through ${through}`, through)
       // Each of them looks for notifications every second; a second delivery would come with the next look.
       await fires('after them', 'cedar')
@@ -89,9 +89,9 @@ describe.skipIf(noPostgres)(
 
     it('kill -9 of a holder: another one takes its work over, and the killed one comes back', async () => {
       const killed = await holder('alder', () => true)
-      const asked = other(killed)
+      const observer = other(killed)
       await planes.at(killed).end('SIGKILL')
-      await holder(asked, (node) => node !== killed)
+      await holder(observer, (node) => node !== killed)
       const [lease] = await server.query(
         planes.database,
         `select l.since_ms - i.seen_ms as took_ms from leases l, instances i
@@ -101,14 +101,14 @@ describe.skipIf(noPostgres)(
       console.log(`took over ${lease?.took_ms} ms after the last sign of life`)
       await planes.at(killed).start()
       expect((await planes.instances(killed)).map(({ node }) => node)).toEqual(names)
-      await fires('after a kill', asked)
+      await fires('after a kill', observer)
     })
 
     it('SIGSTOP and SIGCONT of a holder: its work goes on elsewhere, and it harms nothing when it wakes', async () => {
       const paused = await holder('birch', () => true)
-      const asked = other(paused)
+      const observer = other(paused)
       planes.at(paused).signal('SIGSTOP')
-      const next = await holder(asked, (node) => node !== paused)
+      const next = await holder(observer, (node) => node !== paused)
       // Its open transactions are ended, so they block nothing.
       const sessions = () =>
         server.query(
@@ -126,7 +126,7 @@ describe.skipIf(noPostgres)(
       await until(sessions, ([row]) => Number(row?.n) > 0, 'its new sessions')
       expect(next).not.toBe(paused)
       const firing = await fires('after a pause', paused)
-      await fires('later', asked)
+      await fires('later', observer)
       expect(firing).toHaveLength(1)
       expect(planes.at(paused).stderr).toContain('shared work ends here')
     })

@@ -50,7 +50,7 @@ const change = (id: string) =>
 const remove = (id: string) =>
   db.write((tx) => tx.deleteFrom('app_envs').where('app_env_id', '=', id).execute())
 
-it('finds changes that nobody announced, of its own regions only', async () => {
+it('finds changes without an announcement, of its own regions only', async () => {
   for (const id of ['kept', 'changed', 'deleted']) await put(id, 'north')
   await put('foreign', 'south')
   await own.start()
