@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { accountSettings } from '../contract/accounts.ts'
 import { newToken, tokenHash } from '../domain/access/tokens.ts'
 import { newId } from '../domain/ids.ts'
@@ -27,10 +28,12 @@ export async function firstStart(
   const known = await readInstallation(db)
   if (known) return known
   const token = secretFile(home.adminToken, () => bootstrapToken?.reveal() ?? newToken('user'))
-  return db.write(async (tx) => {
+  let isFirst = true
+  const made = await db.write(async (tx) => {
     // Another control plane of the same database may have been faster.
-    const made = await installationIn(tx)
-    if (made) return made
+    const other = await installationIn(tx)
+    isFirst = other === null
+    if (other) return other
     const installationId = newId('key').slice('key_'.length)
     const accountId = newId('acc')
     const userId = await insertUser(tx, { email: 'admin@localhost', name: 'Admin', createdAt: now })
@@ -65,6 +68,9 @@ export async function firstStart(
       .execute()
     return rows
   })
+  // The token in it is not stored.
+  if (!isFirst) rmSync(home.adminToken, { force: true })
+  return made
 }
 
 /** Null before the first start. */
