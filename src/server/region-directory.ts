@@ -62,6 +62,7 @@ export class RegionDirectory {
   }
 
   #foreign(): ForeignRegion[] {
+    if (!this.#membership.isShared) return []
     return this.#membership
       .instances()
       .filter(({ node }) => node !== this.#node)
