@@ -28,8 +28,13 @@ export class ControlPlanes {
       ...settings,
     })
     for (const [node, regions] of Object.entries(machines)) planes.#add(node, regions)
-    await Promise.all([...planes.#installations.values()].map((installation) => installation.start()))
-    return planes
+    try {
+      await Promise.all([...planes.#installations.values()].map((installation) => installation.start()))
+      return planes
+    } catch (error) {
+      await planes.dispose()
+      throw error
+    }
   }
 
   at(node: string): Installation {
