@@ -8,13 +8,17 @@ import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { chromium } from 'playwright-core'
+import { pack } from 'tar-stream'
 
 const images = path.resolve('docs/images')
-const mostBytes = 150_000
+const mostBytes = 180_000
 /** Long enough for charts and sparklines, with a point each two minutes, to show a course. */
 const loadSeconds = 5 * 60
 const entry = path.resolve('dist/longshore.js')
@@ -71,12 +75,66 @@ async function firstRun(page) {
   await served.getByText('Done').waitFor({ timeout: 120_000 })
 }
 
-/** Two more environments, and three members with access to some. Returns the token of the first member. */
-async function fillAccount(rest, accountId, functionId) {
-  const { appId } = await rest('POST', '/app', { name: 'Shop', accountId, port: 8080 })
-  const [prod, staging] = await Promise.all(
-    ['prod', 'staging'].map((name) => rest('POST', '/app-env', { accountId, appId, name, region: 'local' })),
-  )
+/** A shop whose checkout fails now and then, deployed from source, and an alert that fires because of it. */
+async function deployShop(rest, accountId) {
+  const { appId } = await rest('POST', '/app', {
+    name: 'Shop',
+    accountId,
+    dockerPreset: 'CUSTOM',
+    port: 8080,
+  })
+  const create = (name) => rest('POST', '/app-env', { accountId, appId, name, region: 'local' })
+  const [prod, staging] = [await create('prod'), await create('staging')]
+  const { appEnvId } = prod
+  const { uploadUrl, storageKey } = await rest('POST', '/app-env/request-storage-key', { appEnvId })
+  const sent = await fetch(uploadUrl, { method: 'PUT', body: await archiveOf(shop) })
+  if (!sent.ok) throw new Error(`upload: ${await sent.text()}`)
+  await rest('POST', '/app-env/notify-upload', { appEnvId, storageKey })
+  const onCall = { name: 'On call', type: 'webhook', config: { url: 'https://hooks.example.com/longshore' } }
+  const { contactPoint } = await rest('POST', '/contact-point', { accountId, ...onCall })
+  await rest('POST', '/app-env/alert', {
+    appEnvId,
+    name: 'Checkout fails',
+    metric: 'ingress_5xx_percent',
+    operator: 'gt',
+    threshold: 5,
+    duration: '1m',
+    queryRange: '5m',
+    contactPointIds: [contactPoint.contactPointId],
+  })
+  for (;;) {
+    const { currentDeployment } = await rest('GET', '/app-env/status', { appEnvId })
+    if (currentDeployment?.status === 'DEPLOYED') break
+    if (currentDeployment?.failure) throw new Error(`shop: ${currentDeployment.failure.message}`)
+    await delay(500)
+  }
+  const { hosts, cliEnvName } = await rest('GET', '/app-env', { appEnvId })
+  return { prod, staging, host: hosts[0].host, envName: cliEnvName }
+}
+
+const shop = {
+  Dockerfile: 'FROM node:20-alpine\nCOPY . .\nCMD ["node", "server.js"]\n',
+  'server.js': `import http from 'node:http'
+http
+  .createServer((request, response) => {
+    const fails = request.url.startsWith('/checkout') && Math.random() < 0.4
+    if (fails) console.error('checkout: the payment provider did not answer')
+    setTimeout(() => response.writeHead(fails ? 502 : 200).end('shop'), 20 + 60 * Math.random())
+  })
+  .listen(process.env.PORT)
+`,
+  'package.json': '{ "name": "shop", "type": "module" }\n',
+}
+
+async function archiveOf(files) {
+  const archive = pack()
+  for (const [name, text] of Object.entries(files)) archive.entry({ name }, text)
+  archive.finalize()
+  return gzipSync(await buffer(archive))
+}
+
+/** Three members with access to some environments, and tokens for agents. Returns the agent's token. */
+async function addPeople(rest, accountId, functionId, { prod, staging }) {
   const people = [
     ['Ada Lindqvist', 'ada@example.com', [functionId, staging.appEnvId]],
     ['Ben Okafor', 'ben@example.com', [prod.appEnvId, staging.appEnvId]],
@@ -87,6 +145,9 @@ async function fillAccount(rest, accountId, functionId) {
     tokens.push((await rest('POST', '/member', { accountId, name, email, allowedAppEnvIds })).token)
   }
   await rest('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
+  const inMonths = (months) => new Date(Date.now() + months * 30 * 86_400_000).toISOString()
+  await rest('POST', '/user/tokens', { name: 'Dashboards', readOnly: true, expiresAt: inMonths(3) })
+  await rest('POST', '/user/tokens', { name: 'Deploys from CI', expiresAt: inMonths(6) })
   return tokens[0]
 }
 
@@ -116,19 +177,23 @@ async function probe(page) {
   await result.evaluate((element) => element.closest('.panel').scrollIntoView())
 }
 
+/** Pixels of pages whose point is further down. */
+const heights = { environment: 1310 }
+
 /** What a person does on a page before its picture is taken. */
 const before = { probe }
 
 /** An agent that tunes the function, and is refused what its person may not do either (A3). */
 async function agentWorks({ mcp, accountId }, token, envName) {
-  const agent = new Client({ name: 'agent', version: '1' })
+  const agent = new Client({ name: 'agent', version: '1' }, { capabilities: { elicitation: {} } })
+  agent.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { agree: true } }))
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
   await agent.connect(new StreamableHTTPClientTransport(new URL(mcp), { requestInit }))
   const call = (name, args) => agent.callTool({ name, arguments: { envName, ...args } })
   await call('update-function-config', { containerConcurrency: 5, maxScale: 3, applyImmediately: true })
   await call('update-app-env-variables', { set: [{ name: 'COLOR', value: 'green', isSecret: false }] })
   const contactPoint = {
-    name: 'On call',
+    name: 'Mine',
     type: 'webhook',
     config: { url: 'https://hooks.example.com/longshore' },
   }
@@ -137,18 +202,19 @@ async function agentWorks({ mcp, accountId }, token, envName) {
 }
 
 /** Requests in waves, so that the function scales up and down. */
-async function load({ gateway }, host) {
+async function load({ gateway }, host, shopHost) {
   const { hostname, port } = new URL(gateway)
-  const send = (pathname) =>
+  const send = (pathname, to) =>
     new Promise((resolve) => {
-      const request = http.get({ hostname, port, path: pathname, headers: { host } }, (answer) => {
+      const request = http.get({ hostname, port, path: pathname, headers: { host: to } }, (answer) => {
         answer.resume().once('close', resolve)
       })
       request.once('error', resolve)
     })
   for (let second = 0; second < loadSeconds; second += 1) {
     const wave = 6 + Math.round(5 * Math.sin(second / 7))
-    void Promise.all(Array.from({ length: wave }, () => send(`/?ms=${60 + 15 * wave}`)))
+    void Promise.all(Array.from({ length: wave }, () => send(`/?ms=${60 + 15 * wave}`, host)))
+    void Promise.all(['/', '/cart', '/checkout'].map((pathname) => send(pathname, shopHost)))
     await delay(1_000)
   }
 }
@@ -165,6 +231,7 @@ async function takePictures(browser, { api, token }, pages) {
     await page.goto((await link.json()).signInUrl)
     await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
     for (const [name, pathname] of Object.entries(pages)) {
+      await page.setViewportSize({ width: 1280, height: heights[name] ?? 800 })
       await page.goto(`${api}/console${pathname}`)
       await page.locator('main h1').waitFor()
       await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' })
@@ -206,18 +273,20 @@ try {
   await firstRun(page)
   const [{ cliEnvName, appEnvId }] = (await rest('GET', '/app-envs', { accountId })).appEnvs
   const { hosts } = await rest('GET', '/app-env', { appEnvId })
-  const token = await fillAccount(rest, accountId, appEnvId)
+  const deployed = await deployShop(rest, accountId)
+  const token = await addPeople(rest, accountId, appEnvId, deployed)
   const database = await addDatabase(rest, accountId)
   await agentWorks(platform, token, cliEnvName)
-  await load(platform, hosts[0].host)
-  const { userId } = await rest('GET', '/user', {}, token)
+  await load(platform, hosts[0].host, deployed.host)
+  const { entries } = await rest('GET', '/audit', { accountId, surface: 'mcp' })
   await takePictures(browser, platform, {
     overview: '/',
     environment: `/environments/${cliEnvName}`,
+    findings: `/environments/${deployed.envName}`,
     probe: `/environments/${cliEnvName}/scaling`,
     ...(database ? { database: `/environments/${database}/database` } : {}),
     activity: '/activity',
-    agent: `/agents/${userId}?surface=mcp`,
+    session: `/sessions/${entries[0].sessionId}`,
     members: '/members',
     tokens: '/tokens',
     system: '/system',

@@ -103,6 +103,9 @@ const settings = {
       'must be requests a second for one caller, such as writes=50,reads=500, or off',
     )
     .default('writes=50,reads=500'),
+  LONGSHORE_REQUEST_LOG: z
+    .enum(['on', 'off', 'with-query'], { error: 'must be on, off or with-query' })
+    .default('on'),
   LONGSHORE_KEPT_VERSIONS: z.coerce
     .number({ error: 'must be a number from 1 to 1000' })
     .int('must be a whole number')
@@ -170,6 +173,8 @@ export interface Config {
   readonly allowHostAccess: boolean
   /** Requests a second for one caller; null: no such limit. */
   readonly rateLimits: { readonly writes: number; readonly reads: number } | null
+  /** Which requests to environments are logged: sampled and without query strings, not at all, or with query strings. */
+  readonly requestLog: 'on' | 'off' | 'with-query'
   /** Deployed versions of an environment whose images stay for a rollback. */
   readonly keptVersions: number
   readonly clockScale: number
@@ -219,6 +224,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
     allowHostAccess: value.LONGSHORE_ALLOW_HOST_ACCESS,
     rateLimits: ratesOf(value.LONGSHORE_RATE_LIMITS),
+    requestLog: value.LONGSHORE_REQUEST_LOG,
     keptVersions: value.LONGSHORE_KEPT_VERSIONS,
     clockScale: value.LONGSHORE_CLOCK_SCALE,
     logLevel: value.LONGSHORE_LOG_LEVEL,

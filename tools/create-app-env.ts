@@ -8,11 +8,12 @@ export default defineTool({
   description:
     'Creates an environment of an app in a region. It runs after the first deployment (databases deploy immediately).',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  // Variables, functions and jobs have a tool of their own; the others are in update-app-env.
+  // Variables, functions and jobs have a tool of their own; update-app-env has the others, or takes them unlisted.
   unlistedInputs: [
     'envVars',
     'functionConfig',
     'jobConfig',
+    'healthCheck',
     'databaseSettings',
     'disk',
     'useVolume',

@@ -1,6 +1,7 @@
-import { diagnoseAppEnv, type Finding, type Fix } from '../src/contract/diagnosis.ts'
+import { diagnoseAppEnv, type Evidence, type Finding, type Fix } from '../src/contract/diagnosis.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { isOurMessage } from '../src/mcp/tools/failure-diagnosis.ts'
 
 export default defineTool({
   operation: diagnoseAppEnv,
@@ -24,14 +25,22 @@ export default defineTool({
   },
 })
 
-function withoutQuotes({ evidence: _evidence, fix, ...finding }: Finding) {
-  if (fix === null) return { ...finding, fix }
+function withoutQuotes({ evidence, fix, ...finding }: Finding) {
+  const own = evidence.filter(isOurs)
+  const ours = own.length === 0 ? {} : { evidence: own }
+  if (fix === null) return { ...finding, ...ours, fix }
   const { set: _set, ...input } = fix.input
-  return { ...finding, fix: { ...fix, input } }
+  return { ...finding, ...ours, fix: { ...fix, input } }
+}
+
+/** The failure of a deployment, where its sentence is the platform's own: `reason: message`. */
+function isOurs({ source, text = '' }: Evidence): boolean {
+  return source === 'deployment' && isOurMessage({ reason: text.split(': ', 1)[0]!, message: text })
 }
 
 function evidenceLines({ cause, evidence, fix }: Finding): string[] {
-  const lines = evidence.map(({ source, at, text, value }) =>
+  const quoted = evidence.filter((one) => !isOurs(one))
+  const lines = quoted.map(({ source, at, text, value }) =>
     [cause, source, at, text, value].filter((part) => part !== undefined && part !== null).join(' '),
   )
   return [...lines, ...namesToSet(fix).map((set) => `${cause} fix.input.set ${set}`)]

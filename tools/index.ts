@@ -45,6 +45,7 @@ import probeFunction from './probe-function.ts'
 import redeployAppEnv from './redeploy-app-env.ts'
 import refreshAlert from './refresh-alert.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
+import requestSecret from './request-secret.ts'
 import restartAppEnv from './restart-app-env.ts'
 import restoreAppEnvBackup from './restore-app-env-backup.ts'
 import rotateDatabasePassword from './rotate-database-password.ts'
@@ -98,6 +99,7 @@ export const tools: readonly Tool[] = [
   startAppEnv,
   restartAppEnv,
   updateAppEnvVariables,
+  requestSecret,
   updateFunctionConfig,
   updateAppEnvAutoscaling,
   scaleAppEnvContainers,

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Redeploy or roll back',
   description:
-    'Deploys the current or an earlier version (rollback) and waits until it serves or has failed. get-app-env-history lists versions.',
+    'Deploys the last good or an earlier version (rollback) and waits until it serves or has failed. get-app-env-history lists versions.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],

@@ -1,6 +1,6 @@
 import { startJobRun } from '../src/contract/jobs.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
-import { isAJob, warnUnusedArgs } from '../src/mcp/tools/job-checks.ts'
+import { isAJob } from '../src/mcp/tools/job-checks.ts'
 
 export default defineTool({
   operation: startJobRun,
@@ -10,7 +10,7 @@ export default defineTool({
     'Runs a job once and waits for its end; fields sent here apply to this run only. With wait false, poll get-job-run.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   unlistedInputs: ['dryRun', 'backoffLimit', 'workingDir'],
-  checks: [isAJob, warnUnusedArgs],
+  checks: [isAJob],
   waits: 'job-run',
   // Only for calls with wait false; other calls report the outcome of the run.
   point: ({ jobRun }) =>

@@ -8,6 +8,7 @@ export default defineTool({
   description:
     'Changes an alert (admin). Fields as in create-alert; omitted ones stay. enabled false pauses it.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  referredInputs: { metric: '', operator: '', duration: '', aggregation: '', queryRange: '' },
+  unlistedInputs: ['aggregation', 'queryRange', 'description'],
+  referredInputs: { metric: '', operator: '', duration: '' },
   point: ({ message }) => message,
 })

@@ -184,8 +184,12 @@ export async function recordAttempt(tx: Tx, notificationId: string, attempt: Att
     .execute()
 }
 
-/** The last attempted notifications of an alert, newest first, including dead letters. */
-export async function listNotificationRecords(tx: Tx, alertId: string): Promise<NotificationRecord[]> {
+/** The attempted notifications of an alert, newest first, including dead letters. */
+export async function listNotificationRecords(
+  tx: Tx,
+  alertId: string,
+  { limit = shownRecords, offset = 0 } = {},
+): Promise<NotificationRecord[]> {
   const rows = await tx
     .selectFrom('notifications')
     .select(['last_at', 'contact_point_id', 'status', 'reason'])
@@ -193,7 +197,8 @@ export async function listNotificationRecords(tx: Tx, alertId: string): Promise<
     .where('attempts', '>', 0)
     .orderBy('last_at', 'desc')
     .orderBy('notification_id')
-    .limit(shownRecords)
+    .limit(limit)
+    .offset(offset)
     .execute()
   return rows.map((row) => ({
     at: row.last_at as string,
@@ -201,6 +206,16 @@ export async function listNotificationRecords(tx: Tx, alertId: string): Promise<
     ok: row.status === 'delivered',
     ...(row.reason === null ? {} : { reason: row.reason }),
   }))
+}
+
+export async function countNotificationRecords(tx: Tx, alertId: string): Promise<number> {
+  const counted = await tx
+    .selectFrom('notifications')
+    .select((e) => e.fn.countAll().as('total'))
+    .where('alert_id', '=', alertId)
+    .where('attempts', '>', 0)
+    .executeTakeFirstOrThrow()
+  return Number(counted.total)
 }
 
 /** Contact points that got an episode's firing notification; they also get the resolved one. */

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Surface } from '../contract/audit.ts'
 import type { Operation } from '../contract/operation.ts'
 import { isRead } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
-import type { Call, Surface } from '../operations/core/call.ts'
+import type { Call } from '../operations/core/call.ts'
 
 /**
  * The token of a request: `Authorization`, with or without `Bearer` (docs/interface.md#tokens). No other place is
@@ -16,10 +17,11 @@ export function tokenOf(headers: IncomingHttpHeaders): string | null {
 }
 
 /** Options of a call from its headers. */
-type CallHeaders = Pick<Call, 'surface' | 'idempotencyKey' | 'dryRun'>
+type CallHeaders = Pick<Call, 'surface' | 'agentSession' | 'idempotencyKey' | 'dryRun'>
 
 /**
- * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` (true or false) and `Longshore-Surface`.
+ * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` (true or false), `Longshore-Surface` and
+ * `Longshore-Session` (1 to 64 letters, digits, _ and -), which names an agent session in the audit log.
  * An invalid safety header is rejected with 400, never ignored. Reads ignore both, because they change nothing.
  */
 export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallHeaders {
@@ -32,6 +34,7 @@ export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallH
   const dryRun = dryRunOf(headers['dry-run'] as string | undefined)
   const read = isRead(row)
   return {
+    agentSession: sessionOf(headers['longshore-session'] as string | undefined),
     surface: surfaceOf(headers['longshore-surface'] as string | undefined),
     idempotencyKey: read ? null : (idempotencyKey ?? null),
     dryRun: !read && dryRun,
@@ -43,6 +46,13 @@ function dryRunOf(value: string | undefined): boolean {
   const word = value.toLowerCase()
   if (word === 'true' || word === 'false') return word === 'true'
   throw new AppError('invalid', 'Invalid request', { details: 'The header Dry-Run must be true or false.' })
+}
+
+function sessionOf(value: string | undefined): string | undefined {
+  if (value === undefined || /^[\w-]{1,64}$/.test(value)) return value
+  throw new AppError('invalid', 'Invalid request', {
+    details: 'The header Longshore-Session must be 1 to 64 letters, digits, _ or -.',
+  })
 }
 
 function surfaceOf(value: string | undefined): Surface {

@@ -42,7 +42,15 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
   const message = issue.message.startsWith(`${field} `)
     ? issue.message.slice(field.length + 1)
     : issue.message
-  return `${path}: ${maskTokens(message)}`
+  return `${path}: ${maskTokens(inSeconds(field, message))}`
+}
+
+/** The unit of a duration, because callers often send milliseconds or a text such as `30s`. */
+function inSeconds(field: string, message: string): string {
+  if (!field.endsWith('Seconds')) return message
+  return message
+    .replace(/^(must be )a(?: whole)? number$/, '$1a whole number of seconds')
+    .replace(/^must be at (?:most|least) \d+$/, '$& seconds')
 }
 
 /** `envVars[3].name` */

@@ -5,10 +5,10 @@ import { AppError } from '../errors.ts'
 import type { ConsoleSessions } from '../operations/access/console-sessions.ts'
 import { tokenOf } from './authenticate.ts'
 
-/** The credential of a request. `session`: `token` is the id of a console session. */
+/** The credential of a request. */
 interface Credential {
   token: string | null
-  session: boolean
+  credential: 'token' | 'session'
 }
 
 declare module 'fastify' {
@@ -27,14 +27,14 @@ const consoleHeader = 'longshore-console'
 /** A cookie is accepted only from the console's own pages; `Authorization` always wins over it. */
 export function credentialReader(sessions: ConsoleSessions | undefined): CredentialReader {
   return async (headers) => {
-    const byToken = { token: tokenOf(headers), session: false }
+    const byToken = { token: tokenOf(headers), credential: 'token' as const }
     if (!sessions || headers.authorization !== undefined || headers[consoleHeader] === undefined)
       return byToken
     requireOwnPage(headers)
     const sessionId = sessionIdOf(headers)
     if (sessionId === null) return byToken
     await sessions.check(sessionId)
-    return { token: sessionId, session: true }
+    return { token: sessionId, credential: 'session' }
   }
 }
 

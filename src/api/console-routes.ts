@@ -30,14 +30,18 @@ const policy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-const pageHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy': policy,
-  'referrer-policy': 'no-referrer',
-  'x-frame-options': 'DENY',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+/** The security headers of every page, with its content security policy. */
+export function pageHeaders(contentSecurityPolicy: string): Readonly<Record<string, string>> {
+  return {
+    'content-security-policy': contentSecurityPolicy,
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  }
 }
+const consoleHeaders = pageHeaders(policy)
 
 /** Address of a one-time link. The code is in the fragment, so no server, log or Referer sees it. */
 export function signInUrl(apiUrl: string, code: string): string {
@@ -66,7 +70,7 @@ function addFiles(app: FastifyInstance, dir: string): void {
   // The same shell for every page, so that its response does not reveal which objects exist (M2).
   const shell = async (_request: FastifyRequest, reply: FastifyReply) =>
     reply
-      .headers(pageHeaders)
+      .headers(consoleHeaders)
       .header('content-type', 'text/html; charset=utf-8')
       .send(await readFile(path.join(dir, 'index.html')))
   app.get('/console', quiet, (_request, reply) => reply.redirect(consolePath))
@@ -82,7 +86,7 @@ function addFiles(app: FastifyInstance, dir: string): void {
     const encoding = asset.encodings.find((one) => accepted.includes(one))
     if (encoding !== undefined) reply.header('content-encoding', encoding)
     return reply
-      .headers(pageHeaders)
+      .headers(consoleHeaders)
       .header('content-type', asset.type)
       .header('vary', 'accept-encoding')
       .header('cache-control', 'public, max-age=31536000, immutable')

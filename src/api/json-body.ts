@@ -23,6 +23,16 @@ export async function readJsonBody(
   return parseJsonObject(await readBytes(request, limits))
 }
 
+/** Reads the body of an HTML form; no body is an empty form. Rejects as `readJsonBody`. */
+export async function readFormBody(request: IncomingMessage, limits: BodyLimits): Promise<URLSearchParams> {
+  const type = request.headers['content-type'] ?? ''
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
+    throw new AppError('invalid', 'Invalid content type', { details: 'Send the form of the page.' })
+  }
+  if (Number(request.headers['content-length']) > limits.bytes) throw tooLarge(limits.bytes)
+  return new URLSearchParams((await readBytes(request, limits)).toString('utf8'))
+}
+
 /** True when the request announces a body of at least one byte. */
 export function hasBody(request: IncomingMessage): boolean {
   if (request.headers['transfer-encoding'] !== undefined) return true

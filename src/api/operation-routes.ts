@@ -29,24 +29,25 @@ export function addOperationRoutes(
       // Before the input is read, so that bad input without a valid token gets 401 (A5).
       onRequest: async (request: FastifyRequest) => {
         request.credential = await credentialOf(request.headers)
-        const { token, session } = request.credential
-        await runner.authenticate(token, { address: request.ip, reads: isRead(row), session })
+        const { token, credential } = request.credential
+        await runner.authenticate(token, { address: request.ip, reads: isRead(row), credential })
       },
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
-        const { surface, idempotencyKey, dryRun } = callHeaders(row, request.headers)
+        const { surface, ...headers } = callHeaders(row, request.headers)
         const input = checkInput(row, await readInput(request))
-        const { token, session } = request.credential
+        const { token, credential } = request.credential
+        const inConsole = credential === 'session'
         const answer = await runner.run({
           operation: row,
           input,
           token,
-          session,
-          surface: session ? 'console' : surface,
-          idempotencyKey,
-          dryRun,
+          credential,
+          surface: inConsole ? 'console' : surface,
+          ...headers,
           requestedUrl: requestedUrl(request.headers),
         })
-        if (session && isRead(row) && notModified(request, reply, answer.body)) return reply.code(304).send()
+        if (inConsole && isRead(row) && notModified(request, reply, answer.body))
+          return reply.code(304).send()
         return reply.code(answer.status).send(answer.body)
       },
     })

@@ -6,6 +6,7 @@ import type { Operation } from '../contract/operation.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { SecretEntry } from '../operations/access/secret-entry.ts'
 import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
 import { credentialReader } from './console-credential.ts'
 import { addConsoleRoutes, type ConsoleOptions } from './console-routes.ts'
@@ -23,6 +24,7 @@ import {
 } from './raw-errors.ts'
 import { addReferenceRoutes } from './reference-routes.ts'
 import { logRequest } from './request-log.ts'
+import { addSecretPage } from './secret-page.ts'
 import { addStatusRoutes, type StatusSources } from './status-routes.ts'
 import { addUploadRoute } from './upload-route.ts'
 
@@ -30,6 +32,8 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   operations: readonly Operation[]
   runner: OperationRunner
   uploads: UploadReceiver
+  /** The links of request-secret; absent = no such page. */
+  secrets?: SecretEntry | undefined
   /** Handles raw requests to `/mcp`, including authentication; absent = 404. */
   mcp?: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
   /** Calls of other control planes of the installation; absent = there are none. */
@@ -160,6 +164,7 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   const credentialOf = credentialReader(options.console?.sessions)
   addOperationRoutes(app, options.operations, options.runner, limits, credentialOf)
   addUploadRoute(app, options.uploads, limits.timeoutMs)
+  if (options.secrets !== undefined) addSecretPage(app, options.secrets, limits)
   const { mcp, referenceDir } = options
   const sources = {
     ...options,
@@ -169,9 +174,9 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   }
   addStatusRoutes(app, sources, async ({ headers, ip: address }) => {
     try {
-      const { token, session } = await credentialOf(headers)
+      const { token, credential } = await credentialOf(headers)
       if (token === null) return false
-      await options.runner.authenticate(token, { address, reads: true, session })
+      await options.runner.authenticate(token, { address, reads: true, credential })
       return true
     } catch {
       return false

@@ -36,7 +36,7 @@ async function readPackage(contextDir: string): Promise<PackageFacts> {
     hasDependencies: specifiers.length > 0,
     needsWholeSource:
       value.workspaces !== undefined ||
-      specifiers.some((one) => /^(?:file|link|workspace|portal):/.test(String(one))),
+      specifiers.some((one) => /^(?:file|link|workspace|portal):/.test(text(one) ?? '')),
   }
 }
 

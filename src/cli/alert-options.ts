@@ -14,7 +14,7 @@ export function addConditionOptions(command: CliCommand): CliCommand {
     choice('--duration <duration>', 'how long the condition must hold', alertDurations),
     choice('--query-range <range>', 'time range that is evaluated', alertQueryRanges),
     choice('--aggregation <kind>', 'how values of several containers are combined', alertAggregations),
-    repeated('--contact-point-ids <id,...>', 'contact points to notify'),
+    repeated('--contact-point-ids <id,...>', 'contact points to notify, by id or name'),
   ]) {
     command.addOption(option)
   }

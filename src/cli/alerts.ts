@@ -27,7 +27,9 @@ import {
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
+import { withIds } from './known-names.ts'
 import { printable } from './progress.ts'
+import { rowCommand } from './row-command.ts'
 
 const readersAtOnce = 8
 const environmentHint = 'its id or cliEnvName'
@@ -41,7 +43,7 @@ export function addAlertCommands(alerts: CliCommand, cli: Cli, done: Done): void
     enabled: false,
   })
   simple(alerts, cli, done, 'resume', 'resume a paused alert', toggleAlert, { enabled: true })
-  simple(alerts, cli, done, 'delete', 'delete an alert', deleteAlert, {})
+  rowCommand(alerts.command('delete'), deleteAlert, cli, done)
   alerts
     .command('refresh')
     .description('evaluate an alert now')
@@ -100,12 +102,13 @@ function addConditionCommands(alerts: CliCommand, cli: Cli, done: Done): void {
     if (options.dryRun === true)
       return preview(cli, createAlert, { ...environmentRef(environment), ...input }, metric)
     const { client } = await connected(cli)
-    const answer = await client.call(createAlert, { ...environmentRef(environment), ...input })
+    const named = await withIds(client, { ...environmentRef(environment), ...input })
+    const answer = await client.call(createAlert, named)
     const { alert } = answer
     const names = alert.contactPoints.map(({ name }) => printable(name))
     const tells =
       names.length === 0
-        ? `No contact point is set; add one with longshore alerts update ${alert.alertId} --contact-point-ids ID.`
+        ? `No contact point is set; add one with longshore alerts update ${alert.alertId} --contact-point-ids <id or name>.`
         : `Notifies ${names.join(', ')}.`
     const condition = `${alert.alertId} fires when ${conditionText(alert)}.`
     print(cli, answer, [printable(answer.message), condition, tells])
@@ -115,7 +118,7 @@ function addConditionCommands(alerts: CliCommand, cli: Cli, done: Done): void {
     alerts
       .command('preview')
       .description('how often a new or changed alert would have fired; changes nothing')
-      .argument('<environment or alertId>'),
+      .argument('<environment or alertId>', 'an environment for a new alert, an alert for a change of it'),
   ).runs(cli, done, async ([object = ''], options) => {
     if (object.startsWith('alr_')) return previewChange(cli, object, conditionOf(options))
     const { input, metric } = newAlertOf(options)
@@ -130,7 +133,7 @@ async function preview(
   metric: Metric,
 ): Promise<number> {
   const { client } = await connected(cli)
-  const answer = await client.call(row, input, { dryRun: true })
+  const answer = await client.call(row, await withIds(client, input), { dryRun: true })
   print(cli, answer, previewReport(answer as Preview, metric))
   return exitCodes.done
 }
@@ -148,7 +151,7 @@ function simple(
   done: Done,
   name: string,
   description: string,
-  row: typeof toggleAlert | typeof deleteAlert,
+  row: typeof toggleAlert,
   input: Readonly<Record<string, unknown>>,
 ): void {
   addDryRun(alerts.command(name).description(description).argument('<alertId>', alertHint)).runs(
@@ -157,7 +160,7 @@ function simple(
     async ([alertId], { dryRun }) => {
       const { client } = await connected(cli)
       if (dryRun === true) return printDryRun(cli, client, row, { alertId, ...input })
-      const answer = await client.call(row as typeof deleteAlert, { alertId, ...input })
+      const answer = await client.call(row, { alertId, ...input })
       print(cli, answer, [printable(answer.message)])
       return exitCodes.done
     },

@@ -14,6 +14,7 @@ import { AppError } from '../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
+import { positionalHelp } from './field-help.ts'
 import { readableBytes } from './progress.ts'
 import { aligned } from './render.ts'
 
@@ -59,7 +60,7 @@ export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): vo
     .description(
       'Restores a backup into a new or an existing environment. longshore backup list shows the backups.',
     )
-    .argument('<backupId>')
+    .argument('<backupId>', positionalHelp('backupId'))
     .option('--env <environment>', 'replaces ALL data of that environment; needs --yes')
     .option('--new-env <name>', 'creates an environment with that name in the same app, and restores into it')
     .option('--yes', 'confirm that all data of --env is replaced')
@@ -83,6 +84,7 @@ export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): vo
       const mine = (answer: { restores: RestoreResponse[] }) =>
         answer.restores.find(({ restoreId }) => restoreId === restore.restoreId)
       await ended(client, backupId, mine)
+      cli.io.stderr.write(`Restored into ${cliEnvName}; its id:\n`)
       print(cli, { appEnvId: appEnv.appEnvId, backupId }, [appEnv.appEnvId])
       return exitCodes.done
     })

@@ -3,6 +3,7 @@ import { type Client, createClient } from '../client/client.ts'
 import { readConfig } from '../config.ts'
 import { nearestName } from '../nearest.ts'
 import { type CommandIo, UsageError } from './command-io.ts'
+import { suggestingNames } from './known-names.ts'
 import { type Connection, resolveConnection } from './local-installation.ts'
 
 /** The context of one call of the command line. */
@@ -179,7 +180,7 @@ export function repeated(flags: string, description: string): Option {
 
 export async function connected(cli: Cli, token?: string): Promise<Connection & { client: Client }> {
   const connection = await resolveConnection(readConfig(cli.env), token)
-  return { ...connection, client: createClient({ ...connection, surface: 'cli' }) }
+  return { ...connection, client: suggestingNames(createClient({ ...connection, surface: 'cli' })) }
 }
 
 /** Prints a response: as JSON, or as the lines. */

@@ -11,8 +11,10 @@ import { pointsReport } from './alert-report.ts'
 import { type Cli, type CliCommand, choice, connected, type Done, print } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
+import { positionalHelp } from './field-help.ts'
+import { withIds } from './known-names.ts'
 import { printable } from './progress.ts'
-import { accountOf } from './row-command.ts'
+import { accountOf, rowCommand } from './row-command.ts'
 import { jsonOf } from './row-fields.ts'
 
 /** Shortcuts below `longshore alerts`; `longshore contact-points` has every operation. */
@@ -29,18 +31,7 @@ export function addContactPointCommands(alerts: CliCommand, cli: Cli, done: Done
       return exitCodes.done
     })
   addPointCommand(alerts, cli, done)
-  addDryRun(
-    alerts
-      .command('delete-point')
-      .description('delete a contact point that no alert uses')
-      .argument('<contactPointId>', 'alerts points shows them'),
-  ).runs(cli, done, async ([contactPointId], { dryRun }) => {
-    const { client } = await connected(cli)
-    if (dryRun === true) return printDryRun(cli, client, deleteContactPoint, { contactPointId })
-    const answer = await client.call(deleteContactPoint, { contactPointId })
-    print(cli, answer, [printable(answer.message)])
-    return exitCodes.done
-  })
+  rowCommand(alerts.command('delete-point'), deleteContactPoint, cli, done)
 }
 
 function addPointCommand(alerts: CliCommand, cli: Cli, done: Done): void {
@@ -77,9 +68,10 @@ export function addTestCommand(noun: CliCommand, cli: Cli, done: Done): void {
   noun
     .command('test')
     .description('send a test notification, and show whether it arrived')
-    .argument('<contactPointId>', 'contact-points list shows them')
-    .runs(cli, done, async ([contactPointId]) => {
+    .argument('<contactPointId>', positionalHelp('contactPointId'))
+    .runs(cli, done, async ([word]) => {
       const { client } = await connected(cli)
+      const { contactPointId } = await withIds(client, { contactPointId: word })
       const answer = await client.call(testContactPoint, { contactPointId })
       const attempts = answer.attempts.map(({ at, ok, reason = '' }) =>
         `  ${ok ? '✓' : '✗'} ${at}  ${printable(reason)}`.trimEnd(),

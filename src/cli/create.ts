@@ -2,13 +2,13 @@ import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import { createApp, deleteApp } from '../contract/apps.ts'
 import { listRegions } from '../contract/regions.ts'
 import { AppError } from '../errors.ts'
-import { type Cli, type CliCommand, connected, type Done, print } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done, type Options, print } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
 import { accountOf, addFields, inputOf } from './row-command.ts'
 import { fieldsOf } from './row-fields.ts'
 
 /** Fields of the environment that are set from the app or from options of this command. */
-const ofEnvironment = ['accountId', 'appId', 'name', 'region', 'jobConfig']
+const ofEnvironment = ['accountId', 'appId', 'name', 'region', 'jobConfig', 'healthCheck']
 
 /** `longshore create`: an app with its first environment. */
 export function addCreateCommand(program: CliCommand, cli: Cli, done: Done): void {
@@ -41,12 +41,16 @@ export function addCreateCommand(program: CliCommand, cli: Cli, done: Done): voi
     const { cliEnvName, status } = await client.call(getAppEnv, { appEnvId })
     print(cli, { appId, appEnvId, cliEnvName, status }, [
       `Created ${cliEnvName}: app ${appId}, environment ${appEnvId}, ${status}.`,
-      ...(options.dockerPreset === undefined || isSource(String(options.dockerPreset))
-        ? [`Deploy to it: longshore deploy --env ${cliEnvName} --dir <folder>`]
-        : [`Check its status: longshore status ${cliEnvName}`]),
+      nextStep(cliEnvName, options),
     ])
     return exitCodes.done
   })
+}
+
+function nextStep(cliEnvName: string, { dockerPreset = 'CUSTOM', useImage }: Options): string {
+  if (!isSource(String(dockerPreset))) return `Check its status: longshore status ${cliEnvName}`
+  const source = useImage === true ? '--image <reference>' : '--dir <folder>'
+  return `Deploy to it: longshore deploy --env ${cliEnvName} ${source}`
 }
 
 function isSource(preset: string): boolean {

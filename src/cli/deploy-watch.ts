@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import { type Clock, sleep } from '../clock.ts'
 import { type Deployment, getAppEnvStatus, type LogLine } from '../contract/app-env-reads.ts'
+import { servesUnproven } from '../contract/health-words.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import { createLogFollower, type LogFollower } from './log-follower.ts'
 import { createPatientReader } from './patient-reader.ts'
@@ -20,6 +21,7 @@ export interface Watched {
   appEnvId: string
   contentId: string
   version: number
+  isJob: boolean
   /** The first stage: a build, or the start of an image. */
   begins: 'BUILDING' | 'DEPLOYING'
   progress: Progress
@@ -45,30 +47,36 @@ export async function watchDeployment(watched: Watched): Promise<WatchEnd> {
       // The last lines may have been written between the two reads.
       await log.show()
       stages.end(end)
-      if (end.kind === 'serves') progress.done(`Version ${version} serves`)
+      if (end.kind === 'serves')
+        progress.done(`Version ${version} ${watched.isJob ? 'is ready for runs' : 'serves'}`)
       return end
     }
-    if (status?.currentDeployment) stages.now(status.currentDeployment.status)
+    if (status?.currentDeployment)
+      stages.now(servesUnproven(status) ? 'PROVING' : status.currentDeployment.status)
     await sleep(clock, pollMs, signal)
     signal.throwIfAborted()
   }
 }
 
-const stageTexts: Partial<Record<Deployment['status'], string>> = {
+/** PROVING: it serves, and must stay healthy for its stability window. */
+type Stage = Deployment['status'] | 'PROVING'
+
+const stageTexts: Partial<Record<Stage, string>> = {
   BUILDING: 'Building',
   DEPLOYING: 'Starting',
+  PROVING: 'Serving, and in its stability window:',
 }
 
 /** Shows the start and duration of each stage, and the end of a build. */
 function createStages({ clock, progress, version }: Watched) {
-  let stage: Deployment['status'] | null = null
+  let stage: Stage | null = null
   let sinceMs = clock.monotonicMs()
   const leave = () => {
     const took = readableDuration(clock.monotonicMs() - sinceMs)
     if (stage === 'BUILDING') progress.done(`Built version ${version} in ${took}`)
   }
   return {
-    now(next: Deployment['status']): void {
+    now(next: Stage): void {
       if (next === stage) {
         progress.update(readableDuration(clock.monotonicMs() - sinceMs))
         return

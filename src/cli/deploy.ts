@@ -112,6 +112,7 @@ async function deploy(run: Run): Promise<number> {
     ...begun,
     client,
     appEnvId: appEnv.appEnvId,
+    isJob: appEnv.isJob,
     begins: 'dir' in options.source ? 'BUILDING' : 'DEPLOYING',
     progress,
     clock: systemClock,
@@ -259,7 +260,10 @@ function report(
     io.stdout.write(
       `Deployed ${name} version ${begun.version} in ${took}${urls.length > 0 ? `: ${urls.join(' ')}` : ''}\n`,
     )
-    for (const line of hostHints(urls, run.connection.url)) io.stderr.write(`${line}\n`)
+    const hints = appEnv.isJob
+      ? [`Start a run: longshore jobs run ${name}`]
+      : hostHints(urls, run.connection.url)
+    for (const line of hints) io.stderr.write(`${line}\n`)
   } else {
     const { status, currentVersion } = end.status
     const serving =
@@ -269,7 +273,9 @@ function report(
     io.stdout.write(
       `Failed ${name} version ${begun.version} after ${took}: ${printable(inShellWords(`${failure.reason}: ${failure.message}`, name))}\n`,
     )
-    io.stderr.write(`${serving} Fix the cause, then deploy again.\n`)
+    const next = end.kind === 'failed' ? ` longshore why ${name} shows the cause and the next step.` : ''
+    io.stderr.write(`${serving}${next}
+`)
   }
   return failure === null ? exitCodes.done : exitCodes.failed
 }

@@ -2,7 +2,7 @@ import type { CliCommand } from './cli-command.ts'
 
 const app = 'app_4k2m6q8s0u3w5y7a9c1e'
 const alert = 'alr_4k2m6q8s0u3w5y7a9c1e'
-const point = 'ctp_4k2m6q8s0u3w5y7a9c1e'
+const point = 'cp_4k2m6q8s0u3w5y7a9c1e'
 const run = 'run_4k2m6q8s0u3w5y7a9c1e'
 const backup = 'bak_4k2m6q8s0u3w5y7a9c1e'
 const member = 'mem_4k2m6q8s0u3w5y7a9c1e'
@@ -11,6 +11,7 @@ const invitation = 'inv_4k2m6q8s0u3w5y7a9c1e'
 /** What follows the words of a command in the example of its help. */
 const words: Readonly<Record<string, string>> = {
   mcp: '--read-only',
+  'mcp doctor': '--host cursor',
   'mcp install': '--host cursor --read-only',
   deploy: 'hello-prod --dir examples/hello-function',
   create: 'hello --docker-preset FUNCTION --port 8080',
@@ -30,6 +31,7 @@ const words: Readonly<Record<string, string>> = {
   'envs metrics': 'hello-prod',
   'envs metrics-series': 'hello-prod --metric ingress_request_rate',
   'envs usage': 'hello-prod',
+  'envs request-secret': 'hello-prod --variable STRIPE_KEY',
   'envs request-storage-key': 'hello-prod --file-extension .tgz',
   'envs notify-upload': 'hello-prod --storage-key KEY',
   'envs deploy-image': 'hello-prod --image registry.example.com/hello:2',
@@ -63,10 +65,10 @@ const words: Readonly<Record<string, string>> = {
   'alerts preview': 'shop-prod --metric cpu_percent --threshold 90',
   'alerts pause': alert,
   'alerts resume': alert,
-  'alerts delete': alert,
+  'alerts delete': `${alert} --dry-run`,
   'alerts refresh': alert,
   'alerts add-point': `--type webhook --name ops --config config.json`,
-  'alerts delete-point': point,
+  'alerts delete-point': `${point} --dry-run`,
   'alerts test': point,
   'alerts update': `${alert} --threshold 95`,
   'alerts toggle': `${alert} --no-enabled`,

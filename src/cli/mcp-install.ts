@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { constants, copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import os from 'node:os'
 import path from 'node:path'
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
-import { type Connection, mcpHosts, type UserFolders } from '../client/mcp-hosts.ts'
+import { type Connection, mcpHosts } from '../client/mcp-hosts.ts'
 import { readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { readToolPolicy, splitFlags } from '../mcp/policy/options.ts'
@@ -11,6 +10,7 @@ import { type Cli, type CliCommand, choice, type Done } from './cli-command.ts'
 import { type CommandIo, exitCodes } from './command-io.ts'
 import { addExposureFlags } from './exposure-flags.ts'
 import { loadPrebuilt } from './load-prebuilt.ts'
+import { userFolders } from './user-folders.ts'
 
 /** `longshore mcp install`: enters this server in the configuration of an MCP host. */
 export function addMcpInstallCommand(mcp: CliCommand, cli: Cli, done: Done): void {
@@ -141,12 +141,6 @@ async function replaceFile(target: string, before: string | null, after: string)
   const next = `${target}.${process.pid}`
   await writeFile(next, after, { mode: 0o600 })
   await rename(next, target)
-}
-
-function userFolders(env: NodeJS.ProcessEnv): UserFolders {
-  const home = env.HOME ?? os.homedir()
-  if (process.platform === 'darwin') return { home, config: path.join(home, 'Library/Application Support') }
-  return { home, config: env.XDG_CONFIG_HOME || path.join(home, '.config') }
 }
 
 /** Adds the entry with the host's own command; replaces an entry that the command refuses to overwrite. */

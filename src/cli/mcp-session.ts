@@ -1,5 +1,5 @@
 import { tools } from '../../tools/index.ts'
-import { type Client, createClient } from '../client/client.ts'
+import { type Client, createClient, newAgentSession } from '../client/client.ts'
 import { createReconnectingClient } from '../client/reconnecting-client.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -24,7 +24,12 @@ export function openSession(
   listed: ListedTool[],
 ): McpSession {
   const config = readConfig(env)
-  const platform = config.url === undefined ? localPlatform(config, env) : remotePlatform(config, config.url)
+  // One client, so one name in the audit log for all its calls.
+  const agentSession = newAgentSession()
+  const platform =
+    config.url === undefined
+      ? localPlatform(config, env, agentSession)
+      : remotePlatform(config, config.url, agentSession)
   const client = createReconnectingClient(platform.connect)
   const reads = createReadCache(client, systemClock)
   const registry = new Map(tools.map((tool) => [tool.name, tool]))
@@ -49,19 +54,19 @@ interface Platform {
   close(): void
 }
 
-function remotePlatform(config: Config, url: string): Platform {
+function remotePlatform(config: Config, url: string, agentSession: string): Platform {
   const token = config.token?.reveal()
   if (token === undefined) {
     throw new AppError('invalid', 'LONGSHORE_TOKEN is missing', {
       details: 'LONGSHORE_URL is set; also set LONGSHORE_TOKEN to a token of that platform.',
     })
   }
-  const client = createClient({ url, token, surface: 'mcp' })
+  const client = createClient({ url, token, surface: 'mcp', agentSession })
   return { connect: async () => client, close: () => {} }
 }
 
 /** The platform of this machine, which keeps running at the end. Starts it now; the first call waits for it. */
-function localPlatform(config: Config, env: NodeJS.ProcessEnv): Platform {
+function localPlatform(config: Config, env: NodeJS.ProcessEnv, agentSession: string): Platform {
   const platform = new LocalPlatform({
     home: config.home,
     command: [process.execPath, process.argv[1] ?? '', 'serve'],
@@ -75,7 +80,7 @@ function localPlatform(config: Config, env: NodeJS.ProcessEnv): Platform {
       const url = await platform.ensure()
       const token = config.token?.reveal() ?? (await readAdminToken(config.home))
       if (token === null) throw noToken(config.home)
-      return createClient({ url, token, surface: 'mcp' })
+      return createClient({ url, token, surface: 'mcp', agentSession })
     })()
     connected = connecting
     connecting.catch(() => {

@@ -51,6 +51,15 @@ export function aligned(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
+/** Rows whose texts are sentences: a heading from the first column, then one field per line, uncut. */
+export function renderBlocks(rows: readonly Fields[]): string[] {
+  return rows.flatMap((row) => {
+    const [head, ...fields] = Object.entries(row).filter(([column]) => !leftOut.has(column))
+    const lines = aligned(fields.map(([name, value]) => [name, cell(value)]))
+    return [cell(head?.[1]), ...lines.map((line) => `  ${line}`)]
+  })
+}
+
 function renderFields(fields: Fields, indent: string): string[] {
   const isNested = (value: unknown) =>
     (isFields(value) || isList(value)) && Object.keys(value as object).length > 0

@@ -13,7 +13,10 @@ import {
 } from './cli-command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
 import { addDryRun, dryRunLines } from './dry-run.ts'
+import { positionalHelp } from './field-help.ts'
 import { namedObject } from './object-name.ts'
+import { withIds } from './known-names.ts'
+import { withNames } from './named-responses.ts'
 import { printable } from './progress.ts'
 import { aligned, renderResult } from './render.ts'
 import { emptyHint, extrasOf } from './row-extras.ts'
@@ -30,12 +33,13 @@ export function rowCommand(command: CliCommand, row: Operation, cli: Cli, done: 
   if (!isRead(row)) addDryRun(command)
   if (destroys(row)) command.option('--yes', 'do not ask for confirmation')
   return command.runs(cli, done, async (args, options) => {
-    const input = inputOf(fields, args, options)
-    extras.prepare?.(input, options)
+    const words = inputOf(fields, args, options)
+    extras.prepare?.(words, options)
     const { client } = await connected(cli)
-    if (fields.account === 'needed' || (fields.account === 'optional' && needsAccount(row, input))) {
-      input.accountId = await accountOf(client, options.account)
-    } else if (options.account !== undefined) input.accountId = await accountOf(client, options.account)
+    if (fields.account === 'needed' || (fields.account === 'optional' && needsAccount(row, words))) {
+      words.accountId = await accountOf(client, options.account)
+    } else if (options.account !== undefined) words.accountId = await accountOf(client, options.account)
+    const input = await withIds(client, words)
     const dryRun = options.dryRun === true
     if (destroys(row)) await confirm(cli, client, row, input, dryRun || options.yes === true)
     const answer = await client.call(row, input, { dryRun })
@@ -43,7 +47,8 @@ export function rowCommand(command: CliCommand, row: Operation, cli: Cli, done: 
     else if (dryRun) print(cli, answer, dryRunLines(answer))
     else {
       const after = (await extras.after?.(client, input)) ?? []
-      print(cli, answer, [...render((await withEnvName(client, input, answer)) as never), ...after])
+      const named = await withNames(client, row.id, await withEnvName(client, input, answer), input)
+      print(cli, answer, [...render(named as never), ...after])
     }
     return exitCodes.done
   })
@@ -60,7 +65,7 @@ async function withEnvName(client: Client, { envName }: Options, answer: unknown
 
 export function addFields(command: CliCommand, { positionals, account, options }: RowFields): void {
   for (const name of positionals) {
-    command.argument(`<${name}>`, name === 'environment' ? 'its id or cliEnvName' : '')
+    command.argument(`<${name}>`, positionalHelp(name))
   }
   if (account !== null) command.option('--account <account>', 'its id or name; not needed with one account')
   for (const { flags, required } of options) {

@@ -10,7 +10,7 @@ import { healthReport } from './health-report.ts'
 import { renderTable } from './render.ts'
 import { namedValue } from './row-fields.ts'
 import { wordsOf } from './row-names.ts'
-import { accountLines, presetLines, regionLines } from './row-reports.ts'
+import { accessLines, accountLines, causeLines, presetLines, regionLines } from './row-reports.ts'
 
 type Input = Record<string, unknown>
 
@@ -37,6 +37,8 @@ const extras: Readonly<Record<string, RowExtras>> = {
   'list-accounts': { render: accountLines },
   'list-regions': { render: regionLines },
   'get-app-env': { render: envLines },
+  'diagnosis-causes': { render: causeLines },
+  'explain-access': { render: accessLines },
   'get-account-health': { render: healthReport },
   'get-app': { after: environmentsOf },
   'update-app-env-variables': {

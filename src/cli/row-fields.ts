@@ -3,6 +3,7 @@ import { Option } from 'commander'
 import { z } from 'zod'
 import type { Operation } from '../contract/operation.ts'
 import { UsageError } from './command-io.ts'
+import { fieldHelp } from './field-help.ts'
 import { inShellWords } from './row-names.ts'
 
 /** The parts of JSON Schema that inputs of operations use. */
@@ -60,7 +61,7 @@ export function fieldsOf(row: Operation, left: readonly string[] = []): RowField
       .map(([field, schema]) => ({
         field,
         required: required.includes(field),
-        flags: flagsOf(field, schema),
+        flags: flagsOf(row.id, field, schema),
       })),
   }
 }
@@ -70,12 +71,12 @@ export function kebab(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
-function flagsOf(field: string, schema: Schema): Option[] {
+function flagsOf(operationId: string, field: string, schema: Schema): Option[] {
   const flag = `--${kebab(field)}`
-  const text = describe(schema)
+  const text = describe(schema, fieldHelp(operationId, field, schema.description))
   if (schema.type === 'boolean') {
     return [
-      new Option(flag, `${text} (--no-${kebab(field)}: no)`.trim()),
+      new Option(flag, `${text} (or --no-${kebab(field)})`),
       new Option(`--no-${kebab(field)}`).hideHelp(),
     ]
   }
@@ -103,11 +104,12 @@ function flagsOf(field: string, schema: Schema): Option[] {
   return [new Option(`${flag} <${nameOf(schema)}>`, text).argParser((word) => scalarOf(flag, word, schema))]
 }
 
-function describe(schema: Schema): string {
+/** The help, the allowed values and the default. */
+function describe(schema: Schema, help: string): string {
   const inner = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema
   const values = inner.enum ? `one of ${inner.enum.join(', ')}` : ''
   const usual = schema.default === undefined || schema.type === 'boolean' ? '' : `default ${schema.default}`
-  return [inShellWords(schema.description ?? ''), values, usual].filter((part) => part !== '').join('; ')
+  return [inShellWords(help), values, usual].filter((part) => part !== '').join('; ')
 }
 
 function nameOf(schema: Schema): string {
@@ -130,19 +132,32 @@ function scalarOf(flag: string, word: string, schema: Schema): unknown {
 function numberOf(flag: string, word: string): number {
   const value = Number(word)
   if (word.trim() !== '' && Number.isFinite(value)) return value
-  throw new UsageError(`${flag} must be a number, not ${JSON.stringify(word)}`)
+  const unit = flag.endsWith('-seconds') ? ' of seconds' : ''
+  throw new UsageError(`${flag} must be a number${unit}, not ${JSON.stringify(word)}`)
 }
 
 /** One or several items: ids separated by commas, `NAME=value`, JSON. */
 function itemsOf(flag: string, word: string, item: Schema): unknown[] {
   if (item.type === 'object') {
     // Anything but JSON or a file is a variable, or one without its value such as `--set COLOR`.
-    if (isNamedValue(item) && !/^\s*[[{@]|^-$/.test(word)) return [namedValue(flag, word)]
+    if (isNamedValue(item) && !/^\s*[[{@]|^-$/.test(word)) return [plainValue(flag, word)]
     const value = jsonOf(flag, word, isNamedValue(item) ? 'NAME=value or JSON' : 'JSON')
     return Array.isArray(value) ? value : [value]
   }
   if (/-ids$/.test(flag)) return word.split(',').filter((id) => id !== '')
   return [scalarOf(flag, word, item)]
+}
+
+/** A value that looks like a reference would be stored as this JSON. */
+function plainValue(flag: string, word: string): { name: string; value: string } {
+  const named = namedValue(flag, word)
+  const way = /^\s*\{\s*"(from|generate)"\s*:\s*\{/.exec(named.value)?.[1]
+  if (way === undefined) return named
+  const instead =
+    way === 'from'
+      ? `--set-from ${named.name}=shopdb-prod.url of longshore envs variables`
+      : `${flag} '{"name":"${named.name}","generate":{}}'`
+  throw new UsageError(`${flag} ${named.name}={"${way}":…} would store this JSON as text; use ${instead}`)
 }
 
 /** `NAME=value`. */

@@ -20,6 +20,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'apply-app-env-changes': 'envs apply',
   'scale-app-env-containers': 'envs scale',
   'update-app-env-variables': 'envs variables',
+  'request-secret': 'envs request-secret',
   'update-app-env-autoscaling': 'envs autoscaling',
   'update-function-config': 'envs function-config',
   'rotate-app-env-token': 'envs rotate-token',
@@ -63,14 +64,19 @@ const operationIds: ReadonlySet<string> = new Set(operations.map(({ id }) => id)
 /** Shorter commands for an operation in a sentence about one environment. */
 const shorter: Readonly<Record<string, (envName: string) => string>> = {
   'diagnose-app-env': (envName) => `why ${envName}`,
+  'start-app-env': (envName) => `envs start ${envName}`,
   'get-logs': (envName) => `logs ${envName}`,
   'request-deploy-storage-key': (envName) => `deploy ${envName} --dir <folder>`,
   'deploy-app-env-image': (envName) => `deploy ${envName} --image <reference>`,
 }
 
+/** The two calls of a deploy from source, which are one command in the shell. */
+const sourceDeploy = 'request-deploy-storage-key, then notify-code-upload'
+
 /** A text of the platform with the operations that it names as commands; `envName` is the environment it is about. */
 export function inShellWords(text: string, envName?: string): string {
-  return text.replace(/([a-z]+(?:-[a-z]+)+)(?: with type ([A-Z]+))?/g, (all, word: string, type?: string) => {
+  const one = text.replaceAll(sourceDeploy, `longshore deploy ${envName ?? '<environment>'} --dir <folder>`)
+  return one.replace(/([a-z]+(?:-[a-z]+)+)(?: with type ([A-Z]+))?/g, (all, word: string, type?: string) => {
     if (!operationIds.has(word)) return all
     const about = envName === undefined ? undefined : shorter[word]?.(envName)
     const command = about ?? (word === 'get-logs' ? 'logs' : wordsOf(word).join(' '))

@@ -1,9 +1,11 @@
 import type { listAccounts } from '../contract/accounts.ts'
+import type { explainAccess } from '../contract/audit.ts'
 import type { DatabasePresetRead } from '../contract/databases.ts'
+import type { listDiagnosisCauses } from '../contract/diagnosis.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import type { listRegions } from '../contract/regions.ts'
 import { printable } from './progress.ts'
-import { aligned } from './render.ts'
+import { aligned, renderBlocks, renderResult } from './render.ts'
 
 /** A line for each account: its id, what the caller may do there, and the limits that calls run into. */
 export function accountLines({ accounts }: OutputOf<typeof listAccounts>): string[] {
@@ -29,6 +31,17 @@ export function regionLines({ regions }: OutputOf<typeof listRegions>): string[]
     isolation.metadataBlocked ? 'yes' : `no: ${printable(isolation.reason ?? 'see README, Engines')}`,
   ])
   return aligned([['region', 'name', 'engine', 'functionDomain', 'machine and metadata blocked'], ...rows])
+}
+
+/** Each cause with its meaning and its fix in full. */
+export function causeLines({ causes }: OutputOf<typeof listDiagnosisCauses>): string[] {
+  return renderBlocks(causes)
+}
+
+/** Who can do what, with the rules in full. */
+export function accessLines({ members, ...facts }: OutputOf<typeof explainAccess>): string[] {
+  const rows = members.map(({ email, ...member }) => ({ email, ...member }))
+  return [...renderResult(facts), '', ...renderBlocks(rows)]
 }
 
 /** A line for each version of each managed database: what to write, and whether it runs here. */

@@ -1,3 +1,5 @@
+import type { Client } from '../client/client.ts'
+import { getAppEnv } from '../contract/app-envs.ts'
 import { diagnoseAppEnv, type Evidence, type Finding, getAccountHealth } from '../contract/diagnosis.ts'
 import { operations } from '../contract/index.ts'
 import type { OutputOf } from '../contract/operation.ts'
@@ -8,6 +10,8 @@ import { printable } from './progress.ts'
 import { accountOf } from './row-command.ts'
 import { kebab } from './row-fields.ts'
 import { inShellWords, wordsOf } from './row-names.ts'
+
+const environmentId = /\benv_[a-z0-9]+\b/g
 
 /** `longshore why`: what is wrong with an environment, and the command that fixes it. */
 export function addWhyCommand(parent: CliCommand, cli: Cli, done: Done): void {
@@ -25,25 +29,40 @@ export function addWhyCommand(parent: CliCommand, cli: Cli, done: Done): void {
         return exitCodes.done
       }
       const answer = await client.call(diagnoseAppEnv, environmentRef(environment))
-      print(cli, answer, diagnosisReport(answer, environment))
+      print(cli, answer, diagnosisReport(answer, environment, await environmentNames(client, answer)))
       return exitCodes.done
     })
+}
+
+/** People know environments by their names: of those that findings and fixes name by id. */
+async function environmentNames(
+  client: Client,
+  { findings }: OutputOf<typeof diagnoseAppEnv>,
+): Promise<(text: string) => string> {
+  const ours = JSON.stringify(findings.map(({ summary, fix }) => [summary, fix]))
+  const names = new Map<string, string>()
+  for (const appEnvId of new Set(ours.match(environmentId) ?? [])) {
+    const found = await client.call(getAppEnv, { appEnvId }).catch(() => null)
+    if (found) names.set(appEnvId, found.cliEnvName)
+  }
+  return (text) => text.replace(environmentId, (id) => names.get(id) ?? id)
 }
 
 function diagnosisReport(
   { findings, checked }: OutputOf<typeof diagnoseAppEnv>,
   environment: string,
+  named: (text: string) => string,
 ): string[] {
   if (findings.length === 0) return [`✓ No cause found. Checked: ${checked.join(', ')}.`]
   return findings.flatMap((finding, index) => [
     ...(index === 0 ? [] : ['']),
-    ...findingLines(finding, environment),
+    ...findingLines(finding, environment, named),
   ])
 }
 
-function findingLines(finding: Finding, environment: string): string[] {
+function findingLines(finding: Finding, environment: string, named: (text: string) => string): string[] {
   const { cause, severity, confidence, summary, since, evidence, fix } = finding
-  const words = (text: string) => inShellWords(printable(text), environment)
+  const words = (text: string) => named(inShellWords(printable(text), environment))
   return [
     `${signs[severity]} ${cause} (${confidence}${since === null ? '' : `, since ${since}`})`,
     `  ${words(summary)}`,
@@ -51,7 +70,7 @@ function findingLines(finding: Finding, environment: string): string[] {
     ...(fix === null ? [] : fix.effects.map((effect) => `  ${words(effect)}`)),
     ...(fix === null
       ? []
-      : [`  ${fix.safe ? 'Fix' : 'Possible fix'}: ${shellCommand(fix.operation, fix.input)}`]),
+      : [`  ${fix.safe ? 'Fix' : 'Possible fix'}: ${named(shellCommand(fix.operation, fix.input))}`]),
   ]
 }
 

@@ -29,10 +29,17 @@ interface ClientOptions {
   url: string
   token: string | null
   surface: 'mcp' | 'cli' | 'console'
+  /** Names an agent session in the audit log: 1 to 64 letters, digits, _ and -. */
+  agentSession?: string | undefined
   /** Host and port at which the original caller reached the platform, if this client calls on their behalf. */
   forwardedHost?: string | undefined
   /** How requests are sent; undici by default. */
   fetchImpl?: HttpSend
+}
+
+/** A new name for `agentSession`. */
+export function newAgentSession(): string {
+  return `ses_${randomUUID().replaceAll('-', '')}`
 }
 
 /** The typed REST client: one function for every row of the contract. */
@@ -67,6 +74,7 @@ function apiBase(url: string): string {
 
 function commonHeaders(options: ClientOptions): Record<string, string> {
   const headers: Record<string, string> = { accept: 'application/json', 'longshore-surface': options.surface }
+  if (options.agentSession !== undefined) headers['longshore-session'] = options.agentSession
   if (options.forwardedHost !== undefined) headers['x-forwarded-host'] = options.forwardedHost
   if (options.token === null) return headers
   // A token with whitespace is a pasting mistake; keep it out of the header and of the message.

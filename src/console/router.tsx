@@ -8,21 +8,19 @@ import {
 import { alertStates } from '../contract/alerts.ts'
 import { jobRunStatuses } from '../contract/jobs.ts'
 import { NotFound } from './components/states.tsx'
+import { OverviewPage } from './pages/overview/OverviewPage.tsx'
+import { SignInPage } from './pages/sign-in/SignInPage.tsx'
+import { count, text, timelineSearch } from './search.ts'
 import { Frame } from './shell/Frame.tsx'
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value.slice(0, 500) : undefined
-
-const count = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
-
+// The pages of sign-in and of the overview come with the first script. Every other one is loaded when it is opened.
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
 
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
   validateSearch: (search): { next?: string } => ({ next: text(search.next) }),
-  component: lazyRouteComponent(() => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
+  component: SignInPage,
 })
 
 /** Everything that needs a session. `account` selects one of the reader's accounts; default the first. */
@@ -40,23 +38,7 @@ const overview = createRoute({
     find: text(search.find),
     status: text(search.status),
   }),
-  component: lazyRouteComponent(() => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
-})
-
-/** Filters of a timeline, in its address so that a view can be shared. */
-interface TimelineSearch {
-  who?: string
-  object?: string
-  surface?: string
-  operation?: string
-  outcome?: string
-}
-const timelineSearch = (search: Record<string, unknown>): TimelineSearch => ({
-  who: text(search.who),
-  object: text(search.object),
-  surface: text(search.surface),
-  operation: text(search.operation),
-  outcome: text(search.outcome),
+  component: OverviewPage,
 })
 
 const activity = createRoute({
@@ -99,6 +81,18 @@ const agent = createRoute({
   path: '/agents/$principalId',
   validateSearch: timelineSearch,
   component: lazyRouteComponent(() => import('./pages/agents/AgentPage.tsx'), 'AgentPage'),
+})
+const agentSession = createRoute({
+  getParentRoute: () => frame,
+  path: '/sessions/$sessionId',
+  validateSearch: timelineSearch,
+  component: lazyRouteComponent(() => import('./pages/agents/SessionPage.tsx'), 'SessionPage'),
+})
+const token = createRoute({
+  getParentRoute: () => frame,
+  path: '/tokens/$tokenId',
+  validateSearch: timelineSearch,
+  component: lazyRouteComponent(() => import('./pages/agents/TokenPage.tsx'), 'TokenPage'),
 })
 const members = createRoute({
   getParentRoute: () => frame,
@@ -250,8 +244,10 @@ const routeTree = root.addChildren([
     start,
     agents,
     agent,
+    agentSession,
     members,
     tokens,
+    token,
     accountSettings,
     system,
     environment.addChildren([

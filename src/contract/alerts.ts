@@ -65,6 +65,13 @@ const alert = z.object({
 })
 export type Alert = z.output<typeof alert>
 
+const sentNotification = z.object({
+  at: isoTime,
+  contactPointId: z.string(),
+  ok: z.boolean(),
+  reason: z.string().optional(),
+})
+
 const alertDetails = alert.extend({
   /** The value the condition is compared with now; null without samples. */
   currentValue: z.number().nullable(),
@@ -77,9 +84,8 @@ const alertDetails = alert.extend({
       value: z.number().nullable(),
     }),
   ),
-  notifications: z.array(
-    z.object({ at: isoTime, contactPointId: z.string(), ok: z.boolean(), reason: z.string().optional() }),
-  ),
+  /** The newest 20; list-alert-notifications has the others. */
+  notifications: z.array(sentNotification),
 })
 export type AlertDetails = z.output<typeof alertDetails>
 
@@ -114,6 +120,21 @@ export const getAlert = operation({
   policy: { on: 'alert' },
   input: z.strictObject({ alertId }),
   output: alertDetails,
+})
+
+export const listAlertNotifications = operation({
+  id: 'list-alert-notifications',
+  method: 'GET',
+  path: '/alert/notifications',
+  summary: 'Lists the attempted notifications of an alert, newest first.',
+  policy: { on: 'alert' },
+  input: z.strictObject({
+    alertId,
+    limit: z.number().int().min(1).max(200).default(20),
+    offset: z.number().int().min(0).max(1_000_000).default(0),
+  }),
+  output: z.object({ notifications: z.array(sentNotification), pagination }),
+  peopleOnly: true,
 })
 
 export const createAlert = operation({

@@ -66,11 +66,25 @@ export const updateAppEnvVariables = operation({
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,
-    set: z.array(envVarChange).max(500).optional(),
+    set: z
+      .array(envVarChange, { error: 'must be a list, such as [{"name": "COLOR", "value": "green"}]' })
+      .max(500)
+      .optional(),
     unset: z.array(variableName).max(500).optional().describe('Names to remove'),
     expectedRevision,
   }),
   output: z.object({ ...environmentResponse, pendingChanges }),
+})
+
+export const requestSecret = operation({
+  id: 'request-secret',
+  method: 'POST',
+  path: '/app-env/secret-request',
+  summary: 'Makes a one-time link on which a person enters a secret variable.',
+  policy: { on: 'environment' },
+  input: z.strictObject({ ...environmentRef, variable: variableName, expectedRevision }),
+  output: z.object({ url: z.string(), expiresAt: z.string() }),
+  answersCapability: true,
 })
 
 export const updateFunctionConfig = operation({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { host, pendingChanges } from './app-envs.ts'
 import { environmentRef, environmentStatuses, id, isoTime, pagination } from './fields.ts'
+import { health } from './health.ts'
 import { operation } from './operation.ts'
 
 const deploymentStatuses = ['BUILDING', 'DEPLOYING', 'DEPLOYED', 'FAILED'] as const
@@ -21,7 +22,7 @@ export const getAppEnvStatus = operation({
   id: 'get-app-env-status',
   method: 'GET',
   path: '/app-env/status',
-  summary: 'Reads whether an environment is up, its version, and why its last deployment failed.',
+  summary: 'Reads whether an environment is up and healthy, its version, and why its last deployment failed.',
   policy: { on: 'environment', environmentToken: true },
   input: z.strictObject(environmentRef),
   output: z.object({
@@ -32,6 +33,8 @@ export const getAppEnvStatus = operation({
     currentVersion: z.number().nullable(),
     currentDeployment: deployment.nullable(),
     containers: z.object({ desired: z.number(), running: z.number(), ready: z.number() }),
+    /** Null while it is not meant to run, and for jobs. */
+    health: health.nullable(),
     pendingChanges,
     hosts: z.array(host),
   }),
@@ -83,7 +86,10 @@ export type Activity = z.output<typeof activity>
 export const instant = z
   .string()
   .max(40)
-  .refine((value) => !Number.isNaN(Date.parse(value)), 'must be an ISO 8601 time')
+  .refine(
+    (value) => !Number.isNaN(Date.parse(value)),
+    'must be an ISO 8601 time, such as 2030-01-31T18:00:00Z',
+  )
 
 export const getAppEnvHistory = operation({
   id: 'get-app-env-history',
@@ -105,8 +111,27 @@ export const getAppEnvHistory = operation({
   }),
 })
 
-const logTypes = ['RUNTIME', 'BUILD', 'JOB'] as const
+export const logTypes = ['RUNTIME', 'BUILD', 'JOB', 'REQUEST'] as const
 export type LogType = (typeof logTypes)[number]
+
+const loggedRequest = z.object({
+  method: z.string(),
+  path: z.string(),
+  /** Null: the client disconnected before a response began. */
+  status: z.number().nullable(),
+  durationMs: z.number(),
+  /** Null: the container sent no response. */
+  firstByteMs: z.number().nullable(),
+  coldStart: z.boolean(),
+  bytesIn: z.number(),
+  bytesOut: z.number(),
+  /** Why the gateway answered in place of the container. */
+  refused: z.string().nullable(),
+  traceId: z.string().nullable(),
+  /** How many requests the line stands for: more than 1 if the log was sampled at that time. */
+  oneIn: z.number(),
+})
+export type LoggedRequest = z.output<typeof loggedRequest>
 
 const logLine = z.object({
   timestamp: isoTime,
@@ -115,6 +140,8 @@ const logLine = z.object({
   podName: z.string().nullable(),
   contentId: z.string().nullable(),
   message: z.string(),
+  /** With type REQUEST only. */
+  request: loggedRequest.optional(),
 })
 export type LogLine = z.output<typeof logLine>
 
@@ -122,7 +149,7 @@ export const getLogs = operation({
   id: 'get-logs',
   method: 'GET',
   path: '/logs',
-  summary: 'Reads runtime, build or job logs, newest last; search and time range narrow it.',
+  summary: 'Reads runtime, build, job or request logs, newest last; search and time range narrow it.',
   policy: { on: 'environment', environmentToken: true },
   input: z.strictObject({
     ...environmentRef,
@@ -133,6 +160,13 @@ export const getLogs = operation({
     jobRunId: id.optional(),
     search: z.string().max(200).optional().describe('Text to find, case ignored'),
     size: z.number().int().min(1).max(1000).default(300),
+    status: z
+      .string()
+      .regex(/^[1-5](?:\d\d|xx)$/, 'must be a status such as 404, or a class such as 5xx')
+      .optional()
+      .describe('404 or 5xx'),
+    path: z.string().min(1).max(512).optional().describe('Start of the path'),
+    slowerThanMs: z.number().int().min(0).max(86_400_000).optional(),
     from: instant.optional(),
     to: instant.optional(),
     cursor: z
@@ -145,5 +179,7 @@ export const getLogs = operation({
     logs: z.array(logLine),
     cursor: z.string().nullable(),
     truncated: z.boolean(),
+    /** With type REQUEST: how many requests the shown lines stand for, and the share of these that is shown. */
+    sampling: z.object({ shown: z.number(), requests: z.number(), rate: z.number() }).optional(),
   }),
 })

@@ -14,6 +14,7 @@ import {
   zClouds,
 } from './fields.ts'
 import { functionConfig, functionConfigRead } from './function-config.ts'
+import { effectiveHealthCheck, healthCheck } from './health.ts'
 import { effectiveJobConfig, jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 import { envVarRead, envVars } from './variables.ts'
@@ -103,6 +104,7 @@ export const createAppEnv = operation({
     databaseSettings: databaseSettings.optional(),
     functionConfig: functionConfig.optional(),
     jobConfig: jobConfig.optional(),
+    healthCheck: healthCheck.optional(),
   }),
   output: z.object({ appEnvId: z.string() }),
 })
@@ -136,6 +138,8 @@ const appEnv = z.object({
   jobConfig: jobConfigRead.optional(),
   appJobConfig: jobConfigRead.optional(),
   effectiveJobConfig: effectiveJobConfig.optional(),
+  healthCheck: healthCheck.optional(),
+  effectiveHealthCheck: effectiveHealthCheck.optional(),
   autoscaling: autoscaling.nullable(),
   hosts: z.array(host),
   pendingChanges,
@@ -181,6 +185,7 @@ export const updateAppEnv = operation({
     databaseSettings: databaseSettings.optional(),
     functionConfig: functionConfig.optional(),
     jobConfig: jobConfig.optional(),
+    healthCheck: healthCheck.optional().describe('{}: inherits all'),
     expectedRevision,
   }),
   ignored: [
@@ -199,6 +204,7 @@ export const updateAppEnv = operation({
     'withPersistence',
     'appJobConfig',
     'effectiveJobConfig',
+    'effectiveHealthCheck',
     'autoscaling',
     'hosts',
     'pendingChanges',

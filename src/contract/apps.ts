@@ -14,6 +14,7 @@ import {
   revision,
   sourcePath,
 } from './fields.ts'
+import { healthCheck } from './health.ts'
 import { jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 
@@ -44,6 +45,7 @@ export const createApp = operation({
     dockerfilePath: sourcePath.optional(),
     customDockerfileContent: processText(65_536).optional(),
     jobConfig: jobConfig.optional(),
+    healthCheck: healthCheck.optional(),
   }),
   output: z.object({ appId: z.string() }),
 })
@@ -64,6 +66,7 @@ const app = z.object({
   dockerfilePath: z.string().nullable(),
   customDockerfileContent: z.string().nullable(),
   jobConfig: jobConfigRead.nullable(),
+  healthCheck: healthCheck.optional(),
   isFunction: z.boolean(),
   isDatabase: z.boolean(),
   isJob: z.boolean(),

@@ -2,8 +2,11 @@ import { z } from 'zod'
 import { accountId, environmentRef, id, isoTime } from './fields.ts'
 import { operation } from './operation.ts'
 
-const outcomes = ['done', 'refused'] as const
-export type AuditOutcome = (typeof outcomes)[number]
+export const auditOutcomes = ['done', 'refused'] as const
+export type AuditOutcome = (typeof auditOutcomes)[number]
+
+export const surfaces = ['rest', 'mcp', 'cli', 'console', 'link'] as const
+export type Surface = (typeof surfaces)[number]
 
 const auditEntry = z.object({
   entryId: z.string(),
@@ -14,11 +17,15 @@ const auditEntry = z.object({
     name: z.string().nullable(),
     email: z.string().nullable(),
   }),
-  surface: z.string(),
+  surface: z.enum(surfaces),
+  /** Token of the call; of a console session, the token that signed in. Null in entries of an older version. */
+  tokenId: z.string().nullable(),
+  /** Agent session of the call; null if the caller named none. */
+  sessionId: z.string().nullable(),
   operation: z.string(),
   objectType: z.string(),
   objectId: z.string(),
-  outcome: z.enum(outcomes),
+  outcome: z.enum(auditOutcomes),
   /** Values as text: strings unchanged, other values as JSON, null for an absent value. */
   changes: z.array(
     z.object({ path: z.string(), before: z.string().nullable(), after: z.string().nullable() }),
@@ -34,6 +41,11 @@ export const listAudit = operation({
   input: z.strictObject({
     accountId,
     objectId: id.optional().describe('Only entries of this object'),
+    principalId: id.optional().describe('Only entries of this user or environment'),
+    tokenId: id.optional().describe('Only entries of this token'),
+    sessionId: id.optional().describe('Only entries of this agent session'),
+    surface: z.enum(surfaces).optional(),
+    outcome: z.enum(auditOutcomes).optional(),
     limit: z.number().int().min(1).max(200).default(50),
     cursor: z.string().max(64).optional(),
   }),

@@ -1,5 +1,15 @@
 import { z } from 'zod'
-import { accountId, expectedRevision, id, isoTime, line, message, processText, revision } from './fields.ts'
+import {
+  accountId,
+  expectedRevision,
+  foreignName,
+  id,
+  isoTime,
+  line,
+  message,
+  processText,
+  revision,
+} from './fields.ts'
 import { operation } from './operation.ts'
 
 export const contactPointTypes = ['chat', 'incident', 'webhook', 'email'] as const
@@ -17,7 +27,7 @@ const contactPointName = line(50)
  */
 const contactPointConfig = z.strictObject({
   webhookUrl: address.optional().describe('chat'),
-  channel: processText(200).optional(),
+  channel: foreignName(200).optional(),
   mentionUsers: z.array(line(100)).max(50).optional(),
   integrationKey: processText(200).optional().describe('incident'),
   severity: z.enum(severities).optional(),

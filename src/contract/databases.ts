@@ -47,8 +47,8 @@ export const rotateDatabasePassword = operation({
   method: 'POST',
   path: '/app-env/database/rotate',
   summary:
-    'Gives a PostgreSQL, MySQL or Redis database a new password. Variables that refer to it are pending until they are applied.',
-  policy: { on: 'environment' },
+    'Gives a PostgreSQL, MySQL or Redis database a new password (admin). Variables that refer to it are pending until they are applied.',
+  policy: { on: 'environment', needs: 'admin' },
   input: z.strictObject({ ...environmentRef, expectedRevision }),
   output: z.object(environmentResponse),
 })

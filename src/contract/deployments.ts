@@ -57,7 +57,7 @@ export const redeployAppEnv = operation({
   id: 'redeploy-app-env',
   method: 'POST',
   path: '/app-env/redeploy',
-  summary: 'Deploys the current content again, or an earlier version (rollback).',
+  summary: 'Deploys the last good content again, or an earlier version (rollback).',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,

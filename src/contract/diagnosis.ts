@@ -36,6 +36,7 @@ export const diagnosisCauses = [
   'error-burst',
   'scale-limit',
   'slow-start',
+  'failed-run',
   'stopped',
   'pending-change',
   'alert-misconfigured',

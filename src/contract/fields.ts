@@ -92,10 +92,17 @@ export const sourcePath = z
   .min(1)
   .max(512)
   .regex(printable, 'must be one line of printable characters')
+  .refine(hasNoTags, 'must be one line of printable characters')
   .refine(
     (value) => !value.startsWith('/') && !value.includes('\\') && !value.split('/').includes('..'),
     'must be a path inside the source, without .. parts',
   )
+
+/** A name that another service gives, such as a channel: any characters that can be seen. */
+export function foreignName(maxLength: number) {
+  const isSeen = (text: string) => printable.test(text) && hasNoTags(text)
+  return z.string().max(maxLength).refine(isSeen, 'must be one line of printable characters')
+}
 
 /** Text that reaches a process as one value: anything but NUL. */
 export function processText(maxLength: number) {

@@ -79,3 +79,26 @@ export const effectiveJobConfig = z.object({
   allowConcurrentRuns: layered(z.boolean()),
 })
 export type EffectiveJobConfig = z.output<typeof effectiveJobConfig>
+
+/** Positional parameters, and what passes them on without naming them. */
+const usesParameters =
+  /\$(?:[\d@*#]|\{[\d@*#])|(?:^|[\s;&|(])(?:\.|source|eval|getopts)\s|\bfor\s+\w+\s*(?:;|\n|do\b)/
+
+/** With `shell`, arguments are $1, $2, … of the command: one that uses none of these ignores them. */
+export function ignoresArguments({
+  command,
+  args,
+  shell,
+}: {
+  command: string
+  args: unknown
+  shell: unknown
+}): boolean {
+  return (
+    Array.isArray(args) &&
+    args.length > 0 &&
+    shell === true &&
+    command !== '' &&
+    !usesParameters.test(command)
+  )
+}

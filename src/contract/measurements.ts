@@ -54,6 +54,37 @@ export const getAppEnvMetricsSeries = operation({
   }),
 })
 
+export const getAppEnvContainerSeries = operation({
+  id: 'get-app-env-container-series',
+  method: 'GET',
+  path: '/app-env/container-series',
+  summary: 'Reads how many containers ran over time, up to 35 days back, and how many started.',
+  policy: { on: 'environment' },
+  input: z.strictObject({
+    ...environmentRef,
+    from: instant.optional().describe('ISO time; default an hour before to'),
+    to: instant.optional().describe('Default now'),
+    step: z.number().int().min(1).max(604_800).default(60).describe('Seconds'),
+  }),
+  output: z.object({
+    appEnvId: z.string(),
+    points: z.array(
+      z.object({
+        /** End of the step. */
+        t: isoTime,
+        /** Containers that ran at the same time in the step, by their start and end times. */
+        least: z.number(),
+        most: z.number(),
+        /** Containers that started in the step. */
+        started: z.number(),
+        /** Those of them that started while none ran: for functions, starts that a request waited for (F2). */
+        startedFromZero: z.number(),
+      }),
+    ),
+  }),
+  peopleOnly: true,
+})
+
 const usageHour = z.object({
   hour: isoTime,
   containerSeconds: z.number(),

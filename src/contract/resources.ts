@@ -162,6 +162,13 @@ export const resources = {
     in: 'account',
   },
   upload: { noun: 'Upload', idPrefix: 'upl', idFields: [], auditName: 'upload', in: 'environment' },
+  'secret-request': {
+    noun: 'Secret request',
+    idPrefix: 'srq',
+    idFields: [],
+    auditName: 'secret-request',
+    in: 'environment',
+  },
   restore: { noun: 'Restore', idPrefix: 'rst', idFields: [], auditName: 'restore', in: 'environment' },
 } as const satisfies Record<string, ResourceFacts>
 

@@ -116,6 +116,8 @@ export type FailureReason =
   | 'loopback-bind'
   | 'start-timeout'
   | 'out-of-memory'
+  | 'failing-checks'
+  | 'unreachable'
   | 'bad-command'
   | 'timeout'
   | 'not supported'

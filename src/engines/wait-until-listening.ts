@@ -25,7 +25,7 @@ export async function waitUntilListening(options: {
     if (elapsedMs > options.timeoutMs) return 'timeout'
     const address = options.address()
     // If the container has exited, whatever accepted the connection was not this container.
-    if (address && (await connects(address, 50 + heldOpenMs(address)))) {
+    if (address && (await acceptsConnections(address, 50))) {
       return options.stillRunning() ? 'listening' : 'gone'
     }
     // Often while a start is likely to be short: every 2 ms for two seconds, then every 25 ms.
@@ -38,7 +38,8 @@ function heldOpenMs(address: Address): number {
   return address.proxied ? 50 : 0
 }
 
-function connects(address: Address, deadlineMs: number): Promise<boolean> {
+/** Whether something listens there. */
+export function acceptsConnections(address: Address, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect({ host: address.host, port: address.port })
     const finish = (answer: boolean) => {
@@ -47,7 +48,7 @@ function connects(address: Address, deadlineMs: number): Promise<boolean> {
       socket.destroy()
       resolve(answer)
     }
-    const timer = setTimeout(() => finish(false), deadlineMs)
+    const timer = setTimeout(() => finish(false), timeoutMs + heldOpenMs(address))
     let held: NodeJS.Timeout | undefined
     socket.once('connect', () => {
       if (!address.proxied) return finish(true)

@@ -4,36 +4,13 @@ import path from 'node:path'
 import type { LogLine, LogType } from '../contract/app-env-reads.ts'
 import { cutMark } from '../domain/environments/secret-masker.ts'
 import { AppError } from '../errors.ts'
+import { type KeptLine, type LogFilter, matcher } from './log-filter.ts'
 
 const segmentBytes = 4 * 1024 * 1024
 const keptSegments = 16
 const keptDays = 7
 const flushAfterMs = 100
 const longestLine = 8 * 1024
-
-/** A line to keep; `at` is the engine's timestamp at full precision, so that following can continue exactly there. */
-interface NewLogLine {
-  at: string
-  stream: 'stdout' | 'stderr'
-  type: LogType
-  podName: string | null
-  contentId: string | null
-  message: string
-}
-
-interface LogFilter {
-  type: LogType
-  stream?: 'stdout' | 'stderr' | undefined
-  podName?: string | undefined
-  /** Only lines of these pods; none if empty. */
-  podNames?: readonly string[] | undefined
-  contentId?: string | undefined
-  search?: string | undefined
-  size: number
-  from?: string | undefined
-  to?: string | undefined
-  cursor?: string | undefined
-}
 
 interface Segments {
   dir: string
@@ -57,11 +34,13 @@ const longestSliceMs = 5
 
 /**
  * Log lines of environments in files of JSON lines, newest segment last: 7 days or 64 MiB per environment
- * (docs/interface.md#logs), kept after the container is gone.
+ * (docs/interface.md#logs), kept after the container is gone. Requests have 64 MiB of their own, so that traffic does
+ * not push out what programs write.
  */
 export class LogStore {
   readonly #dir: string
-  readonly #environments = new Map<string, Segments>()
+  /** By folder. */
+  readonly #logs = new Map<string, Segments>()
   readonly #readers = new Map<string, { waiting: number; last: Promise<void> }>()
 
   constructor(dir: string) {
@@ -69,11 +48,12 @@ export class LogStore {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
   }
 
-  append(appEnvId: string, lines: readonly NewLogLine[]): void {
-    const segments = this.#open(appEnvId)
-    for (const line of lines)
+  append(appEnvId: string, lines: readonly KeptLine[]): void {
+    for (const line of lines) {
+      const segments = this.#open(appEnvId, line.type)
       segments.pending.push(`${JSON.stringify({ ...line, message: cut(line.message) })}\n`)
-    segments.timer ??= setTimeout(() => void this.#flush(segments), flushAfterMs)
+      segments.timer ??= setTimeout(() => void this.#flush(segments), flushAfterMs)
+    }
   }
 
   /**
@@ -99,7 +79,7 @@ export class LogStore {
   }
 
   async #page(appEnvId: string, filter: LogFilter): Promise<LogPage> {
-    const segments = this.#open(appEnvId)
+    const segments = this.#open(appEnvId, filter.type)
     await this.#flush(segments)
     const start = parseCursor(filter.cursor)
     const matches = matcher(filter)
@@ -127,7 +107,7 @@ export class LogStore {
 
   /** The full timestamp of the last stored line of a pod, from which following continues after a restart. */
   async lastAt(appEnvId: string, podName: string): Promise<string | null> {
-    const segments = this.#open(appEnvId)
+    const segments = this.#open(appEnvId, 'RUNTIME')
     await this.#flush(segments)
     for (const number of [...segments.numbers].reverse()) {
       const text = await readFile(segmentFile(segments.dir, number), 'utf8').catch(() => '')
@@ -140,16 +120,18 @@ export class LogStore {
   }
 
   async forget(appEnvId: string): Promise<void> {
-    const segments = this.#environments.get(appEnvId)
-    if (segments?.timer) clearTimeout(segments.timer)
-    await segments?.flushing
-    this.#environments.delete(appEnvId)
+    for (const key of [appEnvId, requestsOf(appEnvId)]) {
+      const segments = this.#logs.get(key)
+      if (segments?.timer) clearTimeout(segments.timer)
+      await segments?.flushing
+      this.#logs.delete(key)
+    }
     await rm(path.join(this.#dir, appEnvId), { recursive: true, force: true })
   }
 
   /** Removes segments that are older than seven days. */
   async sweep(nowMs: number): Promise<void> {
-    for (const segments of this.#environments.values()) {
+    for (const segments of this.#logs.values()) {
       for (const number of segments.numbers.slice(0, -1)) {
         const file = segmentFile(segments.dir, number)
         const info = await stat(file).catch(() => null)
@@ -159,13 +141,14 @@ export class LogStore {
   }
 
   async close(): Promise<void> {
-    for (const segments of this.#environments.values()) await this.#flush(segments)
+    for (const segments of this.#logs.values()) await this.#flush(segments)
   }
 
-  #open(appEnvId: string): Segments {
-    const known = this.#environments.get(appEnvId)
+  #open(appEnvId: string, type: LogType): Segments {
+    const key = type === 'REQUEST' ? requestsOf(appEnvId) : appEnvId
+    const known = this.#logs.get(key)
     if (known) return known
-    const dir = path.join(this.#dir, appEnvId)
+    const dir = path.join(this.#dir, key)
     mkdirSync(dir, { recursive: true, mode: 0o700 })
     const numbers = readdirSync(dir)
       .map((name) => Number.parseInt(name, 10))
@@ -181,7 +164,7 @@ export class LogStore {
       flushing: Promise.resolve(),
       timer: null,
     }
-    this.#environments.set(appEnvId, segments)
+    this.#logs.set(key, segments)
     return segments
   }
 
@@ -226,6 +209,11 @@ function tooManyReaders(): AppError {
   })
 }
 
+/** The folder of an environment's request log, inside that of its other logs. */
+function requestsOf(appEnvId: string): string {
+  return path.join(appEnvId, 'requests')
+}
+
 function segmentFile(dir: string, number: number): string {
   return path.join(dir, `${String(number).padStart(8, '0')}.jsonl`)
 }
@@ -245,7 +233,7 @@ function* linesBackwards(text: string, end: number): Generator<{ line: string; o
   }
 }
 
-function parseLine(line: string): NewLogLine | null {
+function parseLine(line: string): KeptLine | null {
   try {
     return JSON.parse(line)
   } catch {
@@ -258,26 +246,10 @@ function parseCursor(cursor: string | undefined): { segment: number; offset: num
   return match ? { segment: Number(match[1]), offset: Number(match[2]) } : null
 }
 
-function matcher(filter: LogFilter): (line: NewLogLine) => boolean {
-  const search = filter.search?.toLowerCase()
-  const podNames = filter.podNames && new Set(filter.podNames)
-  const fromMs = filter.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(filter.from)
-  const toMs = filter.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(filter.to)
-  return (line) => {
-    if (line.type !== filter.type) return false
-    if (filter.stream !== undefined && line.stream !== filter.stream) return false
-    if (filter.podName !== undefined && line.podName !== filter.podName) return false
-    if (podNames && !podNames.has(line.podName ?? '')) return false
-    if (filter.contentId !== undefined && line.contentId !== filter.contentId) return false
-    if (search && !line.message.toLowerCase().includes(search)) return false
-    const atMs = Date.parse(line.at)
-    return atMs >= fromMs && atMs <= toMs
-  }
-}
-
-function shown(line: NewLogLine): LogLine {
-  const { at, stream, type, podName, contentId, message } = line
-  return { timestamp: new Date(at).toISOString(), stream, type, podName, contentId, message }
+function shown(line: KeptLine): LogLine {
+  const { at, stream, type, podName, contentId, message, request } = line
+  const timestamp = new Date(at).toISOString()
+  return { timestamp, stream, type, podName, contentId, message, ...(request && { request }) }
 }
 
 function inOrder(found: { line: LogLine }[]): LogLine[] {

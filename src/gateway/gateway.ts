@@ -4,6 +4,7 @@ import path from 'node:path'
 import { type Clock, every } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { FromGateway, ToGateway } from './control/protocol.ts'
+import type { RequestLogMode } from './control/request-record.ts'
 import { ControlServer } from './control/server.ts'
 import { bindPort, freeSocketPath } from './workers/bind-port.ts'
 import { ProxyServer } from './workers/proxy-server.ts'
@@ -18,6 +19,8 @@ interface GatewayOptions {
   host: string
   port: number
   clockScale: number
+  /** Default `off`. */
+  requestLog?: RequestLogMode
   build: string
   log: Log
   clock: Clock
@@ -70,6 +73,7 @@ class RunningGateway implements Gateway {
     this.#serving = new ProxyServer({
       clock: options.clock,
       clockScale: options.clockScale,
+      requestLog: options.requestLog ?? 'off',
       linked: () => this.#control.linked,
       report: (message) => this.#control.send(message),
       elsewhere: (name) => this.#workers.elsewhere(name),
@@ -174,8 +178,9 @@ class RunningGateway implements Gateway {
   }
 
   #hello(): FromGateway {
-    const { build, clockScale, processes = 1 } = this.#options
-    return { type: 'hello', build, pid: process.pid, host: this.host, port: this.port, clockScale, processes }
+    const { build, clockScale, processes = 1, requestLog = 'off' } = this.#options
+    const { host, port } = this
+    return { type: 'hello', build, pid: process.pid, host, port, clockScale, processes, requestLog }
   }
 
   #take(message: ToGateway): void {

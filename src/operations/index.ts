@@ -24,6 +24,7 @@ import deleteAlert from './alerts/delete-alert.ts'
 import deleteContactPoint from './alerts/delete-contact-point.ts'
 import getAlert from './alerts/get-alert.ts'
 import getContactPoint from './alerts/get-contact-point.ts'
+import listAlertNotifications from './alerts/list-alert-notifications.ts'
 import listAlerts from './alerts/list-alerts.ts'
 import listContactPoints from './alerts/list-contact-points.ts'
 import refreshAlert from './alerts/refresh-alert.ts'
@@ -59,6 +60,7 @@ import whatChanged from './diagnosis/what-changed.ts'
 import createAppEnv from './environments/create-app-env.ts'
 import deleteAppEnv from './environments/delete-app-env.ts'
 import getAppEnv from './environments/get-app-env.ts'
+import getAppEnvContainerSeries from './environments/get-app-env-container-series.ts'
 import getAppEnvHistory from './environments/get-app-env-history.ts'
 import getAppEnvMetrics from './environments/get-app-env-metrics.ts'
 import getAppEnvMetricsSeries from './environments/get-app-env-metrics-series.ts'
@@ -67,6 +69,7 @@ import getAppEnvStatus from './environments/get-app-env-status.ts'
 import getAppEnvUsage from './environments/get-app-env-usage.ts'
 import getLogs from './environments/get-logs.ts'
 import listAppEnvs from './environments/list-app-envs.ts'
+import requestSecret from './environments/request-secret.ts'
 import restartAppEnv from './environments/restart-app-env.ts'
 import scaleAppEnvContainers from './environments/scale-app-env-containers.ts'
 import startAppEnv from './environments/start-app-env.ts'
@@ -111,6 +114,7 @@ export const handlers: readonly Handler[] = [
   deleteContactPoint,
   getAlert,
   getContactPoint,
+  listAlertNotifications,
   listAlerts,
   listContactPoints,
   refreshAlert,
@@ -145,6 +149,7 @@ export const handlers: readonly Handler[] = [
   createAppEnv,
   deleteAppEnv,
   getAppEnv,
+  getAppEnvContainerSeries,
   getAppEnvHistory,
   getAppEnvMetrics,
   getAppEnvMetricsSeries,
@@ -153,6 +158,7 @@ export const handlers: readonly Handler[] = [
   getAppEnvUsage,
   getLogs,
   listAppEnvs,
+  requestSecret,
   restartAppEnv,
   scaleAppEnvContainers,
   startAppEnv,

@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { connectGateway, type GatewayLink } from '../gateway/control/client.ts'
 import { ensureGateway } from '../gateway/control/spawn.ts'
+import { LogMasks } from '../regions/machine/log-masks.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
+import { RequestRecorder } from '../regions/machine/request-recorder.ts'
 import { Worker } from '../worker.ts'
 import { buildId, commandLine } from './build-id.ts'
 import type { Measuring } from './measurements.ts'
@@ -32,11 +34,13 @@ export async function keepGateway(
     socketPath: home.gatewaySocket,
     host: config.host,
     clockScale: config.clockScale,
+    requestLog: config.requestLog,
     processes: config.gatewayProcesses ?? processesFor(availableParallelism()),
     build: buildId,
     log,
     clock,
   }
+  const recorder = new RequestRecorder({ ...platform, masks: new LogMasks(platform.db, platform.secrets) })
   const first = await ensureGateway({ ...options, port: config.gatewayPort })
   const link = connectGateway({
     socketPath: home.gatewaySocket,
@@ -49,7 +53,8 @@ export async function keepGateway(
         reconciler()?.desire(appEnvId, containers)
       },
       drained: (appEnvId, container) => reconciler()?.drained(appEnvId, container),
-      unreachable: () => reconciler()?.unreachable(),
+      unreachable: (appEnvId, container) => reconciler()?.unreachable(appEnvId, container),
+      requests: (batches) => recorder.take(batches),
       ...measuring.gatewayEvents,
     },
   })
@@ -72,6 +77,7 @@ export async function keepGateway(
     async close() {
       await worker.stop()
       link.close()
+      await recorder.settled()
     },
   }
 }

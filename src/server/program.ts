@@ -10,6 +10,7 @@ import { addExamples } from '../cli/examples.ts'
 import { addExposureFlags } from '../cli/exposure-flags.ts'
 import { addJobCommands } from '../cli/jobs.ts'
 import { addLogsCommand } from '../cli/logs.ts'
+import { addMcpDoctorCommand } from '../cli/mcp-doctor.ts'
 import { addMcpInstallCommand } from '../cli/mcp-install.ts'
 import { addProbeCommand } from '../cli/probe.ts'
 import { addRowCommands, nounOf } from '../cli/row-tree.ts'
@@ -90,6 +91,8 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
   nounOf(program, 'database-passwords', 'a new password for a database: rotate')
   nounOf(program, 'user', 'whose token this is: get')
   nounOf(program, 'causes', 'the causes that longshore why knows: list')
+  nounOf(program, 'accounts', 'accounts, their limits and settings: list, create, update, usage, health')
+  nounOf(program, 'instances', 'running control planes of the installation: list')
   nounOf(program, 'members', 'members of an account and the environments they may access')
   addBackupCommands(
     nounOf(program, 'backup', 'database backups (PostgreSQL, MySQL, Redis): create, list, delete'),
@@ -128,6 +131,7 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
   ).option('--allow-secrets', 'tools may show unmasked secret values (decrypt)') as CliCommand
   mcp.runs(cli, done, async () => (await import('../cli/mcp.ts')).runMcp(cli.words.slice(1), cli.env))
   addMcpInstallCommand(mcp, cli, done)
+  addMcpDoctorCommand(mcp, cli, done)
   program
     .command('stop')
     .withoutJson()

@@ -13,6 +13,7 @@ import type { ToolPolicy } from '../mcp/policy/tool-policy.ts'
 import { createMcpHttpHandler, type McpHttpHandler } from '../mcp/transport/http.ts'
 import { serverVersion } from '../mcp/transport/server-info.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../operations/access/console-sessions.ts'
+import { createSecretEntry } from '../operations/access/secret-entry.ts'
 import { TokenMail } from '../operations/access/token-mail.ts'
 import { TokenUses } from '../operations/access/token-uses.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
@@ -237,6 +238,7 @@ function apiServer(
     operations,
     runner,
     uploads: createUploadReceiver({ ...{ db, clock, files: uploads }, ...(isShared ? { elsewhere } : {}) }),
+    secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
     readiness: () => readinessOf(db, home, started),
     ...(isShared ? { sharing: () => sharingOf(membership, clock) } : {}),

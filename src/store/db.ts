@@ -128,6 +128,8 @@ export interface Tables {
     outcome: string
     previous_hash: string
     hash: string
+    token_id: string | null
+    session_id: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_runs: {
@@ -231,6 +233,13 @@ export interface Tables {
     user_id: string
     created_at: string
     used_at: string
+    expires_at: string
+  }
+  secret_requests: {
+    code_hash: string
+    app_env_id: string
+    variable: string
+    token_id: string
     expires_at: string
   }
   console_links: { code_hash: string; token_id: string; user_id: string; expires_at: string }

@@ -6,7 +6,7 @@ import { launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
 import { enginesHere } from '../../testkit/engines/engines-here.ts'
 import { loadOn, versionSource } from '../../testkit/gateway/rolling-load.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
-import { deploy, until, untilDeployed } from '../../testkit/platform/story.ts'
+import { deploy, noWindow, until, untilDeployed } from '../../testkit/platform/story.ts'
 
 const base = (await enginesHere()).find(({ engine }) => engine === 'process')?.base
 const missing = noBrowser ?? (base ? null : 'no process engine')
@@ -26,7 +26,7 @@ describe.skipIf(missing !== null)(
       browser = await launchBrowser()
       const client = installation.client()
       const { accountId } = installation.ready
-      const { appId } = await client.call(createApp, { name: 'shop', accountId, port: 8080 })
+      const { appId } = await client.call(createApp, { name: 'shop', accountId, port: 8080, ...noWindow })
       ;({ appEnvId } = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'local' }))
       for (const version of [1, 2]) {
         await deploy(installation, appEnvId, versionSource(base!, version))

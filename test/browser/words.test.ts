@@ -1,26 +1,13 @@
-import { createGunzip } from 'node:zlib'
-import { extract } from 'tar-stream'
 import { describe, expect, it } from 'vitest'
-import { mcpHosts } from '../../src/client/mcp-hosts.ts'
 import { problemOf } from '../../src/console/components/Field.tsx'
 import { ago, counted, quantity } from '../../src/console/components/words.ts'
-import { byDay, type Entry, filtered } from '../../src/console/pages/activity/entries.ts'
-import { callersOf, operationsOf } from '../../src/console/pages/agents/callers.ts'
+import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
 import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
 import { byUrgency, conditionWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
 import { gapsOf, spansOf } from '../../src/console/pages/environments/ContainerTimeline.tsx'
 import { statusWords } from '../../src/console/pages/environments/status-words.ts'
-import {
-  accessOf,
-  changesOf,
-  closesEverything,
-  type Member,
-  toggled,
-} from '../../src/console/pages/members/access-draft.ts'
 import { matching } from '../../src/console/pages/overview/matching.ts'
 import { insideConsole } from '../../src/console/pages/sign-in/inside-console.ts'
-import { packFiles } from '../../src/console/pages/start/archive.ts'
-import { operationCounts, parseMetrics } from '../../src/console/pages/system/metrics-text.ts'
 import type { Pod } from '../../src/contract/app-env-reads.ts'
 import { AppError } from '../../src/errors.ts'
 
@@ -33,6 +20,7 @@ const status = (change: Partial<Status>): Status => ({
   currentVersion: 3,
   currentDeployment: null,
   containers: { desired: 2, running: 2, ready: 1 },
+  health: null,
   pendingChanges: { hasBuildChanges: false, hasDeployChanges: false, deployPendingChanges: [] },
   hosts: [],
   ...change,
@@ -67,6 +55,25 @@ describe('status in words', () => {
     expect(statusWords(none, app).sentence).toBe(
       'The deployment of version 4 failed, and no version is serving.',
     )
+  })
+
+  it('says how ill the containers are, and that a first version serves in its window', () => {
+    const lastExit = { code: 3, reason: 'Error', at: '2026-03-01T12:00:00.000Z' }
+    const health = { verdict: 'CRASH_LOOP', since: lastExit.at, restarts: 4, lastExit, logTail: [] } as const
+    expect(statusWords(status({ health: { ...health, logTail: [] } }), app)).toMatchObject({
+      tone: 'bad',
+      sentence: 'CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3.',
+    })
+    const proving = {
+      status: 'PENDING',
+      currentVersion: null,
+      currentDeployment: deployment({ version: 1, status: 'DEPLOYING' }),
+    } as const
+    expect(statusWords(status(proving), app).sentence).toBe(
+      'Version 1 serves, and is in its stability window.',
+    )
+    const starting = status({ ...proving, containers: { desired: 1, running: 1, ready: 0 } })
+    expect(statusWords(starting, app).sentence).toBe('Deploying version 1, the first one.')
   })
 
   it('F1: a function at zero is not a failure', () => {
@@ -189,7 +196,12 @@ describe('words and filters', () => {
         ...change,
       }) as Entry
     const entries = [entry({ surface: 'cli' }), entry({}), entry({ timestamp: '2026-02-01T12:00:00.000Z' })]
-    expect(filtered(entries, { surface: 'mcp', operation: 'Stop app' })).toHaveLength(2)
+    expect(withOperation([...entries, entry({ operation: 'create-app' })], 'Stop app')).toEqual(entries)
+    expect(queryOf({ who: 'u', surface: 'mcp', operation: 'stop', session: 'ses_1' })).toEqual({
+      principalId: 'u',
+      surface: 'mcp',
+      sessionId: 'ses_1',
+    })
     expect(byDay(entries).map((day) => day.entries.length)).toEqual([2, 1])
   })
 
@@ -207,116 +219,5 @@ describe('words and filters', () => {
       '/console/sign-in',
     ])
       expect(insideConsole(next, origin), String(next)).toBe(home)
-  })
-})
-
-describe('members and access', () => {
-  const all = ['a', 'b', 'c'].map((id) => ({ appEnvId: id, appId: id, name: id, cliEnvName: id }))
-  const member = (allowedAppEnvIds: string[]): Member => ({
-    membershipId: 'mem_1',
-    invited: false,
-    email: 'a@example.com',
-    name: 'Ann',
-    admin: false,
-    manageMembers: false,
-    access: allowedAppEnvIds.length === 0 ? 'full' : 'restricted',
-    allowedAppEnvIds,
-    revision: 1,
-  })
-  const change = (from: string[], to: Parameters<typeof closesEverything>[0]) => {
-    const [found] = changesOf(new Map([['mem_1', to]]), [member(from)], all)
-    return found && [found.opens, found.closes].map((list) => list.map(({ appEnvId }) => appEnvId).join(''))
-  }
-
-  it('M5: turns full access minus one into a list, and never an empty list into full access', () => {
-    const minusB = toggled(accessOf(member([])), 'b', all)
-    expect(minusB).toEqual({ full: false, ids: ['a', 'c'] })
-    expect(change([], minusB)).toEqual(['', 'b'])
-    expect(closesEverything(toggled(accessOf(member(['a'])), 'a', all))).toBe(true)
-    expect(closesEverything({ full: true })).toBe(false)
-  })
-
-  it('lists what a change opens and closes, and omits unchanged access', () => {
-    expect(change(['a'], { full: false, ids: ['b'] })).toEqual(['b', 'a'])
-    expect(change(['a'], { full: true })).toEqual(['bc', ''])
-    expect(change(['a'], { full: false, ids: ['a'] })).toBeUndefined()
-    // The same environments, but future ones are no longer included.
-    expect(change([], { full: false, ids: ['a', 'b', 'c'] })).toEqual(['', ''])
-  })
-})
-
-describe('agents and platform metrics', () => {
-  it('counts completed and rejected calls of each caller, by surface', () => {
-    const entry = (surface: string, operation: string, outcome: string) =>
-      ({
-        timestamp: '2026-03-01T12:00:00.000Z',
-        principal: { kind: 'user', id: 'usr_1', name: 'Ann', email: null },
-        surface,
-        operation,
-        outcome,
-      }) as Entry
-    const entries = [
-      entry('mcp', 'stop-app-env', 'refused'),
-      entry('mcp', 'stop-app-env', 'done'),
-      entry('cli', 'create-app', 'done'),
-    ]
-    expect(callersOf(entries)).toMatchObject([
-      { surface: 'mcp', done: 1, refused: 1, name: 'Ann' },
-      { surface: 'cli', done: 1, refused: 0 },
-    ])
-    expect(operationsOf(entries)[0]).toEqual({ operation: 'stop-app-env', done: 1, refused: 1 })
-  })
-
-  it('reads the metrics text and puts operations with own errors first', () => {
-    const text = [
-      '# HELP longshore_up It runs.',
-      'longshore_up 1',
-      'longshore_operations_total{operation="get-app",outcome="ok"} 7',
-      'longshore_operations_total{operation="stop-app-env",outcome="bug"} 1',
-      'longshore_operations_total{operation="get-app",outcome="not-found"} 2',
-      'not a sample',
-    ].join('\n')
-    expect(parseMetrics(text)).toHaveLength(4)
-    expect(operationCounts(parseMetrics(text))).toEqual([
-      { operation: 'stop-app-env', ok: 0, refused: 0, faults: 1 },
-      { operation: 'get-app', ok: 7, refused: 2, faults: 0 },
-    ])
-  })
-})
-
-describe('the first run', () => {
-  it('packs files into an archive that other programs read', async () => {
-    const files = { 'server.js': 'x'.repeat(1_000), Dockerfile: 'FROM node:20-alpine\n', 'empty.txt': '' }
-    const found: Record<string, string> = {}
-    const reader = extract()
-    reader.on('entry', ({ name }, stream, next) => {
-      const parts: Buffer[] = []
-      stream.on('data', (part) => parts.push(part as Buffer))
-      stream.on('end', () => {
-        found[name] = Buffer.concat(parts).toString()
-        next()
-      })
-    })
-    const finished = new Promise<void>((resolve, reject) => reader.on('finish', resolve).on('error', reject))
-    const unpack = createGunzip().on('error', (error) => reader.destroy(error))
-    unpack.pipe(reader)
-    unpack.end(Buffer.from(await (await packFiles(files)).arrayBuffer()))
-    await finished
-    expect(found).toEqual(files)
-  })
-
-  it('writes address, token and folder into the configuration of every host, quoted', () => {
-    const to = { url: 'http://127.0.0.1:4400', token: 'lsu_1', folder: "/home/o'hara/longshore" }
-    for (const { name, stdio, http } of Object.values(mcpHosts)) {
-      expect(stdio(to), name).toContain(to.token)
-      expect(stdio(to), name).toContain('/longshore/dist/longshore.js')
-      if (http) expect(http(to), name).toContain('http://127.0.0.1:4400/mcp')
-    }
-    expect(mcpHosts['claude-code']?.stdio(to)).toContain(String.raw`'/home/o'\''hara/longshore/dist`)
-    expect(JSON.parse(mcpHosts.vscode?.http?.(to) ?? '').servers.longshore).toEqual({
-      type: 'http',
-      url: 'http://127.0.0.1:4400/mcp',
-      headers: { Authorization: 'Bearer lsu_1' },
-    })
   })
 })

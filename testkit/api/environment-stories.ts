@@ -36,6 +36,7 @@ export async function functionStory(platform: TestPlatform, call: Call): Promise
   await call('get-logs', { appEnvId, type: 'BUILD', size: 5 })
   await call('get-app-env-metrics', { appEnvId })
   await call('get-app-env-metrics-series', { appEnvId, metric: 'ingress_request_rate' })
+  await call('get-app-env-container-series', { appEnvId, step: 600 })
   await call('get-app-env-usage', { appEnvId })
   await changeStory(platform, call, appEnvId)
   return appEnvId
@@ -97,7 +98,7 @@ export async function appStory({ accountId, region }: TestPlatform, call: Call):
 
 export async function jobStory(platform: TestPlatform, call: Call): Promise<void> {
   const { accountId, region } = platform
-  const jobConfig = { command: 'node', args: ['report.js'] }
+  const jobConfig = { command: 'node', args: ['report.js'], shell: false }
   const { appId } = await call('create-app', { accountId, name: 'report', dockerPreset: 'JOB', jobConfig })
   const { appEnvId } = await call('create-app-env', {
     accountId,

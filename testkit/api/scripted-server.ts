@@ -108,6 +108,3 @@ export const bodyOf = (response: string) => JSON.parse(response.slice(response.i
 export const environment = { appEnvId: 'env_1' }
 
 /** Polls until the condition holds; the test's own time limit ends it. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
-}

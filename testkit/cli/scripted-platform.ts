@@ -13,6 +13,7 @@ export interface Script {
     failure?: { reason: string; message: string }
     contentId?: string
   }[]
+  isJob?: boolean
   buildLog?: string[]
   runtimeLog?: string[]
   /** Rejects an operation, by `METHOD /path`. */
@@ -101,7 +102,8 @@ const logLine = (type: string) => (message: string, index: number) => ({
 
 function createRows(script: Script, url: string): Record<string, () => unknown> {
   let readings = 0
-  const isFunction = script.isFunction ?? true
+  const { isFunction = true, isJob = false } = script
+  const kind = { isFunction, isJob, dockerPreset: isFunction ? 'FUNCTION' : 'CUSTOM' }
   const appEnv = { appEnvId: 'env_1', name: 'prod', status: 'PENDING' }
   const begun = { success: true, message: 'begun', appEnv, contentId: 'dep_1', version: 3 }
   const statuses = script.statuses ?? [{ status: 'RUNNING', deployment: 'DEPLOYED' }]
@@ -110,8 +112,7 @@ function createRows(script: Script, url: string): Record<string, () => unknown> 
       ...appEnv,
       appId: 'app_1',
       cliEnvName: 'shop-prod',
-      isFunction,
-      dockerPreset: isFunction ? 'FUNCTION' : 'CUSTOM',
+      ...kind,
     }),
     'GET /app': () => ({
       contextDir: null,

@@ -119,3 +119,12 @@ function sendError(res: ServerResponse, error: unknown): void {
     },
   )
 }
+
+/** Resolves when no status was read for `pauseMs`, which means that the wait of a call has ended. */
+export async function untilReadsStop({ state }: FakeBackend, pauseMs = 200): Promise<void> {
+  const reads = () => state.countOf('get-app-env-status')
+  for (let seen = -1; seen !== reads(); ) {
+    seen = reads()
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  }
+}

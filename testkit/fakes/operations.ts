@@ -88,6 +88,10 @@ export const fakeOperations: Record<string, FakeOperation> = {
     envUrl: 'http://shop-prod.app.localhost:4480',
     expiresAt: '2026-11-01T00:15:00.000Z',
   }),
+  'request-secret': () => ({
+    url: 'http://127.0.0.1:4400/console/secret/x',
+    expiresAt: '2026-11-01T00:15:00.000Z',
+  }),
   'notify-code-upload': (state, input) => deployed(state, input, 'BUILD'),
   'deploy-app-env-image': (state, input) => deployed(state, input, 'IMAGE'),
   'redeploy-app-env': (state, input) => deployed(state, input, 'BUILD'),
@@ -201,6 +205,7 @@ function status(env: FakeEnv) {
     currentVersion: env.currentVersion,
     currentDeployment: shown,
     containers: { desired: env.containers, running: env.containers, ready: env.containers },
+    health: env.health ?? null,
     pendingChanges: env.pendingChanges,
     hosts: env.hosts,
   }

@@ -1,5 +1,6 @@
 import type { Deployment } from '../../src/contract/app-env-reads.ts'
 import type { AppEnv } from '../../src/contract/app-envs.ts'
+import type { Health } from '../../src/contract/health.ts'
 import type { JobRunResponse } from '../../src/contract/jobs.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Account } from '../../src/mcp/tools/read-cache.ts'
@@ -22,6 +23,7 @@ interface Plan {
 export interface FakeEnv extends AppEnv {
   deployment: (Deployment & { readsLeft: number; planned: Plan }) | null
   currentContentId: string | null
+  health?: Health
 }
 
 /** The state of a small platform, which the real one keeps in its store. */

@@ -3,32 +3,21 @@ import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { connectGateway, type GatewayLink } from '../../src/gateway/control/client.ts'
 import type { FunctionScaling, Route, RouteContainer } from '../../src/gateway/control/protocol.ts'
+import type { RequestBatch, RequestLogMode } from '../../src/gateway/control/request-record.ts'
 import { type Gateway, runGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import type { TrafficSample } from '../../src/metrics/traffic-sample.ts'
+import { until } from '../until.ts'
 
 export const silent = createLog('test', 'silent')
 
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 /** Runs after the test, last one first. */
 export function afterwards(cleanup: () => unknown): void {
-  cleanups.push(cleanup)
-}
-
-/** Resolves when `condition` holds; fails the test with `what` when it never does. */
-export async function until(condition: () => unknown, what = 'condition', timeoutMs = 60_000): Promise<void> {
-  const endMs = performance.now() + timeoutMs
-  while (!condition()) {
-    if (performance.now() > endMs) throw new Error(`never came: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
+  onTestFinished(async () => void (await cleanup()))
 }
 
 /** A folder for one installation, short enough for a socket path. */
@@ -44,6 +33,7 @@ interface Heard {
   drained: string[]
   unreachable: string[]
   traffic: TrafficSample[]
+  requests: RequestBatch[]
   up: number
   down: number
 }
@@ -53,7 +43,15 @@ export function controlPlane(
   build = 'b1',
   react: { desired?: (id: string, n: number) => void } = {},
 ) {
-  const heard: Heard = { desired: [], drained: [], unreachable: [], traffic: [], up: 0, down: 0 }
+  const heard: Heard = {
+    desired: [],
+    drained: [],
+    unreachable: [],
+    traffic: [],
+    requests: [],
+    up: 0,
+    down: 0,
+  }
   const link: GatewayLink = connectGateway({
     socketPath,
     build,
@@ -67,6 +65,7 @@ export function controlPlane(
       drained: (_id, container) => heard.drained.push(container),
       unreachable: (_id, container) => heard.unreachable.push(container),
       traffic: (samples) => heard.traffic.push(...samples),
+      requests: (batches) => heard.requests.push(...batches),
       up: () => heard.up++,
       down: () => heard.down++,
     },
@@ -87,7 +86,12 @@ interface Setup {
 /** A gateway with a control plane that has sent `routes`. */
 export async function startGateway(
   routes: Route[],
-  options: { clockScale?: number; drainSeconds?: number; desired?: (id: string, n: number) => void } = {},
+  options: {
+    clockScale?: number
+    drainSeconds?: number
+    requestLog?: RequestLogMode
+    desired?: (id: string, n: number) => void
+  } = {},
 ): Promise<Setup> {
   const home = await temporaryHome()
   const socketPath = path.join(home, 'gw.sock')
@@ -97,6 +101,7 @@ export async function startGateway(
     port: 0,
     clockScale: options.clockScale ?? 1,
     build: 'b1',
+    requestLog: options.requestLog ?? 'off',
     log: silent,
     clock: systemClock,
     drainSeconds: options.drainSeconds ?? 1,
@@ -264,5 +269,22 @@ export function rawConnection(port: number) {
 async function routesHeard(port: number): Promise<void> {
   while ((await get(port, 'nobody.fn.localhost')).status !== 404) {
     await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/** A function whose requests last until they are let go. */
+export async function held(): Promise<{
+  container: Upstream
+  letGo(count?: number): void
+  waiting: () => number
+}> {
+  const open: (() => void)[] = []
+  const container = await upstream((_request, response) => open.push(() => response.end('done')))
+  return {
+    container,
+    letGo: (count = open.length) => {
+      for (const end of open.splice(0, count)) end()
+    },
+    waiting: () => open.length,
   }
 }

@@ -4,7 +4,7 @@ import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import type { Installation } from '../platform/installation.ts'
-import { deploy, until, untilDeployed } from '../platform/story.ts'
+import { deploy, noWindow, until, untilDeployed } from '../platform/story.ts'
 
 interface RollingOutcome {
   requests: number
@@ -44,7 +44,7 @@ export async function rollUnderLoad(
 ): Promise<RollingOutcome> {
   const client = installation.client()
   const { accountId } = installation.ready
-  const { appId } = await client.call(createApp, { name: 'rolling', accountId, port: 8080 })
+  const { appId } = await client.call(createApp, { name: 'rolling', accountId, port: 8080, ...noWindow })
   const { appEnvId } = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'local' })
   const { hosts } = await client.call(getAppEnv, { appEnvId })
   const release = async (version: number) => {

@@ -24,6 +24,8 @@ export interface TestPlatformOptions {
   /** Delivery of notifications; default: real delivery, also to local receivers. */
   notifier?: Notifier
   clockScale?: number
+  /** Divides the stability window of deployments; default: there is none. */
+  stabilityScale?: number
   /** Deployed versions whose images stay (LONGSHORE_KEPT_VERSIONS). */
   keptVersions?: number
   /** Folder with the built console; without one it is not served. */

@@ -39,6 +39,9 @@ export function tgz(files: Record<string, string>): Promise<Buffer> {
   })
 }
 
+/** For apps and environments whose tests do not need the stability window of deployments. */
+export const noWindow = { healthCheck: { stabilitySeconds: 0 } }
+
 /** A function environment with `containerConcurrency` 10, not deployed yet. */
 export async function makeFunction(
   installation: Installation,
@@ -54,6 +57,7 @@ export async function makeFunction(
     name: 'prod',
     region: 'local',
     functionConfig: { containerConcurrency: 10, maxScale: 3, idleTimeoutSeconds: 300, ...settings },
+    ...noWindow,
   })
   const { hosts } = await client.call(getAppEnv, { appEnvId })
   return { appId, appEnvId, host: hosts[0]?.host ?? '' }

@@ -20,6 +20,7 @@ import { HttpProber } from '../../src/gateway/control/prober.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
 import { MetricStore } from '../../src/metrics/store.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../../src/operations/access/console-sessions.ts'
+import { createSecretEntry } from '../../src/operations/access/secret-entry.ts'
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
 import { TokenUses } from '../../src/operations/access/token-uses.ts'
 import type { OperationRunner } from '../../src/operations/core/call.ts'
@@ -275,6 +276,7 @@ export class TestPlatform {
       operations,
       runner,
       uploads: createUploadReceiver({ db, clock, files }),
+      secrets: createSecretEntry({ db, clock, runner }),
       readiness: async () => ({ ready: true, problems: [] }),
       metricsText: () => '',
       host: '127.0.0.1',

@@ -4,12 +4,19 @@ import { AppError } from '../../errors.ts'
 import { client, forgetAnswers, send } from './client.ts'
 import { drafts } from './drafts.ts'
 
-/** Signs in by a one-time code or a token; the browser keeps only the http-only cookie. Throws `AppError`. */
-export async function signIn(by: { code: string } | { token: string }): Promise<void> {
+/**
+ * Signs in by a one-time code or a token; the browser keeps only the http-only cookie. `reads` are those of the next
+ * page that need no more than the session. Throws `AppError`.
+ */
+export async function signIn(
+  by: { code: string } | { token: string },
+  reads: () => Promise<void> = async () => {},
+): Promise<void> {
   await sessionRequest('POST', '/console/session', by)
   // Unsaved text is for the person who typed it; if that cannot be found out, it goes.
-  const user = await client.call(getUser, {}).catch(() => null)
-  drafts.belongTo(user?.userId ?? 'unknown')
+  const user = client.call(getUser, {}).catch(() => null)
+  const [found] = await Promise.all([user, reads()])
+  drafts.belongTo(found?.userId ?? 'unknown')
 }
 
 /** Ends this session, or all sessions and open sign-in links of the user. */

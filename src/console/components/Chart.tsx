@@ -42,8 +42,8 @@ export function Chart({ title, unit, series, across }: Props) {
         <Plot series={series} label={`${title}. ${summary.join('. ')}`} isTime={across === undefined} />
         <figcaption className="row small">
           {series.map(({ label, color }, index) => (
-            <span key={label} className="row">
-              <svg width="14" height="8" aria-hidden="true">
+            <span key={label} className="row" style={{ flexWrap: 'nowrap' }}>
+              <svg width="14" height="8" aria-hidden="true" style={{ flex: 'none' }}>
                 <path
                   d="M0 4H14"
                   stroke={`var(${color})`}
@@ -66,6 +66,7 @@ const unitWords: Record<string, string> = {
   'req/s': 'requests per second',
   'err/s': 'errors per second',
   '%': 'percent',
+  running: 'running at the same time',
   containers: 'containers',
   s: 'seconds',
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { deepCopy } from '../deep-copy.ts'
 
 /** One segment of a path: the key of an object, or the name of an item in a list of named items. */
 type Step = string
@@ -52,7 +53,7 @@ export function reversal(
   order: Record<string, unknown>,
   same: Same = (_path, one, other) => isDeepStrictEqual(one, other),
 ): Reversal {
-  const draft = structuredClone(current)
+  const draft = deepCopy(current)
   const changedSince: string[] = []
   for (const { path, before, after } of differing) {
     if (!same(path, valueAt(current, path), after)) changedSince.push(path.join('.'))
@@ -89,7 +90,7 @@ function restoreValue(
 ): void {
   const parent = valueAt(draft, path.slice(0, -1))
   const key = path.at(-1) as Step
-  const copy = structuredClone(value)
+  const copy = deepCopy(value)
   if (isNamedList(parent)) {
     const list = parent as unknown[]
     const at = parent.findIndex((item) => item.name === key)

@@ -47,6 +47,14 @@ export function usesGitHost(app: { gitRepo: string | null }): boolean {
   return app.gitRepo !== null
 }
 
+/** The calls that deploy something new to an app, for advice. */
+export function howToDeploy({ useImage, isFunction }: { useImage: boolean; isFunction: boolean }): string {
+  const source = 'source (request-deploy-storage-key, then notify-code-upload)'
+  const image = 'an image (deploy-app-env-image)'
+  if (useImage) return `Deploy ${image}`
+  return isFunction ? `Deploy ${source} or ${image}` : `Deploy ${source}`
+}
+
 function invalid(message: string, details: string): AppError {
   return new AppError('invalid', message, { details })
 }

@@ -7,6 +7,7 @@ import {
 } from '../../contract/backups.ts'
 import { AppError } from '../../errors.ts'
 import type { Environment } from '../environments/environment.ts'
+import { isDatabase } from '../apps/presets.ts'
 
 export interface Backup {
   backupId: string
@@ -49,7 +50,9 @@ export function backupFormat(app: Pick<App, 'dockerPreset'>): BackupResponse['fo
   const format = (backupFormats as Partial<Record<string, BackupResponse['format']>>)[app.dockerPreset]
   if (format) return format
   throw new AppError('invalid', 'Backups are for PostgreSQL, MySQL and Redis', {
-    details: `This app uses the ${app.dockerPreset} preset. Use the database's own tools with the URL of get-app-env.`,
+    details: isDatabase(app.dockerPreset)
+      ? `This app uses the ${app.dockerPreset} preset. Use the database's own tools with the URL of get-app-env.`
+      : 'This app is no database. list-app-envs shows the preset of each environment.',
   })
 }
 

@@ -5,6 +5,7 @@ import {
   type DatabaseAvailabilities,
   type DatabaseAvailability,
   type DatabasePreset,
+  databasePresetOf,
   maxReplicas,
   offeredVersions,
   runnable,
@@ -47,6 +48,17 @@ export function checkDatabase(
     throw invalid(`${preset.name} keeps no data`, 'Send withPersistence false, or leave it out.')
   }
   checkSettings(requested.databaseSettings, preset)
+}
+
+/** An app of a database that no engine here can run is of no use. While it is not known yet, its environments tell. */
+export function checkRunsSomewhere(dockerPreset: string, availabilities: DatabaseAvailabilities): void {
+  const preset = databasePresetOf(dockerPreset)
+  const availability = availabilities.get(preset.dockerPreset)
+  if (availability?.available !== false) return
+  throw invalid(
+    `${preset.name} cannot run in any region`,
+    `${availability.unavailableReason ?? ''} What can run here: ${runnable(availabilities)}.`.trim(),
+  )
 }
 
 /** D4: a new database must be able to run in its region; its version cannot change later. */

@@ -3,7 +3,7 @@ import type { EnvironmentStatus } from '../../contract/fields.ts'
 import type { PodRecord } from '../environments/environment.ts'
 import { buildCauses } from './build.ts'
 import type { Facts } from './facts.ts'
-import { endingOf, recentMs, slowStartMs } from './runtime.ts'
+import { checkCause, endingOf, recentMs, slowStartMs } from './runtime.ts'
 import { startCauses } from './start.ts'
 
 /** The stored facts of one environment that cost no log or metric read. */
@@ -63,6 +63,8 @@ function containerSign(facts: AttentionFacts): Sign | null {
     if (endings.some(({ reason }) => reason === 'OOMKilled')) return { cause: 'out-of-memory', severity }
     return { cause: kind === 'database' ? 'database-down' : 'crash-loop', severity }
   }
+  const unhealthy = pods.find((pod) => pod.unhealthy)?.unhealthy
+  if (unhealthy) return { cause: checkCause(unhealthy.reason), severity }
   const isSlow = pods.some(
     ({ ready, startedAt }) => !ready && startedAt !== null && nowMs - Date.parse(startedAt) >= slowStartMs,
   )

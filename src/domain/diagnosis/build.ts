@@ -1,3 +1,4 @@
+import type { Deployment } from '../../contract/app-env-reads.ts'
 import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis.ts'
 import { cutQuote, type Detector, type Facts, fixBy, quote, redeployFix } from './facts.ts'
 import { buildSign } from './log-signs.ts'
@@ -43,12 +44,18 @@ export const detectBuild: Detector = (facts) => {
       cause,
       severity: failedSeverity(facts),
       confidence: sign ? 'likely' : 'certain',
-      summary: `Version ${latest.version} was not deployed: ${summaries[cause]}.${stillServes(facts)}`,
+      summary: `Version ${latest.version} was not deployed: ${summaryOf(cause, latest.type)}.${stillServes(facts)}`,
       since: latest.failedAt ?? latest.createdAt,
       evidence,
       fix: cause === 'interrupted' ? redeployFix(facts, latest.version) : returnFix(facts),
     },
   ]
+}
+
+function summaryOf(cause: DiagnosisCause, type: Deployment['type']): string | undefined {
+  return cause === 'image-pull' && type === 'BUILD'
+    ? 'the base image of its Dockerfile could not be pulled'
+    : summaries[cause]
 }
 
 /** A failed deployment takes nothing away while an earlier version serves. */

@@ -97,12 +97,13 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     fix: 'Read the runtime log; run the image locally with the same variables.',
   },
   'crash-loop': {
-    meaning: 'Containers of the serving version end again and again.',
+    meaning:
+      'Containers end again and again: those of the serving version, or of one in its stability window.',
     fix: 'Read the runtime log; go back to an earlier version with redeploy-app-env.',
   },
   'failing-checks': {
     meaning:
-      'A health check of the environment fails. The platform runs no health checks yet, so none is reported.',
+      'The health check of the environment fails: its containers run and do not answer as expected, or accept no connections any more.',
     fix: 'Correct what the check looks at, or the check.',
   },
   quota: {
@@ -128,6 +129,10 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
   'slow-start': {
     meaning: 'A container takes long until it accepts connections.',
     fix: 'Listen first and do slow work afterwards; a function keeps containers warm with minScale.',
+  },
+  'failed-run': {
+    meaning: 'The newest run of a job failed or took too long, for a reason that its output does not name.',
+    fix: 'Read the output of the run; correct the program, its command or its timeoutSeconds.',
   },
   stopped: {
     meaning: 'The environment is stopped, or nothing was deployed to it yet.',

@@ -1,7 +1,9 @@
 import { diagnosisCauses, type Finding, findingSeverities } from '../../contract/diagnosis.ts'
 import { detectBuild } from './build.ts'
 import { detectCapacity } from './capacity.ts'
+import { detectDependencies } from './dependencies.ts'
 import type { Detector, Facts } from './facts.ts'
+import { detectJob } from './job.ts'
 import { withNextStep } from './next-step.ts'
 import { detectRuntime } from './runtime.ts'
 import { detectStart } from './start.ts'
@@ -15,10 +17,12 @@ const detectors: readonly Detector[] = [
   detectBuild,
   detectStart,
   detectRuntime,
+  detectJob,
   detectCapacity,
   detectStopped,
   detectPending,
   detectAlerts,
+  detectDependencies,
 ]
 
 /** Every finding that the facts hold, the root cause first. Pure: same facts, same findings. */
@@ -28,7 +32,11 @@ export function diagnose(facts: Facts): Finding[] {
     // What a stopped environment did before it was stopped is over.
     .filter((detect) => !isStopped || (detect !== detectBuild && detect !== detectStart))
     .flatMap((detect) => detect(facts))
+  // What brought it to light says more than the setting alone.
+  const isKnown = ({ cause }: Finding, index: number) =>
+    cause === 'database-down' && found.findIndex((one) => one.cause === cause) < index
   return found
+    .filter((one, index) => !isKnown(one, index))
     .map((one, index) => ({ one, index }))
     .sort((a, b) => rankOf(a.one) - rankOf(b.one) || a.index - b.index)
     .map(({ one }) => ({ ...one, evidence: one.evidence.slice(0, mostEvidence) }))

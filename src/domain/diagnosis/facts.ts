@@ -44,6 +44,15 @@ export interface DatabaseFacts {
   namedBy: { source: 'setting' | 'log'; text: string; at: string | null }
 }
 
+/** A run of a job that ended by itself. */
+export interface JobRunFacts {
+  jobRunId: string
+  status: 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT'
+  exitCode: number | null
+  reason: string | null
+  finishedAt: string | null
+}
+
 interface QuotaFacts {
   zCloudLimit: number
   zCloudsUsed: number
@@ -76,11 +85,15 @@ export interface Facts {
   /** The version that served before the current one; `ranWell`: its containers never ended by themselves. */
   previous: { version: number; ranWell: boolean } | null
   stoppedAt: string | null
+  /** The app takes images only, no source. */
+  takesImagesOnly: boolean
+  /** Jobs only; newest first. */
+  jobRuns: readonly JobRunFacts[]
   /** Newest first, dead ones included. */
   pods: readonly PodRecord[]
   /** Of the newest deployment; newest last. */
   buildLog: readonly LogLine[]
-  /** Of the newest deployment when it failed, else of what serves; newest last. */
+  /** Of the newest deployment when it failed, else of what serves; of a job its newest run. Newest last. */
   runtimeLog: readonly LogLine[]
   metrics: MetricFacts | null
   /** Names of variables in force, and of those saved. */

@@ -73,6 +73,8 @@ const summaries: Partial<Record<DiagnosisCause, string>> = {
   'missing-variable': 'an environment variable is missing',
   'dependency-refused': 'a service that it needs refuses connections or cannot be reached',
   'disk-full': 'no space is left on a disk',
+  'failing-checks': 'it does not answer its health check as expected',
+  'failed-run': 'the program ended with an error, and its output names no known cause',
   'crash-loop': 'containers end again and again, and their output names no known cause',
 }
 

@@ -11,8 +11,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   interrupted: 'Deploy the version again.',
   'not-supported':
     'Change what the evidence names, or use an environment in a region of another engine (list-regions shows them).',
-  'image-pull':
-    'Check the name, the tag and the access to the registry, then deploy the image again with deploy-app-env-image.',
+  'image-pull': imageStep,
   'git-fetch': `Correct the branch with update-app-env, or create an app with the right gitNamespace and gitRepo, ${again}.`,
   'bad-archive': 'Pack plain files and folders as .tgz or .zip, and upload again.',
   'no-dockerfile': `Add a Dockerfile at the place that the evidence names, ${again}.`,
@@ -34,7 +33,10 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
       ? 'Remove data, or give the database more disk with update-app-env.'
       : 'Write less to the disk of the container: remove files, or keep data in a database.',
   'out-of-memory': 'Use less memory, or raise zClouds with update-app-env and apply the change.',
-  'bad-command': `Correct CMD or ENTRYPOINT: it names a program and a file of the image, such as CMD ["node", "server.js"], ${again}.`,
+  'bad-command': ({ kind }) =>
+    kind === 'job'
+      ? 'Correct the command with update-job-config: it names a program of the image, or a file of it.'
+      : `Correct CMD or ENTRYPOINT: it names a program and a file of the image, such as CMD ["node", "server.js"], ${again}.`,
   'loopback-bind': listenStep,
   'wrong-port': listenStep,
   'start-timeout': (facts) => `get-logs shows what it waits for. ${listenStep(facts)}`,
@@ -51,10 +53,14 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'error-burst': 'get-logs shows the errors, what-changed what happened before.',
   'scale-limit': 'Raise zClouds with update-app-env, or make the program need less.',
   'slow-start': 'Listen first and do slow work afterwards.',
-  stopped: ({ latest }) =>
-    latest === null
-      ? 'Deploy source with request-deploy-storage-key, or an image with deploy-app-env-image.'
-      : 'Start it with start-app-env.',
+  'failed-run':
+    'get-logs with jobRunId shows all output of the run; correct the program, or the command and timeoutSeconds with update-job-config.',
+  stopped: ({ latest, kind, takesImagesOnly }) => {
+    if (latest !== null) return 'Start it with start-app-env.'
+    if (takesImagesOnly) return 'Deploy an image with deploy-app-env-image.'
+    const source = 'Deploy source with request-deploy-storage-key'
+    return kind === 'function' ? `${source}, or an image with deploy-app-env-image.` : `${source}.`
+  },
   'pending-change': 'Put them in force with apply-app-env-changes.',
   'alert-misconfigured': 'Correct it with update-alert.',
 }
@@ -65,6 +71,17 @@ export function withNextStep(facts: Facts, finding: Finding): Finding {
   const step = steps[finding.cause]
   const text = typeof step === 'string' ? step : step(facts, finding)
   return { ...finding, summary: `${finding.summary} ${text}` }
+}
+
+/** A source deployment pulls the base image of its Dockerfile; the image of a database is not the tenant's choice. */
+function imageStep({ kind, latest }: Facts): string {
+  if (kind === 'database') {
+    return 'The operator loads the image into the engine, or sets LONGSHORE_DATABASE_IMAGES to a registry that has it; then redeploy-app-env.'
+  }
+  if (latest?.type === 'BUILD') {
+    return `Check the base image that the evidence names (FROM in the Dockerfile) and the access to its registry, ${again}.`
+  }
+  return 'Check the name, the tag and the access to the registry, then deploy the image again with deploy-app-env-image.'
 }
 
 function listenStep({ port }: Pick<Facts, 'port'>): string {

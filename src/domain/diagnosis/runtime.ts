@@ -4,7 +4,7 @@ import { type Detector, type Facts, quote, redeployFix } from './facts.ts'
 import { isNoise } from './log-noise.ts'
 import { runtimeSign } from './log-signs.ts'
 import { type NamedCause, namedCause, summaryOf } from './named-cause.ts'
-import { moreMemory } from './start.ts'
+import { moreMemory, startCauses } from './start.ts'
 
 export const recentMs = 10 * 60_000
 /** Below these a few failures among many requests are no burst. */
@@ -18,7 +18,9 @@ export const detectRuntime: Detector = (facts) => {
   if (facts.desiredState !== 'running' || facts.kind === 'job') return []
   const crash = detectCrash(facts)
   if (crash) return [crash]
-  return [detectErrors(facts), detectSlowStart(facts)].filter((found) => found !== null)
+  return [detectChecks(facts) ?? detectErrors(facts), detectSlowStart(facts)].filter(
+    (found) => found !== null,
+  )
 }
 
 interface Ending {
@@ -81,10 +83,33 @@ function detectCrash(facts: Facts): Finding | null {
   }
 }
 
+/** A container runs and takes no requests, because it does not pass its health check. */
+function detectChecks(facts: Facts): Finding | null {
+  const { pods, current } = facts
+  const own = pods.filter((pod) => pod.rolloutId === current?.rolloutId && pod.desiredState === 'run')
+  const failing = own.filter(({ unhealthy }) => unhealthy)
+  const first = failing.map(({ unhealthy }) => unhealthy!).sort((a, b) => (a.since < b.since ? -1 : 1))[0]
+  if (!first) return null
+  return {
+    cause: checkCause(first.reason),
+    severity: own.some(({ ready }) => ready) ? 'warning' : 'critical',
+    confidence: 'certain',
+    summary: `${failing.length} of ${own.length} containers of version ${current?.version} take no requests: they do not pass their health check.`,
+    since: first.since,
+    evidence: [{ source: 'container', at: first.since, text: first.message }, ...lastLine(facts)],
+    fix: null,
+  }
+}
+
+/** Why a container that runs takes no requests. */
+export function checkCause(reason: string): Finding['cause'] {
+  return startCauses[reason] ?? 'failing-checks'
+}
+
 /** What Node prints below the sentence that names the error. */
 const endsStack = /^\s+at |^Node\.js v\d/
 
-function lastLine({ runtimeLog }: Facts): Evidence[] {
+export function lastLine({ runtimeLog }: Facts): Evidence[] {
   const line = runtimeLog.findLast(({ message }) => !isNoise(message) && !endsStack.test(message))
   return line ? [quote(line)] : []
 }

@@ -12,14 +12,16 @@ export const startCauses: Readonly<Record<string, DiagnosisCause>> = {
   'out-of-memory': 'out-of-memory',
   'bad-command': 'bad-command',
   'exits-at-once': 'exits-at-once',
-  exited: 'exits-at-once',
+  exited: 'crash-loop',
   'missing-module': 'missing-module',
   database: 'database-down',
   timeout: 'start-timeout',
+  'failing-checks': 'failing-checks',
+  unreachable: 'failing-checks',
 }
 
 /** Reasons that say what happened and not why: the output of the program may. */
-const vague = new Set<DiagnosisCause>(['exits-at-once', 'missing-module', 'start-timeout'])
+const vague = new Set<DiagnosisCause>(['exits-at-once', 'crash-loop', 'missing-module', 'start-timeout'])
 
 /** Why the newest deployment has an image and does not run. */
 export const detectStart: Detector = (facts) => {
@@ -35,7 +37,7 @@ export const detectStart: Detector = (facts) => {
       cause,
       severity: failedSeverity(facts),
       confidence: named ? 'likely' : 'certain',
-      summary: `Version ${latest.version} did not start: ${summaryOf(cause, facts, named)}.${stillServes(facts)}`,
+      summary: `Version ${latest.version} did not become healthy: ${summaryOf(cause, facts, named)}.${stillServes(facts)}`,
       since: latest.failedAt ?? latest.createdAt,
       evidence: [...failureEvidence(facts), ...(named?.evidence ?? [])],
       fix: named?.startFix ?? returnFix(facts) ?? moreMemory(cause, facts),
@@ -47,7 +49,12 @@ export const detectStart: Detector = (facts) => {
 function explains(recorded: DiagnosisCause, cause: DiagnosisCause): boolean {
   // A start file that is missing is a missing module to Node, and a wrong command to its owner.
   if (recorded === 'missing-module') return cause === 'missing-module' || cause === 'bad-command'
-  return recorded === 'exits-at-once' || cause === 'dependency-refused' || cause === 'wrong-port'
+  return (
+    recorded === 'exits-at-once' ||
+    recorded === 'crash-loop' ||
+    cause === 'dependency-refused' ||
+    cause === 'wrong-port'
+  )
 }
 
 /** Twice the memory may still be too little, so a person decides. */

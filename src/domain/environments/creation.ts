@@ -7,6 +7,7 @@ import { usesGitHost } from '../apps/app.ts'
 import { type DatabaseAvailabilities, databasePresetOf } from '../databases/presets.ts'
 import { checkDatabase, checkVersion } from '../databases/settings.ts'
 import { checkFunctionConfig } from '../functions/config.ts'
+import { checkHealthCheck } from './health-check.ts'
 import { checkVolume } from './volume.ts'
 
 export interface RegionFacts {
@@ -45,6 +46,7 @@ export function checkNewEnvironment(
   onlyFor(app.isJob, 'JOB apps', { jobConfig: input.jobConfig })
   onlyFor(app.isFunction, 'FUNCTION apps', { functionConfig: input.functionConfig })
   if (input.functionConfig) checkFunctionConfig(input.functionConfig, account)
+  checkHealthCheck(app, input.healthCheck)
   checkVolume(app, input)
   if (app.isDatabase && input.useVolume) {
     throw new AppError('invalid', 'useVolume is for apps', {

@@ -1,6 +1,7 @@
 import type { Autoscaling, DatabaseSettings } from '../../contract/app-envs.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import type { FunctionConfigInput } from '../../contract/function-config.ts'
+import type { HealthCheckInput } from '../../contract/health.ts'
 import type { JobConfig } from '../../contract/job-config.ts'
 import type { variableTypes } from '../../contract/variables.ts'
 import type { DatabaseAccess } from '../databases/credentials.ts'
@@ -33,6 +34,8 @@ export interface Settings {
   functionConfig: FunctionConfigInput
   jobConfig: JobConfig
   databaseSettings: DatabaseSettings
+  /** What differs from the app's own; absent: nothing. */
+  healthCheck?: HealthCheckInput
   /** A persistent volume at `mountPath`; allows one container at most. Regular apps only. */
   useVolume: boolean
   mountPath: string | null
@@ -111,6 +114,11 @@ export interface Rollout {
   status: 'BUILDING' | 'DEPLOYING' | 'DEPLOYED' | 'FAILED'
   settings: Settings
   failure: { reason: string; message: string } | null
+  /**
+   * Set once its containers were ready, until its verdict: since when they have been healthy (null after an exit), and
+   * how often one ended.
+   */
+  stability?: { since: string | null; exits: number }
   /** Its cause, for the history. */
   activity: string
   createdBy: string | null
@@ -134,6 +142,12 @@ export interface PodRecord {
   ready: boolean
   restartCount: number
   lastTermination: { exitCode: number; reason: string; finishedAt: string } | null
+  /** When its container became ready last. */
+  readyAt?: string
+  /** When its last containers ended by themselves, oldest first. */
+  exits?: string[]
+  /** Why it takes no requests although it runs. */
+  unhealthy?: { reason: string; message: string; since: string } | null
   cpuMillicores: number
   memoryMb: number
   nodeName: string

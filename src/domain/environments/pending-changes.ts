@@ -11,12 +11,13 @@ const groups = {
   functionConfig: 'Function Settings',
   jobConfig: 'Job Settings',
   databaseSettings: 'Database Settings',
+  healthCheck: 'Health Check',
   useVolume: 'Storage',
   mountPath: 'Storage',
 } as const satisfies Record<keyof Settings, string>
 
-/** Changes that only the scaler, the gateway or the next job run read; they replace no container. */
-const withoutRollout: readonly (keyof Settings)[] = ['functionConfig', 'jobConfig']
+/** Changes that only the scaler, the gateway, health checks or the next job run read; they replace no container. */
+const withoutRollout: readonly (keyof Settings)[] = ['functionConfig', 'jobConfig', 'healthCheck']
 
 /** Names of the settings that are saved but not in effect yet (3.3). */
 export function pendingFields(saved: Settings, applied: Settings): (keyof Settings)[] {

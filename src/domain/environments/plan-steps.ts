@@ -19,6 +19,8 @@ export interface PlanInput {
   current: string | null
   /** The rollout being brought in, once its image is there. */
   wanted: string | null
+  /** The stability window of `wanted`: not begun, open, or passed. `current` is `wanted` if it serves meanwhile. */
+  trial: 'none' | 'open' | 'passed'
   /** Desired containers: an app's count; for a function the greater of warm and the gateway's request. */
   desired: number
   /** Two containers never run at the same time, because both would write to one volume: the old one goes first. */
@@ -37,4 +39,6 @@ export type PlanStep =
   /** Take it out of service; it ends when drained. */
   | { do: 'end-pod'; podId: string }
   | { do: 'remove-pod'; podId: string }
+  /** Its containers are ready: its stability window begins. */
+  | { do: 'try'; rolloutId: string }
   | { do: 'promote'; rolloutId: string }

@@ -23,7 +23,7 @@ export function planRollout(input: PlanInput): PlanStep[] {
   }
   if (input.oneAtATime) return [...steps, ...oneAfterTheOther(input)]
   if (input.wanted) steps.push(...bringIn(input, input.wanted))
-  if (input.current) steps.push(...keepUp(input, input.current))
+  if (input.current && input.current !== input.wanted) steps.push(...keepUp(input, input.current))
   return steps
 }
 
@@ -40,12 +40,23 @@ function oneAfterTheOther(input: PlanInput): PlanStep[] {
   return input.wanted ? bringIn(input, rolloutId) : keepUp(input, rolloutId)
 }
 
-/** At least one container must prove that the new version becomes ready, even for a function at zero. */
+/** At least one container must prove that the new version becomes ready and stays so, even for a function at zero. */
 function bringIn(input: PlanInput, rolloutId: string): PlanStep[] {
+  const serves = input.current === rolloutId
+  if (serves && input.trial === 'open') return keepUp(input, rolloutId)
   const pods = running(input, rolloutId)
   const needed = Math.max(1, input.desired)
-  if (pods.filter((pod) => pod.state === 'ready').length >= needed) return [{ do: 'promote', rolloutId }]
-  return [...startAbsent(input, pods), ...addMissing(needed - pods.length, rolloutId)]
+  const isReady = pods.filter((pod) => pod.state === 'ready').length >= needed
+  if (input.trial === 'passed' && (isReady || serves)) return [{ do: 'promote', rolloutId }]
+  if (isReady) return input.trial === 'none' ? [{ do: 'try', rolloutId }] : []
+  // A function's container that ended is replaced, not restarted.
+  const over = pods.filter((pod) => input.kind === 'function' && pod.state === 'exited')
+  const alive = pods.filter((pod) => !over.includes(pod))
+  return [
+    ...over.map((pod): PlanStep => ({ do: 'end-pod', podId: pod.podId })),
+    ...startAbsent(input, alive),
+    ...addMissing(needed - alive.length, rolloutId),
+  ]
 }
 
 function keepUp(input: PlanInput, rolloutId: string): PlanStep[] {

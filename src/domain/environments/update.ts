@@ -11,6 +11,7 @@ import { checkFunctionConfig } from '../functions/config.ts'
 import { checkScalable } from '../functions/scalable.ts'
 import { checkRegion, type RegionFacts } from './creation.ts'
 import type { Environment } from './environment.ts'
+import { checkHealthCheck } from './health-check.ts'
 import { checkMovable, checkVolume } from './volume.ts'
 
 type Input = InputOf<typeof updateAppEnv>
@@ -65,6 +66,7 @@ export function checkEnvironmentUpdate(
     throw invalid('functionConfig is for FUNCTION apps only', 'Leave functionConfig out for this app.', 'E3')
   }
   if (input.functionConfig) checkFunctionConfig({ ...saved.functionConfig, ...input.functionConfig }, account)
+  checkHealthCheck(app, input.healthCheck)
   checkVolume(app, input)
 }
 

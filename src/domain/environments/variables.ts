@@ -22,13 +22,30 @@ export function checkVariableBytes(
   before: readonly (readonly StoredVariable[])[],
   after: readonly StoredVariable[],
   clearBytes: (variable: StoredVariable) => number,
+  dependent?: Dependent,
 ): void {
   const sizeOf = (variables: readonly StoredVariable[]) =>
     variables.reduce((sum, one) => sum + Buffer.byteLength(one.name) + clearBytes(one), 0)
   const bytes = sizeOf(after)
   if (bytes <= mostBytes || bytes <= Math.max(...before.map(sizeOf))) return
+  if (dependent) throw dependentTooLarge(dependent, bytes)
   throw new AppError('invalid', 'The variables of the environment are too large', {
     details: `Names and values would take ${bytes} bytes of UTF-8; at most ${mostBytes} (1 MiB) are allowed. Shorten or unset some, or keep large data in a file of the source, a volume or a database.`,
+  })
+}
+
+/** An environment that takes values from the changed one. `shownName` is null if the caller may not see it (M2). */
+export interface Dependent {
+  shownName: string | null
+}
+
+function dependentTooLarge({ shownName }: Dependent, bytes: number): AppError {
+  const which =
+    shownName === null
+      ? 'An environment that you cannot see takes values from this one, and its names and values would take'
+      : `${shownName} takes values from this environment, and its names and values would take ${bytes} bytes of UTF-8,`
+  return new AppError('invalid', 'The variables of a dependent environment are too large', {
+    details: `${which} more than the ${mostBytes} (1 MiB) that are allowed. Shorten the value, or unset variables of ${shownName ?? 'the other environment'} first (update-app-env-variables).`,
   })
 }
 

@@ -1,6 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import type Docker from 'dockerode'
-import type { Clock } from '../../clock.ts'
-import { timestamp } from '../../clock.ts'
+import { type Clock, timestamp } from '../../clock.ts'
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -66,9 +66,11 @@ export async function buildImage(
   let taken: BuildSecret[] = []
   try {
     const dockerfile = await readDockerfile(spec)
-    refuseHereDocument(dockerfile)
-    refuseRemoteAdd(dockerfile)
-    refuseOthersImages(dockerfile, spec.buildArgs)
+    // Each reads all of the tenant's text, so other work gets its turn in between.
+    for (const refuse of [refuseHereDocument, refuseRemoteAdd, refuseOthersImages]) {
+      refuse(dockerfile, spec.buildArgs)
+      await setImmediate()
+    }
     await checkExpansion(dockerfile, spec.buildArgs, (image) =>
       baseImageOf(options.docker, image, say, signal),
     )

@@ -4,13 +4,16 @@ import { EngineFailure } from '../engine.ts'
 const mostPatterns = 2_000
 const longestPattern = 1_024
 /** For matching one path; about 20 ms, during which the event loop is blocked. */
-const mostStepsAtOnce = 5_000_000
+const mostStepsAtOnce = 2_000_000
 /** For one build; a few seconds. */
 export const mostSteps = 1_000_000_000
 /** Yield to the event loop after this many steps. */
 const stepsBetweenYields = 1_000_000
 
-/** Counts the matching steps of one build: a tenant's patterns can make matching slow. */
+/**
+ * Counts the matching steps of one build, a step for each character that is looked at: a tenant's patterns can make
+ * matching slow.
+ */
 export class MatchSteps {
   #total = 0
   #atOnce = 0
@@ -100,13 +103,13 @@ export function matchesWildcard(pattern: string, name: string, steps = new Match
   let star = -1
   let starTook = 0
   while (from < name.length) {
-    taken += 1
     const token = pattern[at] === '*' ? null : matchOne(pattern, at, name[from]!)
+    taken += Math.max(1, (token?.end ?? 0) - at)
     if (pattern[at] === '*') {
       star = at++
       starTook = from
-    } else if (token) {
-      at = token
+    } else if (token?.matches) {
+      at = token.end
       from++
     } else if (star >= 0) {
       at = star + 1
@@ -119,16 +122,17 @@ export function matchesWildcard(pattern: string, name: string, steps = new Match
   return at >= pattern.length
 }
 
-/** The index in the pattern after one matched character; 0 if it did not match. */
-function matchOne(pattern: string, at: number, char: string): number {
+/** Whether a character matches the token at `at`, such as `[a-z]`, and the index after the token. */
+function matchOne(pattern: string, at: number, char: string): { matches: boolean; end: number } {
   const wanted = pattern[at]
-  if (wanted === undefined) return 0
-  if (wanted === '?') return at + 1
-  if (wanted === '\\' && at + 1 < pattern.length) return pattern[at + 1] === char ? at + 2 : 0
-  const end = wanted === '[' ? pattern.indexOf(']', at + 2) : -1
-  if (end < 0) return wanted === char ? at + 1 : 0
+  if (wanted === undefined) return { matches: false, end: at }
+  if (wanted === '?') return { matches: true, end: at + 1 }
+  if (wanted === '\\' && at + 1 < pattern.length) return { matches: pattern[at + 1] === char, end: at + 2 }
+  const last = wanted === '[' ? pattern.indexOf(']', at + 2) : -1
+  if (last < 0) return { matches: wanted === char, end: at + 1 }
   const isNegated = pattern[at + 1] === '^'
-  return inSet(pattern.slice(at + (isNegated ? 2 : 1), end), char) !== isNegated ? end + 1 : 0
+  const isIn = inSet(pattern.slice(at + (isNegated ? 2 : 1), last), char)
+  return { matches: isIn !== isNegated, end: last + 1 }
 }
 
 function inSet(set: string, char: string): boolean {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { EngineFailure } from '../engine.ts'
 import { ExpansionBudget, type Lookup } from './expand.ts'
 import { assertStageLimits, LineWords } from './line-words.ts'
@@ -24,6 +25,10 @@ const expanded = new Set('ADD COPY EXPOSE LABEL STOPSIGNAL USER VOLUME WORKDIR'.
 /** Instructions whose arguments Docker's builder also parses, in more than linear time. The same holds for flags. */
 const parsed = new Set(['EXPOSE', 'STOPSIGNAL', 'USER'])
 const longestParsed = 1_000
+/** Characters of all instructions together: a trigger of ONBUILD is read again in each stage that starts from it. */
+const mostRead = 512 * 1024
+/** About 5 ms of work. */
+const readBetweenYields = 32 * 1024
 const platformFlag = /^--platform=(?:[A-Za-z0-9_-]{1,32}(?:\/[A-Za-z0-9._-]{1,32}){0,2})?$/
 
 /**
@@ -52,6 +57,8 @@ class ExpansionCheck {
   readonly #words: LineWords
   readonly #globalArgs = new Map<string, string>()
   readonly #stages: Stage[] = []
+  #read = 0
+  #readSinceYield = 0
 
   constructor(
     buildArgs: ReadonlyMap<string, string>,
@@ -65,11 +72,22 @@ class ExpansionCheck {
 
   async run(lines: readonly LogicalLine[]): Promise<void> {
     for (const { line, text } of lines) {
+      await this.#reading(line, text)
       const [keyword, args] = keywordOf(text)
       if (keyword === 'FROM') await this.#from(line, args)
       else if (keyword === 'ONBUILD') this.#stages.at(-1)?.triggers.push(args)
       else this.#carryOut(line, keyword, args)
     }
+  }
+
+  async #reading(line: number, text: string): Promise<void> {
+    this.#read += text.length
+    this.#readSinceYield += text.length
+    if (this.#read > mostRead)
+      throw refused(line, `the Dockerfile has more than ${mostRead / 1024} KiB with its ONBUILD triggers.`)
+    if (this.#readSinceYield < readBetweenYields) return
+    this.#readSinceYield = 0
+    await setImmediate()
   }
 
   get #lookup(): Lookup {
@@ -108,7 +126,10 @@ class ExpansionCheck {
       triggers: [],
     })
     assertStageLimits(line, this.#stages.length, base.env.size)
-    for (const trigger of base.triggers) this.#carryOut(line, ...keywordOf(trigger))
+    for (const trigger of base.triggers) {
+      await this.#reading(line, trigger)
+      this.#carryOut(line, ...keywordOf(trigger))
+    }
   }
 
   /** Docker's builder takes minutes to parse a long platform and delays other builds meanwhile. */

@@ -2,6 +2,8 @@ import { EngineFailure } from '../engine.ts'
 
 /** Limit of a Dockerfile in bytes: far above any written by hand, and parsed in a few milliseconds. */
 export const longestText = 128 * 1024
+/** Each line is read several times, once for each way that a builder may read it. */
+const mostLines = 5_000
 
 /** An instruction with continued lines joined; comments and blank lines are dropped. */
 export interface LogicalLine {
@@ -17,11 +19,18 @@ export interface Reading {
   doubledContinues: boolean
 }
 
-/** Throws `build step` if the text is too long or contains characters that builders interpret differently. */
+const continued = {
+  backslash: { one: /(?<!\\)\\[ \t]*$/, any: /\\[ \t]*$/ },
+  backtick: { one: /(?<!`)`[ \t]*$/, any: /`[ \t]*$/ },
+}
+
+/** Throws `build step` if the text is too long, has too many lines, or contains characters that builders interpret differently. */
 export function assertReadable(text: string): void {
   const refused = (why: string) => new EngineFailure('build step', `The Dockerfile ${why}`)
   if (Buffer.byteLength(text) > longestText)
     throw refused(`is longer than ${longestText / 1024} KiB; shorten it.`)
+  if (text.split('\n').length > mostLines)
+    throw refused(`has more than ${mostLines} lines; move commands into a script of the source.`)
   if (/[\0\ufeff]/.test(text.replace(/^\ufeff/, '')))
     throw refused('has an invisible character (NUL or U+FEFF) in it; take it out.')
 }
@@ -70,8 +79,7 @@ export function logicalLine(
   index: number,
   { escapeChar, doubledContinues }: Reading,
 ): LogicalLine & { next: number } {
-  const before = doubledContinues ? '' : `(?<!\\${escapeChar})`
-  const continued = new RegExp(`${before}\\${escapeChar}[ \\t]*$`)
+  const end = continued[escapeChar === '`' ? 'backtick' : 'backslash'][doubledContinues ? 'any' : 'one']
   const deps: string[] = []
   let first: number | null = null
   let next = index
@@ -79,8 +87,8 @@ export function logicalLine(
     const line = lines[next]!
     if (/^\s*(?:#.*)?$/.test(line)) continue
     first ??= next
-    deps.push(line.replace(continued, ''))
-    if (!continued.test(line)) break
+    deps.push(line.replace(end, ''))
+    if (!end.test(line)) break
   }
   return { line: (first ?? index) + 1, text: deps.join('').trim(), next: next + 1 }
 }

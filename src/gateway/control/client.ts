@@ -4,6 +4,7 @@ import type { Log } from '../../log.ts'
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
 import { JsonLines, jsonLine } from './json-lines.ts'
 import type { FromGateway, Route, ToGateway } from './protocol.ts'
+import type { RequestBatch } from './request-record.ts'
 
 export type GatewayHello = Extract<FromGateway, { type: 'hello' }>
 
@@ -15,6 +16,8 @@ export interface GatewayEvents {
   drained?(appEnvId: string, container: string): void
   unreachable?(appEnvId: string, container: string): void
   traffic?(samples: TrafficSample[]): void
+  /** Logged requests since the last call. */
+  requests?(batches: RequestBatch[]): void
   hello?(hello: GatewayHello): void
   /** The link is established, and the routes, if all are known, have been sent. */
   up?(): void
@@ -136,6 +139,9 @@ export class GatewayLink {
         return
       case 'traffic':
         on.traffic?.(message.samples)
+        return
+      case 'requests':
+        on.requests?.(message.batches)
         return
     }
   }

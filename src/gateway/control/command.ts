@@ -7,6 +7,7 @@ import { type Gateway, runGateway } from '../gateway.ts'
 import { warmUp } from '../workers/warm-up.ts'
 import { worker } from '../workers/worker.ts'
 import { jsonLine } from './json-lines.ts'
+import type { RequestLogMode } from './request-record.ts'
 
 /** Settings of the gateway process, passed on its command line by `spawn.ts`. */
 export interface GatewaySettings {
@@ -19,6 +20,7 @@ export interface GatewaySettings {
   portPatienceMs: number
   /** Number of processes, including the first one. */
   processes: number
+  requestLog: RequestLogMode
   /** A worker process, started by the first process. */
   member: boolean
 }
@@ -42,6 +44,7 @@ export function gatewayArguments(settings: Omit<GatewaySettings, 'member'>): str
     `--build=${settings.build}`,
     `--port-patience-ms=${settings.portPatienceMs}`,
     `--processes=${settings.processes}`,
+    `--request-log=${settings.requestLog}`,
   ]
 }
 
@@ -58,6 +61,7 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
       build: text,
       'port-patience-ms': text,
       processes: text,
+      'request-log': text,
       member: { type: 'boolean' },
     },
   })
@@ -70,6 +74,7 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
     build: values.build ?? '',
     portPatienceMs: Number(values['port-patience-ms'] ?? '0'),
     processes: Number(values.processes ?? '1'),
+    requestLog: (values['request-log'] ?? 'off') as RequestLogMode,
     member: values.member ?? false,
   }
   if (!settings.home || !settings.socketPath || !settings.build) {

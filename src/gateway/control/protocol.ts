@@ -1,4 +1,6 @@
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
+import type { RequestBatch, RequestLogMode } from './request-record.ts'
+
 /**
  * The protocol between the control plane and the gateway process: lines of JSON over a local socket. The gateway
  * listens and the control plane connects, so the gateway survives a restart of the control plane, continues with its
@@ -24,7 +26,11 @@ export interface Route {
   state: 'serving' | 'stopped'
   /** Why no version ever served: the reason of the failed first deployment. */
   failure?: string
+  /** It is `stopped` until the deployment under way is done. */
+  deploying?: true
   containers: RouteContainer[]
+  /** Why none of them takes requests; they are refused with it. */
+  problem?: string
   /** Functions only: the applied settings (2.4). */
   scaling: FunctionScaling | null
 }
@@ -64,6 +70,7 @@ export type FromGateway =
       port: number
       clockScale: number
       processes: number
+      requestLog: RequestLogMode
     }
   /** How many containers a function needs now. Level-triggered: sent on change and after each `routes`. */
   | { type: 'desired'; appEnvId: string; containers: number }
@@ -73,3 +80,5 @@ export type FromGateway =
   | { type: 'unreachable'; appEnvId: string; container: string }
   /** Counters since the gateway started, per environment, once a second if they changed. */
   | { type: 'traffic'; samples: TrafficSample[] }
+  /** Logged requests, once a second. */
+  | { type: 'requests'; batches: RequestBatch[] }

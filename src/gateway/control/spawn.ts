@@ -11,6 +11,7 @@ import type { GatewayHello } from './client.ts'
 import { type GatewayStart, gatewayArguments } from './command.ts'
 import { JsonLines, jsonLine } from './json-lines.ts'
 import type { FromGateway, ToGateway } from './protocol.ts'
+import type { RequestLogMode } from './request-record.ts'
 
 export interface EnsureGatewayOptions {
   /**
@@ -26,6 +27,8 @@ export interface EnsureGatewayOptions {
   clockScale: number
   /** Number of processes; default 1. */
   processes?: number
+  /** Default `off`. */
+  requestLog?: RequestLogMode
   build: string
   log: Log
   clock?: Clock
@@ -69,7 +72,8 @@ function fits(hello: GatewayHello, options: EnsureGatewayOptions): boolean {
     hello.host === options.host &&
     (options.port === 0 || hello.port === options.port) &&
     hello.clockScale === options.clockScale &&
-    hello.processes === (options.processes ?? 1)
+    hello.processes === (options.processes ?? 1) &&
+    hello.requestLog === (options.requestLog ?? 'off')
   )
 }
 
@@ -119,7 +123,7 @@ async function start(
   const logFile = openSync(logPath, 'a', 0o600)
   const child = spawn(
     command!,
-    [...first, ...gatewayArguments({ processes: 1, ...options, portPatienceMs })],
+    [...first, ...gatewayArguments({ processes: 1, requestLog: 'off', ...options, portPatienceMs })],
     {
       detached: true,
       // A separate error file: a pipe to this process would break when this process ends.

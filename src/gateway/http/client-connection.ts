@@ -5,6 +5,7 @@ import { answers, answerTo, type LocalReply, renderResult } from './local-reply.
 import { ProxiedRequest } from './proxied-request.ts'
 import type { Handoff, ProxyContext } from './proxy-context.ts'
 import { ReadAhead } from './read-ahead.ts'
+import { refusedRequest } from './request-account.ts'
 import { nowhere, RequestBody } from './request-body.ts'
 import type { RequestClient } from './request-client.ts'
 import { type RequestHead, RequestRefused } from './request-head.ts'
@@ -213,7 +214,10 @@ export class ClientConnection implements RequestClient {
     }
     const refusal = environment.shedLoad()
     if (refusal) {
-      this.answer(answerTo(refusal), head)
+      const reply = answerTo(refusal)
+      const { status, error: refused } = reply
+      environment.requests?.add({ status, durationMs: 0, refused }, refusedRequest(head))
+      this.answer(reply, head)
       return
     }
     const nowMs = clock.monotonicMs()

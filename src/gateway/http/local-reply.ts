@@ -29,6 +29,13 @@ export const answers = {
     details: 'This environment is stopped, or nothing was deployed to it yet. Start it or deploy to it.',
     retryAfter: 30,
   },
+  deploying: {
+    status: 503,
+    error: 'Deploying',
+    details:
+      'A version of this environment is being deployed, and none serves yet. Try again soon; its status shows how far it is.',
+    retryAfter: 5,
+  },
   busy: {
     status: 503,
     error: 'Too many requests waiting',
@@ -67,6 +74,8 @@ export function answerTo(refusal: Refusal): LocalReply {
   switch (refusal.why) {
     case 'stopped':
       return answers.stopped
+    case 'deploying':
+      return answers.deploying
     case 'gone':
       return answers.unknownHost
     case 'busy':
@@ -75,7 +84,9 @@ export function answerTo(refusal: Refusal): LocalReply {
       return {
         status: 503,
         error: 'No container is running',
-        details: 'This environment has no container that takes requests now. Its status says why.',
+        details:
+          refusal.problem ??
+          'This environment has no container that takes requests now. Its status says why.',
         retryAfter: 5,
       }
     case 'never-served':

@@ -4,6 +4,7 @@ import type { RequestScheduler } from '../routing/request-scheduler.ts'
 import type { UpstreamConnection, UpstreamUser } from '../upstream/connection.ts'
 import { lastChunk, mayBeSentTwice, renderRequest, writeChunk } from '../upstream/request.ts'
 import { answers, answerTo, type LocalReply } from './local-reply.ts'
+import { RequestAccount } from './request-account.ts'
 import type { RequestClient } from './request-client.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
 import type { RequestHead } from './request-head.ts'
@@ -24,14 +25,13 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   readonly #client: RequestClient
   readonly #head: RequestHead
   readonly #environment: RequestScheduler
-  readonly #arrivedMs: number
+  readonly #account: RequestAccount
   #phase: Phase = 'waiting'
   #container: Backend | null = null
   #upstream: UpstreamConnection | null = null
   #connectingSinceMs = 0
   readonly #deadlines: RequestDeadlines
   readonly #response: UpstreamResponse
-  #status = 0
   /** Once the container agreed to a WebSocket. */
   tunnel: Tunnel | null = null
   /** The container reads slower than the client writes. */
@@ -41,7 +41,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     this.#client = client
     this.#head = head
     this.#environment = environment
-    this.#arrivedMs = nowMs
+    this.#account = new RequestAccount(head, environment, nowMs)
     this.#deadlines = new RequestDeadlines(environment, client.requestComplete, nowMs)
     this.#response = new UpstreamResponse(client, head)
   }
@@ -50,6 +50,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
 
   assigned(container: Backend): void {
     this.#container = container
+    this.#account.container = container.name
     const maxIdleMs = mayBeSentTwice(this.#head) ? Number.POSITIVE_INFINITY : freshMs
     this.#upstream = container.pool.takeIdle(this, this.#nowMs(), maxIdleMs)
     if (this.#upstream) this.#sendHead()
@@ -58,6 +59,10 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
 
   refused(refusal: Refusal): void {
     this.#answer(answerTo(refusal))
+  }
+
+  awaitsStart(): void {
+    this.#account.coldStart = true
   }
 
   // --- the client's side
@@ -72,10 +77,12 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   }
 
   requestPiece(piece: Buffer): void {
+    this.#account.bytesIn += piece.length
     if (this.#upstream?.socket.write(piece) === false) this.#holdClient()
   }
 
   requestChunk(data: Buffer): void {
+    this.#account.bytesIn += data.length
     if (this.#upstream && !writeChunk(this.#upstream.socket, data)) this.#holdClient()
   }
 
@@ -209,7 +216,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   }
 
   #startBody(head: ResponseHead): void {
-    this.#status = head.status
+    this.#account.responseBegan(head.status, this.#nowMs())
     this.#phase = 'body'
     if (head.keepAliveMs !== null) this.#upstream!.pool.announced(this.#upstream!, head.keepAliveMs)
   }
@@ -224,8 +231,8 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     const { head, early } = this.#response
     const client = this.#client
     this.#phase = 'tunnel'
-    this.#status = 101
-    this.#environment.answered(101, this.#nowMs() - this.#arrivedMs)
+    this.#account.responseBegan(101, this.#nowMs())
+    this.#account.close(this.#nowMs())
     client.socket.write(renderUpgrade(head!), 'latin1')
     this.tunnel = new Tunnel(client.socket, this.#upstream!, client.context.clock, () => {
       this.#settle('broken')
@@ -251,14 +258,16 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   }
 
   #answer(answer: LocalReply): void {
-    this.#status = answer.status
+    this.#account.status = answer.status
+    this.#account.refused = answer.error
     this.#settle('broken')
     this.#client.answer(answer, this.#head)
   }
 
   /** The response has started and cannot be completed: destroy the connection, and count it as `why`. */
   #break(why: LocalReply): void {
-    this.#status = why.status
+    this.#account.status = why.status
+    this.#account.refused = why.error
     this.#settle('broken')
     this.#client.break()
   }
@@ -269,7 +278,8 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     const tunnel = this.#phase === 'tunnel'
     this.#phase = 'done'
     const nowMs = this.#nowMs()
-    if (!tunnel) this.#environment.answered(this.#status, nowMs - this.#arrivedMs)
+    this.#account.bytesOut = this.#response.bodyBytes
+    if (!tunnel) this.#account.close(nowMs)
     const upstream = this.#upstream
     this.#upstream = null
     if (upstreamIs === 'reusable') upstream?.recycle(nowMs)

@@ -1,3 +1,5 @@
+import { isTraceparent } from '../../trace-context.ts'
+
 /** A request that must not be served, with the reply for it. */
 export class RequestRefused extends Error {
   readonly status: number
@@ -28,6 +30,10 @@ export interface HeaderBlock {
   headers: string
   /** X-Forwarded-For as sent; empty when absent. */
   forwardedFor: string
+  /** The valid `traceparent`; null if it is not valid, undefined if there is none. */
+  traceparent: string | null | undefined
+  /** The `tracestate` lines, each ending in CRLF: they mean nothing without a valid `traceparent`. */
+  tracestate: string
 }
 
 /** The validated head of one request. */
@@ -45,6 +51,8 @@ export interface RequestHead {
   keepAlive: boolean
   /** The request asks to become a WebSocket. */
   upgrade: boolean
+  /** Sent to the container; null until it is made for a request that brought none. */
+  traceparent: string | null
   block: HeaderBlock
 }
 
@@ -89,6 +97,7 @@ export function parseRequestHead(text: string, previous: HeaderBlock | null = nu
     chunked: false,
     keepAlive: minor === 1,
     upgrade: false,
+    traceparent: block.traceparent ?? null,
     block,
   }
   readTarget(head)
@@ -115,6 +124,8 @@ function parseHeaderBlock(text: string): HeaderBlock {
     upgrade: '',
     headers: '',
     forwardedFor: '',
+    traceparent: undefined,
+    tracestate: '',
   }
   let start = 0
   while (start < text.length) {
@@ -161,6 +172,15 @@ function goesOn(block: HeaderBlock, name: string, text: string, valueStart: numb
       return false
     case 'x-forwarded-for':
       block.forwardedFor += `${block.forwardedFor && ', '}${value()}`
+      return false
+    case 'traceparent': {
+      // Two of them: which trace is meant is unknown, so neither counts.
+      const isFirst = block.traceparent === undefined
+      block.traceparent = isFirst && isTraceparent(value()) ? value() : null
+      return false
+    }
+    case 'tracestate':
+      block.tracestate += `tracestate: ${value()}\r\n`
       return false
     case 'expect':
       if (value().toLowerCase() === '100-continue') return true

@@ -20,6 +20,8 @@ export class ResponseRelay {
   readonly keepsClient: boolean
   /** The container's connection can be reused; false if bytes followed the end. */
   keepsUpstream: boolean
+  /** Sent so far, with the framing of chunks. */
+  bodyBytes = 0
   done = false
 
   constructor(client: Socket, request: RequestHead, head: ResponseHead, keep: boolean) {
@@ -41,6 +43,7 @@ export class ResponseRelay {
       return false
     }
     this.#client.write(this.#renderHead() + text.slice(offset), 'latin1')
+    this.bodyBytes = this.#left
     this.done = true
     return true
   }
@@ -55,12 +58,11 @@ export class ResponseRelay {
    */
   send(data: Buffer, offset: number): boolean {
     if (this.#scanner) return this.#sendChunked(this.#scanner, data, offset)
-    if (this.endsWithConnection)
-      return offset === data.length || this.#client.write(copyOf(data, offset, data.length))
+    if (this.endsWithConnection) return this.#sendPart(data, offset, data.length)
     const end = Math.min(data.length, offset + this.#left)
     this.#left -= end - offset
     this.#noteEnd(this.#left === 0, end < data.length)
-    return end === offset || this.#client.write(copyOf(data, offset, end))
+    return this.#sendPart(data, offset, end)
   }
 
   /** The container closed its connection, which ends the response. */
@@ -73,14 +75,20 @@ export class ResponseRelay {
     let end: number
     if (this.#minor === 0) {
       end = scanner.scan(data, offset, (from, to) => {
-        room = this.#client.write(copyOf(data, from, to))
+        room = this.#sendPart(data, from, to)
       })
     } else {
       end = scanner.scan(data, offset)
-      if (end > offset) room = this.#client.write(copyOf(data, offset, end))
+      room = this.#sendPart(data, offset, end)
     }
     this.#noteEnd(scanner.done, end < data.length)
     return room
+  }
+
+  #sendPart(data: Buffer, from: number, to: number): boolean {
+    if (from === to) return true
+    this.bodyBytes += to - from
+    return this.#client.write(Buffer.from(data.subarray(from, to)))
   }
 
   #noteEnd(done: boolean, more: boolean): void {
@@ -100,8 +108,4 @@ export class ResponseRelay {
     else if (this.#minor === 0) connection = 'connection: keep-alive\r\n'
     return `HTTP/1.1 ${head.statusText}\r\n${headers}${chunked}${connection}\r\n`
   }
-}
-
-function copyOf(data: Buffer, from: number, to: number): Buffer {
-  return Buffer.from(data.subarray(from, to))
 }

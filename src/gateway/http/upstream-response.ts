@@ -74,6 +74,11 @@ export class UpstreamResponse {
     return this.#relay?.keepsUpstream === true
   }
 
+  /** Bytes of the body that were sent to the client, with the framing of chunks. */
+  get bodyBytes(): number {
+    return this.#relay?.bodyBytes ?? 0
+  }
+
   #passInterim(head: ResponseHead): void {
     if (this.#request.minor === 0) return
     this.#client.socket.write(`HTTP/1.1 ${head.statusText}\r\n${head.headers}\r\n`, 'latin1')

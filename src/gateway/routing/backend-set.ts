@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { FromGateway, RouteContainer } from '../control/protocol.ts'
+import type { RequestLogMode } from '../control/request-record.ts'
 import { Backend, leastBusy } from './backend.ts'
 
 /** The gateway functions that an environment needs. */
@@ -8,6 +9,8 @@ export interface EnvironmentHost {
   readonly clockScale: number
   /** A control plane listens: only then may containers be given up. */
   linked(): boolean
+  /** Default `off`. */
+  readonly requestLog?: RequestLogMode
   report(message: FromGateway): void
 }
 

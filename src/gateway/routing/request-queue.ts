@@ -2,7 +2,8 @@ import type { Backend } from './backend.ts'
 
 /** Why a request is not served. */
 export type Refusal =
-  | { why: 'stopped' | 'gone' | 'busy' | 'no-container' }
+  | { why: 'stopped' | 'deploying' | 'gone' | 'busy' }
+  | { why: 'no-container'; problem?: string | undefined }
   | { why: 'start-failed'; message: string }
   /** The first version failed; `reason` is one of the platform's own. */
   | { why: 'never-served'; reason: string }
@@ -12,6 +13,8 @@ export interface Waiter {
   /** Assigns a slot of `container`, to be returned with `release`. */
   assigned(container: Backend): void
   refused(refusal: Refusal): void
+  /** It waits, and no container takes requests: the first one is being started. */
+  awaitsStart?(): void
 }
 
 /** The requests of one environment without a slot, in the order in which they get one. */

@@ -3,6 +3,7 @@ import type { FunctionScaling, Route } from '../control/protocol.ts'
 import type { Backend } from './backend.ts'
 import { BackendSet, type EnvironmentHost } from './backend-set.ts'
 import { FunctionScaler } from './function-scaler.ts'
+import { RequestLog } from './request-log.ts'
 import { type Refusal, RequestQueue, type Waiter } from './request-queue.ts'
 import { TrafficCounter } from './traffic-counter.ts'
 
@@ -28,12 +29,16 @@ export class RequestScheduler {
   readonly #host: EnvironmentHost
   #state: Route['state']
   #stopped: Refusal = { why: 'stopped' }
+  /** Why no container takes requests. */
+  #problem: string | undefined
   readonly #containers: BackendSet
   readonly #waiting = new RequestQueue()
   #inFlight = 0
 
   readonly #scaler: FunctionScaler
   readonly #traffic = new TrafficCounter()
+  /** Null if requests are not logged. */
+  readonly requests: RequestLog | null
   #sentDesired: number | null = null
 
   constructor(route: Route, host: EnvironmentHost) {
@@ -43,6 +48,8 @@ export class RequestScheduler {
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
     this.#host = host
+    const { requestLog = 'off', clock } = host
+    this.requests = requestLog === 'off' ? null : new RequestLog(requestLog, () => clock.wallMs())
     this.#containers = new BackendSet(route.appEnvId, host, route.kind === 'app')
     this.#scaler = new FunctionScaler(host.clock, host.clockScale, () => this.evaluate())
     this.update(route)
@@ -68,12 +75,12 @@ export class RequestScheduler {
     this.envName = route.envName
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
+    this.#problem = route.problem
     this.#containers.replace(route.containers)
     this.#traffic.touch()
-    this.#stopped =
-      route.failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: route.failure }
+    this.#stopped = refusalOf(route)
     if (this.#state === 'stopped') this.#refuseAll(this.#stopped)
-    else if (this.kind === 'app' && this.#containers.empty) this.#refuseAll({ why: 'no-container' })
+    else if (this.#refuses) this.#refuseAll({ why: 'no-container', problem: this.#problem })
     this.#pump()
     this.evaluate()
     this.#containers.checkDrained()
@@ -114,14 +121,15 @@ export class RequestScheduler {
         return
       }
     }
-    if (this.kind === 'app') {
-      waiter.refused({ why: 'no-container' })
+    if (this.kind === 'app' || this.#refuses) {
+      waiter.refused({ why: 'no-container', problem: this.#problem })
       return
     }
     if (this.queued >= this.#maxQueued()) {
       waiter.refused({ why: 'busy' })
       return
     }
+    if (this.#containers.active.length === 0) waiter.awaitsStart?.()
     this.#waiting.add(waiter)
     this.#arrived(null)
   }
@@ -152,7 +160,9 @@ export class RequestScheduler {
       waiter.assigned(other)
     } else if (this.kind === 'app' || this.#state === 'stopped') {
       this.#requestEnded()
-      waiter.refused(this.#state === 'stopped' ? this.#stopped : { why: 'no-container' })
+      waiter.refused(
+        this.#state === 'stopped' ? this.#stopped : { why: 'no-container', problem: this.#problem },
+      )
     } else {
       this.#waiting.addInFront(waiter)
     }
@@ -214,6 +224,11 @@ export class RequestScheduler {
     this.#inFlight--
   }
 
+  /** Requests need not wait for a container: an app starts none for them, nor does a function whose checks fail. */
+  get #refuses(): boolean {
+    return this.#containers.empty && (this.kind === 'app' || this.#problem !== undefined)
+  }
+
   #requestEnded(): void {
     this.#traffic.touch()
     this.#scaler.ended()
@@ -248,4 +263,10 @@ export class RequestScheduler {
     this.#sentDesired = this.#scaler.desired
     this.#host.report({ type: 'desired', appEnvId: this.appEnvId, containers: this.#scaler.desired })
   }
+}
+
+/** Why a route that is stopped serves nothing. */
+function refusalOf({ deploying, failure }: Route): Refusal {
+  if (deploying) return { why: 'deploying' }
+  return failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: failure }
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { newTraceparent } from '../../trace-context.ts'
 import type { RequestHead } from '../http/request-head.ts'
 
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -9,7 +10,10 @@ export function mayBeSentTwice(head: RequestHead): boolean {
   return !head.chunked && head.bodyLength === 0 && !head.upgrade && idempotent.has(head.method)
 }
 
-/** The request head for the container: framing and hop-by-hop headers are generated. */
+/**
+ * The request head for the container: framing and hop-by-hop headers are generated, and a `traceparent` if the request
+ * brought no valid one.
+ */
 export function renderRequest(head: RequestHead, remoteAddress: string): string {
   const { block, host } = head
   let framing = ''
@@ -18,10 +22,13 @@ export function renderRequest(head: RequestHead, remoteAddress: string): string 
     framing = `content-length: ${head.bodyLength}\r\n`
   }
   if (head.upgrade) framing += 'connection: Upgrade\r\nupgrade: websocket\r\n'
+  // Sent again to another container, it stays the same trace.
+  head.traceparent ??= newTraceparent()
+  const trace = `traceparent: ${head.traceparent}\r\n${block.traceparent ? block.tracestate : ''}`
   const before = block.forwardedFor && `${block.forwardedFor}, `
   return (
     `${head.method} ${head.target} HTTP/1.1\r\nhost: ${host}\r\n${block.headers}${framing}` +
-    `x-forwarded-for: ${before}${remoteAddress}\r\nx-forwarded-host: ${host}\r\nx-forwarded-proto: http\r\n\r\n`
+    `${trace}x-forwarded-for: ${before}${remoteAddress}\r\nx-forwarded-host: ${host}\r\nx-forwarded-proto: http\r\n\r\n`
   )
 }
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { type Clock, every, sleep } from '../../clock.ts'
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
 import type { FromGateway, Route, ToGateway } from '../control/protocol.ts'
+import type { RequestBatch, RequestLogMode } from '../control/request-record.ts'
 import { ClientConnection } from '../http/client-connection.ts'
 import type { Handoff, ProxyContext } from '../http/proxy-context.ts'
 import type { EnvironmentHost } from '../routing/backend-set.ts'
@@ -10,6 +11,8 @@ import { RouteTable } from '../routing/route-table.ts'
 interface ProxyServerOptions {
   clock: Clock
   clockScale: number
+  /** Default `off`. */
+  requestLog?: RequestLogMode
   /** Whether a control plane is connected. */
   linked(): boolean
   report(message: FromGateway): void
@@ -23,6 +26,8 @@ export type EnvironmentNews = Extract<ToGateway, { type: 'routes' | 'route' | 'r
 const sweepMs = 100
 const trafficMs = 1_000
 const emptyCheckMs = 20
+/** Logged requests a second of all environments together; each gets the same share. */
+const mostRequests = 1_000
 
 /** Serves the connections and environments of one gateway process. */
 export class ProxyServer {
@@ -31,12 +36,15 @@ export class ProxyServer {
   readonly #context: ProxyContext
   readonly #timers: (() => void)[] = []
   #muted = false
+  /** Requests that each environment may log until the next report. */
+  #requestShare = mostRequests
 
   constructor(options: ProxyServerOptions) {
     this.#options = options
     const host: EnvironmentHost = {
       clock: options.clock,
       clockScale: options.clockScale,
+      requestLog: options.requestLog ?? 'off',
       linked: () => options.linked(),
       report: (message) => {
         if (!this.#muted) options.report(message)
@@ -139,5 +147,15 @@ export class ProxyServer {
       if (sample) samples.push(sample)
     }
     if (samples.length > 0) this.#options.report({ type: 'traffic', samples })
+    this.#sendRequests()
+  }
+  #sendRequests(): void {
+    const batches: RequestBatch[] = []
+    for (const { appEnvId, requests } of this.table.all()) {
+      const records = requests?.take(this.#requestShare) ?? []
+      if (records.length > 0) batches.push({ appEnvId, records })
+    }
+    this.#requestShare = Math.max(1, Math.floor(mostRequests / Math.max(1, batches.length)))
+    if (batches.length > 0) this.#options.report({ type: 'requests', batches })
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
+import type { RequestLogMode } from '../control/request-record.ts'
 import { received, sendable } from '../http/connection-handle.ts'
 import type { FromMember, ToMember } from './messages.ts'
 import { ProxyServer } from './proxy-server.ts'
@@ -7,6 +8,7 @@ import { warmUp } from './warm-up.ts'
 
 interface WorkerOptions {
   clockScale: number
+  requestLog?: RequestLogMode
   log: Log
   clock: Clock
   drainSeconds?: number
@@ -29,6 +31,7 @@ export async function worker(options: WorkerOptions): Promise<void> {
   const serving = new ProxyServer({
     clock: options.clock,
     clockScale: options.clockScale,
+    requestLog: options.requestLog ?? 'off',
     linked: () => linked,
     report: (message) => {
       if (message.type !== 'hello') send(message)

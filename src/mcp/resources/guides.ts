@@ -19,9 +19,9 @@ export const guides = [
 3. create-app-env: other tools take its cliEnvName as envName.
 4. Source: request-deploy-storage-key, send a .tgz or .zip of the folder with one HTTP PUT to uploadUrl (no token, 15 minutes), notify-code-upload with storageKey. Leave node_modules and .git out. A function needs a Dockerfile in the archive (F6).
    Image: deploy-app-env-image.
-5. The call waits until the deployment ends. "Not finished" is not a failure: poll get-app-env-status.
+5. The call waits until the deployment ends: a version counts as deployed after it stayed healthy for 10 s (functions 5 s). "Not finished" is not a failure: poll get-app-env-status.
 
-The code must listen on the port in the variable PORT, on all addresses. After a failed deployment, the previous version keeps serving. To roll back, call redeploy-app-env with an earlier version from get-app-env-history.
+The code must listen on the port in the variable PORT, on all addresses. After a failed deployment, the previous version keeps serving. healthCheck of update-app-env, such as {path: /healthz}, makes HTTP answers part of being healthy. To roll back, call redeploy-app-env with an earlier version from get-app-env-history.
 
 Changed settings and variables are pending until apply-app-env-changes or the next deployment. update-app-env-variables changes some variables; envVars of update-app-env replaces them all (E1).
 
@@ -51,8 +51,9 @@ Limits of the account (maxScale, minScale, minimum idleTimeoutSeconds, scale to 
     description: 'Which tools to call, in which order, to find the cause and fix it.',
     text: `# Repair
 
-1. get-app-env-status: status, serving version, the newest deployment and why it failed.
+1. get-app-env-status: status, serving version, health of its containers, the newest deployment and why it failed.
    - STOPPED: get-app-env-history shows who stopped it; start-app-env starts it.
+   - health CRASH_LOOP, OOM_LOOP, FAILING_CHECKS or UNREACHABLE: it runs, but not well; diagnose-app-env says why.
    - RUNNING with 0 containers: an idle function. The next request starts a container.
    - currentDeployment FAILED: the previous version, if any, still serves. get-logs type BUILD or RUNTIME with its contentId, fix, deploy again.
    - UPDATING for a long time: check the containers.

@@ -81,7 +81,7 @@ interface ToolDefinition<Row extends Operation> {
   /** Passes the cliEnvName of the call's environment to `point`. */
   namesEnvironment?: true
   /** Text shown instead of the JSON of the response, for responses that are tenants' text. */
-  body?: (answer: OutputOf<Row>, frame: Frame) => string
+  body?: (answer: OutputOf<Row>, frame: Frame) => string | null
   /** Defaults for omitted inputs: smaller than the platform's, because every line costs the model tokens. */
   defaults?: Partial<RawInputOf<Row>>
   /** A list of the response that is shown in pages; adds the inputs `search` and `offset`. */
@@ -132,7 +132,7 @@ export interface Tool
   readonly unlistedInputs: readonly string[]
   readonly peopleInputs: readonly string[]
   readonly point?: (answer: never, input: never, envName: string) => string
-  readonly body?: (answer: never, frame: Frame) => string
+  readonly body?: (answer: never, frame: Frame) => string | null
   readonly shorten?: (answer: never) => Record<string, unknown>
   readonly pages?: string
 }

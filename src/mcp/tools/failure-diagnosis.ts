@@ -11,6 +11,8 @@ const ours: ReadonlySet<string> = new Set([
   'loopback-bind',
   'start-timeout',
   'out-of-memory',
+  'failing-checks',
+  'unreachable',
   'timeout',
   'build timeout',
   'interrupted',

@@ -1,3 +1,4 @@
+import { ignoresArguments } from '../../contract/job-config.ts'
 import { AppError } from '../../errors.ts'
 import type { Check } from './define-tool.ts'
 
@@ -31,15 +32,15 @@ export const warnClearedJobFields: Check = (_ctx, input) => {
 }
 
 /**
- * With `shell` on (the default), args are $1, $2, … of the command. A command that does not use them ignores them, so a
- * model that meant `node -e …` would see a successful run that did nothing.
+ * A model that meant `node -e …` would save settings whose runs succeed and do nothing. start-job-run itself refuses
+ * such args.
  */
 export const warnUnusedArgs: Check = async (ctx, input) => {
   const given = { ...(input.jobConfig as Record<string, unknown> | undefined), ...input }
-  if (!Array.isArray(given.args) || given.args.length === 0) return undefined
+  if (given.args === undefined) return undefined
   const { effectiveJobConfig: saved } = await ctx.reads.environment(input, ctx.signal)
   const shell = given.shell ?? saved?.shell.value ?? true
   const command = String(given.command ?? saved?.command.value ?? '')
-  if (shell !== true || command === '' || /\$(?:[\d@*#]|\{[\d@*#])/.test(command)) return undefined
+  if (!ignoresArguments({ command, args: given.args, shell })) return undefined
   return 'args have no effect: with shell true they are $1, $2, … of the command, which uses none of these. Send shell false to pass args to the command.'
 }

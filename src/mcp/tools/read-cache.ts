@@ -94,8 +94,17 @@ export async function environmentNameOf(
 
 /** `appEnvId` or `envName` of an input; `appEnvId` wins (docs/interface.md#naming-an-environment). */
 export function environmentRefOf(input: ToolInput): { appEnvId: string } | { envName: string } {
-  if (typeof input.appEnvId === 'string') return { appEnvId: input.appEnvId }
-  if (typeof input.envName === 'string') return { envName: input.envName }
+  const { appEnvId, envName } = input
+  if (typeof appEnvId === 'string' && !appEnvId.startsWith('env_')) {
+    throw new AppError('invalid', 'appEnvId is not an id', {
+      details: 'An id begins with env_. Send a name as envName; list-app-envs shows both.',
+    })
+  }
+  if (appEnvId === undefined && typeof envName === 'string' && envName.startsWith('env_')) {
+    throw new AppError('invalid', 'envName is an id', { details: 'Send an id as appEnvId.' })
+  }
+  if (typeof appEnvId === 'string') return { appEnvId }
+  if (typeof envName === 'string') return { envName }
   throw new AppError('invalid', 'appEnvId or envName is required', {
     details: 'Name the environment: appEnvId, or envName (its cliEnvName). list-app-envs shows both.',
   })

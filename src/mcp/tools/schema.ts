@@ -75,6 +75,15 @@ export interface CheckedArguments {
   fits: boolean
 }
 
+/** Far more than any tool takes. */
+const mostArguments = 100
+
+/** Rejects thousands of arguments before they are sent and named in errors one by one. */
+export function refuseTooMany(args: ToolInput): void {
+  if (Object.keys(args).length <= mostArguments) return
+  throw new AppError('invalid', 'Invalid request', { details: `A call has at most ${mostArguments} inputs.` })
+}
+
 /**
  * Rejects lists and objects in inputs that go into a query string: `["env_b"]` would become `env_b` there, and so mean
  * something else to the platform than to the earlier checks (scope, confirmation).

@@ -1,5 +1,6 @@
 import { sleep } from '../../clock.ts'
 import { type Deployment, getAppEnvStatus, getLogs } from '../../contract/app-env-reads.ts'
+import { servesUnproven } from '../../contract/health-words.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 import { AppError } from '../../errors.ts'
 import { envelope, sanitizeInline } from '../policy/untrusted-text.ts'
@@ -98,6 +99,7 @@ function isSettled(status: StatusResponse): boolean {
 
 function stageOf(status: StatusResponse): string {
   const stage = status.currentDeployment?.status ?? status.status
+  if (servesUnproven(status)) return `${stage}, serves already; it must stay healthy for its stability window`
   if (stage !== 'DEPLOYED') return stage
   return `${status.status}, ${status.containers.ready} of ${status.containers.desired} containers ready`
 }
@@ -114,6 +116,7 @@ export function deploymentFacts(end: DeploymentEnd): Record<string, unknown> {
     version: deployment?.version ?? null,
     status: deployment?.status ?? null,
     failure: deployment?.failure ?? null,
+    health: status.health?.verdict ?? null,
     hosts: status.hosts.map((host) => host.url),
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createClient } from '../../client/client.ts'
+import { createClient, newAgentSession } from '../../client/client.ts'
 import { AppError } from '../../errors.ts'
 import { toolPolicyOfRequest } from '../policy/http-policy.ts'
 import { defaultToolPolicy, type ToolPolicy } from '../policy/tool-policy.ts'
@@ -85,6 +85,8 @@ interface Visitor {
   principal: string | null
   toolPolicy: ToolPolicy
   host: string | undefined
+  /** Name of the session in the audit log; stateless requests have none. */
+  agentSession?: string | undefined
 }
 
 class McpEndpoint {
@@ -239,11 +241,12 @@ class McpEndpoint {
   #serve(caller: Visitor, messages: readonly JSONRPCMessage[]): Session {
     const { token, principal, toolPolicy } = caller
     const transport = new HttpTransport()
-    const server = this.#newServer(caller)
+    const hello = messages.find(canElicit)
+    const agentSession = hello && newAgentSession()
+    const server = this.#newServer({ ...caller, agentSession })
     const policyText = JSON.stringify(toolPolicy)
     // Connecting only sets callbacks, so it completes synchronously.
     void server.connect(transport)
-    const hello = messages.find(canElicit)
     const session = { transport, server, policyText, primes: hello !== undefined && knowsPriming(hello) }
     const opened =
       hello === undefined || principal === null ? null : this.sessions.open({ token, principal }, session)
@@ -264,10 +267,10 @@ class McpEndpoint {
     return listedTools(this.#published, toolPolicy, (await this.#options.permissions?.(token)) ?? null)
   }
 
-  async #callTool(call: IncomingCall, { token, toolPolicy, host }: Visitor): Promise<ToolResult> {
-    const { clock, log } = this.#options
-    const url = this.#options.apiUrl()
-    const client = createClient({ url, token, surface: 'mcp', forwardedHost: host })
+  async #callTool(call: IncomingCall, visitor: Visitor): Promise<ToolResult> {
+    const { token, toolPolicy, host, agentSession } = visitor
+    const { clock, log, apiUrl } = this.#options
+    const client = createClient({ url: apiUrl(), token, surface: 'mcp', agentSession, forwardedHost: host })
     return runTool(
       {
         tools: this.#tools,

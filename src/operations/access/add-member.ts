@@ -68,7 +68,7 @@ export default handler(addMember, async (context, input, { account, membership }
 
 /** E-mails the token if there is a mail server, and stores it only after the mail was accepted; else returns it once. */
 async function withToken(
-  { tx, now, caller, tokenMail, apiUrl }: Context,
+  { tx, now, caller, tokenMail, installation }: Context,
   email: string,
   added: Membership,
   rest: Pick<Outcome<Answer>, 'change'>,
@@ -82,7 +82,8 @@ async function withToken(
   }
   tokenMail.admit(caller.principal)
   const inviter = await findUser(tx, { userId: userOf(caller) })
-  const facts = { token, invitedBy: inviter?.email ?? 'Somebody', apiUrl }
+  // Never the address of this request, which the inviter chooses: the mail asks for the token there.
+  const facts = { token, invitedBy: inviter?.email ?? 'Somebody', apiUrl: installation.publicUrl() }
   return {
     ...rest,
     answer: answerOf(added, null, true, 'Added; the token is sent by e-mail'),

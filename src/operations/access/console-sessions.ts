@@ -69,7 +69,7 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
         const session = { sessionHash: tokenHash(sessionId), tokenId, userId, usedAt: now, expiresAt }
         await insertConsoleSession(tx, session)
         // Rejects a link whose token was revoked or expired in the meantime.
-        await callerOf(tx, { token: sessionId, session: true }, now)
+        await callerOf(tx, { token: sessionId, credential: 'session' }, now)
       })
       return { sessionId, expiresAt, maxAgeSeconds: absoluteMs / 1000 }
     },

@@ -1,13 +1,17 @@
 import { type App, createApp } from '../../contract/apps.ts'
 import { checkApp } from '../../domain/apps/app.ts'
 import { isDatabase, isFunction, isJob } from '../../domain/apps/presets.ts'
+import { checkRunsSomewhere } from '../../domain/databases/settings.ts'
+import { checkHealthCheck } from '../../domain/environments/health-check.ts'
 import { slugOf } from '../../domain/environments/names.ts'
 import { newId } from '../../domain/ids.ts'
 import { insertApp } from '../../store/repositories/apps.ts'
 import { handler } from '../core/handler.ts'
 
-export default handler(createApp, async ({ tx, caller, now }, input, { account }) => {
+export default handler(createApp, async ({ tx, caller, now, installation }, input, { account }) => {
   checkApp(input)
+  if (isDatabase(input.dockerPreset))
+    checkRunsSomewhere(input.dockerPreset, installation.databaseAvailability())
   const preset = input.dockerPreset
   const app: App = {
     appId: newId('app'),
@@ -25,12 +29,14 @@ export default handler(createApp, async ({ tx, caller, now }, input, { account }
     dockerfilePath: input.dockerfilePath ?? null,
     customDockerfileContent: input.customDockerfileContent ?? null,
     jobConfig: isJob(preset) ? (input.jobConfig ?? {}) : null,
+    ...(input.healthCheck && { healthCheck: input.healthCheck }),
     isFunction: isFunction(preset),
     isDatabase: isDatabase(preset),
     isJob: isJob(preset),
     createdAt: now,
     revision: 1,
   }
+  checkHealthCheck({ ...app, healthCheck: undefined }, input.healthCheck)
   await insertApp(tx, app, caller.kind === 'user' ? caller.userId : null)
   return {
     answer: { appId: app.appId },

@@ -1,7 +1,12 @@
 import { listAudit } from '../../contract/audit.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
-import { findAuditEntry, readAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
+import {
+  type AuditFilter,
+  findAuditEntry,
+  readAuditEntries,
+  type StoredAuditEntry,
+} from '../../store/repositories/audit.ts'
 import { findUsers, type User } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
@@ -39,13 +44,9 @@ export default handler(listAudit, async ({ tx }, input, target) => {
 async function readPage(
   tx: Tx,
   target: AccountTarget,
-  {
-    objectId,
-    limit,
-    cursor: start,
-  }: { objectId?: string | undefined; limit: number; cursor?: string | undefined },
+  { limit, cursor: start, ...filter }: AuditFilter & { limit: number; cursor?: string | undefined },
 ): Promise<{ entries: Shown[]; cursor: string | null }> {
-  const of = { accountId: target.account.accountId, objectId }
+  const of = { ...filter, accountId: target.account.accountId }
   const entries: Shown[] = []
   let cursor = start ?? null
   let shown = 0
@@ -70,21 +71,12 @@ async function readPage(
 }
 
 function answerOf(entry: Shown, users: ReadonlyMap<string, User>) {
-  const { entryId, at, principal, surface, operation, objectType, objectId, outcome, changes } = entry
+  const { at, principal, accountId: _, ...rest } = entry
   const user = users.get(principal)
   const kind: 'user' | 'environment' | 'platform' =
     user || principal.startsWith('usr_') ? 'user' : principal.startsWith('env_') ? 'environment' : 'platform'
-  return {
-    entryId,
-    timestamp: at,
-    principal: { kind, id: principal, name: user?.name ?? null, email: user?.email ?? null },
-    surface,
-    operation,
-    objectType,
-    objectId,
-    outcome,
-    changes,
-  }
+  const named = { kind, id: principal, name: user?.name ?? null, email: user?.email ?? null }
+  return { ...rest, timestamp: at, principal: named }
 }
 
 function changesOf(before: unknown, after: unknown): Change[] {

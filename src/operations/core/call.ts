@@ -1,7 +1,7 @@
+import type { Surface } from '../../contract/audit.ts'
 import type { Operation } from '../../contract/operation.ts'
-
-/** Which surface a call came from; recorded in the audit log, never trusted for a decision. */
-export type Surface = 'rest' | 'mcp' | 'cli' | 'console'
+import type { Tx } from '../../store/db.ts'
+import type { CredentialKind } from './caller.ts'
 
 /** One call of one operation, its input already checked against the row's schema. */
 export interface Call {
@@ -9,13 +9,18 @@ export interface Call {
   input: Record<string, unknown>
   /** Value of the Authorization header without `Bearer `; null when there was none. */
   token: string | null
-  /** `token` is the id of a signed-in browser session instead of a token. */
-  session?: boolean
+  /** What `token` is; default a token. */
+  credential?: CredentialKind | undefined
+  /** Recorded in the audit log, never trusted for a decision. */
   surface: Surface
+  /** The agent session that the caller names; recorded like `surface`. */
+  agentSession?: string | undefined
   idempotencyKey: string | null
   dryRun: boolean
   /** Address the caller reached this server at, such as `http://box:4400`; for addresses shown to that caller only. */
   requestedUrl?: string | undefined
+  /** Runs in the transaction of a write, after the permission check. */
+  also?: (tx: Tx) => Promise<void>
 }
 
 /** `body` is the JSON text, kept as text so that a replay is byte for byte the first answer. */
@@ -30,8 +35,8 @@ export interface RequestOrigin {
   address: string
   /** The call is a read. */
   reads: boolean
-  /** The credential is the id of a console session, not a token. */
-  session?: boolean
+  /** What the credential is; default a token. */
+  credential?: CredentialKind | undefined
 }
 
 /** The port between the API and the operations. Refusals are thrown as `AppError`. */

@@ -1,6 +1,7 @@
 import type { AccountSettings } from '../../contract/accounts.ts'
 import type { LogLine, LogType } from '../../contract/app-env-reads.ts'
 import type { Host } from '../../contract/app-envs.ts'
+import type { Surface } from '../../contract/audit.ts'
 import type { Instance } from '../../contract/instances.ts'
 import type { InputOf, Operation, OutputOf } from '../../contract/operation.ts'
 import type { Region } from '../../contract/regions.ts'
@@ -14,7 +15,6 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
 import type { TokenUses } from '../access/token-uses.ts'
 import type { Target, TargetOf } from './access-targets.ts'
-import type { Surface } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /** Facts of the installation that operations need. */
@@ -54,6 +54,9 @@ interface LogQuery {
   contentId?: string | undefined
   podNames?: readonly string[] | undefined
   search?: string | undefined
+  status?: string | undefined
+  path?: string | undefined
+  slowerThanMs?: number | undefined
   size: number
   from?: string | undefined
   to?: string | undefined
@@ -115,6 +118,8 @@ export interface Change {
   accountId: string | null
   before: unknown
   after: unknown
+  /** Changes of other objects that follow from it; each has an entry of its own. */
+  alsoChanged?: Change[]
 }
 
 export interface Outcome<Answer> {

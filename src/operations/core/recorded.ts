@@ -1,4 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Environment } from '../../domain/environments/environment.ts'
+import type { Change } from './handler.ts'
+
+/** References of `environment` took new values from `source`: names only, because the values were not written there. */
+export function refreshedChange(
+  { appEnvId, accountId }: Environment,
+  source: Environment,
+  variables: readonly string[],
+): Change {
+  const after = { refreshed: { source: source.appEnvId, variables } } satisfies Refreshed
+  return { objectType: 'app-env', objectId: appEnvId, accountId, before: {}, after }
+}
+
+export interface Refreshed {
+  refreshed: { source: string; variables: readonly string[] }
+}
 
 /**
  * The two objects of an audit entry, with each variable that did not change reduced to its name: an entry of one

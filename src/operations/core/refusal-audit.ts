@@ -43,7 +43,7 @@ export class RefusalAudit {
       at: timestamp(this.#clock.wallMs()),
       accountId,
       principal: caller.principal,
-      surface: call.surface,
+      ...originOf(caller, call),
       operation: call.operation.id,
       ...subjectOf(call),
       outcome: 'refused' as const,
@@ -59,6 +59,11 @@ export class RefusalAudit {
       // The store is unavailable or full. The caller still gets the refusal.
     }
   }
+}
+
+/** Where a call came from, as an audit entry records it. */
+export function originOf({ token }: Caller, { surface, agentSession }: Call) {
+  return { surface, tokenId: token.tokenId || null, sessionId: agentSession ?? null }
 }
 
 /** The id of an environment named by `envName`, so that refused and done writes are recorded under the same id. */

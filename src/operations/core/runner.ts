@@ -10,11 +10,11 @@ import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
-import type { Context, Handler, Outcome } from './handler.ts'
+import type { Change, Context, Handler, Outcome } from './handler.ts'
 import { hashOf, keptBody, replay } from './idempotency.ts'
 import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import { recorded } from './recorded.ts'
-import { RefusalAudit, type Trace } from './refusal-audit.ts'
+import { originOf, RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
 
 interface RunnerDeps
@@ -89,7 +89,7 @@ function createAuthenticate({ db, clock, rateLimits, tokenUses }: RunnerDeps) {
     let caller: Caller
     try {
       const now = timestamp(clock.wallMs())
-      caller = await db.read((tx) => callerOf(tx, { token, session: origin?.session }, now))
+      caller = await db.read((tx) => callerOf(tx, { token, credential: origin?.credential }, now))
     } catch (error) {
       // A good token is never delayed by bad ones from the same address.
       const unknown = error instanceof AppError && error.kind === 'unauthenticated'
@@ -151,6 +151,7 @@ async function runWrite(
     return { reply: replay(deps.secrets, caller, key, kept, requestHash), wake: [], keep: async () => {} }
   }
   const { context, target } = await admit(deps, tx, call, trace)
+  await call.also?.(tx)
   const outcome = await handler.run(context, call.input, target)
   trace.wake = outcome.wake ?? []
   const reply = { status: 200, body: JSON.stringify(outcome.answer) }
@@ -208,14 +209,17 @@ function addressFor(own: string, requestedUrl: string | undefined): string {
   return /^http:\/\/(?:0\.0\.0\.0|\[::\])(?::|$)/.test(own) ? (requestedUrl ?? own) : own
 }
 
-async function record(tx: Tx, context: Context, call: Call, outcome: Outcome<unknown>): Promise<void> {
-  const { change } = outcome
+async function record(tx: Tx, context: Context, call: Call, { change }: Outcome<unknown>): Promise<void> {
   if (!change) return
+  for (const one of [change, ...(change.alsoChanged ?? [])]) await recordChange(tx, context, call, one)
+}
+
+async function recordChange(tx: Tx, context: Context, call: Call, change: Change): Promise<void> {
   const entry = {
     at: context.now,
     accountId: change.accountId,
     principal: context.caller.principal,
-    surface: context.surface,
+    ...originOf(context.caller, call),
     operation: call.operation.id,
     objectType: change.objectType,
     objectId: change.objectId,

@@ -3,6 +3,7 @@ import { rotateDatabasePassword } from '../../contract/databases.ts'
 import { checkServes } from '../../domain/databases/backup.ts'
 import { databaseSecretName, newSecrets } from '../../domain/databases/credentials.ts'
 import { AppError } from '../../errors.ts'
+import { listActiveBackups, listActiveRestores } from '../../store/repositories/backups.ts'
 import { listDependentIds } from '../../store/repositories/variable-references.ts'
 import { openDatabaseSecrets } from '../../store/secrets/opened.ts'
 import { handler } from '../core/handler.ts'
@@ -30,6 +31,13 @@ export default handler(rotateDatabasePassword, async (context, _input, target) =
   if (database.previousSecrets !== undefined) {
     throw new AppError('conflict', 'The last rotation is still under way', {
       details: 'get-app-env-history lists ROTATE_PASSWORD when the database has the new password.',
+    })
+  }
+  const copies = [...(await listActiveBackups(context.tx)), ...(await listActiveRestores(context.tx))]
+  if (copies.some((copy) => copy.appEnvId === appEnvId)) {
+    // A restore of PostgreSQL or MySQL connects several times, and would fail halfway.
+    throw new AppError('conflict', 'A backup or restore of this environment is under way', {
+      details: 'It uses the present password. Wait until list-app-env-backups shows that it has ended.',
     })
   }
   const now = openDatabaseSecrets(context.secrets, appEnvId, database.secrets)

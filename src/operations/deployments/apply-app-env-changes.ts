@@ -1,4 +1,5 @@
 import { applyAppEnvChanges } from '../../contract/app-env-actions.ts'
+import { deepCopy } from '../../domain/deep-copy.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { needsBuild, needsRollout, pendingFields } from '../../domain/environments/pending-changes.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
@@ -40,7 +41,7 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
   const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
   const content = rollout && (await findContent(context.tx, rollout.contentId))
   if (!content || draft.desiredState === 'stopped' || !needsRollout(draft.saved, inForce)) {
-    draft.applied = structuredClone(draft.saved)
+    draft.applied = deepCopy(draft.saved)
     await changeWantedSettings(context, draft, draft.saved)
     await noteActivity(context, draft.appEnvId, {
       activity: 'APPLY_CHANGES',

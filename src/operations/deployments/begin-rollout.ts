@@ -91,10 +91,19 @@ async function supersede(context: Context, environment: Environment): Promise<vo
   if (environment.wantedRolloutId === null) return
   const earlier = await findRollout(context.tx, environment.wantedRolloutId)
   if (!earlier || earlier.status === 'DEPLOYED' || earlier.status === 'FAILED') return
+  if (earlier.stability && environment.status === 'PENDING') keepServing(environment, earlier)
   await giveUp(context, earlier, {
     reason: 'superseded',
     message: 'A newer change of this environment replaced it.',
   })
+}
+
+/** A first version in its stability window goes on serving until the newer one does, although it has no verdict. */
+function keepServing(environment: Environment, rollout: Rollout): void {
+  environment.currentRolloutId = rollout.rolloutId
+  environment.currentVersion = rollout.version
+  environment.applied = rollout.settings
+  environment.status = 'UPDATING'
 }
 
 /** Cancels an unfinished rollout because the environment is being stopped. */

@@ -1,4 +1,4 @@
-import { usesGitHost } from '../../domain/apps/app.ts'
+import { howToDeploy, usesGitHost } from '../../domain/apps/app.ts'
 import type { Content, Environment, Settings } from '../../domain/environments/environment.ts'
 import { needsBuild } from '../../domain/environments/pending-changes.ts'
 import { AppError } from '../../errors.ts'
@@ -48,8 +48,7 @@ export async function contentToDeploy(
   const head = await branchHead(context, target, draft)
   if (head) return head
   throw new AppError('invalid', 'Nothing is deployed yet', {
-    details:
-      'Deploy source (request-deploy-storage-key, then notify-code-upload) or an image (deploy-app-env-image) first.',
+    details: `${howToDeploy(app)} first.`,
   })
 }
 

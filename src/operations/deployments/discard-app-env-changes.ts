@@ -1,4 +1,5 @@
 import { discardAppEnvChanges } from '../../contract/app-env-actions.ts'
+import { deepCopy } from '../../domain/deep-copy.ts'
 import { pendingChangesOf, pendingFields } from '../../domain/environments/pending-changes.ts'
 import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
@@ -9,18 +10,24 @@ export default handler(discardAppEnvChanges, async (context, _input, target) => 
   const { environment } = target
   const inForce = await settingsInForce(context, environment)
   const fields = pendingFields(environment.saved, inForce)
-  const pendingChanges = pendingChangesOf(inForce, inForce)
   if (fields.length === 0) {
     return {
-      answer: { ...environmentResponse(environment, 'Nothing is pending'), pendingChanges },
+      answer: {
+        ...environmentResponse(environment, 'Nothing is pending'),
+        pendingChanges: pendingChangesOf(inForce, inForce),
+      },
       effects: ['Nothing is pending.'],
     }
   }
   const draft = draftOf(environment)
-  draft.saved = structuredClone(inForce)
+  draft.saved = deepCopy(inForce)
   const change = await saveChange(context, target, draft)
   return {
-    answer: { ...environmentResponse(draft, 'Pending changes discarded'), pendingChanges },
+    answer: {
+      ...environmentResponse(draft, 'Pending changes discarded'),
+      // A reference whose source changed since is pending again.
+      pendingChanges: pendingChangesOf(draft.saved, inForce),
+    },
     change,
     effects: [`Discards the pending changes of ${fields.join(', ')}. What runs stays as it is.`],
     wake: [draft.appEnvId],

@@ -2,7 +2,7 @@ import { redeployAppEnv } from '../../contract/deployments.ts'
 import type { Content } from '../../domain/environments/environment.ts'
 import { isDeployable } from '../../domain/environments/kept-images.ts'
 import { AppError } from '../../errors.ts'
-import { findContentByVersion, listContents } from '../../store/repositories/rollouts.ts'
+import { findContentByVersion, findLastGoodRollout, listContents } from '../../store/repositories/rollouts.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { environmentResponse } from '../environments/responses.ts'
@@ -14,7 +14,7 @@ export default handler(redeployAppEnv, async (context, input, target) => {
   const content =
     input.version === undefined
       ? ((await branchHead(context, target, draft)) ??
-        (await contentToDeploy(context, target, draft, draft.saved)))
+        (await contentToDeploy(context, target, draft, draft.saved, await lastGood(context, draft.appEnvId))))
       : await findContentByVersion(context.tx, draft.appEnvId, input.version)
   if (!content) {
     throw new AppError('invalid', `There is no version ${input.version}`, {
@@ -41,6 +41,11 @@ export default handler(redeployAppEnv, async (context, input, target) => {
     wake: [draft.appEnvId],
   }
 })
+
+/** Null before the first good version; then the newest one is deployed again. */
+async function lastGood({ tx }: Context, appEnvId: string): Promise<string | null> {
+  return (await findLastGoodRollout(tx, appEnvId))?.rolloutId ?? null
+}
 
 /** At most this many versions are named in an error. */
 const mostNamed = 20

@@ -4,7 +4,7 @@ import { mayAccess } from '../../domain/access/environment-access.ts'
 import type { DatabaseFacts } from '../../domain/diagnosis/facts.ts'
 import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
 import { findApp } from '../../store/repositories/apps.ts'
-import { listEnvironments } from '../../store/repositories/environments.ts'
+import { findEnvironment, listEnvironments } from '../../store/repositories/environments.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import { openVariable } from '../../store/secrets/opened.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
@@ -31,6 +31,26 @@ export async function loadDatabaseFacts(
     const addresses = await addressesOf(context, environment)
     const namedBy = nameIn(addresses, values, lines)
     if (namedBy) found.push(await databaseFacts(context, environment, namedBy))
+  }
+  return found
+}
+
+/** Managed databases that variables take values from; those that the caller may access (M2). */
+export async function loadReferredDatabases(
+  context: Context,
+  { account, membership }: EnvironmentTarget,
+  variables: readonly StoredVariable[],
+): Promise<DatabaseFacts[]> {
+  if (membership === null) return []
+  const referred = new Map(variables.flatMap(({ name, from }) => (from ? [[from.appEnvId, name]] : [])))
+  const found: DatabaseFacts[] = []
+  for (const [appEnvId, name] of referred) {
+    const source = mayAccess(account, membership, appEnvId)
+      ? await findEnvironment(context.tx, { appEnvId })
+      : null
+    if (!source?.database) continue
+    const namedBy = { source: 'setting' as const, at: null, text: `${name} takes its value from it` }
+    found.push(await databaseFacts(context, source, namedBy))
   }
   return found
 }

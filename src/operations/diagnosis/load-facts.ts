@@ -15,8 +15,9 @@ import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Context } from '../core/handler.ts'
 import { pendingOf } from '../environments/responses.ts'
 import { loadAlertFacts } from './alert-facts.ts'
-import { loadDatabaseFacts } from './database-facts.ts'
+import { loadDatabaseFacts, loadReferredDatabases } from './database-facts.ts'
 import { evidenceMask } from './evidence-mask.ts'
+import { loadJobLog, loadJobRuns } from './job-facts.ts'
 import { loadMetricFacts } from './metric-facts.ts'
 
 type Checked = (typeof diagnosedFacts)[number]
@@ -43,7 +44,11 @@ export async function loadFacts(context: Context, target: EnvironmentTarget): Pr
   const failed = rollouts.find(({ status }) => status === 'FAILED')
   const { envVars } = failed?.settings ?? applied
   const variables = { applied: envVars.map(({ name }) => name), saved: saved.envVars.map(({ name }) => name) }
-  const logs = await readOrNull(() => loadLogs(context, appEnvId, latest, current))
+  const jobRuns = target.app.isJob ? await loadJobRuns(context, appEnvId) : []
+  const logs = await readOrNull(async () => {
+    const { buildLog, runtimeLog } = await loadLogs(context, appEnvId, latest, current)
+    return { buildLog, runtimeLog: [...runtimeLog, ...(await loadJobLog(context, appEnvId, jobRuns))] }
+  })
   const masked = (line: LogLine) => ({ ...line, message: mask(line.message) })
   const buildLog = logs?.buildLog.map(masked) ?? []
   const runtimeLog = logs?.runtimeLog.map(masked) ?? []
@@ -62,7 +67,10 @@ export async function loadFacts(context: Context, target: EnvironmentTarget): Pr
       runtimeLog,
       metrics,
       variables,
-      databases: isRefused ? await loadDatabaseFacts(context, target, envVars, runtimeLog) : [],
+      jobRuns,
+      databases: await (isRefused
+        ? loadDatabaseFacts(context, target, envVars, runtimeLog)
+        : loadReferredDatabases(context, target, envVars)),
       engineProblem: context.installation.engineProblem(target.environment.region),
     },
     checked: diagnosedFacts.filter((fact) => !unread.includes(fact)),
@@ -75,6 +83,7 @@ function environmentFacts({ environment, app, account }: EnvironmentTarget) {
     appEnvId,
     kind: kindOf(app),
     port: app.port,
+    takesImagesOnly: app.useImage,
     status,
     desiredState,
     zClouds: applied.zClouds,

@@ -10,6 +10,7 @@ import { listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
 import type { Context } from '../core/handler.ts'
+import type { Refreshed } from '../core/recorded.ts'
 
 interface TimeRange {
   from: string
@@ -70,6 +71,7 @@ const kinds: Readonly<Record<string, Change['kind']>> = {
   BACKUP: 'platform',
   RESTORE: 'platform',
   UNDO: 'settings',
+  ROTATE_PASSWORD: 'settings',
 }
 
 function activityEvent({ activity, status, version, timestamp, userId }: Activity): Event {
@@ -103,6 +105,16 @@ function entryEvents(entry: StoredAuditEntry, appEnvId: string): Event[] {
   if (objectType === 'token' && objectId === appEnvId)
     return [{ ...shared, kind: 'access', what: operation, names: [] }]
   if (objectType !== 'app-env' || objectId !== appEnvId || entry.before === null) return []
+  const { refreshed } = (entry.after ?? {}) as Partial<Refreshed>
+  if (refreshed)
+    return [
+      {
+        ...shared,
+        kind: 'variables',
+        what: `${operation} of ${refreshed.source}`,
+        names: [...refreshed.variables],
+      },
+    ]
   const saved = changedPaths(savedOf(entry.before), savedOf(entry.after)).map(({ path }) => path.split('.'))
   const variables = saved.flatMap(([field, name]) => (field === 'envVars' && name ? [name] : []))
   const fields = saved

@@ -1,5 +1,7 @@
 import type { App } from '../../contract/apps.ts'
+import { isRestricted } from '../../domain/access/environment-access.ts'
 import { checkZCloudLimit } from '../../domain/accounts/limits.ts'
+import { deepCopy } from '../../domain/deep-copy.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import type { Account } from '../../store/repositories/accounts.ts'
@@ -12,7 +14,7 @@ import { followReferences } from './variable-references.ts'
 
 /** A copy to change, so that the audit entry has the values before and after. */
 export function draftOf(environment: Environment): Environment {
-  return structuredClone(environment)
+  return deepCopy(environment)
 }
 
 /** Saves the draft as the next revision and describes the change for the audit log. */
@@ -26,28 +28,30 @@ export async function saveChange(
   draft.updatedAt = context.now
   const size = environmentSize(draft, target.app, target.account)
   if (size > environmentSize(target.environment, target.app, target.account)) {
-    await checkAccountSize(context, target.account, draft.appEnvId, size)
+    await checkAccountSize(context, target, draft.appEnvId, size)
   }
   await followReferences(context, target, target.environment, draft)
   await saveEnvironment(context.tx, draft, size)
-  await refreshDependents(context, draft)
+  const alsoChanged = await refreshDependents(context, target, draft)
   return {
     objectType: 'app-env',
     objectId: draft.appEnvId,
     accountId: draft.accountId,
     before: target.environment,
     after: draft,
+    alsoChanged,
   }
 }
 
 export async function checkAccountSize(
   context: Context,
-  account: Account,
+  { account, membership }: Pick<EnvironmentTarget, 'account' | 'membership'>,
   exceptAppEnvId: string | null,
   wanted: number,
 ): Promise<void> {
   const others = await accountSize(context.tx, account.accountId, exceptAppEnvId)
-  checkZCloudLimit({ settings: account.settings, others, wanted })
+  const showsUsed = membership !== null && !isRestricted(account, membership)
+  checkZCloudLimit({ settings: account.settings, others, wanted, showsUsed })
 }
 
 /** Counts towards zCloudLimit: zClouds x containers, maxScale or maxContainers (docs/interface.md#account-settings). */

@@ -3,6 +3,7 @@ import type { InputOf } from '../../contract/operation.ts'
 import { isRestricted } from '../../domain/access/environment-access.ts'
 import { usesGitHost } from '../../domain/apps/app.ts'
 import { databasePresetOf, defaultVersion } from '../../domain/databases/presets.ts'
+import { deepCopy } from '../../domain/deep-copy.ts'
 import { checkNewEnvironment } from '../../domain/environments/creation.ts'
 import { type Environment, type Settings, zCloudSize } from '../../domain/environments/environment.ts'
 import { environmentHostName, slugOf, withSuffix } from '../../domain/environments/names.ts'
@@ -31,7 +32,7 @@ export default handler(createAppEnv, async (context, input, target) => {
   checkSavedVariables(null, environment)
   if (app.isDatabase) await deployDatabase(context, environment, app.dockerPreset)
   const size = environmentSize(environment, app, account)
-  await checkAccountSize(context, account, null, size)
+  await checkAccountSize(context, target, null, size)
   await insertEnvironment(tx, environment, size)
   await followReferences(context, target, null, environment)
   if (caller.kind === 'user' && isRestricted(account, membership)) {
@@ -84,6 +85,7 @@ async function newEnvironment(context: Context, input: Input, target: AppTarget)
       functionConfig: input.functionConfig ?? {},
       jobConfig: withoutEmpty(input.jobConfig ?? {}),
       databaseSettings: input.databaseSettings ?? {},
+      ...(input.healthCheck && { healthCheck: input.healthCheck }),
       useVolume: false,
       mountPath: null,
     },
@@ -100,7 +102,7 @@ async function newEnvironment(context: Context, input: Input, target: AppTarget)
     status: 'STOPPED',
     desiredState: 'stopped',
     saved: settings,
-    applied: structuredClone(settings),
+    applied: deepCopy(settings),
     autoscaling: { ...autoscalingDefaults },
     dockerPresetVersion:
       preset && (input.dockerPresetVersion ?? defaultVersion(preset, availability ?? undefined)),

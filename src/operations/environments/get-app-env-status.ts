@@ -1,9 +1,11 @@
 import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.ts'
 import { findContent, findRollout, listLivePods } from '../../store/repositories/rollouts.ts'
 import { type Context, handler } from '../core/handler.ts'
+import { readHealth } from './read-health.ts'
 import { containerCounts, pendingOf } from './responses.ts'
 
-export default handler(getAppEnvStatus, async (context, _input, { environment, app }) => {
+export default handler(getAppEnvStatus, async (context, _input, target) => {
+  const { environment, app } = target
   const pods = await listLivePods(context.tx, environment.appEnvId)
   const current = environment.currentRolloutId
     ? await findRollout(context.tx, environment.currentRolloutId)
@@ -17,6 +19,7 @@ export default handler(getAppEnvStatus, async (context, _input, { environment, a
       currentVersion: environment.currentVersion,
       currentDeployment: await deploymentOf(context, environment.latestRolloutId),
       containers: containerCounts(environment, app, pods),
+      health: await readHealth(context, target, current),
       pendingChanges: await pendingOf(context, environment),
       hosts: context.installation.hosts(environment, app),
     },

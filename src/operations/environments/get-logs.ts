@@ -1,4 +1,5 @@
-import { getLogs } from '../../contract/app-env-reads.ts'
+import { getLogs, type LogLine } from '../../contract/app-env-reads.ts'
+import { AppError } from '../../errors.ts'
 import { listAttemptsOfRun } from '../../store/repositories/job-runs.ts'
 import { notFound } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
@@ -7,9 +8,33 @@ import { handler } from '../core/handler.ts'
 export default handler(getLogs, async ({ logs, tx }, input, { environment }) => {
   const { appEnvId: _id, envName: _name, jobRunId, ...query } = input
   const { appEnvId } = environment
-  if (jobRunId === undefined) return { answer: { appEnvId, ...(await logs.read(appEnvId, query)) } }
+  checkFilters(input)
+  if (jobRunId === undefined) {
+    const page = await logs.read(appEnvId, query)
+    const sampling = query.type === 'REQUEST' ? { sampling: samplingOf(page.logs) } : {}
+    return { answer: { appEnvId, ...page, ...sampling } }
+  }
   const attempts = await listAttemptsOfRun(tx, appEnvId, jobRunId)
   if (attempts === null) throw notFound('job-run')
   const podNames = attempts.map(({ containerName }) => containerName)
   return { answer: { appEnvId, ...(await logs.read(appEnvId, { ...query, type: 'JOB', podNames })) } }
 })
+
+const requestFilters = ['status', 'path', 'slowerThanMs'] as const
+
+function checkFilters(
+  input: { type: string } & Partial<Record<(typeof requestFilters)[number], unknown>>,
+): void {
+  const given = requestFilters.filter((name) => input[name] !== undefined)
+  if (input.type === 'REQUEST' || given.length === 0) return
+  throw new AppError('invalid', 'This filter is for requests only', {
+    details: `${given.join(', ')} select requests: add type REQUEST, or leave them out.`,
+  })
+}
+
+/** Under load the log holds a sample; each line says how many requests it stands for. */
+function samplingOf(lines: readonly LogLine[]) {
+  const requests = Math.round(lines.reduce((sum, { request }) => sum + (request?.oneIn ?? 1), 0))
+  const rate = requests === 0 ? 1 : Math.round((lines.length / requests) * 10_000) / 10_000
+  return { shown: lines.length, requests, rate }
+}

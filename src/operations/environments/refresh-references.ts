@@ -1,15 +1,20 @@
-import { setImmediate } from 'node:timers/promises'
+import { mayAccess } from '../../domain/access/environment-access.ts'
 import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
+import { Pacer } from '../../pacer.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds } from '../../store/repositories/variable-references.ts'
 import { openVariable } from '../../store/secrets/opened.ts'
-import type { Context } from '../core/handler.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import type { Change, Context } from '../core/handler.ts'
+import { refreshedChange } from '../core/recorded.ts'
 import { type FindSource, lookUp, sourceReader } from './reference-sources.ts'
 import { checkSavedVariables } from './seal-variables.ts'
 
-/** Takes the present value into a reference. What became secret at its source becomes secret here (A3). */
-async function refresh(
+type Owners = Pick<EnvironmentTarget, 'account' | 'membership'>
+
+/** Takes the present value into a reference: opens it and the one there, and seals it. What became secret at its source becomes secret here (A3). */
+export async function refresh(
   context: Context,
   find: FindSource,
   draft: Environment,
@@ -30,9 +35,12 @@ async function refresh(
 /** Resolves the references of a deployment again; refused while a database has no address. */
 export async function resolveReferences(context: Context, draft: Environment): Promise<void> {
   const find = sourceReader(context.tx)
+  const turns = new Pacer()
   let isWaiting = false
-  for (const variable of draft.saved.envVars)
+  for (const variable of draft.saved.envVars) {
     if ((await refresh(context, find, draft, variable)) === 'waiting') isWaiting = true
+    if (variable.from) await turns.after(3 * variable.value.length)
+  }
   if (!isWaiting) return
   throw new AppError('conflict', 'A referenced database has no address yet', {
     details:
@@ -42,14 +50,19 @@ export async function resolveReferences(context: Context, draft: Environment): P
 
 /**
  * Gives the new values of `source` to all that refers to it, directly or through others, where they are pending until
- * the next deployment. Each environment is read and written once, and each variable resolved once, after its source.
+ * the next deployment; resolves to what changed in them. Each environment is read and written once, and each variable resolved once, after its source.
  */
-export async function refreshDependents(context: Context, source: Environment): Promise<void> {
+export async function refreshDependents(
+  context: Context,
+  owners: Owners,
+  source: Environment,
+): Promise<Change[]> {
   const drafts = await dependentsOf(context, source)
-  if (drafts.size === 0) return
+  if (drafts.size === 0) return []
   const find = sourceReader(context.tx, source, ...drafts.values())
   const resolved = new Set<StoredVariable>()
-  const changed = new Set<Environment>()
+  const turns = new Pacer()
+  const changed = new Map<Environment, string[]>()
   const resolve = async (draft: Environment, variable: StoredVariable): Promise<void> => {
     if (!variable.from || resolved.has(variable)) return
     resolved.add(variable)
@@ -57,17 +70,31 @@ export async function refreshDependents(context: Context, source: Environment): 
     const between = drafts.get(appEnvId)
     const earlier = between?.saved.envVars.find(({ name }) => name === field)
     if (between && earlier) await resolve(between, earlier)
-    if ((await refresh(context, find, draft, variable)) === 'changed') changed.add(draft)
+    if ((await refresh(context, find, draft, variable)) === 'changed')
+      changed.set(draft, [...(changed.get(draft) ?? []), variable.name])
+    await turns.after(3 * variable.value.length)
   }
-  for (const draft of drafts.values()) {
+  for (const draft of drafts.values())
     for (const variable of draft.saved.envVars) await resolve(draft, variable)
-    await setImmediate()
+  const changes: Change[] = []
+  for (const [draft, variables] of changed) {
+    await saveRefreshed(context, owners, draft)
+    changes.push(refreshedChange(draft, source, variables))
   }
-  for (const draft of changed) {
-    checkSavedVariables(await findEnvironment(context.tx, draft), draft)
-    await saveEnvironment(context.tx, draft)
-    await setImmediate()
-  }
+  return changes
+}
+
+async function saveRefreshed(
+  context: Context,
+  { account, membership }: Owners,
+  draft: Environment,
+): Promise<void> {
+  const isVisible = membership !== null && mayAccess(account, membership, draft.appEnvId)
+  const dependent = { shownName: isVisible ? draft.cliEnvName : null }
+  checkSavedVariables(await findEnvironment(context.tx, draft), draft, dependent)
+  draft.revision += 1
+  draft.updatedAt = context.now
+  await saveEnvironment(context.tx, draft)
 }
 
 /** The environments that refer to `source`, directly or through others. */
@@ -80,7 +107,6 @@ async function dependentsOf(context: Context, source: Environment): Promise<Map<
     if (!draft) continue
     drafts.set(id, draft)
     ids.push(...(await listDependentIds(context.tx, id)))
-    await setImmediate()
   }
   return drafts
 }

@@ -10,6 +10,7 @@ import type {
   Settings,
   StoredVariable,
 } from '../../domain/environments/environment.ts'
+import { effectiveHealthCheck, hasHealthCheck } from '../../domain/environments/health-check.ts'
 import { pendingChangesOf } from '../../domain/environments/pending-changes.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../../domain/jobs/config.ts'
@@ -100,6 +101,12 @@ export async function appEnvResponse(
       ? { functionConfig: effectiveFunctionConfig(saved.functionConfig, account.settings) }
       : {}),
     ...(app.isJob ? jobSettings(target) : {}),
+    ...(hasHealthCheck(app)
+      ? {
+          healthCheck: saved.healthCheck ?? {},
+          effectiveHealthCheck: effectiveHealthCheck(app, saved.healthCheck),
+        }
+      : {}),
     autoscaling: isRegularApp(app.dockerPreset) ? (environment.autoscaling ?? autoscalingDefaults) : null,
     hosts: context.installation.hosts(
       environment,

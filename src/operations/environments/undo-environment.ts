@@ -17,6 +17,7 @@ export const undoEnvironment: UndoHandler<Environment> = {
     'applied.containers',
     'applied.functionConfig',
     'applied.jobConfig',
+    'applied.healthCheck',
   ],
   same:
     ({ secrets }, { appEnvId }) =>

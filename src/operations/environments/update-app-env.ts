@@ -90,5 +90,7 @@ function applyInput(
     saved.functionConfig = { ...saved.functionConfig, ...input.functionConfig }
   }
   if (input.jobConfig !== undefined) saved.jobConfig = changedJobConfig(saved.jobConfig, input.jobConfig)
+  if (input.healthCheck !== undefined) saved.healthCheck = input.healthCheck
+  if (Object.keys(saved.healthCheck ?? {}).length === 0) delete saved.healthCheck
   draft.saved = withVolume(saved, input)
 }

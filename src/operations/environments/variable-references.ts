@@ -1,23 +1,22 @@
-import { setImmediate } from 'node:timers/promises'
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import { databaseFields } from '../../domain/databases/fields.ts'
 import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'
 import type { WantedVariable } from '../../domain/environments/variables.ts'
 import { AppError } from '../../errors.ts'
+import { Pacer } from '../../pacer.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listDependentIds, saveSources } from '../../store/repositories/variable-references.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { notFound, requireAccess, requireSecretsAccess } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
 import { type FindSource, lookUp, refuseCycles, sourceReader } from './reference-sources.ts'
+import { refresh } from './refresh-references.ts'
+import { settingsInForce } from './responses.ts'
 import { type ClearVariable, sealVariables } from './seal-variables.ts'
 
 /** The environment whose variables are written. */
 type Place = Pick<Environment, 'appEnvId' | 'accountId' | 'region'>
 type Owners = Pick<AccountTarget, 'account'> & { membership: AccountTarget['membership'] | null }
-
-/** References resolved between two turns of the event loop: each opens a secret of up to 64 KiB. */
-const betweenYields = 20
 
 /** Resolves references, then seals secrets (E2). The caller needs access to each source, as for reading it (M2, A3). */
 export async function storeVariables(
@@ -29,14 +28,15 @@ export async function storeVariables(
 ): Promise<StoredVariable[]> {
   const find = sourceReader(context.tx)
   const known = new Map(stored.map((variable) => [variable.name, variable]))
+  const turns = new Pacer()
   const clear: ClearVariable[] = []
   for (const { value, ...variable } of wanted) {
-    if (clear.length % betweenYields === 0) await setImmediate()
-    clear.push(
-      'source' in value
-        ? await resolved(context, find, owners, place, known.get(variable.name), { ...variable, ...value })
-        : { ...variable, value },
-    )
+    if ('source' in value) {
+      const before = known.get(variable.name)
+      const one = await resolved(context, find, owners, place, before, { ...variable, ...value })
+      clear.push(one)
+      await turns.after('clear' in one.value ? one.value.clear.length : 0)
+    } else clear.push({ ...variable, value })
   }
   return sealVariables(context.secrets, place.appEnvId, stored, clear)
 }
@@ -70,7 +70,7 @@ async function resolved(
 
 /**
  * After a change of `draft`: keeps the list of its sources. A reference that an undo or a discard brings back takes the
- * same permissions as a new one.
+ * same permissions as a new one, and is secret if its source has become secret since.
  */
 export async function followReferences(
   context: Context,
@@ -78,13 +78,22 @@ export async function followReferences(
   before: Environment | null,
   draft: Environment,
 ): Promise<void> {
-  const known = new Map(before?.saved.envVars.map(({ name, from }) => [name, from]))
-  const added = draft.saved.envVars.filter(({ name, from }) => from && !isSame(known.get(name), from))
+  const known = new Map(before?.saved.envVars.map((variable) => [variable.name, variable]))
+  const references = draft.saved.envVars.filter(({ from }) => from)
+  const added = references.filter(({ name, from }) => !isSame(known.get(name)?.from, from!))
+  const find = sourceReader(context.tx, draft)
+  for (const variable of references) {
+    const isShownAgain = added.includes(variable) || known.get(variable.name)?.isSecret
+    if (isShownAgain && !variable.isSecret) await refresh(context, find, draft, variable)
+  }
   if (added.length > 0) {
-    const find = sourceReader(context.tx, draft)
-    for (const [at, { from }] of added.entries()) {
-      if (at % betweenYields === 0) await setImmediate()
-      await requireSource(context, find, owners, draft, from!)
+    const turns = new Pacer()
+    const inForce = before ? (await settingsInForce(context, before)).envVars : []
+    for (const { name, from, value } of added) {
+      // What runs may refer to a source that was deleted since: discarding pending changes returns to it.
+      const runs = inForce.some((one) => one.name === name && one.value === value && isSame(one.from, from!))
+      if (!runs || (await find(from!))) await requireSource(context, find, owners, draft, from!)
+      await turns.after(value.length)
     }
     await refuseCycles(find, draft)
   }

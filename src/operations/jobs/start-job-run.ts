@@ -1,6 +1,7 @@
-import type { JobConfig } from '../../contract/job-config.ts'
+import { ignoresArguments, type JobConfig } from '../../contract/job-config.ts'
 import { startJobRun } from '../../contract/jobs.ts'
 import type { InputOf } from '../../contract/operation.ts'
+import { howToDeploy } from '../../domain/apps/app.ts'
 import { newId } from '../../domain/ids.ts'
 import {
   mostActiveRuns,
@@ -21,7 +22,11 @@ type Input = InputOf<typeof startJobRun>
 /** Takes the settings snapshot: this call's fields override the applied settings, then the app's, then the platform's. */
 export default handler(startJobRun, async (context, input, target) => {
   const { environment, app } = target
-  if (!app.isJob) throw refusal('Only JOB apps have runs', `This app uses the ${app.dockerPreset} preset.`)
+  if (!app.isJob)
+    throw refusal(
+      'Only JOB apps have runs',
+      `This app uses the ${app.dockerPreset} preset. Create an app with dockerPreset JOB for commands that run and end.`,
+    )
   const { content, region } = await deployedContent(context, target)
   const config = resolvedJobConfig(app.jobConfig, environment.applied.jobConfig)
   const limit = mostActiveRuns(config)
@@ -49,7 +54,7 @@ export default handler(startJobRun, async (context, input, target) => {
   }
 })
 
-async function deployedContent(context: Context, { environment }: EnvironmentTarget) {
+async function deployedContent(context: Context, { environment, app }: EnvironmentTarget) {
   if (environment.currentRolloutId !== null && environment.desiredState === 'stopped') {
     throw refusal('The environment is stopped', 'Start it with start-app-env, then start the run.')
   }
@@ -58,10 +63,7 @@ async function deployedContent(context: Context, { environment }: EnvironmentTar
   const content = rollout && (await findContent(context.tx, rollout.contentId))
   const image = rollout && content?.images[rollout.region]
   if (!image) {
-    throw refusal(
-      'Nothing is deployed yet',
-      'Deploy source (request-deploy-storage-key, then notify-code-upload) or an image (deploy-app-env-image), and wait until it is DEPLOYED.',
-    )
+    throw refusal('Nothing is deployed yet', `${howToDeploy(app)}, and wait until it is DEPLOYED.`)
   }
   return { content: { image, contentId: content.contentId }, region: rollout.region }
 }
@@ -80,10 +82,17 @@ function commandOf(config: ResolvedJobConfig, own: JobConfig) {
       'Set command with update-job-config (and apply it), or send command with this run.',
     )
   }
+  const { command, shell } = merged
+  if (ignoresArguments({ command, args: own.args, shell })) {
+    throw refusal(
+      'args would have no effect',
+      'With shell true they are $1, $2, … of the command, which uses none of these. Send shell false to pass them to the command, or a command with "$@".',
+    )
+  }
   return {
-    command: merged.command,
+    command,
     args: merged.args ?? [],
-    shell: merged.shell,
+    shell,
     workingDir: merged.workingDir ?? null,
     timeoutSeconds: merged.timeoutSeconds,
     backoffLimit: merged.backoffLimit,

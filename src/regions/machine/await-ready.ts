@@ -1,6 +1,8 @@
 import { type Clock, sleep } from '../../clock.ts'
+import type { HealthCheck } from '../../contract/health.ts'
 import type { DatabaseSpec, Engine } from '../../engines/engine.ts'
 import { type ListenOutcome, waitUntilListening } from '../../engines/wait-until-listening.ts'
+import { checkContainer } from './container-check.ts'
 import { databaseAnswers } from './database-ping.ts'
 import { type ExpectedPort, ListenWatch, type StartVerdict, timeoutVerdict } from './listen-verdict.ts'
 import { containerNameOf, type LivePod } from './live-pod.ts'
@@ -17,6 +19,8 @@ interface Waiting {
   /** The port that the app declares. */
   port: number
   database: DatabaseSpec | undefined
+  /** Apps and functions: its path must be answered within `limitMs` of listening. */
+  health: { check: HealthCheck; limitMs: number } | null
   clock: Clock
   signal: AbortSignal
   /** Gets what is worth reporting before there is a verdict. */
@@ -31,16 +35,36 @@ export async function awaitReady(waiting: Waiting): Promise<'ready' | 'gone' | '
   const over = new AbortController()
   const both = { ...waiting, signal: AbortSignal.any([waiting.signal, over.signal]) }
   const timeoutMs = waiting.database ? databaseStartTimeoutMs : startTimeoutMs
-  const ready = untilReady(both, timeoutMs)
+  const ready = untilReady(both, timeoutMs).then(async (outcome) =>
+    outcome === 'listening' ? untilHealthy(both) : outcome,
+  )
   const early = judged(both).then(async (verdict) => verdict ?? (await ready))
   const outcome = await Promise.race([ready, early]).finally(() => over.abort())
-  if (outcome === 'listening') return 'ready'
   if (outcome !== 'timeout') return outcome
   if (waiting.database) {
     const message = `The database did not answer within ${timeoutMs / 1_000} seconds. get-logs shows its output.`
     return { reason: 'start-timeout', message }
   }
   return timeoutVerdict(await readListeners(waiting), expectedPort(waiting), timeoutMs)
+}
+
+/** Without a path, a container that listens is ready. */
+async function untilHealthy({
+  pod,
+  health,
+  clock,
+  signal,
+}: Waiting): Promise<'ready' | 'gone' | 'canceled' | StartVerdict> {
+  if (!health || health.check.path === null) return 'ready'
+  const endMs = clock.monotonicMs() + health.limitMs
+  for (;;) {
+    if (signal.aborted) return 'canceled'
+    if (pod.ended || !pod.address) return 'gone'
+    const problem = await checkContainer(pod.address, health.check)
+    if (!problem) return pod.ended ? 'gone' : 'ready'
+    if (clock.monotonicMs() >= endMs) return problem
+    await new Promise((resolve) => setTimeout(resolve, askAgainMs))
+  }
 }
 
 async function untilReady(waiting: Waiting, timeoutMs: number): Promise<ListenOutcome> {

@@ -2,7 +2,7 @@ import { timestamp } from '../../clock.ts'
 import { type PodRecord, zCloudSize } from '../../domain/environments/environment.ts'
 import { newId, randomText } from '../../domain/ids.ts'
 import type { Engine, EngineContainer } from '../../engines/engine.ts'
-import type { EnvironmentView, RolloutView } from './environment-view.ts'
+import { type EnvironmentView, type RolloutView, rolloutView } from './environment-view.ts'
 import { containerNameOf, followed, type LivePod, metered, newLivePod, type Observation } from './live-pod.ts'
 import { withMissingModule } from './pod-endings.ts'
 import { PodStarter, type StartEvents } from './pod-starter.ts'
@@ -70,7 +70,7 @@ export class EnvironmentPods {
       await this.#change(pod, { ...unsaved.change, ready })
       if (unsaved.failure) {
         const failure = await this.#explained(pod, unsaved.failure)
-        await this.#deps.transitions.fail(this.#appEnvId, pod.record.rolloutId, failure)
+        await this.#deps.transitions.failedContainer(this.#appEnvId, pod.record.rolloutId, failure)
       }
       if (pod.unsaved === unsaved) pod.unsaved = null
       if (pod.record.desiredState === 'gone') this.#pods.delete(pod.record.podId)
@@ -79,7 +79,7 @@ export class EnvironmentPods {
 
   async #explained(pod: LivePod, failure: Failure): Promise<Failure> {
     if (failure.reason !== 'exits-at-once') return failure
-    return withMissingModule(failure, await this.#deps.followers.lastLines(followed(pod), 1_000))
+    return withMissingModule(failure, await this.#deps.followers.lastLines(followed(pod), 5_000))
   }
 
   /** Prewarms the next container of a function while no other work is due; drops one that is no longer needed. */
@@ -237,9 +237,4 @@ export class EnvironmentPods {
   #now(): string {
     return timestamp(this.#deps.clock.wallMs())
   }
-}
-
-/** The version of a pod, one of the two that may run now. */
-function rolloutView(view: EnvironmentView, rolloutId: string): RolloutView | null {
-  return [view.wanted, view.current].find((known) => known?.rollout.rolloutId === rolloutId) ?? null
 }

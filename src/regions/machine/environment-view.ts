@@ -1,6 +1,9 @@
 import type { App } from '../../contract/apps.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
+import type { HealthCheck } from '../../contract/health.ts'
 import type { Content, Environment, PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import { effectiveHealthCheck } from '../../domain/environments/health-check.ts'
+import { servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/config.ts'
 import type { Db } from '../../store/db.ts'
 import { type Account, findAccount } from '../../store/repositories/accounts.ts'
@@ -11,6 +14,7 @@ import { findContent, findRollout, listLivePods } from '../../store/repositories
 export interface RolloutView {
   rollout: Rollout
   content: Content
+  healthCheck: HealthCheck
 }
 
 /** All stored data of one environment, from one read. */
@@ -20,6 +24,8 @@ export interface EnvironmentView {
   account: Account
   current: RolloutView | null
   wanted: RolloutView | null
+  /** Whose containers take requests: the current one, or the wanted one in its stability window if nothing else serves. */
+  serving: RolloutView | null
   pods: PodRecord[]
   /** Why no version ever served: the failure of the newest deployment of an environment without a current one. */
   firstFailure: string | null
@@ -35,27 +41,42 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
     const stored = environment && (await findApp(tx, environment.appId))
     const account = environment && (await findAccount(tx, environment.accountId))
     if (!environment || !stored || !account) return null
+    const { app } = stored
     const view = async (rolloutId: string | null): Promise<RolloutView | null> => {
       const rollout = rolloutId === null ? null : await findRollout(tx, rolloutId)
       const content = rollout && (await findContent(tx, rollout.contentId))
-      return rollout && content ? { rollout, content } : null
+      if (!rollout || !content) return null
+      // What takes effect without new containers is in `applied` once the rollout serves (3.3).
+      const { healthCheck } =
+        rolloutId === environment.currentRolloutId ? environment.applied : rollout.settings
+      return { rollout, content, healthCheck: effectiveHealthCheck(app, healthCheck) }
     }
-    const { app } = stored
     const { currentRolloutId, latestRolloutId } = environment
+    const current = await view(currentRolloutId)
+    const wanted = await view(environment.wantedRolloutId)
+    const served = servingOf(environment, current?.rollout ?? null, wanted?.rollout ?? null)
+    const serving = [current, wanted].find((one) => one?.rollout === served) ?? null
+    const settings = serving && serving === wanted ? wanted.rollout.settings : environment.applied
     const first = currentRolloutId === null && latestRolloutId ? await findRollout(tx, latestRolloutId) : null
     const functionConfig = app.isFunction
-      ? effectiveFunctionConfig(environment.applied.functionConfig, account.settings)
+      ? effectiveFunctionConfig(settings.functionConfig, account.settings)
       : null
     return {
       environment,
       app,
       account,
-      current: await view(environment.currentRolloutId),
-      wanted: await view(environment.wantedRolloutId),
+      current,
+      wanted,
+      serving,
       pods: await listLivePods(tx, appEnvId),
       firstFailure: first?.failure?.reason ?? null,
       functionConfig,
       warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,
     }
   })
+}
+
+/** The version of a pod, one of the two that may run now. */
+export function rolloutView(view: EnvironmentView, rolloutId: string): RolloutView | null {
+  return [view.wanted, view.current].find((known) => known?.rollout.rolloutId === rolloutId) ?? null
 }

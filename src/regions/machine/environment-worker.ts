@@ -1,17 +1,20 @@
 import type { PlanInput, PlanStep } from '../../domain/environments/plan-steps.ts'
 import { planRollout } from '../../domain/environments/rollout-plan.ts'
+import { oneAtATime } from '../../domain/environments/serving.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
 import { Worker } from '../../worker.ts'
 import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
 import { EnvironmentPods } from './environment-pods.ts'
 import { type EnvironmentView, loadView } from './environment-view.ts'
+import { HealthChecks } from './health-checks.ts'
 import { containerNameOf, type LivePod, plannedPod } from './live-pod.ts'
 import { type MetricTarget, metricTargetOf } from './metric-targets.ts'
 import { PasswordRotation } from './password-rotation.ts'
 import { lost } from './pod-endings.ts'
 import { PodObserver } from './pod-observer.ts'
 import { RolloutImage } from './rollout-image.ts'
-import { routeOf } from './routes.ts'
+import { problemOf, routeOf } from './routes.ts'
+import { StabilityWindow } from './stability-window.ts'
 import { StartBackoff } from './start-backoff.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
@@ -23,6 +26,8 @@ export class EnvironmentWorker {
   readonly #images: RolloutImage
   readonly #rotation: PasswordRotation
   readonly #backoff: StartBackoff
+  readonly #window: StabilityWindow
+  readonly #checks: HealthChecks
   readonly #worker: Worker
   readonly #observer: PodObserver
   #adopted = false
@@ -42,7 +47,12 @@ export class EnvironmentWorker {
     })
     const wake = () => this.wake()
     const later = (delayMs: number) => this.#later(delayMs)
+    this.#window = new StabilityWindow(deps.clock, deps.stabilityScale, later)
     this.#observer = new PodObserver(this.#observed(), deps, this.#backoff)
+    this.#checks = new HealthChecks(deps.clock, deps.stabilityScale, {
+      view: () => this.#view,
+      checked: (pod, problem) => this.#observer.checked(pod, problem),
+    })
     this.#images = new RolloutImage(deps, wake, later)
     this.#rotation = new PasswordRotation(deps, later)
     this.#pods = new EnvironmentPods(appEnvId, deps, {
@@ -73,6 +83,7 @@ export class EnvironmentWorker {
     void this.#worker.stop()
     this.#images.abort()
     this.#rotation.abort()
+    this.#checks.stop()
     this.#pods.abortStarts()
   }
 
@@ -88,6 +99,14 @@ export class EnvironmentWorker {
     const pod = this.#pods.named(containerName)
     if (pod) pod.drained = true
     this.wake()
+  }
+
+  /** From the gateway: a container refused a connection. */
+  unreachable(containerName: string): void {
+    const pod = this.#pods.named(containerName)
+    if (!pod) return
+    pod.suspect = true
+    this.#checks.look([pod])
   }
 
   /**
@@ -123,13 +142,19 @@ export class EnvironmentWorker {
     if (!this.#view || this.#view.app.isDatabase) return null
     const serving = this.#pods.all
       .filter((pod) => pod.state === 'ready' && pod.address !== null && !pod.removing)
+      .filter((pod) => !pod.unhealthy || pod.record.desiredState === 'end')
       .map((pod) => ({
         containerName: containerNameOf(pod.record),
         address: pod.address as NonNullable<typeof pod.address>,
         rolloutId: pod.record.rolloutId,
         draining: pod.record.desiredState === 'end' || pod.drained,
       }))
-    return routeOf(this.#view, serving)
+    const isOut = serving.every((pod) => pod.draining)
+    return routeOf(
+      this.#view,
+      serving,
+      isOut ? problemOf(this.#view, this.#pods.all, this.#deps.clock.wallMs()) : null,
+    )
   }
 
   /** The pod of the prewarmed container; null if there is none. */
@@ -164,6 +189,7 @@ export class EnvironmentWorker {
     }
     if (view.environment.changingRegion && view.environment.desiredState === 'stopped')
       await this.#deps.transitions.settleRegion(this.#appEnvId)
+    this.#checks.look(this.#pods.all)
     this.#pods.keepPrewarmed(view)
     this.#rotation.look(view, this.#pods.all)
   }
@@ -175,14 +201,14 @@ export class EnvironmentWorker {
     return planRollout({
       kind: kindOf(app),
       runs: environment.desiredState === 'running',
-      // Started from STOPPED: the earlier version stays down while the new one starts.
-      current: environment.status === 'PENDING' ? null : environment.currentRolloutId,
+      current: view.serving?.rollout.rolloutId ?? null,
       wanted:
         wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
           ? wanted.rollout.rolloutId
           : null,
+      trial: this.#window.state(view, pods),
       desired: this.#desired(view, pods),
-      oneAtATime: environment.applied.useVolume || (wanted?.rollout.settings.useVolume ?? false),
+      oneAtATime: oneAtATime(environment, wanted?.rollout ?? null),
       leaving: pods.length < this.#pods.all.length,
       mayStart: !this.#backoff.isHolding,
       pods: pods.map((pod) => plannedPod(pod, nowMs)),
@@ -196,7 +222,7 @@ export class EnvironmentWorker {
     const present = pods.filter(
       (pod) =>
         pod.record.desiredState === 'run' &&
-        pod.record.rolloutId === environment.currentRolloutId &&
+        pod.record.rolloutId === view.serving?.rollout.rolloutId &&
         !pod.drained,
     ).length
     const requested = this.#gatewayDesired ?? present
@@ -213,6 +239,9 @@ export class EnvironmentWorker {
         return this.#pods.end(this.#pods.get(step.podId), view)
       case 'remove-pod':
         return this.#pods.remove(this.#pods.get(step.podId))
+      case 'try':
+        await this.#deps.transitions.beginTrial(this.#appEnvId, step.rolloutId)
+        return this.wake()
       case 'promote': {
         await this.#deps.transitions.promote(this.#appEnvId, step.rolloutId)
         this.#deps.deployed(this.#appEnvId)

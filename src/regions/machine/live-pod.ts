@@ -20,6 +20,12 @@ export interface LivePod {
   /** Monotonic time in milliseconds at which `state` became `ready`. */
   readyAtMs: number
   drained: boolean
+  /** Its checks fail: it takes no requests until one passes. */
+  unhealthy: PodRecord['unhealthy'] | null
+  /** Its last check failed. */
+  failing: boolean
+  /** The gateway found that it refuses connections; cleared by a check. */
+  suspect: boolean
   /** The final state of the container, once seen. */
   ended: EngineContainer | null
   /** Set while a start is in progress. */
@@ -39,12 +45,22 @@ export function newLivePod(record: PodRecord): LivePod {
     address: null,
     readyAtMs: 0,
     drained: false,
+    unhealthy: record.unhealthy ?? null,
+    failing: false,
+    suspect: false,
     ended: null,
     starting: null,
     removing: false,
     shortLives: 0,
     startNotBeforeMs: 0,
   }
+}
+
+/** Adds to what is still to be stored of a pod. */
+export function note(pod: LivePod, change: Partial<PodRecord>, failure?: Observation['failure']): void {
+  const unsaved = pod.unsaved
+  const cause = failure ?? unsaved?.failure
+  pod.unsaved = { change: { ...unsaved?.change, ...change }, ...(cause && { failure: cause }) }
 }
 
 /** A restart in place is a new container, named after the pod and the attempt. */

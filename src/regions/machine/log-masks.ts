@@ -1,5 +1,5 @@
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
-import type { Db } from '../../store/db.ts'
+import type { Db, Tx } from '../../store/db.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findJobRun } from '../../store/repositories/job-runs.ts'
 import { findRollout } from '../../store/repositories/rollouts.ts'
@@ -19,11 +19,13 @@ export class LogMasks {
     this.#secrets = secrets
   }
 
-  /** Masks the secret variables that the container was started with, and the environment's current ones. */
-  async of(appEnvId: string, origin: Origin): Promise<Mask> {
+  /**
+   * Masks the secret variables that the container was started with, and the environment's current ones; only these
+   * without a container.
+   */
+  async of(appEnvId: string, origin: Origin | null): Promise<Mask> {
     const { environment, given } = await this.#db.read(async (tx) => {
-      const made =
-        'jobRunId' in origin ? await findJobRun(tx, origin.jobRunId) : await findRollout(tx, origin.rolloutId)
+      const made = origin && (await startedBy(tx, origin))
       return {
         environment: await findEnvironment(tx, { appEnvId }),
         given: made?.settings?.envVars ?? [],
@@ -33,4 +35,8 @@ export class LogMasks {
     const owner = environment ?? { appEnvId }
     return createMask(secretValues(this.#secrets, owner, [...given, ...present]))
   }
+}
+
+function startedBy(tx: Tx, origin: Origin) {
+  return 'jobRunId' in origin ? findJobRun(tx, origin.jobRunId) : findRollout(tx, origin.rolloutId)
 }

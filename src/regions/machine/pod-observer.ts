@@ -1,12 +1,15 @@
 import { timestamp } from '../../clock.ts'
+import type { PodRecord } from '../../domain/environments/environment.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
+import type { CheckProblem } from './container-check.ts'
 import type { EnvironmentView } from './environment-view.ts'
-import { type LivePod, restartDelayMs, terminationOf } from './live-pod.ts'
+import { type LivePod, note, restartDelayMs, terminationOf } from './live-pod.ts'
 import { exitMessage, exitReason, lost } from './pod-endings.ts'
 import type { StartBackoff } from './start-backoff.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 const shortLifeMs = 10_000
+const keptExits = 5
 
 interface ObservedEnvironment {
   readonly appEnvId: string
@@ -34,9 +37,20 @@ export class PodObserver {
   ready(pod: LivePod, view: EnvironmentView): void {
     pod.state = 'ready'
     pod.readyAtMs = this.#deps.clock.monotonicMs()
+    pod.unhealthy = null
+    pod.failing = false
+    pod.suspect = false
     // The gateway hears first: a request may be waiting for this container.
-    if (pod.record.rolloutId === view.environment.currentRolloutId) this.#environment.publish()
-    pod.unsaved = { change: { status: 'Running', ready: true } }
+    if (pod.record.rolloutId === view.serving?.rollout.rolloutId) this.#environment.publish()
+    note(pod, { status: 'Running', ready: true, readyAt: this.#now(), unhealthy: null })
+    this.#environment.wake()
+  }
+
+  /** Its checks fail from now on, or one passed again: it leaves the rotation, or returns. */
+  checked(pod: LivePod, problem: CheckProblem | null): void {
+    pod.unhealthy = problem && { ...problem, since: this.#now() }
+    this.#environment.publish()
+    note(pod, { ready: problem === null, unhealthy: pod.unhealthy }, problem ?? undefined)
     this.#environment.wake()
   }
 
@@ -46,7 +60,8 @@ export class PodObserver {
     this.#countFailure(pod, message)
     pod.shortLives += 1
     pod.startNotBeforeMs = this.#deps.clock.monotonicMs() + restartDelayMs(pod.shortLives)
-    this.#noteFailure(pod, reason, message)
+    const unhealthy = { reason, message, since: this.#now() }
+    this.#noteFailure(pod, reason, message, { unhealthy })
   }
 
   exited(pod: LivePod, container: EngineContainer): void {
@@ -54,31 +69,31 @@ export class PodObserver {
     const wasReady = pod.state === 'ready'
     pod.ended = container
     pod.state = 'exited'
+    pod.unhealthy = null
     pod.starting?.abort()
     if (pod.record.desiredState !== 'run') {
       this.#environment.wake()
       return
     }
     const lived = wasReady ? nowMs - pod.readyAtMs : 0
-    const message = exitMessage(container, wasReady, this.#environment.view?.app.port ?? null)
+    // After a restart of the control plane only the record says that it was ready.
+    const served = wasReady || pod.record.ready
+    const message = exitMessage(container, served, this.#environment.view?.app.port ?? null)
     if (lived < shortLifeMs) this.#countFailure(pod, message)
     else this.#backoff.reset()
     pod.shortLives = lived < shortLifeMs ? pod.shortLives + 1 : 0
     pod.startNotBeforeMs = nowMs + restartDelayMs(pod.shortLives)
     this.#environment.later(restartDelayMs(pod.shortLives))
-    this.#noteFailure(pod, exitReason(container, wasReady), message)
+    const exits = [...(pod.record.exits ?? []), container.finishedAt ?? this.#now()].slice(-keptExits)
+    this.#noteFailure(pod, exitReason(container, served), message, { exits, unhealthy: null })
   }
 
   /** A container of the version being brought in decides its fate; one of the serving version is replaced. */
-  #noteFailure(pod: LivePod, reason: string, message: string): void {
-    const lastTermination = pod.ended ? terminationOf(pod.ended, timestamp(this.#deps.clock.wallMs())) : null
+  #noteFailure(pod: LivePod, reason: string, message: string, change: Partial<PodRecord>): void {
+    const lastTermination = pod.ended ? terminationOf(pod.ended, this.#now()) : null
     // A pod that is being removed cannot fail a rollout.
-    if (pod.record.desiredState === 'run') {
-      pod.unsaved = {
-        change: { ready: false, status: 'Failed', lastTermination },
-        failure: { reason, message },
-      }
-    }
+    if (pod.record.desiredState === 'run')
+      note(pod, { ready: false, status: 'Failed', lastTermination, ...change }, { reason, message })
     this.#environment.wake()
   }
 
@@ -88,5 +103,9 @@ export class PodObserver {
     if (pod.record.rolloutId !== view?.environment.currentRolloutId) return
     this.#environment.later(this.#backoff.failed(message))
     if (view?.app.isFunction) this.#deps.routes.startFailed(appEnvId, message)
+  }
+
+  #now(): string {
+    return timestamp(this.#deps.clock.wallMs())
   }
 }

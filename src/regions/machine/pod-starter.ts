@@ -1,3 +1,4 @@
+import { hasHealthCheck } from '../../domain/environments/health-check.ts'
 import { type DatabaseSpec, type Engine, type EngineContainer, EngineFailure } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import { awaitReady } from './await-ready.ts'
@@ -8,6 +9,12 @@ import { lost } from './pod-endings.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 const lookEveryMs = 500
+/** A new version may answer its checks late, by so many stability windows or this long; a known one has longer. */
+const windowsToHealth = 3
+const newHealthMs = 15_000
+const knownHealthMs = 60_000
+/** However fast the window runs. */
+const leastHealthMs = 1_000
 const adoptedDrainMs = 30_000
 
 export interface StartEvents {
@@ -15,6 +22,15 @@ export interface StartEvents {
   failed(pod: LivePod, reason: string, message: string): void
   drained(pod: LivePod): void
   wake(): void
+}
+
+/** What a start of a container depends on. */
+interface Start {
+  view: EnvironmentView
+  rollout: RolloutView
+  database: DatabaseSpec | undefined
+  engine: Engine
+  signal: AbortSignal
 }
 
 /** Starts containers and waits until their port answers, outside the reconcile passes. */
@@ -33,7 +49,7 @@ export class PodStarter {
       const container = await engine.apply(spec)
       pod.record.startedAt = container.startedAt
       pod.record.nodeName = container.nodeName
-      await this.#watch(pod, container, view, spec.database, engine, signal)
+      await this.#watch(pod, container, { view, rollout, database: spec.database, engine, signal })
     })
   }
 
@@ -46,7 +62,7 @@ export class PodStarter {
     engine: Engine,
   ): void {
     pod.record.startedAt = container.startedAt ?? pod.record.startedAt
-    if (!rollout || pod.record.desiredState === 'end' || pod.record.ready) {
+    if (!rollout || pod.record.desiredState === 'end' || pod.record.ready || pod.record.unhealthy) {
       // It was ready before and the gateway may be using it, so it stays in the route.
       pod.state = 'ready'
       pod.address = container.address
@@ -57,7 +73,7 @@ export class PodStarter {
       return
     }
     const { database } = containerSpec(view, rollout, pod, this.#deps.secrets)
-    this.#begin(pod, (signal) => this.#watch(pod, container, view, database, engine, signal))
+    this.#begin(pod, (signal) => this.#watch(pod, container, { view, rollout, database, engine, signal }))
   }
 
   /** On the monotonic clock, so that a container older than this control plane does not count as ended early. */
@@ -67,14 +83,8 @@ export class PodStarter {
     return clock.monotonicMs() - Math.max(0, ranMs)
   }
 
-  async #watch(
-    pod: LivePod,
-    container: EngineContainer,
-    view: EnvironmentView,
-    database: DatabaseSpec | undefined,
-    engine: Engine,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #watch(pod: LivePod, container: EngineContainer, start: Start): Promise<void> {
+    const { view, database, engine, signal } = start
     pod.address = container.address
     this.#deps.followers.follow(engine, followed(pod))
     if (container.state === 'exited') return this.#deps.look()
@@ -85,6 +95,7 @@ export class PodStarter {
       engine,
       port: view.app.port ?? 0,
       database,
+      health: this.#healthOf(start),
       clock,
       signal,
       report: (message) => this.#deps.followers.add(followed(pod), clock.wallMs(), message),
@@ -95,6 +106,15 @@ export class PodStarter {
     pod.ended = lost(pod.record)
     await engine.stop(containerNameOf(pod.record), 1).catch(() => {})
     this.#events.failed(pod, outcome.reason, outcome.message)
+  }
+
+  #healthOf({ view, rollout }: Start) {
+    if (!hasHealthCheck(view.app)) return null
+    const { stabilitySeconds } = rollout.healthCheck
+    const isNew = rollout === view.wanted
+    const windowsMs =
+      Math.max(newHealthMs, windowsToHealth * stabilitySeconds * 1_000) / this.#deps.stabilityScale
+    return { check: rollout.healthCheck, limitMs: isNew ? Math.max(leastHealthMs, windowsMs) : knownHealthMs }
   }
 
   #begin(pod: LivePod, work: (signal: AbortSignal) => Promise<void>): void {

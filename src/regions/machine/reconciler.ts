@@ -46,6 +46,8 @@ interface ReconcilerDeps {
   scope?: MachineScope | undefined
   /** Divides job back-off and retention (docs/interface.md#clock-scale); default 1. */
   clockScale?: number
+  /** Divides the stability window of deployments; default: `clockScale`. */
+  stabilityScale?: number
   /** Deployed versions whose images stay for a rollback; default 10. */
   keptVersions?: number
   /** A clock that never steps and outlives restarts; the machine's own when left out. */
@@ -82,6 +84,7 @@ export class Reconciler {
     const transitions = new RolloutWriter(db, () => clock.wallMs())
     this.#workerDeps = {
       ...common,
+      stabilityScale: deps.stabilityScale ?? deps.clockScale ?? 1,
       routes: this.#heldRoutes(routes),
       transitions,
       followers: new LogFollowers(logs, masks, log),
@@ -200,7 +203,8 @@ export class Reconciler {
   }
 
   /** From the gateway: a container refused a connection. */
-  unreachable(): void {
+  unreachable(appEnvId: string, containerName: string): void {
+    this.#loops.get(appEnvId)?.unreachable(containerName)
     this.#looks.wake()
   }
 

@@ -46,7 +46,28 @@ export class RolloutWriter {
     })
   }
 
-  /** The wanted rollout serves: it becomes the current one and its settings the applied ones (3.3). */
+  /** The containers of the wanted rollout are ready: from now on they must stay healthy for the stability window. */
+  beginTrial(appEnvId: string, rolloutId: string): Promise<boolean> {
+    return this.#withWanted(appEnvId, rolloutId, async (tx, _environment, rollout) => {
+      const stability = { since: this.#now(), exits: rollout.stability?.exits ?? 0 }
+      await saveRollout(tx, { ...rollout, stability })
+    })
+  }
+
+  /** A container of the wanted rollout ended or is unhealthy. One exit after it was ready is forgiven. */
+  failedContainer(
+    appEnvId: string,
+    rolloutId: string,
+    failure: { reason: string; message: string },
+  ): Promise<boolean> {
+    return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
+      if (failure.reason !== 'exited' || !rollout.stability || rollout.stability.exits > 0)
+        return this.#giveUp(tx, environment, rollout, failure)
+      await saveRollout(tx, { ...rollout, stability: { since: null, exits: 1 } })
+    })
+  }
+
+  /** The wanted rollout is good: it becomes the current one and its settings the applied ones (3.3). */
   promote(appEnvId: string, rolloutId: string): Promise<boolean> {
     return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
       await saveRollout(tx, { ...rollout, status: 'DEPLOYED', deployedAt: this.#now() })
@@ -62,15 +83,24 @@ export class RolloutWriter {
 
   /** The last good version keeps serving; without one the environment stops (3.1). */
   fail(appEnvId: string, rolloutId: string, failure: { reason: string; message: string }): Promise<boolean> {
-    return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
-      await saveRollout(tx, { ...rollout, status: 'FAILED', failure })
-      environment.wantedRolloutId = null
-      const goodServes = environment.status === 'UPDATING' && environment.currentRolloutId !== null
-      environment.status = goodServes ? 'RUNNING' : 'STOPPED'
-      environment.desiredState = goodServes ? 'running' : 'stopped'
-      await this.#stay(tx, environment)
-      await this.#note(tx, environment, rollout, 'FAILED', `${failure.reason}: ${failure.message}`)
-    })
+    return this.#withWanted(appEnvId, rolloutId, (tx, environment, rollout) =>
+      this.#giveUp(tx, environment, rollout, failure),
+    )
+  }
+
+  async #giveUp(
+    tx: Tx,
+    environment: Environment,
+    rollout: Rollout,
+    failure: { reason: string; message: string },
+  ): Promise<void> {
+    await saveRollout(tx, { ...rollout, status: 'FAILED', failure })
+    environment.wantedRolloutId = null
+    const goodServes = environment.status === 'UPDATING' && environment.currentRolloutId !== null
+    environment.status = goodServes ? 'RUNNING' : 'STOPPED'
+    environment.desiredState = goodServes ? 'running' : 'stopped'
+    await this.#stay(tx, environment)
+    await this.#note(tx, environment, rollout, 'FAILED', `${failure.reason}: ${failure.message}`)
   }
 
   /** No containers to move: the environment was not running when its region changed. */

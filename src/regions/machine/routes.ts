@@ -1,6 +1,9 @@
+import { healthSentence } from '../../contract/health-words.ts'
+import { healthOf } from '../../domain/environments/health.ts'
 import type { Address } from '../../engines/engine.ts'
 import type { Route } from '../../gateway/control/protocol.ts'
 import type { EnvironmentView } from './environment-view.ts'
+import type { LivePod } from './live-pod.ts'
 
 /** A ready container, as needed for the route. */
 interface ServingPod {
@@ -11,17 +14,22 @@ interface ServingPod {
 }
 
 /** The containers that may take requests: those of the serving rollout, and ending ones as draining. */
-export function routeOf(view: EnvironmentView, serving: readonly ServingPod[]): Route {
+export function routeOf(
+  view: EnvironmentView,
+  serving: readonly ServingPod[],
+  problem: string | null,
+): Route {
   const { environment, app, functionConfig } = view
-  const current = environment.currentRolloutId
+  const { desiredState, wantedRolloutId } = environment
+  const current = view.serving?.rollout.rolloutId ?? null
+  const isServing = desiredState === 'running' && current !== null
+  const isDeploying = !isServing && desiredState === 'running' && wantedRolloutId !== null
   return {
     appEnvId: environment.appEnvId,
     envName: environment.cliEnvName,
     kind: app.isFunction ? 'function' : 'app',
-    state:
-      environment.desiredState === 'running' && current !== null && environment.status !== 'PENDING'
-        ? 'serving'
-        : 'stopped',
+    state: isServing ? 'serving' : 'stopped',
+    ...(isDeploying ? { deploying: true as const } : {}),
     ...(view.firstFailure === null ? {} : { failure: view.firstFailure }),
     containers: serving
       .filter((pod) => pod.draining || pod.rolloutId === current)
@@ -31,6 +39,7 @@ export function routeOf(view: EnvironmentView, serving: readonly ServingPod[]): 
         port: pod.address.port,
         draining: pod.draining,
       })),
+    ...(problem && { problem }),
     scaling: functionConfig && {
       containerConcurrency: functionConfig.containerConcurrency,
       timeoutSeconds: functionConfig.timeoutSeconds,
@@ -40,4 +49,19 @@ export function routeOf(view: EnvironmentView, serving: readonly ServingPod[]): 
       maxScale: functionConfig.maxScale,
     },
   }
+}
+
+/** Why no container takes requests. Null for a function whose next request may start one. */
+export function problemOf(view: EnvironmentView, pods: readonly LivePod[], nowMs: number): string | null {
+  const { environment, app, serving, wanted } = view
+  if (app.isFunction && !pods.some((pod) => pod.state === 'ready' && pod.unhealthy)) return null
+  const health = healthOf({
+    environment,
+    isFunction: app.isFunction,
+    serving: serving?.rollout ?? null,
+    wanted: wanted?.rollout ?? null,
+    pods: pods.map(({ record, unsaved }) => ({ ...record, ...unsaved?.change })),
+    nowMs,
+  })
+  return health && healthSentence(health)
 }

@@ -16,6 +16,8 @@ export interface WorkerDeps {
   log: Log
   secrets: SecretBox
   nodeName: string
+  /** Divides the stability window. */
+  stabilityScale: number
   engineOf(region: string): Engine
   routes: RouteSink
   transitions: RolloutWriter

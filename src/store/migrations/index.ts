@@ -13,7 +13,9 @@ import { invitations } from './020-invitations.ts'
 import { standardTerms } from './021-standard-terms.ts'
 import { variableReferences } from './022-variable-references.ts'
 import { tokenExpiry } from './023-token-expiry.ts'
-import { instances } from './024-instances.ts'
+import { auditOrigin } from './024-audit-origin.ts'
+import { secretRequests } from './025-secret-requests.ts'
+import { instances } from './026-instances.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -32,5 +34,7 @@ export const migrations: readonly Migration[] = [
   standardTerms,
   variableReferences,
   tokenExpiry,
+  auditOrigin,
+  secretRequests,
   instances,
 ]

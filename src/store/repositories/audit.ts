@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { z } from 'zod'
-import type { AuditOutcome } from '../../contract/audit.ts'
+import type { AuditOutcome, Surface } from '../../contract/audit.ts'
 import { newId } from '../../domain/ids.ts'
+import { Pacer } from '../../pacer.ts'
 import type { Tables, Tx } from '../db.ts'
 import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
@@ -16,7 +17,11 @@ interface AuditEntry {
   /** Null for entries without an account, such as those about a user's own tokens. */
   accountId: string | null
   principal: string
-  surface: string
+  surface: Surface
+  /** The token that made the call, or that opened the console session; null in entries of an older version. */
+  tokenId: string | null
+  /** The agent session that the caller named; null without one. */
+  sessionId: string | null
   operation: string
   objectType: string
   objectId: string
@@ -51,8 +56,14 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     outcome: entry.outcome,
     previous_hash: head.hash,
     hash: '',
+    token_id: entry.tokenId,
+    session_id: entry.sessionId,
   }
+  // Both texts together have up to megabytes.
+  const turns = new Pacer()
+  await turns.after(row.before.length + row.after.length)
   row.hash = hashOfEntry(row)
+  await turns.after(row.before.length + row.after.length)
   await tx.insertInto('audit_log').values(row).execute()
   await saveHead(tx, entry.accountId, { ...head, entries: head.entries + 1, hash: row.hash }, secrets)
   return row.entry_id
@@ -71,7 +82,10 @@ async function unkeptHead(tx: Tx, accountId: string | null): Promise<AuditHead> 
 /** Sealed values are hashed as a placeholder: a new data key re-seals them and must not break the chain. */
 const sealedValue = /"v1\.key_[a-z2-7]+\.[A-Za-z0-9_-]+"/g
 
-/** SHA-256 of an entry's content and the previous entry's hash. */
+/**
+ * SHA-256 of an entry's content and the previous entry's hash. An entry without token and session is hashed as by the
+ * versions that did not store them, so that their entries still verify.
+ */
 export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
   const content = [
     row.previous_hash,
@@ -86,19 +100,42 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     row.outcome,
     row.before.replace(sealedValue, '"sealed"'),
     row.after.replace(sealedValue, '"sealed"'),
+    ...(row.token_id === null && row.session_id === null ? [] : [row.token_id, row.session_id]),
   ]
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
 
+/** Which entries of an account; only those that match every given value. */
+export interface AuditFilter {
+  objectId?: string | undefined
+  principalId?: string | undefined
+  tokenId?: string | undefined
+  sessionId?: string | undefined
+  surface?: string | undefined
+  outcome?: AuditOutcome | undefined
+}
+
+const filterColumns = {
+  objectId: 'object_id',
+  principalId: 'principal',
+  tokenId: 'token_id',
+  sessionId: 'session_id',
+  surface: 'surface',
+  outcome: 'outcome',
+} as const satisfies Record<keyof AuditFilter, keyof Row>
+
 /** Newest first; `before` is the last entry id of the previous page. */
 export async function* readAuditEntries(
   tx: Tx,
-  of: { accountId: string; objectId?: string | undefined },
+  of: AuditFilter & { accountId: string },
   page: { limit: number; before: string | null },
 ): AsyncGenerator<StoredAuditEntry> {
   const bytes = sql<number>`octet_length("before") + octet_length("after")`.as('bytes')
   let query = tx.selectFrom('audit_log').select(['seq as key', bytes]).where('account_id', '=', of.accountId)
-  if (of.objectId !== undefined) query = query.where('object_id', '=', of.objectId)
+  for (const [name, column] of Object.entries(filterColumns)) {
+    const value = of[name as keyof AuditFilter]
+    if (value !== undefined) query = query.where(column, '=', value)
+  }
   if (page.before !== null) {
     // The entry must belong to this account: a cursor must not reveal other accounts' entries.
     query = query.where('seq', '<', (inner) =>
@@ -127,7 +164,9 @@ function entryOf(row: Row): StoredAuditEntry {
     at: row.at,
     accountId: row.account_id,
     principal: row.principal,
-    surface: row.surface,
+    surface: row.surface as Surface,
+    tokenId: row.token_id,
+    sessionId: row.session_id,
     operation: row.operation,
     objectType: row.object_type,
     objectId: row.object_id,

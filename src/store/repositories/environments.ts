@@ -1,6 +1,8 @@
-import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Environment } from '../../domain/environments/environment.ts'
+import { deepCopy } from '../../domain/deep-copy.ts'
+import type { Environment, Settings, StoredVariable } from '../../domain/environments/environment.ts'
+import { Pacer } from '../../pacer.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
 
@@ -11,7 +13,7 @@ const settings = z.object({
   envVars: z.custom(Array.isArray),
 })
 
-export const environmentRecord = recordReader<Environment>(
+const storedRecord = recordReader<StoredEnvironment>(
   'app_envs',
   'appEnvId',
   z.object({
@@ -31,6 +33,31 @@ export const environmentRecord = recordReader<Environment>(
   }),
 )
 
+/** As stored: an applied variable that is the same as the saved one is reduced to its name, which halves most records. */
+type StoredEnvironment = Omit<Environment, 'applied'> & {
+  applied: Omit<Settings, 'envVars'> & { envVars: (StoredVariable | Pick<StoredVariable, 'name'>)[] }
+}
+
+export const environmentRecord = {
+  parse(text: string): Environment {
+    const stored = storedRecord.parse(text)
+    const saved = new Map(stored.saved.envVars.map((one) => [one.name, one]))
+    const envVars = stored.applied.envVars.map((one) =>
+      'value' in one ? one : deepCopy(saved.get(one.name)!),
+    )
+    return { ...stored, applied: { ...stored.applied, envVars } }
+  },
+}
+
+function recordText(environment: Environment): string {
+  const { saved, applied } = environment
+  const known = new Map(saved.envVars.map((one) => [one.name, one]))
+  const envVars = applied.envVars.map((one) =>
+    isDeepStrictEqual(one, known.get(one.name)) ? { name: one.name } : one,
+  )
+  return JSON.stringify({ ...environment, applied: { ...applied, envVars } } satisfies StoredEnvironment)
+}
+
 export async function findEnvironment(
   tx: Tx,
   ref: { appEnvId?: string | undefined; envName?: string | undefined },
@@ -40,7 +67,11 @@ export async function findEnvironment(
     ? query.where('app_env_id', '=', ref.appEnvId)
     : query.where('cli_env_name', '=', ref.envName ?? '')
   ).executeTakeFirst()
-  return environmentRecord.one(row)
+  if (!row) return null
+  const found = environmentRecord.parse(row.record)
+  // Callers read one after the other, such as all that a variable refers to.
+  await new Pacer().after(row.record.length)
+  return found
 }
 
 /** Stable order: by creation, then id. `onlyIds` limits the result to what a restricted member may see (M1). */
@@ -58,19 +89,13 @@ export async function listEnvironments(
   return parsed(await query.orderBy('created_at').orderBy('app_env_id').execute())
 }
 
-/** Characters of JSON that are parsed in a few milliseconds. */
-const mostParsed = 1024 * 1024
-
 /** A record has up to megabytes: the event loop has its turn between them. */
 async function parsed(rows: readonly { record: string }[]): Promise<Environment[]> {
   const found: Environment[] = []
-  let size = 0
+  const turns = new Pacer()
   for (const row of rows) {
     found.push(environmentRecord.parse(row.record))
-    size += row.record.length
-    if (size < mostParsed) continue
-    size = 0
-    await setImmediate()
+    await turns.after(row.record.length)
   }
   return found
 }
@@ -188,7 +213,7 @@ export async function insertEnvironment(tx: Tx, environment: Environment, size: 
       status: environment.status,
       size,
       region: environment.region,
-      record: JSON.stringify(environment),
+      record: recordText(environment),
       revision: environment.revision,
       created_at: environment.createdAt,
     })
@@ -202,7 +227,7 @@ export async function saveEnvironment(tx: Tx, environment: Environment, size?: n
     .set({
       status: environment.status,
       region: environment.region,
-      record: JSON.stringify(environment),
+      record: recordText(environment),
       revision: environment.revision,
       ...(size === undefined ? {} : { size }),
     })

@@ -141,6 +141,20 @@ export async function findRolloutOfContent(tx: Tx, content: Content): Promise<Ro
   return rolloutRecord.one(row)
 }
 
+/** The rollout that was deployed last of those that passed their stability window. */
+export async function findLastGoodRollout(tx: Tx, appEnvId: string): Promise<Rollout | null> {
+  const row = await tx
+    .selectFrom('rollouts')
+    .select('record')
+    .where('app_env_id', '=', appEnvId)
+    .where('status', '=', 'DEPLOYED')
+    .orderBy('created_at', 'desc')
+    .orderBy('rollout_id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return rolloutRecord.one(row)
+}
+
 export async function insertRollout(tx: Tx, rollout: Rollout): Promise<void> {
   await tx
     .insertInto('rollouts')

@@ -25,8 +25,9 @@ export interface RefreshingSecretBox extends SecretBox {
 
 /** UTF-8 bytes of a sealed value, without opening it. */
 export function clearBytes(sealed: string): number {
-  const text = sealed.slice(sealed.lastIndexOf('.') + 1)
-  return Math.floor((text.length * 3) / 4) - nonceAndTagBytes
+  // Searched from the front: the text behind the key id has up to 90,000 characters.
+  const length = sealed.length - 1 - sealed.indexOf('.', 'v1.'.length)
+  return Math.floor((length * 3) / 4) - nonceAndTagBytes
 }
 
 export function parseMasterKey(text: Secret): Buffer {

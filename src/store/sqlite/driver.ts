@@ -1,5 +1,6 @@
 import { type CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect, SqliteDriver } from 'kysely'
 import type Database from 'libsql'
+import { Pacer } from '../../pacer.ts'
 
 /** How long a transaction waits for one of another process (`longshore secrets rotate`). */
 const lockWaitMs = 5_000
@@ -28,8 +29,14 @@ class EmbeddedDriver extends SqliteDriver {
   readonly #open: () => Database.Database
   #database: Database.Database
   #isStuck = false
+  /** Statements run on the event loop, and rows have up to megabytes. */
+  readonly #turns = new Pacer()
   readonly #connection: DatabaseConnection = {
-    executeQuery: async (query) => this.#execute(query),
+    executeQuery: async (query) => {
+      const result = this.#execute(query)
+      await this.#turns.after(textLength(query.parameters) + textLength(result.rows))
+      return result
+    },
     streamQuery: () => {
       throw new Error('the store does not support streaming')
     },
@@ -110,6 +117,16 @@ class EmbeddedDriver extends SqliteDriver {
     this.#database = database
     this.#isStuck = false
   }
+}
+
+/** Characters of the texts in parameters or rows. */
+function textLength(values: readonly unknown[]): number {
+  let length = 0
+  for (const value of values) {
+    if (typeof value === 'string') length += value.length
+    else if (typeof value === 'object' && value !== null) length += textLength(Object.values(value))
+  }
+  return length
 }
 
 function isBusy(error: unknown): boolean {

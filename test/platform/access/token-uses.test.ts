@@ -88,7 +88,7 @@ describe('the last use of a token', () => {
   it('survives a restart, and counts uses over the console, which act with the token', async () => {
     const { token, tokenId } = await makeToken()
     const { sessionId } = await platform.sessions.signIn({ token })
-    await platform.runner.authenticate(sessionId, { address: '', reads: true, session: true })
+    await platform.runner.authenticate(sessionId, { address: '', reads: true, credential: 'session' })
     const usedAt = platform.now
     await platform.restart(async () => expect(await storedUse(tokenId)).toBe(usedAt))
     await clock.advance(1_000)

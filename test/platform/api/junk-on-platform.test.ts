@@ -7,7 +7,7 @@ import { junkCalls } from '../../../testkit/api/junk-calls.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 /** `npm run bench -- junk` makes 10,000 a row. */
-const runsPerRow = 20
+const runsPerRow = 8
 const seed = 1
 
 let platform: TestPlatform

@@ -5,7 +5,7 @@ import { operations } from '../../../src/contract/index.ts'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { base, goodToken, type ScriptedServer, startScripted } from '../../../testkit/api/scripted-server.ts'
 
-const runsPerRow = Number(process.env.JUNK_RUNS ?? 20)
+const runsPerRow = Number(process.env.JUNK_RUNS ?? 8)
 
 let on: ScriptedServer
 const agent = new Agent({ bodyTimeout: 60_000, headersTimeout: 60_000 })

@@ -14,8 +14,8 @@ import {
   type ScriptedServer,
   send,
   startScripted,
-  until,
 } from '../../../testkit/api/scripted-server.ts'
+import { until } from '../../../testkit/until.ts'
 
 let on: ScriptedServer
 afterEach(() => on.server.close())

@@ -168,7 +168,7 @@ describe('longshore alerts', () => {
     for (const command of ['create', 'preview', 'update'])
       expect(await flags(command), command).toEqual(expect.arrayContaining(shared))
     expect(await flags('create')).not.toContain('--gt')
-    expect((await run('delete', alert.alertId)).code).toBe(0)
+    expect((await run('delete', alert.alertId, '--yes')).code).toBe(0)
   })
 
   it('pauses, resumes, refreshes and deletes', async () => {
@@ -178,7 +178,9 @@ describe('longshore alerts', () => {
     expect((await run('get', alertId)).out).toContain(`longshore alerts resume ${alertId}`)
     expect((await run('resume', alertId)).out).toBe(`Alert ${alertId} resumed\n`)
     expect((await run('refresh', alertId)).out).toMatch(/^Firing \(as before\), evaluated at 2026-/)
-    expect((await run('delete', alertId)).out).toBe(`Alert ${alertId} deleted\n`)
+    const unasked = await run('delete', alertId)
+    expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining('add --yes to confirm')])
+    expect((await run('delete', alertId, '--yes')).out).toBe(`Alert ${alertId} deleted\n`)
     const gone = await run('get', alertId)
     expect(gone).toMatchObject({ code: 1, out: '' })
     expect(gone.err).toContain('Alert not found')
@@ -203,13 +205,14 @@ describe('longshore alerts', () => {
       const contactPointId = /cp_\w+/.exec(added.out)![0]
       expect((await run('test', contactPointId)).code).toBe(0)
       expect(receiver.accepted.at(-1)).toMatchObject({ path: '/added', body: { event: 'test' } })
-      expect((await run('delete-point', contactPointId)).code).toBe(0)
+      expect((await run('delete-point', contactPointId)).err).toContain('add --yes to confirm')
+      expect((await run('delete-point', contactPointId, '--yes')).code).toBe(0)
       expect((await run('points')).out).not.toContain(contactPointId)
       writeFileSync(file, 'not json: secret')
       const wrong = await run('add-point', ...options)
       expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('is not valid JSON') })
       expect(wrong.err).not.toContain('secret')
-      const used = await run('delete-point', good)
+      const used = await run('delete-point', good, '--yes')
       expect(used.code).toBe(1)
       expect(used.err).toContain('Contact point in use (X2)')
     } finally {

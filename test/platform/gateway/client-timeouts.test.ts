@@ -7,9 +7,9 @@ import {
   functionRoute,
   listening,
   rawConnection,
-  until,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
+import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
 

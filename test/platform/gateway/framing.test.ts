@@ -1,13 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ChunkScanner } from '../../../src/gateway/http/chunk-scanner.ts'
-import {
-  functionRoute,
-  rawConnection,
-  startGateway,
-  until,
-  upstream,
-} from '../../../testkit/gateway/harness.ts'
+import { functionRoute, rawConnection, startGateway, upstream } from '../../../testkit/gateway/harness.ts'
+import { until } from '../../../testkit/until.ts'
 
 const host = 'Host: f.fn.localhost\r\n'
 

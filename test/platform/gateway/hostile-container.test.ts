@@ -1,12 +1,7 @@
 import type net from 'node:net'
 import { describe, expect, it } from 'vitest'
-import {
-  functionRoute,
-  rawConnection,
-  rawUpstream,
-  startGateway,
-  until,
-} from '../../../testkit/gateway/harness.ts'
+import { functionRoute, rawConnection, rawUpstream, startGateway } from '../../../testkit/gateway/harness.ts'
+import { until } from '../../../testkit/until.ts'
 
 const host = 'f.fn.localhost'
 const ask = `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`

@@ -16,9 +16,9 @@ import {
   silent,
   startGateway,
   temporaryHome,
-  until,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
+import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
 

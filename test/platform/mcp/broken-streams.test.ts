@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/log.ts'
 import { createMcpHttpHandler, type McpHttpHandler } from '../../../src/mcp/transport/http.ts'
 import type { McpHttpLimits } from '../../../src/mcp/transport/http-options.ts'
-import { type FakeBackend, startFakeBackend } from '../../../testkit/fakes/backend.ts'
+import { type FakeBackend, startFakeBackend, untilReadsStop } from '../../../testkit/fakes/backend.ts'
 import { hurriedClock, replyOf } from '../../../testkit/mcp/tool-session.ts'
+import { until } from '../../../testkit/until.ts'
 import { tools } from '../../../tools/index.ts'
 
 let backend: FakeBackend
@@ -26,12 +27,12 @@ afterEach(async () => {
   await backend.close()
 })
 
-async function serve(limits: Partial<McpHttpLimits> = {}): Promise<void> {
+async function serve(limits: Partial<McpHttpLimits> = {}, clock = hurriedClock): Promise<void> {
   handler = createMcpHttpHandler({
     registry: tools,
     apiUrl: () => backend.url,
     log: createLog('test', 'silent'),
-    clock: hurriedClock,
+    clock,
     limits,
   })
   server = createServer(handler)
@@ -105,21 +106,6 @@ async function eventsOf(answer: Response, until: (event: Event) => boolean = () 
   return events
 }
 
-async function until(condition: () => boolean, pauseMs = 5): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-}
-
-/** Waits until status reads stop, which means that the call was canceled. */
-async function isQuiet(): Promise<void> {
-  let seen = -1
-  await until(() => {
-    const count = backend.state.countOf('get-app-env-status')
-    const isStill = count === seen
-    seen = count
-    return isStill
-  }, 200)
-}
-
 describe('a stream whose connection broke', () => {
   it('resumes without lost or repeated events', async () => {
     await serve()
@@ -154,7 +140,7 @@ describe('a stream whose connection broke', () => {
     const [primed] = await eventsOf(await post(session, deploy(8), controller.signal), () => true)
     controller.abort()
     await until(() => backend.state.countOf('get-app-env-status') > 6)
-    await isQuiet()
+    await untilReadsStop(backend)
     const events = await eventsOf(await takeUp(session, primed!.id))
     expect(events.at(-1)!.message).toMatchObject({ id: 8, result: {} })
   })
@@ -165,9 +151,9 @@ describe('a stream whose connection broke', () => {
     backend.state.plans = [{ reads: 1_000_000 }]
     const controller = new AbortController()
     const [primed] = await eventsOf(await post(session, deploy(9), controller.signal), () => true)
-    controller.abort()
     await until(() => backend.state.countOf('get-app-env-status') > 3)
-    await isQuiet()
+    controller.abort()
+    await untilReadsStop(backend)
     const answer = await takeUp(session, primed!.id)
     expect(answer.status).toBe(400)
     expect(await answer.json()).toMatchObject({ error: 'Stream not found' })
@@ -232,7 +218,7 @@ describe('a session', () => {
       id: 11,
       error: { message: expect.stringContaining('Canceled') },
     })
-    await isQuiet()
+    await untilReadsStop(backend)
   })
 
   it('ends a wait when the client cancels, and never answers that request', async () => {
@@ -244,13 +230,26 @@ describe('a session', () => {
     const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 12 } }
     expect((await post(session, cancel)).status).toBe(202)
     expect((await calling).some(({ message }) => message?.id === 12)).toBe(false)
-    await isQuiet()
+    await untilReadsStop(backend)
   })
 })
 
 describe('a platform that stops', () => {
   it('answers waiting calls, with or without a session, and lets short calls finish', async () => {
-    await serve()
+    // The time for short calls is over when this test says so.
+    let endGrace: (() => void) | null = null
+    let isClosing = false
+    await serve(
+      {},
+      {
+        ...hurriedClock,
+        after: (delayMs, task) => {
+          if (!isClosing) return hurriedClock.after(delayMs, task)
+          endGrace = task
+          return () => {}
+        },
+      },
+    )
     const session = await openSession()
     backend.state.add({ name: 'other' })
     let release = () => {}
@@ -263,13 +262,16 @@ describe('a platform that stops', () => {
     await until(
       () => backend.state.countOf('get-app-env-status') > 6 && backend.state.countOf('list-accounts') > 0,
     )
+    isClosing = true
     handler.close()
+    isClosing = false
     release()
     expect(await (await short).json()).toMatchObject({ id: 1, result: { structuredContent: {} } })
+    endGrace!()
     for (const wait of await Promise.all(waits)) {
       expect(wait).toMatchObject({ error: { message: expect.stringContaining('Canceled') } })
     }
-    await isQuiet()
+    await untilReadsStop(backend)
   })
 })
 

@@ -2,6 +2,7 @@ import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../../../src/client/client.ts'
+import { type Clock, systemClock } from '../../../src/clock.ts'
 import { AppError } from '../../../src/errors.ts'
 import { defaultToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
 import type { ToolContext } from '../../../src/mcp/tools/define-tool.ts'
@@ -15,6 +16,9 @@ import { type FakeBackend, fakeToken, startFakeBackend } from '../../../testkit/
 import { hostile, hostilePlatform } from '../../../testkit/mcp/hostile-platform.ts'
 import { hurriedClock } from '../../../testkit/mcp/tool-session.ts'
 import { tools } from '../../../tools/index.ts'
+
+/** A wait of a second, the shortest that an agent can ask for, is over at once. */
+const clock: Clock = { ...hurriedClock, monotonicMs: () => systemClock.monotonicMs() * 40 }
 
 const hidden = /[\p{Default_Ignorable_Code_Point}\p{Cs}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/u
 
@@ -44,8 +48,8 @@ function run(
       tools: new Map(tools.map((tool) => [tool.name, tool])),
       toolPolicy: defaultToolPolicy,
       client,
-      reads: createReadCache(client, hurriedClock),
-      clock: hurriedClock,
+      reads: createReadCache(client, clock),
+      clock,
       signal: AbortSignal.timeout(10_000),
       progress: (message) => told.push(message),
       askPerson,

@@ -67,7 +67,7 @@ describe('start-job-run as a tool', () => {
 
   it('warns when args have no effect because the shell command does not use them', async () => {
     const notesOf = async (input: Record<string, unknown>) =>
-      (await session.call('start-job-run', { ...job, ...input })).structured.notes
+      (await session.call('update-job-config', { ...job, ...input })).structured.notes
     const args = ['-e', 'process.exit(3)']
     expect(await notesOf({ command: 'node', args })).toEqual([expect.stringContaining('Send shell false')])
     expect(await notesOf({ command: 'node', args, shell: false })).toBeUndefined()

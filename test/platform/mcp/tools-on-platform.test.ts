@@ -155,6 +155,13 @@ describe('responses that the next step depends on', () => {
     }
   })
 
+  it('thousands of inputs get an error that names none of them', async () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`k${at}`, 1]))
+    const { text, structured } = await session.call('list-apps', { ...account(), ...many })
+    expect(structured.details).toMatch(/^A call has at most 100 inputs/)
+    expect(text.length).toBeLessThan(1_000)
+  })
+
   it('null for an optional input gets an error that says to omit it', async () => {
     const input = { ...account(), name: 'shop', port: 8080, image: null, dockerPreset: null }
     const { details } = (await session.call('create-app', input)).structured

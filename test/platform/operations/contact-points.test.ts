@@ -59,6 +59,16 @@ describe('contact points', () => {
     expect(listed.text).not.toContain('config')
   })
 
+  it('rejects a channel with characters that cannot be seen', async () => {
+    for (const channel of ['#o\nps', '#o\u202eps', '#o\u{e0041}ps', '#o\u200bps']) {
+      const { status, json } = await create('chat', { webhookUrl: 'https://chat.example.com/T1/x', channel })
+      expect([status, json.details]).toEqual([
+        400,
+        'config.channel: must be one line of printable characters',
+      ])
+    }
+  })
+
   it('keeps secrets encrypted in the store and the audit log', async () => {
     await create('webhook', {
       url: 'https://sealed.example.com/path-secret',

@@ -97,7 +97,8 @@ it('G3 offers a fix that works, in the shell as a command', async () => {
   expect(findings).toMatchObject([
     { cause: 'stopped', fix: { operation: 'start-app-env', input: { appEnvId }, safe: true } },
   ])
-  expect(await why(appEnvId)).toContain(`Fix: longshore envs start ${appEnvId}\n`)
+  const { cliEnvName } = await call('GET', '/app-env/status', { appEnvId })
+  expect(await why(appEnvId)).toContain(`Fix: longshore envs start ${cliEnvName}\n`)
   await call('POST', '/app-env/start', findings[0].fix.input)
   await settled(appEnvId)
   expect((await call('GET', '/app-env/diagnosis', { appEnvId })).findings).toEqual([])
@@ -184,9 +185,9 @@ it('G1 names the failed first version wherever its environment shows as STOPPED'
   const appEnvId = await brokenBuild('true')
   const { status, cliEnvName } = await call('GET', '/app-env/status', { appEnvId })
   expect(status).toBe('STOPPED')
-  const sentence = `${cliEnvName} serves nothing (STOPPED): version 1 failed (build step), and no version was deployed before.`
+  const sentence = `${cliEnvName} is STOPPED: no version has served yet. The newest deployment, version 1, FAILED (build step):`
   expect(await longshore('status', cliEnvName)).toContain(
-    `${cliEnvName} is STOPPED: no version has served yet. The newest deployment, version 1, FAILED.`,
+    `${sentence} longshore why ${cliEnvName} says what to do.`,
   )
   const set = [{ name: 'A', value: 'b' }]
   await call('PATCH', '/app-env/variables', { appEnvId, set })

@@ -102,6 +102,21 @@ describe('job runs', () => {
     expect(logs).toMatchObject([{ type: 'JOB', podName: pods[0].name, message: 'got one blue' }])
   })
 
+  it('refuses args of a run that its shell command would ignore', async () => {
+    const appEnvId = await makeJob({ command: 'echo fixed', allowConcurrentRuns: true })
+    const start = (input: Record<string, unknown>) => post('/app-env/job-run', { appEnvId, ...input })
+    const args = ['one']
+    const refused = await start({ args })
+    expect([refused.status, refused.json.error]).toEqual([400, 'args would have no effect'])
+    expect(refused.json.details).toContain('shell false')
+    for (const input of [
+      { args, shell: false },
+      { args, command: 'echo "$@"' },
+      { args, command: '. /dev/null' },
+    ])
+      expect((await start(input)).status, JSON.stringify(input)).toBe(200)
+  })
+
   it('reads the lines of one run, all its attempts, and of no other', async () => {
     const appEnvId = await makeJob({ command: 'echo mine', allowConcurrentRuns: true })
     const first = (await post('/app-env/job-run', { appEnvId })).json.jobRun

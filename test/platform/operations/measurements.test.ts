@@ -209,8 +209,9 @@ describe('metrics of environments', () => {
     const own = await platform.makeEnvironment({ by: admin.client, accountId })
     const member = await platform.makeUser({ accountId, allowedAppEnvIds: [own.appEnvId] })
     const token = await platform.makeEnvironmentToken(own.appEnvId)
-    for (const path of ['/app-env/metrics', '/app-env/metrics-series', '/app-env/usage']) {
-      const metric = path.endsWith('series') ? { metric: 'cpu_usage' } : {}
+    for (const part of ['metrics', 'metrics-series', 'container-series', 'usage']) {
+      const path = `/app-env/${part}`
+      const metric = part === 'metrics-series' ? { metric: 'cpu_usage' } : {}
       const status = async (by: string | null, appEnvId: string) =>
         (await platform.request('GET', path, { token: by, input: { appEnvId, ...metric } })).status
       expect(await status(member.token, own.appEnvId), path).toBe(200)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findEnvironment } from '../../../src/store/repositories/environments.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const mask = '***SECRET***'
@@ -68,6 +69,30 @@ describe('a secret stays one', () => {
     expect((await read(user.appEnvId)).envVars[0]).toMatchObject({ value: mask, isSecret: true })
   })
 
+  it('A3: where a discard or an undo brings back the readable value of a source that became secret', async () => {
+    const [source, user] = [await app(), await app()]
+    const from = { envName: source.envName, field: 'KEY' }
+    await set(source.appEnvId, { name: 'KEY', value: 'once-public', isSecret: false })
+    await set(user.appEnvId, { name: 'KEY', from, isSecret: false })
+    await send('POST', '/app-env/deploy-image', {
+      appEnvId: user.appEnvId,
+      image: 'registry.example.com/app:1',
+    })
+    await set(source.appEnvId, { name: 'KEY', isSecret: true })
+    const { token } = await platform.makeUser()
+    const discarded = await send('POST', '/app-env/discard-changes', { appEnvId: user.appEnvId }, token)
+    expect(discarded.json.pendingChanges.hasDeployChanges).toBe(true)
+    expect((await read(user.appEnvId)).envVars[0]).toMatchObject({ value: mask, isSecret: true })
+
+    await set(source.appEnvId, { name: 'OTHER', value: 'once-public', isSecret: false })
+    await set(user.appEnvId, { name: 'TWO', from: { ...from, field: 'OTHER' }, isSecret: false })
+    await set(user.appEnvId, { name: 'TWO', value: 'own', isSecret: false })
+    const entryId = await newestEntry()
+    await set(source.appEnvId, { name: 'OTHER', isSecret: true })
+    await send('POST', '/audit/undo', { entryId })
+    expect((await read(user.appEnvId)).envVars[1]).toMatchObject({ name: 'TWO', value: mask, isSecret: true })
+  })
+
   it('A3: a member without admin writes a read back, but discards no change that ended a reference to it', async () => {
     const [source, user] = [await app(), await app()]
     await set(source.appEnvId, { name: 'KEY', value: 'secret-value' })
@@ -111,3 +136,22 @@ it('a change passes through a long chain of references in one pass', async () =>
       new Set(['second']),
     )
 }, 20_000)
+
+it('the event loop has its turn between large environments that are read one after the other', async () => {
+  const { appEnvId } = await app()
+  await set(
+    appEnvId,
+    ...Array.from({ length: 5 }, (_, at) => ({ name: `V${at}`, value: 'x'.repeat(60_000) })),
+  )
+  let turns = 0
+  await platform.db.read(async (tx) => {
+    const count = () => {
+      turns += 1
+      timer = setImmediate(count)
+    }
+    let timer = setImmediate(count)
+    for (let times = 0; times < 10; times += 1) await findEnvironment(tx, { appEnvId })
+    clearImmediate(timer)
+  })
+  expect(turns).toBeGreaterThanOrEqual(10)
+})

@@ -51,7 +51,8 @@ function given(appEnvId: string): Record<string, string> {
 }
 
 describe('rotate-database-password', () => {
-  const rotate = (appEnvId: string) => ask('POST', '/app-env/database/rotate', { appEnvId })
+  const rotate = (appEnvId: string, token?: string) =>
+    ask('POST', '/app-env/database/rotate', { appEnvId }, token)
   const rotated = (appEnvId: string) =>
     until('the rotation is done', async () => {
       const { json } = await send('GET', '/app-env/history', { appEnvId })
@@ -96,6 +97,33 @@ describe('rotate-database-password', () => {
     expect(platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
   })
 
+  it('waits for a backup or restore, which uses the present password', async () => {
+    const { appEnvId } = await database()
+    platform.engine.knobs.away = true
+    const { json } = await send('POST', '/app-env/backup', { appEnvId })
+    const { backupId } = json.backup
+    const ended = (kind: string) =>
+      until(`the ${kind} has ended`, async () => {
+        const listed = await send('GET', '/app-env/backups', { accountId: platform.accountId, appEnvId })
+        return listed.json[kind][0].status === 'SUCCEEDED' ? true : null
+      })
+    const refused = [409, 'A backup or restore of this environment is under way']
+    const during = await rotate(appEnvId)
+    platform.engine.knobs.away = false
+    expect([during.status, during.json.error]).toEqual(refused)
+    await ended('backups')
+    platform.engine.knobs.away = true
+    try {
+      await send('POST', '/app-env/restore', { appEnvId, backupId })
+      const second = await rotate(appEnvId)
+      expect([second.status, second.json.error]).toEqual(refused)
+    } finally {
+      platform.engine.knobs.away = false
+    }
+    await ended('restores')
+    expect((await rotate(appEnvId)).status).toBe(200)
+  })
+
   it('names a server that refuses it in the history once, and tries again', async () => {
     const source = await database()
     platform.engine.knobs.failPasswords = 'permission denied'
@@ -112,6 +140,30 @@ describe('rotate-database-password', () => {
     platform.engine.knobs.failPasswords = null
     await rotated(source.appEnvId)
     expect(await failures()).toHaveLength(1)
+  })
+
+  it('A3 is for admins, who alone may read the password', async () => {
+    const source = await database()
+    const { token } = await platform.makeUser()
+    const refused = await rotate(source.appEnvId, token)
+    expect([refused.status, refused.json.error]).toEqual([403, 'Admin permission required'])
+  })
+
+  it('is in the timeline of the database and of what refers to it', async () => {
+    const source = await database()
+    const { appEnvId } = await app()
+    await set(appEnvId, { name: 'DB', from: { envName: source.envName, field: 'url' } })
+    expect((await rotate(source.appEnvId)).status).toBe(200)
+    const newest = async (id: string) =>
+      (await send('GET', '/app-env/changes', { appEnvId: id })).json.changes.filter(
+        ({ what }: { what: string }) => /rotate/i.test(what),
+      )[0]
+    expect(await newest(source.appEnvId)).toMatchObject({ kind: 'settings' })
+    expect(await newest(appEnvId)).toMatchObject({
+      kind: 'variables',
+      what: `rotate-database-password of ${source.appEnvId}`,
+      names: ['DB'],
+    })
   })
 
   it('refuses apps, and databases with replicas', async () => {

@@ -22,10 +22,11 @@ function run(...given: (string | NodeJS.ProcessEnv)[]) {
 }
 
 describe('the command', () => {
-  it('every command has help; --help prints it to standard output with exit code 0', () => {
+  it('--help prints to standard output with exit code 0', () => {
     const listed = [...run('--help').stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map((match) => match[1]!)
     expect(listed).toEqual(expect.arrayContaining(['serve', 'mcp', 'deploy', 'demo', 'jobs', 'stop']))
-    for (const name of listed) {
+    // The help of every command is in test/platform/cli/rows.test.ts; these two differ in where they are parsed.
+    for (const name of ['serve', 'jobs']) {
       const { status, stdout, stderr } = run(name, '--help')
       expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' })
       expect(stdout.toLowerCase()).toContain(`usage: longshore ${name}`)

@@ -10,6 +10,7 @@ import { addressOf, get } from '../../../src/cli/demo-traffic.ts'
 import { createClient } from '../../../src/client/client.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
+import { noWindow } from '../../../testkit/platform/story.ts'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const entry = path.join(root, 'dist/longshore.js')
@@ -35,7 +36,7 @@ beforeAll(async () => {
   const token = (await readFile(path.join(home, 'admin-token'), 'utf8')).trim()
   client = createClient({ url: api, token, surface: 'cli' })
   const app = { name: 'shop', accountId, port: 8080, dockerPreset: 'FUNCTION' }
-  const { appId } = await client.call(createApp, app)
+  const { appId } = await client.call(createApp, { ...app, ...noWindow })
   appEnvId = (await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'local' })).appEnvId
 })
 

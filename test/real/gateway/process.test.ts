@@ -12,10 +12,10 @@ import {
   get,
   silent,
   temporaryHome,
-  until,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
 import { gatewayProgram } from '../../../testkit/gateway/program.ts'
+import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
 let program = ''

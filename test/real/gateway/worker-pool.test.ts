@@ -14,10 +14,10 @@ import {
   silent,
   temporaryHome,
   type Upstream,
-  until,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
 import { gatewayProgram } from '../../../testkit/gateway/program.ts'
+import { until } from '../../../testkit/until.ts'
 
 const processes = 3
 let program = ''

@@ -11,7 +11,14 @@ import { MailServer } from '../../../testkit/alerting/mail-server.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import {
+  deploy,
+  makeFunction,
+  noWindow,
+  sampleSource,
+  until,
+  untilDeployed,
+} from '../../../testkit/platform/story.ts'
 
 /** Answers after `?ms=` with `?status=`; `?burn=` keeps the CPU busy for so long, also after the answer. */
 const server = `
@@ -102,7 +109,7 @@ for (const { engine, base } of await enginesHere()) {
     async function makeBusyApp() {
       const client = installation.client()
       const { accountId } = installation.ready
-      const { appId } = await client.call(createApp, { name: 'burning', accountId, port: 8080 })
+      const { appId } = await client.call(createApp, { name: 'burning', accountId, port: 8080, ...noWindow })
       const { appEnvId } = await client.call(createAppEnv, {
         accountId,
         appId,

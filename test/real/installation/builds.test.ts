@@ -10,7 +10,7 @@ import { ensureNpmImage } from '../../../testkit/builds/npm-image.ts'
 import { testDocker } from '../../../testkit/engines/docker-images.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, type Status, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, type Status, until, untilDeployed } from '../../../testkit/platform/story.ts'
 
 const server = (text: string) =>
   `const { createServer } = require('node:http')\ncreateServer((_, response) => response.end(${text})).listen(process.env.PORT)\n`
@@ -46,7 +46,13 @@ for (const { engine, base } of await enginesHere()) {
     const make = async (app: Record<string, unknown>, environment: Record<string, unknown> = {}) => {
       const client = installation.client()
       const { accountId } = installation.ready
-      const { appId } = await client.call(createApp, { name: 'build', accountId, port: 8080, ...app })
+      const { appId } = await client.call(createApp, {
+        name: 'build',
+        accountId,
+        port: 8080,
+        ...noWindow,
+        ...app,
+      })
       const wanted = { accountId, appId, name: 'prod', region: 'local', ...environment }
       const { appEnvId } = await client.call(createAppEnv, wanted)
       const { cliEnvName } = await client.call(getAppEnv, { appEnvId })

@@ -3,20 +3,30 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../../src/client/client.ts'
 import { requestDeployStorageKey } from '../../../src/contract/deployments.ts'
+import { MailServer } from '../../../testkit/alerting/mail-server.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { makeFunction } from '../../../testkit/platform/story.ts'
 
 // `localhost` stands for any address of this machine that is not the bound one.
 describe('LONGSHORE_HOST 0.0.0.0', () => {
-  const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_HOST: '0.0.0.0' })
+  const installation = new Installation({
+    LONGSHORE_ENGINE: 'process',
+    LONGSHORE_HOST: '0.0.0.0',
+    LONGSHORE_PUBLIC_URL: 'https://longshore.example',
+  })
+  let mail: MailServer
   let base = ''
   let appEnvId = ''
   beforeAll(async () => {
-    const { api } = await installation.start()
+    mail = await MailServer.start()
+    const { api } = await installation.start({ LONGSHORE_SMTP_URL: mail.url })
     base = `http://localhost:${new URL(api).port}`
     ;({ appEnvId } = await makeFunction(installation, 'far'))
   })
-  afterAll(() => installation.dispose())
+  afterAll(async () => {
+    await installation.dispose()
+    await mail.close()
+  })
 
   it('gives REST callers an uploadUrl at the address they used, and it takes the upload', async () => {
     const client = createClient({ url: base, token: installation.token, surface: 'cli' })
@@ -38,5 +48,24 @@ describe('LONGSHORE_HOST 0.0.0.0', () => {
     })
     expect((structuredContent as { uploadUrl: string }).uploadUrl).toContain(`${base}/uploads/`)
     await agent.close()
+  })
+  it('mails a new user the public address, never one that the inviter sent', async () => {
+    const { status } = await fetch(`${base}/api/public/v1/member`, {
+      method: 'POST',
+      headers: {
+        authorization: installation.token,
+        'content-type': 'application/json',
+        'x-forwarded-host': 'evil.example',
+      },
+      body: JSON.stringify({
+        accountId: installation.ready.accountId,
+        email: 'new@example.com',
+        name: 'New',
+      }),
+    })
+    expect(status).toBe(200)
+    const text = mail.mails[0]!.raw.replaceAll('=\r\n', '')
+    expect(text).toContain('at https://longshore.example.')
+    expect(text).not.toContain('evil.example')
   })
 })

@@ -5,7 +5,7 @@ import { createApp } from '../../../src/contract/apps.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { freePort } from '../../../testkit/free-port.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, sampleSource, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, sampleSource, untilDeployed } from '../../../testkit/platform/story.ts'
 
 for (const { engine, base } of await enginesHere()) {
   describe.concurrent(`where an app listens, on the ${engine} engine`, () => {
@@ -16,7 +16,7 @@ for (const { engine, base } of await enginesHere()) {
     const deployed = async (name: string, code: string, port = 3000) => {
       const client = installation.client()
       const { accountId } = installation.ready
-      const { appId } = await client.call(createApp, { name, accountId, port })
+      const { appId } = await client.call(createApp, { name, accountId, port, ...noWindow })
       const { appEnvId } = await client.call(createAppEnv, {
         accountId,
         appId,
@@ -61,7 +61,7 @@ for (const { engine, base } of await enginesHere()) {
 
     it('waits for an app that opens its metrics port long before its own', async () => {
       const metricsPort = String(await freePort())
-      const code = `${listen(metricsPort, '0.0.0.0')}setTimeout(() => { ${listen('process.env.PORT', '0.0.0.0')} }, 12_000)\n`
+      const code = `${listen(metricsPort, '0.0.0.0')}setTimeout(() => { ${listen('process.env.PORT', '0.0.0.0')} }, 20_000)\n`
       const { status, host, buildLog } = await deployed('slow', code)
       expect(buildLog).toContain(`listens on 0.0.0.0:${metricsPort}, and not on port 3000`)
       expect(buildLog).toMatch(/port 3000\b.* yet; still waiting/)

@@ -19,7 +19,7 @@ function commandsOf(section: string): string[] {
 }
 
 describe("README's tour", () => {
-  const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
+  const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_CLOCK_SCALE: '20' })
   const answers: string[] = []
 
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { listRegions } from '../../../src/contract/regions.ts'
 import { testDocker } from '../../../testkit/engines/docker-images.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
 
 /** One name that both engines know: the host's Node here, an image of our own there. */
 const base = { repo: 'node', tag: '20-longshore-test' }
@@ -35,7 +35,7 @@ describe.skipIf(!docker)('regions with an engine each', () => {
     const { accountId } = installation.ready
     const { regions } = await client.call(listRegions, {})
     expect(regions.map(({ region, engine }) => `${region}=${engine}`)).toEqual(['here=process', 'box=docker'])
-    const { appId } = await client.call(createApp, { name: 'moving', accountId, port: 8080 })
+    const { appId } = await client.call(createApp, { name: 'moving', accountId, port: 8080, ...noWindow })
     const { appEnvId } = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'here' })
     const host = (await client.call(getAppEnv, { appEnvId })).hosts[0]?.host ?? ''
     await deploy(installation, appEnvId, {

@@ -142,3 +142,20 @@ it('throws the reason of an abort and cleans up', async () => {
   await expect(run(engine, { signal: stop.signal })).rejects.toBe(reason)
   expect(await left()).toEqual(['upl_1.tgz'])
 })
+
+it('reads a package.json whose versions are objects', async () => {
+  const manifest = { scripts: { start: 'node .' }, dependencies: { one: { toString: 1 } } }
+  const content = {
+    appEnvId: 'env_1',
+    contentId: 'dep_1',
+    contextDir: null,
+    dockerfilePath: null,
+    dockerfileContent: null,
+    preset: 'NODE_JS' as const,
+    buildArgs: {},
+    secretBuildArgs: [],
+  }
+  const archive = tgz([{ name: 'package.json', content: JSON.stringify(manifest) }])
+  const engine = engineThatBuilds(async () => ({ image: 'built:1' }))
+  expect(await run(engine, { content }, archive)).toMatchObject({ image: 'built:1' })
+})

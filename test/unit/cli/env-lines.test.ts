@@ -39,7 +39,7 @@ describe('the first line of the status', () => {
     [
       'serving after a failed deployment',
       { currentDeployment: version(2, 'FAILED') },
-      'RUNNING: version 1 serves with 1 of 1 containers. The newest deployment, version 2, FAILED.',
+      'RUNNING: version 1 serves with 1 of 1 containers. The newest deployment, version 2, FAILED (exits-at-once): longshore why shop-prod says what to do.',
     ],
     [
       'during a deployment',
@@ -54,7 +54,7 @@ describe('the first line of the status', () => {
     [
       'failed at first',
       { status: 'STOPPED', ...none, ...zero, currentDeployment: version(1, 'FAILED') },
-      'STOPPED: no version has served yet. The newest deployment, version 1, FAILED.',
+      'STOPPED: no version has served yet. The newest deployment, version 1, FAILED (exits-at-once): longshore why shop-prod says what to do.',
     ],
     [
       'stopped',
@@ -66,8 +66,29 @@ describe('the first line of the status', () => {
       { status: 'PENDING', ...none, ...zero, currentDeployment: version(1, 'DEPLOYING') },
       'PENDING: it does not serve yet. Version 1 is DEPLOYING.',
     ],
+    [
+      'in its first window',
+      { status: 'PENDING', ...none, currentDeployment: version(1, 'DEPLOYING') },
+      'PENDING: it serves, and is in its stability window. Version 1 is DEPLOYING.',
+    ],
   ])('%s', (_case, fields, expected) => {
     expect(statusLines(status(fields))[0]).toBe(`shop-prod is ${expected}`)
+  })
+
+  it('is followed by the health, in the words of every surface', () => {
+    const lastExit = { code: 3, reason: 'Error', at: '2026-05-01T03:00:00.000Z' }
+    const health = {
+      verdict: 'CRASH_LOOP',
+      since: lastExit.at,
+      restarts: 4,
+      lastExit,
+      logTail: ['secret talk'],
+    }
+    const lines = statusLines(status({ health })).join('\n')
+    expect(lines).toMatch(
+      /^health +CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3\.$/m,
+    )
+    expect(lines).not.toContain('secret talk')
   })
 
   it('is followed by the failure and the pending changes, with the commands for them', () => {

@@ -77,6 +77,14 @@ describe('what an environment needs attention for', () => {
     expect(shown({ pods: [pod({ restartCount: 9, ...ended(700) })] }), 'long ago').toBeNull()
   })
 
+  it('is a failing health check, and another cause where the container says so', () => {
+    const unhealthy = (reason: string) => ({ reason, message: '', since: ago(20) })
+    const failing = (reason: string) => pod({ ready: false, unhealthy: unhealthy(reason) })
+    expect(shown({ pods: [failing('failing-checks')] })).toEqual(['critical', 'failing-checks'])
+    expect(shown({ pods: [failing('unreachable'), pod({})] })).toEqual(['warning', 'failing-checks'])
+    expect(shown({ pods: [failing('wrong-port')] })).toEqual(['critical', 'wrong-port'])
+  })
+
   it('is a slow start only after ten seconds, and not of a version that is being deployed', () => {
     const starting = (seconds: number) => [pod({ ready: false, startedAt: ago(seconds) })]
     expect(shown({ pods: starting(9) })).toBeNull()

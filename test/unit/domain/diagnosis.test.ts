@@ -39,9 +39,37 @@ const full: Facts = {
   pendingSince: '',
   alerts: [],
   databases: [],
+  jobRuns: [],
+  takesImagesOnly: false,
   quota: { zCloudLimit: 64, zCloudsUsed: 64, functionMaxScale: 10, showsUsed: true },
   engineProblem: null,
 }
+
+it('what could not be pulled decides the advice: the base image of a source, an image, or that of a database', () => {
+  const advice = (kind: Facts['kind'], type: 'BUILD' | 'IMAGE') => {
+    const latest = {
+      contentId: 'dep_1',
+      version: 1,
+      status: 'FAILED' as const,
+      type,
+      containerImage: null,
+      createdAt: '2026-05-01T00:00:00.000Z',
+      deployedAt: null,
+      failure: { reason: 'image pull', message: 'There is no node:99.' },
+      rolloutId: 'rol_1',
+      failedAt: null,
+      isBuilt: false,
+    }
+    const facts: Facts = { ...full, kind, status: 'STOPPED', latest }
+    const [finding] = diagnose(facts)
+    expect(finding!.cause).toBe('image-pull')
+    return withNextStep(facts, finding!).summary
+  }
+  expect(advice('app', 'BUILD')).toMatch(/base image of its Dockerfile.*FROM/)
+  expect(advice('app', 'BUILD')).not.toContain('deploy-app-env-image')
+  expect(advice('app', 'IMAGE')).toContain('deploy-app-env-image')
+  expect(advice('database', 'IMAGE')).toContain('LONGSHORE_DATABASE_IMAGES')
+})
 
 it('M2 the usage of the whole account is quoted only to who sees the whole account', () => {
   const quoted = (showsUsed: boolean) => {
@@ -66,6 +94,7 @@ it('G4 a name from a log line is a short variable name, or no name', () => {
   expect(named(`KeyError: '${long}'`, 'os.environ[name]')).toBeNull()
 })
 
+const now = new Date(0).toISOString()
 const logged = (text: string) => text.split('\n').map((message) => ({ message }) as never)
 
 it('a crash quotes the line that names the error, not the end of its stack', () => {
@@ -80,6 +109,31 @@ it('a crash quotes the line that names the error, not the end of its stack', () 
   })
   expect(first!.cause).toBe('crash-loop')
   expect(first!.evidence.map(({ text }) => text)).toEqual(['exit code 1 (Error)', 'Error: boom'])
+})
+
+it('a container that runs and takes no requests has failing checks, with what the check got', () => {
+  const unhealthy = { reason: 'failing-checks', message: 'was answered with 500', since: now }
+  const pod = { rolloutId: 'rol_1', desiredState: 'run', status: 'Running', ready: false, restartCount: 0 }
+  const diagnosed = (pods: object[]) =>
+    diagnose({
+      ...full,
+      quota: { ...full.quota, zCloudsUsed: 2 },
+      current: { rolloutId: 'rol_1', version: 1 } as never,
+      pods: pods as never,
+    }).find(({ cause }) => cause === 'failing-checks')
+  const failing = { ...pod, lastTermination: null, unhealthy }
+  expect(diagnosed([failing])).toMatchObject({
+    severity: 'critical',
+    since: now,
+    evidence: [{ source: 'container', text: 'was answered with 500' }],
+  })
+  const well = { ...failing, ready: true, unhealthy: null }
+  expect(diagnosed([failing, well])).toMatchObject({
+    severity: 'warning',
+    summary: expect.stringMatching(/^1 of 2 containers of version 1 take no requests/),
+  })
+  expect(diagnosed([well])).toBeUndefined()
+  expect(diagnosed([{ ...failing, desiredState: 'end' }])).toBeUndefined()
 })
 
 it('a missing variable needs a deployment where no version has served: applying starts nothing', () => {

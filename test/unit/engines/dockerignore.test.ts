@@ -69,6 +69,14 @@ describe('.dockerignore', () => {
     expect(() => parseDockerignore('x'.repeat(2_000))).toThrow(/pattern of more than 1024/)
   })
 
+  it('counts each character of a set, so that long sets are refused too', () => {
+    const set = `**/*[${'b'.repeat(980)}]\n`
+    expect(() => parseDockerignore(set.repeat(130)).isIgnored('a'.repeat(250))).toThrow(/too long to match/)
+    const steps = new MatchSteps()
+    expect(matchesWildcard('*[b-cx]', 'aaax', steps)).toBe(true)
+    expect(steps.total).toBeGreaterThanOrEqual(4 * '[b-cx]'.length)
+  })
+
   it('takes 2,000 ordinary patterns for 20,000 files', () => {
     const patterns = Array.from({ length: 2_000 }, (_, index) => `**/build-${index}/*.log`)
     const steps = new MatchSteps()

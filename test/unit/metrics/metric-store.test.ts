@@ -1,57 +1,23 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
-import os from 'node:os'
+import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Metric, metrics } from '../../../src/contract/metrics.ts'
-import { createLog } from '../../../src/log.ts'
-import { bucketOf } from '../../../src/metrics/histogram.ts'
 import type { Sample } from '../../../src/metrics/sample.ts'
-import { MetricStore } from '../../../src/metrics/store.ts'
-
-const log = createLog('test', 'silent')
-const periodMs = 10_000
-const startMs = Date.UTC(2026, 0, 5)
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-const dirs: string[] = []
-const everything = () => true
-
-afterEach(() => {
-  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true })
-})
-
-function newDir(): string {
-  const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-metrics-'))
-  dirs.push(dir)
-  return dir
-}
-
-async function openStore(dir = newDir(), exists: (id: string) => boolean = everything): Promise<MetricStore> {
-  const store = new MetricStore({ dir, periodMs, log })
-  await store.open(exists)
-  return store
-}
-
-function container(cpuMillicores: number, memoryMb: number) {
-  return { cpuMillicores, cpuLimitMillicores: 500, memoryMb, memoryLimitMb: 512 }
-}
-
-function traffic(latenciesMs: number[], answered4xx = 0, answered5xx = 0) {
-  const latency: Record<string, number> = {}
-  for (const ms of latenciesMs) latency[bucketOf(ms)] = (latency[bucketOf(ms)] ?? 0) + 1
-  return { seconds: 10, requests: latenciesMs.length, answered4xx, answered5xx, latency }
-}
-
-function sample(containers: Sample['containers'], ingress: Sample['ingress'] = null): Sample {
-  return { appEnvId: 'env_a', containers, ingress }
-}
-
-/** One value of a metric over a range. */
-async function over(store: MetricStore, metric: Metric, fromMs: number, toMs: number) {
-  const points = await store.series({ appEnvId: 'env_a', metric, fromMs, toMs, stepMs: toMs - fromMs })
-  return points[0] ?? null
-}
+import {
+  container,
+  hourMs,
+  minuteMs,
+  newDir,
+  openStore,
+  over,
+  periodMs,
+  run,
+  sample,
+  startMs,
+  traffic,
+  uneven,
+} from '../../../testkit/metrics/samples.ts'
 
 describe('the fifteen metrics (2.7)', () => {
   it('combines CPU and memory over containers, and tells the busiest and the idlest', async () => {
@@ -133,22 +99,6 @@ describe('the fifteen metrics (2.7)', () => {
     )
   })
 })
-
-/** Appends `turns` samples made by `make`. */
-async function run(store: MetricStore, turns: number, make: (turn: number) => Sample[], first = 1) {
-  for (let turn = first; turn < first + turns; turn += 1) {
-    await store.append(startMs + turn * periodMs, make(turn))
-  }
-}
-
-const uneven = (turn: number): Sample[] => [
-  sample(
-    turn % 5 === 0
-      ? [container(turn % 400, 100), container(turn % 50, 200)]
-      : [container(turn % 300, 100 + (turn % 90))],
-    traffic(Array(turn % 7).fill(1 + (turn % 40)), turn % 3 === 0 ? Math.min(1, turn % 7) : 0, 0),
-  ),
-]
 
 describe('downsampled records', () => {
   it('keep mean, minimum, maximum, counts and percentiles of the samples of each five minutes', async () => {
@@ -250,84 +200,4 @@ describe('downsampled records', () => {
     expect(readdirSync(path.join(dir, '10000ms')).length).toBeLessThanOrEqual(16)
     expect(store.memoryBytes).toBeLessThan(64 * 1024)
   }, 60_000)
-})
-
-describe('a restart', () => {
-  it('loses and repeats nothing, whenever it happens', async () => {
-    const whole = await openStore()
-    await run(whole, 900, uneven)
-    const dir = newDir()
-    let store = await openStore(dir)
-    for (let turn = 1; turn <= 900; turn += 1) {
-      await store.append(startMs + turn * periodMs, uneven(turn))
-      if (turn % 97 === 0) store = await openStore(dir)
-    }
-    for (const metric of metrics) {
-      const query = {
-        appEnvId: 'env_a',
-        metric,
-        fromMs: startMs,
-        toMs: startMs + 900 * periodMs,
-        stepMs: 5 * minuteMs,
-      }
-      const [restarted, expected] = [await store.series(query), await whole.series(query)]
-      expect(restarted.length).toBe(expected.length)
-      for (const [index, point] of expected.entries()) {
-        for (const part of ['t', 'value', 'min', 'max', 'last'] as const) {
-          // Merged records hold 24 bits of a mean; a lost or doubled sample shows far above that.
-          expect(restarted[index]![part], `${metric} ${part}`).toBeCloseTo(point[part], 4)
-        }
-      }
-    }
-  }, 60_000)
-
-  it('skips a sample that a crash left incomplete', async () => {
-    const dir = newDir()
-    const store = await openStore(dir)
-    await run(store, 10, uneven)
-    const [name] = readdirSync(path.join(dir, '10000ms')).filter((file) => file.startsWith('recent'))
-    const file = path.join(dir, '10000ms', name!)
-    truncateSync(file, statSync(file).size - 7)
-    const again = await openStore(dir)
-    await run(again, 3, uneven, 11)
-    const query = { appEnvId: 'env_a', metric: 'cpu_usage' as const, stepMs: periodMs }
-    const points = await again.series({ ...query, fromMs: startMs, toMs: startMs + 20 * periodMs })
-    expect(points).toHaveLength(12)
-    const third = await openStore(dir)
-    expect(await third.series({ ...query, fromMs: startMs, toMs: startMs + 20 * periodMs })).toEqual(points)
-  })
-
-  it('cuts off an incomplete downsampled record before it continues', async () => {
-    const dir = newDir()
-    const store = await openStore(dir)
-    await run(store, 200, uneven)
-    const file = path.join(dir, '10000ms', 'env', 'env_a')
-    const minutes = path.join(file, readdirSync(file).find((name) => name.startsWith('minute'))!)
-    truncateSync(minutes, statSync(minutes).size - 9)
-    const again = await openStore(dir)
-    await run(again, 1_400, uneven, 201)
-    const query = { appEnvId: 'env_a', metric: 'cpu_usage' as const, fromMs: startMs, stepMs: 5 * minuteMs }
-    const points = await again.series({ ...query, toMs: startMs + 33 * minuteMs })
-    const fine = await openStore()
-    await run(fine, 300, uneven)
-    const expected = await fine.series({ ...query, toMs: startMs + 33 * minuteMs })
-    expect(points.map(({ value }) => value.toFixed(3))).toEqual(expected.map(({ value }) => value.toFixed(3)))
-  }, 30_000)
-
-  it('forgets environments that are gone', async () => {
-    const dir = newDir()
-    const store = await openStore(dir)
-    await run(store, 100, uneven)
-    const again = await openStore(dir, () => false)
-    expect(await over(again, 'cpu_usage', startMs, startMs + hourMs)).toBeNull()
-    expect(readdirSync(path.join(dir, '10000ms', 'env'))).toEqual([])
-  })
-
-  it('goes on measuring in memory while the disk cannot be written', async () => {
-    const dir = newDir()
-    const store = await openStore(dir)
-    rmSync(path.join(dir, '10000ms'), { recursive: true })
-    await run(store, 5, uneven)
-    expect(await over(store, 'cpu_usage', startMs, startMs + hourMs)).not.toBeNull()
-  })
 })

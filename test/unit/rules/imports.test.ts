@@ -8,13 +8,24 @@ const root = path.resolve(import.meta.dirname, '../../..')
  * Part → parts it may import. A part is a folder of src, a file of src, or `tools`. `x:port` is the port of the part
  * x only. `server` may import anything.
  */
-const foundation = ['clock', 'contract', 'counted', 'domain', 'errors', 'host-check', 'log', 'worker']
+const foundation = [
+  'clock',
+  'contract',
+  'counted',
+  'domain',
+  'errors',
+  'host-check',
+  'log',
+  'pacer',
+  'worker',
+]
 const allowed: Record<string, readonly string[]> = {
   errors: [],
   clock: [],
   worker: ['clock'],
   'host-check': [],
   'make-folder': [],
+  pacer: [],
   nearest: [],
   counted: [],
   config: ['errors', 'log', 'nearest'],

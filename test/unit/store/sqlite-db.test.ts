@@ -39,4 +39,21 @@ describe('SQLite', () => {
     await put(db, 'k2', big)
     expect(await keysOf(db)).toEqual(['k1', 'k2'])
   })
+
+  it('the event loop has its turn between statements that move much text', async () => {
+    let turns = 0
+    const turn = () => {
+      turns += 1
+      next = setImmediate(turn)
+    }
+    let next = setImmediate(turn)
+    const text = 'x'.repeat(300_000)
+    await store().write(async (tx) => {
+      for (const key of ['a', 'b', 'c'])
+        await tx.insertInto('installation').values({ key, value: text }).execute()
+      await tx.selectFrom('installation').selectAll().execute()
+    })
+    clearImmediate(next)
+    expect(turns).toBeGreaterThanOrEqual(4)
+  })
 })

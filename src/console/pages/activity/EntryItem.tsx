@@ -3,7 +3,7 @@ import { Badge } from '../../components/Badge.tsx'
 import { Diff } from '../../components/Diff.tsx'
 import { Time } from '../../components/Time.tsx'
 import { counted } from '../../components/words.ts'
-import { actor, type Entry, entryWords, surfaceNames } from './entries.ts'
+import { actor, type Entry, entryWords, shortId, surfaceNames } from './entries.ts'
 
 interface Props {
   entry: Entry
@@ -13,7 +13,7 @@ interface Props {
 }
 
 export function EntryItem({ entry, envName, undo }: Props) {
-  const { timestamp, surface, operation, objectType, objectId, outcome, changes } = entry
+  const { timestamp, surface, objectType, objectId, outcome, changes } = entry
   return (
     <li className="entry">
       <div className="row">
@@ -28,13 +28,14 @@ export function EntryItem({ entry, envName, undo }: Props) {
           >
             {actor(entry)}
           </Link>{' '}
-          · {surfaceNames[surface] ?? surface}
+          · {surfaceNames[surface]}
+          <OriginLinks entry={entry} />
         </span>
         <span className="row when">
           <span className="muted small">
             <Time at={timestamp} />
           </span>
-          {outcome === 'done' && changes.length > 0 && operation !== 'undo-change' && (
+          {isUndoable(entry) && (
             <button type="button" className="button compact" onClick={() => undo(entry)}>
               Undo<span className="hidden-text"> {entryWords(entry)}</span>
             </button>
@@ -59,5 +60,35 @@ export function EntryItem({ entry, envName, undo }: Props) {
         </details>
       )}
     </li>
+  )
+}
+
+/** Creations and deletions change the whole object, which has no path; they cannot be undone. */
+function isUndoable({ outcome, operation, changes }: Entry): boolean {
+  const hasFields = changes.length > 0 && changes.every(({ path }) => path !== '')
+  return outcome === 'done' && hasFields && operation !== 'undo-change'
+}
+
+/** To everything else that the same agent session and the same token did. */
+function OriginLinks({ entry: { sessionId, tokenId } }: { entry: Entry }) {
+  return (
+    <>
+      {sessionId && (
+        <>
+          {' · '}
+          <Link to="/sessions/$sessionId" params={{ sessionId }} search={({ account }) => ({ account })}>
+            session {shortId(sessionId)}
+          </Link>
+        </>
+      )}
+      {tokenId && (
+        <>
+          {' · '}
+          <Link to="/tokens/$tokenId" params={{ tokenId }} search={({ account }) => ({ account })}>
+            token {shortId(tokenId)}
+          </Link>
+        </>
+      )}
+    </>
   )
 }

@@ -10,7 +10,16 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { EntryItem } from './EntryItem.tsx'
-import { actors, byDay, type Entry, type Filters, filtered, objects, surfaceNames } from './entries.ts'
+import {
+  actors,
+  byDay,
+  type Entry,
+  type Filters,
+  objects,
+  queryOf,
+  surfaceNames,
+  withOperation,
+} from './entries.ts'
 
 interface Props {
   accountId: string
@@ -21,7 +30,8 @@ interface Props {
 }
 
 /** Pages of the audit log as one list, newest first. */
-export function useEntries(accountId: string, objectId: string | undefined) {
+export function useEntries(accountId: string, filters: Filters = {}) {
+  const filter = queryOf(filters)
   return useInfiniteQuery<
     OutputOf<typeof listAudit>,
     AppError,
@@ -29,9 +39,9 @@ export function useEntries(accountId: string, objectId: string | undefined) {
     readonly unknown[],
     string | undefined
   >({
-    queryKey: [listAudit.id, accountId, objectId],
+    queryKey: [listAudit.id, accountId, filter],
     queryFn: ({ pageParam: cursor, signal }) =>
-      client.call(listAudit, { accountId, objectId, cursor, limit: 100 }, { signal }),
+      client.call(listAudit, { ...filter, accountId, cursor, limit: 100 }, { signal }),
     initialPageParam: undefined,
     getNextPageParam: (page) => page.cursor ?? undefined,
     select: ({ pages }) => pages.flatMap(({ entries }) => entries),
@@ -41,14 +51,17 @@ export function useEntries(accountId: string, objectId: string | undefined) {
 
 /** The audit log as a timeline: live, filtered by its address, each change with before, after and Undo. */
 export function Timeline({ accountId, objectId, fixed = {} }: Props) {
-  const filters: Filters = { ...(useSearch({ strict: false }) as Filters), ...fixed }
+  const always: Filters = { ...fixed, ...(objectId === undefined ? {} : { object: objectId }) }
+  const filters: Filters = { ...(useSearch({ strict: false }) as Filters), ...always }
   const [undoing, setUndoing] = useState<Entry | null>(null)
-  const read = useEntries(accountId, objectId ?? filters.object)
+  const read = useEntries(accountId, filters)
+  // What the filters offer does not shrink with what they let through.
+  const offered = useEntries(accountId, always)
   const environments = useRead(listAppEnvs, { accountId }, { everyMs: 30_000 })
   const names = new Map(environments.data?.appEnvs.map((one) => [one.appEnvId, one.cliEnvName]))
   if (read.error && !read.data) return <Failed error={read.error} retry={() => read.refetch()} />
-  const all = read.data ?? []
-  const shown = filtered(all, filters)
+  const all = offered.data ?? []
+  const shown = withOperation(read.data ?? [], filters.operation)
   return (
     <section className="panel" aria-label="Activity">
       <TimelineFilters
@@ -60,7 +73,7 @@ export function Timeline({ accountId, objectId, fixed = {} }: Props) {
       {read.isPending && <Loading rows={6} />}
       {read.data && shown.length === 0 && (
         <Empty title={all.length === 0 ? 'No entries yet' : 'No entry matches'}>
-          {all.length > 0 && 'Change the filters, or load older entries.'}
+          {all.length > 0 && 'Change the filters.'}
         </Empty>
       )}
       {byDay(shown).map(({ day, entries }) => (
@@ -118,17 +131,17 @@ function TimelineFilters({ entries, filters, fixed, environments }: FiltersProps
     navigate({ to: '.', search: (before: object) => ({ ...before, ...change }), replace: true })
   return (
     <header>
-      {fixed.who === undefined && (
+      {fixed.who === undefined && fixed.session === undefined && fixed.token === undefined && (
         <Choice label="Who" every="Everyone" value={filters.who} set={(who) => set({ who })}>
           {actors(entries).map(({ id, name }) => [id, name])}
         </Choice>
       )}
-      {fixed.surface === undefined && (
+      {fixed.surface === undefined && fixed.session === undefined && (
         <Choice
           label="From where"
           every="Every surface"
           value={filters.surface}
-          set={(surface) => set({ surface })}
+          set={(surface) => set({ surface: surface as Filters['surface'] })}
         >
           {Object.entries(surfaceNames)}
         </Choice>
@@ -142,7 +155,7 @@ function TimelineFilters({ entries, filters, fixed, environments }: FiltersProps
         label="Result"
         every="Done and refused"
         value={filters.outcome}
-        set={(outcome) => set({ outcome })}
+        set={(outcome) => set({ outcome: outcome as Filters['outcome'] })}
       >
         {[
           ['done', 'Done'],

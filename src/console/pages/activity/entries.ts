@@ -1,5 +1,5 @@
 import type { listAudit } from '../../../contract/audit.ts'
-import type { OutputOf } from '../../../contract/operation.ts'
+import type { OutputOf, RawInputOf } from '../../../contract/operation.ts'
 import { dayOf, operationWords } from '../../components/words.ts'
 
 export type Entry = OutputOf<typeof listAudit>['entries'][number]
@@ -7,10 +7,22 @@ export type Entry = OutputOf<typeof listAudit>['entries'][number]
 export interface Filters {
   who?: string | undefined
   object?: string | undefined
-  surface?: string | undefined
+  surface?: Entry['surface'] | undefined
   operation?: string | undefined
-  outcome?: string | undefined
+  outcome?: Entry['outcome'] | undefined
+  token?: string | undefined
+  session?: string | undefined
 }
+
+type AuditQuery = Omit<RawInputOf<typeof listAudit>, 'accountId' | 'limit' | 'cursor'>
+
+/** The filters that the platform applies, so that older entries are found too. */
+export function queryOf({ who, object, surface, outcome, token, session }: Filters): AuditQuery {
+  return { principalId: who, objectId: object, surface, outcome, tokenId: token, sessionId: session }
+}
+
+/** The end of an id, enough to tell the few on one page apart. */
+export const shortId = (id: string) => id.slice(-6)
 
 /** Name of the principal of an entry. */
 export function actor({ principal }: Entry): string {
@@ -28,15 +40,11 @@ export function entryWords({ operation }: Entry): string {
   return readsOfSecrets[operation] ?? operationWords(operation)
 }
 
-export function filtered(entries: readonly Entry[], { who, surface, operation, outcome }: Filters): Entry[] {
-  return entries.filter(
-    (entry) =>
-      (who === undefined || entry.principal.id === who) &&
-      (surface === undefined || entry.surface === surface) &&
-      (operation === undefined ||
-        entry.operation.includes(operation.toLowerCase().trim().replaceAll(' ', '-'))) &&
-      (outcome === undefined || entry.outcome === outcome),
-  )
+/** Entries whose operation contains the text; the platform has no such filter. */
+export function withOperation(entries: readonly Entry[], operation: string | undefined): readonly Entry[] {
+  if (operation === undefined) return entries
+  const part = operation.toLowerCase().trim().replaceAll(' ', '-')
+  return entries.filter((entry) => entry.operation.includes(part))
 }
 
 /** Entries grouped by day in the reader's time zone, in the given order. */
@@ -57,11 +65,12 @@ export function actors(entries: readonly Entry[]): { id: string; name: string }[
   return [...known].map(([id, name]) => ({ id, name })).sort((a, b) => a.name.localeCompare(b.name))
 }
 
-export const surfaceNames: Record<string, string> = {
+export const surfaceNames: Record<Entry['surface'], string> = {
   console: 'Console',
   mcp: 'Agent (MCP)',
   cli: 'Command line',
   rest: 'REST API',
+  link: 'Link for a secret',
 }
 
 /** What the entries are about, and every environment, for the filter. */

@@ -11,7 +11,7 @@ import { type Caller, callersOf } from './callers.ts'
 /** Callers that write in the account, agents first. Admins only; the platform rejects other callers. */
 export function AgentsPage() {
   const { accountId, name } = useAccount()
-  const read = useEntries(accountId, undefined)
+  const read = useEntries(accountId)
   const callers = callersOf(read.data ?? [])
   const agents = callers.filter(({ surface }) => surface === 'mcp')
   const others = callers.filter(({ surface }) => surface !== 'mcp')
@@ -69,7 +69,7 @@ const columns: Column<Caller>[] = [
       </Link>
     ),
   },
-  { title: 'From where', cell: ({ surface }) => surfaceNames[surface] ?? surface },
+  { title: 'From where', cell: ({ surface }) => surfaceNames[surface] },
   { title: 'Done', kind: 'number', cell: ({ done }) => done.toLocaleString() },
   {
     title: 'Refused',

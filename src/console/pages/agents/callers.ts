@@ -3,7 +3,7 @@ import { actor, type Entry } from '../activity/entries.ts'
 /** One principal on one surface of the audit log; a person's agent is that person over MCP. */
 export interface Caller {
   principalId: string
-  surface: string
+  surface: Entry['surface']
   name: string
   done: number
   refused: number
@@ -26,9 +26,31 @@ export function callersOf(entries: readonly Entry[]): Caller[] {
       lastAt: timestamp,
       firstAt: timestamp,
     }
-    caller[outcome === 'done' ? 'done' : 'refused'] += 1
+    caller[outcome] += 1
     caller.firstAt = timestamp
     known.set(key, caller)
+  }
+  return [...known.values()]
+}
+
+/** What one agent session left in the entries. */
+export interface Session {
+  sessionId: string
+  done: number
+  refused: number
+  firstAt: string
+  lastAt: string
+}
+
+/** Sessions in the entries (newest first), most recent session first. */
+export function sessionsOf(entries: readonly Entry[]): Session[] {
+  const known = new Map<string, Session>()
+  for (const { sessionId, outcome, timestamp } of entries) {
+    if (sessionId === null) continue
+    const session = known.get(sessionId) ?? { sessionId, done: 0, refused: 0, firstAt: '', lastAt: timestamp }
+    session[outcome] += 1
+    session.firstAt = timestamp
+    known.set(sessionId, session)
   }
   return [...known.values()]
 }
@@ -40,7 +62,7 @@ export function operationsOf(
   const known = new Map<string, { operation: string; done: number; refused: number }>()
   for (const { operation, outcome } of entries) {
     const row = known.get(operation) ?? { operation, done: 0, refused: 0 }
-    row[outcome === 'done' ? 'done' : 'refused'] += 1
+    row[outcome] += 1
     known.set(operation, row)
   }
   return [...known.values()].sort((a, b) => b.done + b.refused - a.done - a.refused)

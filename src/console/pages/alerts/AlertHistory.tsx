@@ -1,6 +1,8 @@
 import { useState } from 'react'
-import { type AlertDetails, alertStates } from '../../../contract/alerts.ts'
+import { type AlertDetails, alertStates, listAlertNotifications } from '../../../contract/alerts.ts'
+import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
+import { Pages } from '../../components/Pages.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
@@ -121,17 +123,24 @@ export function StateChanges({ alert: { stateHistory, unit } }: { alert: AlertDe
   )
 }
 
-export function Deliveries({ alert: { notifications, contactPoints } }: { alert: AlertDetails }) {
+const pageSize = 20
+
+export function Deliveries({ alert: { alertId, contactPoints } }: { alert: AlertDetails }) {
+  const [offset, setOffset] = useState(0)
+  const input = { alertId, limit: pageSize, offset }
+  const read = useRead(listAlertNotifications, input, { everyMs: everyMs.chart, keep: true })
+  const { notifications, pagination } = read.data ?? {}
   const names = new Map(contactPoints.map(({ contactPointId, name }) => [contactPointId, name]))
   return (
     <section className="panel" aria-labelledby="deliveries">
       <header>
         <h2 id="deliveries">Notifications</h2>
-        <span className="muted small">The last 20 attempts</span>
+        <span className="muted small">Attempts of the last 7 days, newest first</span>
       </header>
-      {notifications.length === 0 ? (
-        <p className="body muted">No notification has been sent yet.</p>
-      ) : (
+      {read.error && !read.data && <Failed error={read.error} hidesForbidden />}
+      {read.isPending && <Loading rows={2} />}
+      {notifications?.length === 0 && <p className="body muted">No notification has been sent yet.</p>}
+      {notifications && notifications.length > 0 && (
         <Table
           label="List of notifications"
           columns={[
@@ -142,10 +151,11 @@ export function Deliveries({ alert: { notifications, contactPoints } }: { alert:
             },
             delivery,
           ]}
-          rows={newestFirst(notifications)}
+          rows={notifications}
           keyOf={({ at, contactPointId }) => `${at}${contactPointId}`}
         />
       )}
+      {pagination && <Pages offset={offset} size={pageSize} total={pagination.total} go={setOffset} />}
     </section>
   )
 }

@@ -6,12 +6,19 @@ import { causeOf, statusNames, statusTones } from './status-words.ts'
 
 interface Props {
   environment: Pick<AppEnv, 'appEnvId' | 'status' | 'currentVersion'>
+  /** False where the cause of a failure is not needed yet. */
+  isLive?: boolean
 }
 
 /** The state of an environment in one word; one whose only version failed says so, with the cause. */
-export function StatusBadge({ environment: { appEnvId, status, currentVersion } }: Props) {
+export function StatusBadge({ environment, isLive = true }: Props) {
+  const { appEnvId, status, currentVersion } = environment
   const neverServed = status === 'STOPPED' && currentVersion === null
-  const read = useRead(getAppEnvStatus, { appEnvId }, { everyMs: everyMs.list, enabled: neverServed })
+  const read = useRead(
+    getAppEnvStatus,
+    { appEnvId },
+    { everyMs: everyMs.list, enabled: neverServed && isLive },
+  )
   const failure = neverServed ? read.data?.currentDeployment?.failure : null
   if (!failure) return <Badge tone={statusTones[status]}>{statusNames[status]}</Badge>
   return (

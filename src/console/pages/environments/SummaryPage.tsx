@@ -8,6 +8,7 @@ import { megabytes, quantity, startOfToday } from '../../components/words.ts'
 import { ContainerTable } from './ContainerTable.tsx'
 import { ContainerTimeline } from './ContainerTimeline.tsx'
 import { useEnvironment } from './environment.ts'
+import { Findings } from './Findings.tsx'
 import { Hosts } from './Hosts.tsx'
 import { statusWords } from './status-words.ts'
 
@@ -21,6 +22,7 @@ export function SummaryPage() {
   return (
     <div className="stack">
       <StatusPanel />
+      <Findings />
       <Containers />
       <Suspense fallback={<Loading rows={3} />}>
         <TrafficCharts />

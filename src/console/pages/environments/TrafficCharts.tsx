@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { Metric } from '../../../contract/metrics.ts'
 import { Chart } from '../../components/Chart.tsx'
 import { Failed } from '../../components/states.tsx'
+import { ContainerCharts } from './ContainerCharts.tsx'
 import { useEnvironment } from './environment.ts'
 import { type Range, rangeNames, useSeries } from './use-series.ts'
 
@@ -33,7 +34,7 @@ const resources: [string, Line[]][] = [
   ['Memory of the limit', [{ metric: 'memory_percent', label: 'Memory', color: '--chart-3' }]],
 ]
 
-/** Traffic of apps and functions; CPU and memory, except for functions (F9). */
+/** Containers; traffic of apps and functions; CPU and memory, except for functions (F9). */
 export function TrafficCharts() {
   const { isFunction, isDatabase, isJob } = useEnvironment()
   const [range, setRange] = useState<Range>('hour')
@@ -54,6 +55,7 @@ export function TrafficCharts() {
         )}
       </div>
       <div className="charts">
+        <ContainerCharts range={range} />
         {groups.map(([title, lines]) => (
           <MetricChart key={title} title={title} lines={lines} range={range} />
         ))}

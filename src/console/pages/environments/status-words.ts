@@ -1,4 +1,5 @@
 import type { getAppEnvStatus } from '../../../contract/app-env-reads.ts'
+import { healthSentence, isIll, servesUnproven } from '../../../contract/health-words.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import type { Tone } from '../../components/Badge.tsx'
 import { counted } from '../../components/words.ts'
@@ -42,12 +43,29 @@ export function statusWords(read: Status, kind: { isFunction: boolean; isJob: bo
       cause,
     }
   }
+  if (read.health && isIll(read.health)) {
+    const { verdict } = read.health
+    return { tone: 'bad', sentence: `${verdict}: ${healthSentence(read.health)}`, cause }
+  }
   return { tone: statusTones[read.status], sentence: sentenceOf(read, kind), cause }
 }
 
-/** The failure of a deployment; replaces get-logs with the name of the page. */
+/** The failure of a deployment, in words of the console. */
 export function causeOf({ reason, message }: { reason: string; message: string }): string {
-  return `${reason}: ${message.replace(/(^|[.] )get-logs\b/g, '$1The Logs tab').replace(/\bget-logs\b/g, 'the Logs tab')}`
+  return `${reason}: ${withTabs(message)}`
+}
+
+const tabs: Record<string, string> = { 'get-logs': 'the Logs tab', 'what-changed': 'the Activity tab' }
+
+/** A message of the platform, with the names of pages in place of the operations that show the same. */
+export function withTabs(message: string): string {
+  return message.replace(
+    /(^|[.] )?\b(get-logs|what-changed)\b/g,
+    (_found, start: string | undefined, id: string) => {
+      const tab = tabs[id]!
+      return start === undefined ? tab : `${start}${tab.charAt(0).toUpperCase()}${tab.slice(1)}`
+    },
+  )
 }
 
 function sentenceOf(read: Status, { isFunction, isJob }: { isFunction: boolean; isJob: boolean }): string {
@@ -58,6 +76,8 @@ function sentenceOf(read: Status, { isFunction, isJob }: { isFunction: boolean; 
         ? 'Nothing is deployed yet.'
         : 'Stopped. It answers nothing until it is started.'
     case 'PENDING':
+      if (servesUnproven(read))
+        return `Version ${currentDeployment?.version ?? 1} serves, and is in its stability window.`
       return `${doing(currentDeployment?.status)} version ${currentDeployment?.version ?? 1}, the first one.`
     case 'UPDATING':
       return `${doing(currentDeployment?.status)} version ${currentDeployment?.version ?? ''}; the version before keeps serving.`

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { createContext, useContext, useEffect, useState } from 'react'
 import { listAlerts } from '../../../contract/alerts.ts'
 import type { listAppEnvs } from '../../../contract/app-envs.ts'
 import { databasePresetNames } from '../../../contract/fields.ts'
@@ -8,11 +9,13 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { Sparkline } from '../../components/Sparkline.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
-import { counted, quantity } from '../../components/words.ts'
+import { quantity } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
 import { StatusBadge } from '../environments/StatusBadge.tsx'
 
 export type EnvironmentRow = OutputOf<typeof listAppEnvs>['appEnvs'][number] & { appName: string }
+
+const region: Column<EnvironmentRow> = { title: 'Region', kind: 'muted nowrap', cell: (row) => row.region }
 
 const columns: Column<EnvironmentRow>[] = [
   {
@@ -24,7 +27,7 @@ const columns: Column<EnvironmentRow>[] = [
       </Link>
     ),
   },
-  { title: 'Status', cell: (row) => <StatusBadge environment={row} /> },
+  { title: 'Status', cell: (row) => <Status row={row} /> },
   { title: 'Alerts', kind: 'nowrap', cell: ({ appEnvId }) => <Firing appEnvId={appEnvId} /> },
   {
     title: 'Requests',
@@ -34,32 +37,59 @@ const columns: Column<EnvironmentRow>[] = [
     title: 'Errors',
     cell: (row) => <Traffic row={row} metric="ingress_5xx_rate" color="var(--chart-2)" />,
   },
-  { title: 'Kind', kind: 'muted', cell: kindOf },
+  { title: 'Kind', kind: 'muted nowrap', cell: kindOf },
   { title: 'Version', kind: 'number', cell: ({ currentVersion }) => currentVersion ?? '–' },
-  { title: 'Region', kind: 'muted', cell: ({ region }) => region },
 ]
 
 export function EnvironmentTable({ rows }: { rows: readonly EnvironmentRow[] }) {
+  const hasRegions = rows.some((row) => row.region !== rows[0]?.region)
+  const isPainted = usePainted()
   return (
-    <Table
-      label="List of environments"
-      columns={columns}
-      rows={rows}
-      keyOf={({ appEnvId }) => appEnvId}
-      rowHeight={45}
-      maxHeight="calc(100vh - 190px)"
-    />
+    <Painted value={isPainted}>
+      <Table
+        label="List of environments"
+        columns={hasRegions ? [...columns, region] : columns}
+        rows={rows}
+        keyOf={({ appEnvId }) => appEnvId}
+        rowHeight={45}
+        maxHeight="calc(100vh - 190px)"
+      />
+    </Painted>
   )
+}
+
+/** Whether the list has been painted once: what each row reads of its own waits until the page takes clicks. */
+const Painted = createContext(false)
+
+function usePainted(): boolean {
+  const [isPainted, setIsPainted] = useState(false)
+  useEffect(() => {
+    let timer: number | undefined
+    // The frame begins before the paint; the timer runs after it.
+    const frame = requestAnimationFrame(() => {
+      timer = window.setTimeout(() => setIsPainted(true))
+    })
+    return () => {
+      cancelAnimationFrame(frame)
+      clearTimeout(timer)
+    }
+  }, [])
+  return isPainted
+}
+
+function Status({ row }: { row: EnvironmentRow }) {
+  return <StatusBadge environment={row} isLive={useContext(Painted)} />
 }
 
 /** One read for the whole account, which every row shares. */
 function Firing({ appEnvId }: { appEnvId: string }) {
   const { accountId } = useAccount()
   const input = { accountId, state: 'Firing', limit: 1000 } as const
-  const { data } = useRead(listAlerts, input, { everyMs: everyMs.chart })
+  const isPainted = useContext(Painted)
+  const { data } = useRead(listAlerts, input, { everyMs: everyMs.chart, enabled: isPainted })
   const firing = data?.alerts.filter((alert) => alert.appEnvId === appEnvId).length ?? 0
   if (firing === 0) return <span className="muted">{data ? 'None' : ''}</span>
-  return <Badge tone="bad">{counted(firing, 'alert')} firing</Badge>
+  return <Badge tone="bad">{firing.toLocaleString()} firing</Badge>
 }
 
 function Traffic({
@@ -71,20 +101,22 @@ function Traffic({
   metric: 'ingress_request_rate' | 'ingress_5xx_rate'
   color: string
 }) {
+  const isPainted = useContext(Painted)
   const measures = !databasePresets.has(row.dockerPreset) && row.dockerPreset !== 'JOB'
   const series = useRead(
     getAppEnvMetricsSeries,
     { appEnvId: row.appEnvId, metric, step: 120 },
-    { everyMs: everyMs.chart, enabled: measures },
+    { everyMs: everyMs.chart, enabled: measures && isPainted },
   )
   if (!measures) return <span className="muted">–</span>
-  const values = series.data?.points.map(({ value }) => value) ?? []
+  const points = series.data?.points ?? []
+  const values = points.map(({ value }) => value)
   const unit = series.data?.unit ?? ''
   const now = values.at(-1) ?? 0
   const label = `${quantity(now, unit)} now, at most ${quantity(Math.max(0, ...values), unit)} in the last hour`
   return (
     <div className="row" style={{ flexWrap: 'nowrap' }}>
-      <Sparkline values={values} color={color} label={series.data ? label : 'Loading'} />
+      <Sparkline points={points} color={color} label={series.data ? label : 'Loading'} />
       <span className="small nowrap">{series.data ? quantity(now, unit) : ''}</span>
     </div>
   )
@@ -95,5 +127,5 @@ const databasePresets = new Set<string>(databasePresetNames)
 function kindOf({ dockerPreset }: EnvironmentRow): string {
   if (dockerPreset === 'FUNCTION') return 'Function'
   if (dockerPreset === 'JOB') return 'Job'
-  return databasePresets.has(dockerPreset) ? `Database (${dockerPreset.toLowerCase()})` : 'App'
+  return databasePresets.has(dockerPreset) ? 'Database' : 'App'
 }

@@ -1,8 +1,10 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { AppError } from '../../../errors.ts'
 import { signIn } from '../../api/session.ts'
 import { Problem } from '../../components/states.tsx'
+import { prefetchAccounts } from '../../shell/account.ts'
 import { Logo } from '../../shell/Frame.tsx'
 import { insideConsole } from './inside-console.ts'
 
@@ -14,15 +16,19 @@ export function SignInPage() {
   const [token, setToken] = useState('')
   const [error, setError] = useState<AppError | null>(null)
   const [busy, setBusy] = useState(false)
+  const queries = useQueryClient()
   const spent = useRef(false)
 
   const enter = async (by: { code: string } | { token: string }) => {
     setBusy(true)
     setError(null)
+    const href = insideConsole(next, router.origin ?? location.origin)
     try {
-      await signIn(by)
+      // The code of the next page arrives during the sign-in, and what every page reads first with its answer.
+      void router.preloadRoute({ href } as unknown as Parameters<typeof router.preloadRoute>[0])
+      await signIn(by, () => prefetchAccounts(queries))
       setToken('')
-      await navigate({ href: insideConsole(next, router.origin ?? location.origin), replace: true })
+      await navigate({ href, replace: true })
     } catch (refusal) {
       setError(refusal as AppError)
       setBusy(false)

@@ -7,14 +7,14 @@ import { Failed } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
 import { operationWords } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
-import { actor } from '../activity/entries.ts'
+import { actor, shortId } from '../activity/entries.ts'
 
 /** Live list of agents' writes over MCP. */
 export function AgentWatch() {
   const { accountId } = useAccount()
   const [openedAt] = useState(() => new Date().toISOString())
-  const read = useRead(listAudit, { accountId, limit: 50 }, { everyMs: everyMs.live })
-  const calls = (read.data?.entries ?? []).filter(({ surface }) => surface === 'mcp').slice(0, 8)
+  const read = useRead(listAudit, { accountId, surface: 'mcp', limit: 8 }, { everyMs: everyMs.live })
+  const calls = read.data?.entries ?? []
   const isNew = calls.some(({ timestamp }) => timestamp >= openedAt)
   return (
     <section className="panel" aria-labelledby="watch">
@@ -52,6 +52,18 @@ export function AgentWatch() {
                   >
                     {actor(entry)}
                   </Link>
+                  {entry.sessionId && (
+                    <>
+                      {' · '}
+                      <Link
+                        to="/sessions/$sessionId"
+                        params={{ sessionId: entry.sessionId }}
+                        search={({ account }) => ({ account })}
+                      >
+                        session {shortId(entry.sessionId)}
+                      </Link>
+                    </>
+                  )}
                   , <Time at={entry.timestamp} />
                 </span>
               </li>

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { OutputOf } from '../../../contract/operation.ts'
 import { listUserTokens, revokeUserToken } from '../../../contract/users.ts'
@@ -96,7 +97,7 @@ const columns: Column<Token>[] = [
     title: 'Name',
     cell: (token) => (
       <>
-        {nameOf(token)} {token.current && <Badge tone="busy">This session</Badge>}
+        <TokenName token={token} /> {token.current && <Badge tone="busy">This session</Badge>}
       </>
     ),
   },
@@ -112,6 +113,18 @@ const columns: Column<Token>[] = [
     cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span className="muted">Never</span>),
   },
 ]
+
+/** A link to what was done with the token, for those who may read the audit log. */
+function TokenName({ token }: { token: Token }) {
+  const { permissions } = useAccount()
+  if (!permissions.admin) return nameOf(token)
+  const { tokenId } = token
+  return (
+    <Link to="/tokens/$tokenId" params={{ tokenId }} search={({ account }) => ({ account })}>
+      {nameOf(token)}
+    </Link>
+  )
+}
 
 function expiryOf({ expiresAt, expired }: Token) {
   if (expiresAt === null) return <span className="muted">Never</span>

@@ -54,14 +54,14 @@ describe('notifiers', () => {
     await mail.close()
   })
 
-  const notifier = (smtpUrl = mail.url) =>
+  const notifier = (smtpUrl = mail.url, deadlineMs = 30_000) =>
     createNotifier({
       clock: systemClock,
       log: createLog('test', 'silent'),
       allowPrivate: true,
       incidentUrl: receiver.url('/v2/enqueue'),
       smtpUrl: new Secret(smtpUrl),
-      deadlineMs: 30_000,
+      deadlineMs,
     })
   const targets = (): Target[] => [
     { type: 'chat', config: { webhookUrl: receiver.url('/hooks/chat-secret') } },
@@ -207,7 +207,8 @@ describe('notifiers', () => {
       receiver.answer = () => answer
       mail.refuseData = () => 554
       for (const target of targets()) {
-        const result = await notifier()(target, envelopeOf())
+        const deadlineMs = answer === 'hang' ? 200 : 30_000
+        const result = await notifier(mail.url, deadlineMs)(target, envelopeOf())
         expect(result.ok, target.type).toBe(false)
         expect(JSON.stringify(result), target.type).not.toMatch(/secret|127\.0\.0\.1|example\.com/)
       }

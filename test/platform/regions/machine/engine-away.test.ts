@@ -24,6 +24,7 @@ it('a deployment waits while the engine is away, asks seldom, says so in its log
   expect(pulls()).toBeLessThan(8)
   const status = () => admin.client.call(getAppEnvStatus, { appEnvId })
   expect(await status()).toMatchObject({ status: 'PENDING', currentDeployment: { failure: null } })
+  expect(platform.routes.routes.get(appEnvId)).toMatchObject({ state: 'stopped', deploying: true })
   const { logs } = await admin.client.call(getLogs, { appEnvId, type: 'BUILD' })
   expect(logs.map(({ message }) => message)).toContain(
     'The fake engine is away. The build waits and restarts automatically.',
@@ -34,4 +35,5 @@ it('a deployment waits while the engine is away, asks seldom, says so in its log
     (now) => now.status === 'RUNNING' && now.currentDeployment?.status === 'DEPLOYED',
     'it serves',
   )
+  expect(platform.routes.routes.get(appEnvId)).not.toHaveProperty('deploying')
 })

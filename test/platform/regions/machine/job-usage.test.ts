@@ -15,7 +15,10 @@ describe('usage of job runs', () => {
     platform = await TestPlatform.start({ clock, engine: new FakeEngine({ clock }) })
     const environment = await platform.makeEnvironment({
       app: { dockerPreset: 'JOB', useImage: true },
-      environment: { zClouds: 2, jobConfig: { command: 'sleep 90', allowConcurrentRuns: true } },
+      environment: {
+        zClouds: 2,
+        jobConfig: { command: 'sleep 90', allowConcurrentRuns: true, ttlSecondsAfterFinished: 600 },
+      },
     })
     appEnvId = environment.appEnvId
     await ask('POST', '/app-env/deploy-image', { image: 'team/job:1' })
@@ -102,7 +105,8 @@ describe('usage of job runs', () => {
       zCloudSeconds,
       billedZCloudSeconds: zCloudSeconds,
     })
-    await clock.advance(22_000_000)
+    await clock.advance(700_000)
+    expect(platform.engine.host.containers.size, 'containers after their time').toBe(0)
     expect((await usage()).containerSeconds, 'not again after the container is removed').toBe(seconds)
   })
 

@@ -110,7 +110,7 @@ describe('a container made ahead', () => {
     const [before] = created()
     const lists = () => platform.engine.calls.filter((call) => call === 'list').length
     const soFar = lists()
-    platform.reconciler?.unreachable()
+    platform.reconciler?.unreachable('', '')
     await until(
       async () => lists(),
       (count) => count > soFar + 1,

@@ -231,3 +231,31 @@ describe('reading', () => {
     ])
   })
 })
+
+describe('the work of reading', () => {
+  it('counts a trigger in each stage that runs it', async () => {
+    const trigger = `ONBUILD LABEL ${'$a'.repeat(25_000)}`
+    const stages = 'FROM base\n'.repeat(90)
+    await expect(check(`FROM node\n${trigger}`)).resolves.toBeUndefined()
+    await expect(check(`FROM node AS base\n${trigger}\n${stages}`)).rejects.toThrow(
+      /with its ONBUILD triggers/,
+    )
+  })
+
+  it('lets the event loop have its turn', async () => {
+    let turns = 0
+    const count = () => {
+      turns += 1
+      timer = setImmediate(count)
+    }
+    let timer = setImmediate(count)
+    await check(`FROM node\n${`LABEL ${'$a'.repeat(5_000)}\n`.repeat(12)}`)
+    clearImmediate(timer)
+    expect(turns).toBeGreaterThan(1)
+  })
+
+  it('takes 5,000 lines', () => {
+    expect(() => assertReadable(`FROM node\n${'\n'.repeat(4_990)}`)).not.toThrow()
+    expect(() => assertReadable(`FROM node\n${'\n'.repeat(5_000)}`)).toThrow(/more than 5000 lines/)
+  })
+})

@@ -1,0 +1,94 @@
+/**
+ * Good deployments in a row on a busy machine, with the default stability window at ten times the speed: how many the
+ * platform calls failed (goal: 0) and how many requests are lost (goal: 0). Then the time from the upload of a first
+ * version to its first answer, with the window and without it, in turn (goal: no difference).
+ *
+ * Run: npm run build && npm run bench -- deployments [deployments, default 100] [first versions of each kind, default 10]
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { createAppEnv, deleteAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
+import { createApp } from '../src/contract/apps.ts'
+import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { loadOn, versionSource } from '../testkit/gateway/rolling-load.ts'
+import { Installation } from '../testkit/platform/installation.ts'
+import { deploy, noWindow, untilDeployed } from '../testkit/platform/story.ts'
+
+const deployments = Number(process.argv[2] ?? 100)
+const firstVersions = Number(process.argv[3] ?? 10)
+
+for (const { engine, base } of await enginesHere()) {
+  const installation = new Installation({ LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: '10' })
+  await installation.start()
+  try {
+    await goodInARow(installation, engine, base)
+    await firstAnswers(installation, engine, base)
+  } finally {
+    await installation.dispose()
+  }
+}
+
+async function makeEnvironment(installation: Installation, name: string, settings: object) {
+  const client = installation.client()
+  const { accountId } = installation.ready
+  const { appId } = await client.call(createApp, { name, accountId, port: 8080, ...settings })
+  const { appEnvId } = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'local' })
+  const { hosts } = await client.call(getAppEnv, { appEnvId })
+  return { appEnvId, host: hosts[0]?.host ?? '' }
+}
+
+async function goodInARow(installation: Installation, engine: string, base: string): Promise<void> {
+  const healthCheck = { path: '/', intervalSeconds: 3 }
+  const { appEnvId, host } = await makeEnvironment(installation, 'good', { healthCheck })
+  const failures: string[] = []
+  const release = async (version: number) => {
+    await deploy(installation, appEnvId, versionSource(base, version))
+    const { currentDeployment } = await untilDeployed(installation, appEnvId)
+    if (currentDeployment?.status !== 'DEPLOYED') failures.push(JSON.stringify(currentDeployment?.failure))
+  }
+  await release(0)
+  const hogs = Array.from({ length: availableParallelism() }, busyCore)
+  const { outcome, end } = loadOn(installation, host, 2)
+  try {
+    for (let version = 1; version <= deployments; version++) await release(version)
+  } finally {
+    await end()
+    for (const hog of hogs) hog.kill('SIGKILL')
+  }
+  const { requests, lost } = outcome
+  process.stdout.write(
+    `${engine}: ${deployments} good deployments on a busy machine, ${failures.length} called failed; ${requests} requests, ${lost.length} lost\n`,
+  )
+  for (const why of new Set([...failures, ...lost])) process.stdout.write(`  ${why}\n`)
+  if (failures.length + lost.length > 0) process.exitCode = 1
+}
+
+function busyCore(): ChildProcess {
+  return spawn(process.execPath, ['-e', 'for (;;) {}'], { stdio: 'ignore' })
+}
+
+async function firstAnswers(installation: Installation, engine: string, base: string): Promise<void> {
+  const took: Record<'with' | 'without', number[]> = { with: [], without: [] }
+  for (let round = 0; round < firstVersions; round++) {
+    took.with.push(await firstAnswerMs(installation, base, `with ${round}`, {}))
+    took.without.push(await firstAnswerMs(installation, base, `without ${round}`, noWindow))
+  }
+  process.stdout.write(
+    `${engine}: upload to first answer ${median(took.with)} ms with the window, ${median(took.without)} ms without (medians of ${firstVersions})\n`,
+  )
+}
+
+async function firstAnswerMs(installation: Installation, base: string, name: string, settings: object) {
+  const { appEnvId, host } = await makeEnvironment(installation, name, settings)
+  const startMs = performance.now()
+  await deploy(installation, appEnvId, versionSource(base, 1))
+  while ((await installation.request(host)).status !== 200) await new Promise((done) => setTimeout(done, 5))
+  const tookMs = performance.now() - startMs
+  await untilDeployed(installation, appEnvId)
+  await installation.client().call(deleteAppEnv, { appEnvId })
+  return tookMs
+}
+
+function median(values: number[]): number {
+  return Math.round(values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0)
+}

@@ -1,0 +1,111 @@
+/** Help for fields that the contract does not describe: tools would pay for it with tokens. Defaults are added. */
+const texts: Readonly<Record<string, string>> = {
+  admin: 'may change everything in the account',
+  aggregation: 'how values of several containers are combined',
+  allowAutoScaling: 'apps may scale on CPU and memory',
+  allowConcurrentRuns: 'a run may start while another one runs',
+  allowedAppEnvIds: 'environments that the member may access, by id or cliEnvName',
+  applyImmediately: 'apply the change now, without envs apply',
+  args: 'an argument of the command',
+  backoffLimit: 'how often a failed attempt is retried',
+  branch: 'Git branch',
+  command: 'command that a run executes',
+  config: 'settings of the receiver',
+  contactPointIds: 'contact points to notify, by id or name',
+  containers: 'number of containers',
+  contentId: 'only lines of this version, by its id (dep_…)',
+  contextDir: 'folder of the build context in the source',
+  cursor: 'continue where the list before ended: the cursor it printed',
+  customDockerfileContent: 'text of a Dockerfile that is used in place of one in the source',
+  databaseSettings: 'settings of the database program',
+  description: 'what to do about it',
+  dockerPreset: 'kind of the app',
+  dockerPresetVersion: 'version of the database; databases presets shows those that can run',
+  dockerfilePath: 'path of the Dockerfile, from the context folder',
+  email: 'e-mail address of the member',
+  enabled: 'switch it on',
+  fileExtension: 'format of the archive',
+  from: 'ISO time, such as 2030-01-31T18:00:00Z',
+  fromDate: 'ISO time, such as 2030-01-31T18:00:00Z',
+  functionConfig: 'scaling and time limits of a function',
+  functionDefaultIdleTimeoutSeconds: 'idleTimeoutSeconds of new functions',
+  functionDefaultMaxScale: 'maxScale of new functions',
+  functionMaxMinScale: 'the most that minScale of a function may be',
+  functionMaxScale: 'the most that maxScale of a function may be',
+  functionMinIdleTimeoutSeconds: 'the least that idleTimeoutSeconds of a function may be',
+  functionScaleToZero: 'functions without requests scale to zero',
+  gitCommitId: 'commit that the archive was made from',
+  gitNamespace: 'owner of the repository on the Git host',
+  gitRepo: 'repository on the Git host',
+  isCliDeployment: 'deployed from a folder only, not from Git',
+  jobConfig: 'how runs of a job start',
+  jobRunId: 'only lines of this run',
+  limit: 'how many',
+  manageMembers: 'may add and remove members and set their access',
+  maxConcurrency: 'most runs at the same time',
+  maxContainers: 'most containers',
+  metric: 'what to watch',
+  minContainers: 'least containers',
+  mountPath: 'folder in the container where the volume appears',
+  name: 'name that people see',
+  offset: 'how many to skip',
+  operator: 'fires above (gt) or below (lt) the threshold',
+  podName: 'only lines of this container; envs pods shows the names',
+  queryRange: 'time range that is evaluated',
+  readOnly: 'a token that cannot change anything',
+  region: 'regions list shows them',
+  scaleDownWindowSeconds: 'how long the load must be low before containers are removed',
+  scaleUpWindowSeconds: 'how long the load must be high before containers are added',
+  shell: 'run the command with /bin/sh -lc',
+  size: 'how many lines',
+  status: 'only those with this status',
+  storageKey: 'from envs request-storage-key',
+  stream: 'only lines of this output',
+  targetCpuPercent: 'CPU use to hold, in percent of the limit',
+  targetMemoryPercent: 'memory use to hold, in percent of the limit',
+  timeoutSeconds: 'deadline of a run',
+  to: 'ISO time, such as 2030-01-31T18:00:00Z',
+  toDate: 'ISO time, such as 2030-01-31T18:00:00Z',
+  ttlSecondsAfterFinished: 'how long a finished run is kept',
+  type: 'which kind',
+  useVolume: 'keep a folder on a volume that survives restarts; with --mount-path',
+  version: 'an earlier version (rollback); envs history shows them',
+  withPersistence: 'keep the data of the database on a volume',
+  workingDir: 'folder in the container where the command starts',
+  zCloudLimit: 'most zClouds that all containers of the account may have together',
+}
+
+/** Texts that win: a field of one operation, or one for which the shell says more than the contract. */
+const special: Readonly<Record<string, string>> = {
+  // The allowed values follow; the contract's text repeats them.
+  zClouds: 'size of each container: 1 zCloud is 0.5 CPU and 512 MB of memory',
+  'compare-versions.from': 'number of the one version',
+  'compare-versions.to': 'number of the other version',
+  'scale-app-env-containers.containers': 'number of containers',
+  'update-app-env-autoscaling.enabled': 'containers are added and removed with the load',
+  'update-alert.enabled': 'evaluate the alert and send notifications',
+  'toggle-alert.enabled': 'evaluate the alert and send notifications',
+}
+
+/** Where a person finds the id that a command takes. */
+const positionals: Readonly<Record<string, string>> = {
+  environment: 'its id or cliEnvName',
+  appId: 'its id or name; longshore apps list shows them',
+  contactPointId: 'its id or name; longshore contact-points list shows them',
+  membershipId: 'its id or the e-mail address; longshore members list shows them',
+  alertId: 'longshore alerts list shows them',
+  backupId: 'longshore backup list shows them',
+  entryId: 'longshore audit list shows them',
+  invitationId: 'longshore invitations list shows them',
+  jobRunId: 'longshore jobs list <environment> shows them',
+  tokenId: 'longshore token list shows them',
+}
+
+/** Help for a field: of the operation, else the text of the contract, else of every field with this name. */
+export function fieldHelp(operationId: string, field: string, contractText?: string): string {
+  return special[`${operationId}.${field}`] ?? special[field] ?? contractText ?? texts[field] ?? ''
+}
+
+export function positionalHelp(name: string): string {
+  return positionals[name] ?? ''
+}

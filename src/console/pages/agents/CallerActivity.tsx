@@ -1,0 +1,115 @@
+import { Link } from '@tanstack/react-router'
+import { Failed, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/Table.tsx'
+import { Time } from '../../components/Time.tsx'
+import { operationWords } from '../../components/words.ts'
+import { type Entry, type Filters, shortId } from '../activity/entries.ts'
+import { Timeline, useEntries } from '../activity/Timeline.tsx'
+import { operationsOf, type Session, sessionsOf } from './callers.ts'
+
+interface Props {
+  accountId: string
+  /** Whose entries: a person or environment on a surface, a token, or an agent session. */
+  fixed: Filters
+  heading: (newest: Entry | undefined) => { title: string; about: React.ReactNode }
+}
+
+/** What one caller did and what it was refused: totals, sessions, and each entry with its changes. */
+export function CallerActivity({ accountId, fixed, heading }: Props) {
+  const read = useEntries(accountId, fixed)
+  if (read.error && !read.data) return <Failed error={read.error} retry={() => read.refetch()} />
+  if (!read.data) return <Loading rows={6} />
+  const entries = read.data
+  const { title, about } = heading(entries[0])
+  const sessions = fixed.session === undefined ? sessionsOf(entries) : []
+  return (
+    <>
+      <div className="page-head">
+        <h1>{title}</h1>
+        <span className="muted">{about}</span>
+      </div>
+      <div className="stack">
+        {entries.length > 0 && <Totals entries={entries} isComplete={!read.hasNextPage} />}
+        {sessions.length > 0 && <Sessions sessions={sessions} />}
+        <Timeline accountId={accountId} fixed={fixed} />
+      </div>
+    </>
+  )
+}
+
+function Totals({ entries, isComplete }: { entries: readonly Entry[]; isComplete: boolean }) {
+  const refused = entries.filter(({ outcome }) => outcome === 'refused').length
+  const undone = entries.filter(({ operation }) => operation === 'undo-change').length
+  return (
+    <section className="panel" aria-label="Totals">
+      <div className="body">
+        <dl className="facts">
+          <Fact label="Changes">{(entries.length - refused).toLocaleString()}</Fact>
+          <Fact label="Refused">{refused.toLocaleString()}</Fact>
+          <Fact label="Undone by it">{undone.toLocaleString()}</Fact>
+          <Fact label={isComplete ? 'First seen' : 'First of these'}>
+            <Time at={entries.at(-1)!.timestamp} />
+          </Fact>
+          <Fact label="Last seen">
+            <Time at={entries[0]!.timestamp} />
+          </Fact>
+        </dl>
+        {!isComplete && (
+          <p className="muted small">
+            Counted: the newest {entries.length.toLocaleString()} entries. Load older ones below.
+          </p>
+        )}
+      </div>
+      <Table
+        label="Operations of this caller"
+        columns={[
+          { title: 'Operation', cell: ({ operation }) => operationWords(operation) },
+          { title: 'Done', kind: 'number', cell: ({ done }) => done.toLocaleString() },
+          { title: 'Refused', kind: 'number', cell: (row) => row.refused.toLocaleString() },
+        ]}
+        rows={operationsOf(entries)}
+        keyOf={({ operation }) => operation}
+      />
+    </section>
+  )
+}
+
+const sessionColumns: Column<Session>[] = [
+  {
+    title: 'Session',
+    cell: ({ sessionId }) => (
+      <Link to="/sessions/$sessionId" params={{ sessionId }} search={({ account }) => ({ account })}>
+        {shortId(sessionId)}
+      </Link>
+    ),
+  },
+  { title: 'First call', cell: ({ firstAt }) => <Time at={firstAt} /> },
+  { title: 'Last call', cell: ({ lastAt }) => <Time at={lastAt} /> },
+  { title: 'Done', kind: 'number', cell: ({ done }) => done.toLocaleString() },
+  { title: 'Refused', kind: 'number', cell: ({ refused }) => refused.toLocaleString() },
+]
+
+function Sessions({ sessions }: { sessions: readonly Session[] }) {
+  return (
+    <section className="panel" aria-labelledby="sessions">
+      <header>
+        <h2 id="sessions">Agent sessions</h2>
+      </header>
+      <Table
+        label="List of agent sessions"
+        columns={sessionColumns}
+        rows={sessions}
+        keyOf={({ sessionId }) => sessionId}
+      />
+    </section>
+  )
+}
+
+function Fact({ label, children }: { label: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

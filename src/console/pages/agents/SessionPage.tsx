@@ -1,0 +1,20 @@
+import { useParams } from '@tanstack/react-router'
+import { useAccount } from '../../shell/account.ts'
+import { actor, shortId, surfaceNames } from '../activity/entries.ts'
+import { CallerActivity } from './CallerActivity.tsx'
+
+/** One agent session: what it did, and what it was refused. */
+export function SessionPage() {
+  const { accountId } = useAccount()
+  const { sessionId } = useParams({ from: '/frame/sessions/$sessionId' })
+  return (
+    <CallerActivity
+      accountId={accountId}
+      fixed={{ session: sessionId }}
+      heading={(newest) => ({
+        title: `Session ${shortId(sessionId)}`,
+        about: newest ? `${actor(newest)} · ${surfaceNames[newest.surface]}` : 'No entries in this account',
+      })}
+    />
+  )
+}

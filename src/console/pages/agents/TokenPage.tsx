@@ -1,0 +1,23 @@
+import { useParams } from '@tanstack/react-router'
+import { listUserTokens } from '../../../contract/users.ts'
+import { useRead } from '../../api/queries.ts'
+import { useAccount } from '../../shell/account.ts'
+import { actor, shortId } from '../activity/entries.ts'
+import { CallerActivity } from './CallerActivity.tsx'
+
+/** One token: what was done with it, and what it was refused. Its name is known to its owner only. */
+export function TokenPage() {
+  const { accountId } = useAccount()
+  const { tokenId } = useParams({ from: '/frame/tokens/$tokenId' })
+  const own = useRead(listUserTokens, {}).data?.tokens.find((one) => one.tokenId === tokenId)
+  return (
+    <CallerActivity
+      accountId={accountId}
+      fixed={{ token: tokenId }}
+      heading={(newest) => ({
+        title: own?.name ? `Token ${own.name}` : `Token ${shortId(tokenId)}`,
+        about: newest ? `Token of ${actor(newest)}` : 'No entries in this account',
+      })}
+    />
+  )
+}

@@ -1,0 +1,24 @@
+import { type AuditOutcome, auditOutcomes, type Surface, surfaces } from '../contract/audit.ts'
+
+/** What pages take from the search part of their address. Anything else in it is ignored. */
+export const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value.slice(0, 500) : undefined
+
+export const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
+
+/** Filters of a timeline, in its address so that a view can be shared. */
+interface TimelineSearch {
+  who?: string
+  object?: string
+  surface?: Surface
+  operation?: string
+  outcome?: AuditOutcome
+}
+export const timelineSearch = (search: Record<string, unknown>): TimelineSearch => ({
+  who: text(search.who),
+  object: text(search.object),
+  surface: surfaces.find((one) => one === search.surface),
+  operation: text(search.operation),
+  outcome: auditOutcomes.find((one) => one === search.outcome),
+})

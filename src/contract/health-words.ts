@@ -1,0 +1,35 @@
+import type { getAppEnvStatus } from './app-env-reads.ts'
+import type { Health } from './health.ts'
+import type { OutputOf } from './operation.ts'
+
+type Served = Pick<OutputOf<typeof getAppEnvStatus>, 'status' | 'currentDeployment' | 'containers'>
+
+/** The verdicts that call for a repair. */
+export function isIll({ verdict }: Pick<Health, 'verdict'>): boolean {
+  return verdict !== 'HEALTHY' && verdict !== 'IDLE' && verdict !== 'STARTING'
+}
+
+/** A first version takes requests already, and is in its stability window. */
+export function servesUnproven({ status, currentDeployment, containers }: Served): boolean {
+  return status === 'PENDING' && currentDeployment?.status === 'DEPLOYING' && containers.ready > 0
+}
+
+/** The same sentence on every surface. */
+export function healthSentence({ verdict, restarts, lastExit }: Omit<Health, 'logTail'>): string {
+  switch (verdict) {
+    case 'HEALTHY':
+      return 'Its containers are healthy.'
+    case 'STARTING':
+      return 'Its containers are starting, or in their stability window.'
+    case 'CRASH_LOOP':
+      return `Its containers keep exiting: ${restarts} exits, the last with code ${lastExit?.code ?? 'unknown'}.`
+    case 'OOM_LOOP':
+      return `Its containers keep running out of memory: ${restarts} exits. Raise zClouds or use less memory.`
+    case 'FAILING_CHECKS':
+      return 'Its health checks fail; a container that fails them takes no requests.'
+    case 'UNREACHABLE':
+      return 'Its containers accept no connections on the port of the app.'
+    case 'IDLE':
+      return 'It is at zero containers; the next request starts one.'
+  }
+}

@@ -1,0 +1,34 @@
+/** Whether requests are logged; `with-query` keeps query strings, which often hold personal data or keys. */
+export type RequestLogMode = 'on' | 'off' | 'with-query'
+
+/** One kept request of an environment. Method and path are text of whoever sent the request. */
+export interface RequestRecord {
+  /** Wall time at which the request was done. */
+  endedMs: number
+  method: string
+  /** Ends in `…` if it was cut. */
+  path: string
+  /** 0: the client disconnected before a response began. */
+  status: number
+  /** From arrival to the last byte of the response. */
+  durationMs: number
+  /** From arrival to the first byte of the container's response; null if it sent none. */
+  firstByteMs: number | null
+  container: string | null
+  /** It waited for the first container of a function to start. */
+  coldStart: boolean
+  /** Bytes of the bodies. */
+  bytesIn: number
+  bytesOut: number
+  /** Why the gateway answered or broke off in place of the container: one of its own sentences. */
+  refused: string | null
+  traceId: string | null
+  /** It stands for this many requests of its kind; 1 if all were kept. */
+  oneIn: number
+}
+
+export interface RequestBatch {
+  appEnvId: string
+  /** In the order in which they were done. */
+  records: RequestRecord[]
+}

@@ -1,0 +1,81 @@
+import { type Clock, sleep } from '../../clock.ts'
+import type { HealthCheck } from '../../contract/health.ts'
+import { type CheckProblem, checkContainer } from './container-check.ts'
+import { type EnvironmentView, rolloutView } from './environment-view.ts'
+import { containerNameOf, type LivePod } from './live-pod.ts'
+
+/** So many checks in succession must fail; one that passes is enough to be healthy again. */
+const failuresNeeded = 2
+const portCheckMs = 1_000
+const checksInWindow = 4
+const leastEveryMs = 50
+
+interface CheckEvents {
+  /** The environment as it was read last. */
+  view(): EnvironmentView | null
+  checked(pod: LivePod, problem: CheckProblem | null): void
+}
+
+/**
+ * Checks the ready containers of one environment: always if the health check has a path; without one only during the
+ * stability window, and those that refused a connection.
+ */
+export class HealthChecks {
+  readonly #clock: Clock
+  readonly #stabilityScale: number
+  readonly #events: CheckEvents
+  readonly #checked = new Set<LivePod>()
+  readonly #over = new AbortController()
+
+  constructor(clock: Clock, stabilityScale: number, events: CheckEvents) {
+    this.#clock = clock
+    this.#stabilityScale = stabilityScale
+    this.#events = events
+  }
+
+  /** Each container that needs checks gets them from now on. */
+  look(pods: readonly LivePod[]): void {
+    for (const pod of pods) {
+      if (!this.#checked.has(pod) && this.#need(pod)) void this.#run(pod)
+    }
+  }
+
+  stop(): void {
+    this.#over.abort()
+  }
+
+  async #run(pod: LivePod): Promise<void> {
+    this.#checked.add(pod)
+    let container = ''
+    let failures = 0
+    for (;;) {
+      const need = this.#need(pod)
+      if (!need || !pod.address || this.#over.signal.aborted) break
+      const problem = await checkContainer(pod.address, need.check)
+      // It may have ended meanwhile, and a restarted pod has another container.
+      if (!this.#need(pod)) break
+      failures =
+        problem && container === containerNameOf(pod.record) ? failures + 1 : Number(problem !== null)
+      container = containerNameOf(pod.record)
+      pod.failing = problem !== null
+      if (!problem) pod.suspect = false
+      if (problem ? failures >= failuresNeeded && !pod.unhealthy : pod.unhealthy)
+        this.#events.checked(pod, problem)
+      await sleep(this.#clock, need.everyMs, this.#over.signal)
+    }
+    this.#checked.delete(pod)
+  }
+
+  #need(pod: LivePod): { check: HealthCheck; everyMs: number } | null {
+    const view = this.#events.view()
+    const rollout = view && rolloutView(view, pod.record.rolloutId)
+    if (!rollout || view.app.isDatabase || pod.state !== 'ready') return null
+    if (pod.removing || pod.record.desiredState !== 'run') return null
+    const check = rollout.healthCheck
+    const isTried = rollout === view.wanted
+    if (check.path === null && !isTried && !pod.suspect && !pod.unhealthy) return null
+    const intervalMs = check.path === null ? portCheckMs : check.intervalSeconds * 1_000
+    const partMs = (check.stabilitySeconds * 1_000) / this.#stabilityScale / checksInWindow
+    return { check, everyMs: isTried ? Math.min(intervalMs, Math.max(leastEveryMs, partMs)) : intervalMs }
+  }
+}

@@ -1,0 +1,111 @@
+import type { LoggedRequest } from '../../contract/app-env-reads.ts'
+import { requestLine } from '../../domain/environments/request-line.ts'
+import { cutMark, type Mask } from '../../domain/environments/secret-masker.ts'
+import type { LogStore } from '../../files/log-store.ts'
+import type { RequestBatch, RequestRecord } from '../../gateway/control/request-record.ts'
+import type { Log } from '../../log.ts'
+import type { Db } from '../../store/db.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
+import { listLivePods } from '../../store/repositories/rollouts.ts'
+import { containerNameOf } from './live-pod.ts'
+import type { LogMasks } from './log-masks.ts'
+
+interface RequestRecorderDeps {
+  db: Db
+  logs: LogStore
+  masks: LogMasks
+  log: Log
+}
+
+/** Reports of the gateway that may wait; the store is too slow if there are more, and newer ones are dropped. */
+const mostWaiting = 10
+
+/** Keeps the requests that the gateway logged, with secret variables masked as in other logs. */
+export class RequestRecorder {
+  readonly #deps: RequestRecorderDeps
+  #last: Promise<void> = Promise.resolve()
+  #waiting = 0
+
+  constructor(deps: RequestRecorderDeps) {
+    this.#deps = deps
+  }
+
+  take(batches: readonly RequestBatch[]): void {
+    const { log } = this.#deps
+    if (this.#waiting >= mostWaiting) {
+      const requests = batches.reduce((sum, { records }) => sum + records.length, 0)
+      log.warn({ requests }, 'the request log is not keeping up; dropping requests')
+      return
+    }
+    this.#waiting += 1
+    this.#last = this.#last
+      .then(() => this.#record(batches))
+      .catch((error) => log.warn({ err: error }, 'requests could not be logged; dropping them'))
+      .finally(() => {
+        this.#waiting -= 1
+      })
+  }
+
+  /** Resolves when everything taken so far is in the log store. */
+  settled(): Promise<void> {
+    return this.#last
+  }
+
+  async #record(batches: readonly RequestBatch[]): Promise<void> {
+    for (const { appEnvId, records } of batches) {
+      const found = await this.#deps.db.read(async (tx) => {
+        const environment = await findEnvironment(tx, { appEnvId })
+        return environment && { environment, pods: await listLivePods(tx, appEnvId) }
+      })
+      // Deleted meanwhile: its log must not come back.
+      if (!found) continue
+      const { currentRolloutId } = found.environment
+      const origin = currentRolloutId === null ? null : { rolloutId: currentRolloutId }
+      const mask = await this.#deps.masks.of(appEnvId, origin)
+      const pods = new Map(found.pods.map((pod) => [containerNameOf(pod), pod]))
+      const lines = records.map((record) => {
+        const pod = record.container === null ? undefined : pods.get(record.container)
+        const request = loggedRequest(record, mask)
+        return {
+          at: new Date(record.endedMs).toISOString(),
+          stream: 'stdout' as const,
+          type: 'REQUEST' as const,
+          podName: pod?.name ?? record.container,
+          contentId: pod?.contentId ?? null,
+          message: requestLine(request),
+          request,
+        }
+      })
+      this.#deps.logs.append(appEnvId, lines)
+    }
+  }
+}
+
+function loggedRequest(record: RequestRecord, mask: Mask): LoggedRequest {
+  const { status, durationMs, firstByteMs, coldStart, bytesIn, bytesOut, refused, traceId, oneIn } = record
+  return {
+    method: mask(record.method),
+    path: maskedPath(record.path, mask),
+    status: status === 0 ? null : status,
+    durationMs: rounded(durationMs),
+    firstByteMs: firstByteMs === null ? null : rounded(firstByteMs),
+    coldStart,
+    bytesIn,
+    bytesOut,
+    refused,
+    traceId,
+    oneIn: rounded(oneIn),
+  }
+}
+
+/** The gateway cuts long paths, so that the end may be the beginning of a secret. */
+function maskedPath(path: string, mask: Mask): string {
+  if (!path.endsWith('…')) return mask(path)
+  const masked = mask(`${path.slice(0, -1)}${cutMark}`)
+  return masked.endsWith(cutMark) ? `${masked.slice(0, -cutMark.length)}…` : masked
+}
+
+/** Tenths are exact enough: of milliseconds, and of requests that a line stands for. */
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,156 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createAlert } from '../../src/contract/alerts.ts'
+import { stopAppEnv } from '../../src/contract/app-env-actions.ts'
+import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
+import { deployAppEnvImage } from '../../src/contract/deployments.ts'
+import { insertRun } from '../../src/store/repositories/usage.ts'
+import { axeInBothThemes, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { until } from '../../testkit/platform/story.ts'
+import type { TestUser } from '../../testkit/platform/test-platform.ts'
+
+const image = (tag: number) => `registry.example.com/app:${tag}`
+
+describe.skipIf(noBrowser !== null)(
+  `what an operator looks into${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
+  { timeout: 180_000 },
+  () => {
+    let bed: ConsoleBed
+    let appEnvId = ''
+    let member: TestUser
+    beforeAll(async () => {
+      bed = await ConsoleBed.start()
+      const environment = { cliEnvName: 'shop-prod' }
+      ;({ appEnvId } = await bed.platform.makeEnvironment({
+        app: { name: 'shop', useImage: true },
+        environment,
+      }))
+      member = await bed.platform.makeUser()
+    })
+    afterAll(() => bed?.close())
+    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+
+    it('sees what one agent session did and was refused, and what one token did', async () => {
+      const { accountId } = bed.platform
+      const headers = { 'longshore-surface': 'mcp', 'longshore-session': 'ses_test_agent1' }
+      const agent = (method: string, path: string, input: object) =>
+        bed.platform.request(method, path, { token: member.token, input: { ...input }, headers })
+      expect((await agent('PATCH', '/app-env/containers', { appEnvId, containers: 2 })).status).toBe(200)
+      expect((await agent('PATCH', '/account', { accountId, name: 'Mine' })).status).toBe(403)
+      const page = await bed.signedIn('/activity')
+      await page.getByRole('link', { name: 'session agent1' }).first().click()
+      await page.waitForURL(bed.address('/sessions/ses_test_agent1'))
+      await page.getByRole('heading', { name: 'Session agent1' }).waitFor()
+      const totals = page.getByRole('region', { name: 'Totals' })
+      await totals.getByRole('row', { name: 'Scale environment containers 1 0' }).waitFor()
+      await totals.getByRole('row', { name: 'Update account 0 1' }).waitFor()
+      expect(await page.getByRole('listitem').filter({ hasText: 'Create app' }).count()).toBe(0)
+      expect(await axeInBothThemes(page)).toEqual([])
+      await page.setViewportSize({ width: 320, height: 800 })
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+      await page
+        .getByRole('link', { name: /^token / })
+        .first()
+        .click()
+      const sessions = page.getByRole('region', { name: 'List of agent sessions' })
+      await sessions.getByRole('link', { name: 'agent1' }).waitFor()
+      expect(await page.getByRole('listitem').filter({ hasText: 'Create app' }).count()).toBe(0)
+      await page.goto(bed.address('/tokens'))
+      await page.getByRole('link', { name: 'First token' }).click()
+      await page.getByRole('listitem').filter({ hasText: 'Create app' }).first().waitFor()
+      await page.goto(bed.address('/sessions/ses_unknown'))
+      await page.getByText('No entries in this account').waitFor()
+    })
+
+    it('reads the cause with its evidence, and runs the safe fix after confirmation', async () => {
+      const { client } = bed.platform.admin
+      const status = () => client.call(getAppEnvStatus, { appEnvId })
+      await client.call(deployAppEnvImage, { appEnvId, image: image(1) })
+      await until(status, (one) => one.currentVersion === 1, 'version 1')
+      await client.call(stopAppEnv, { appEnvId })
+      await until(status, (one) => one.containers.running === 0, 'no container')
+      bed.platform.engine.knobs.failStarts = {
+        times: 1,
+        reason: 'exited',
+        message: 'It printed: no such module.',
+      }
+      await client.call(deployAppEnvImage, { appEnvId, image: image(2) })
+      await until(status, (one) => one.currentDeployment?.status === 'FAILED', 'a failed version 2')
+      const page = await bed.signedIn('/environments/shop-prod')
+      const findings = page.getByRole('region', { name: 'Findings' })
+      await findings.getByText('It printed: no such module.').waitFor()
+      await findings.getByText('Deploys version 1, which served before.').waitFor()
+      expect(await axeInBothThemes(page)).toEqual([])
+      await findings.getByRole('button', { name: 'Redeploy environment' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('listitem').first().waitFor()
+      await dialog.getByRole('button', { name: 'Redeploy environment' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.getByText('Version 1 is serving').waitFor()
+      await findings.waitFor({ state: 'detached' })
+    })
+
+    it('sees containers over time, and for functions scale-ups and cold starts', async () => {
+      const { accountId } = bed.platform
+      const app = { dockerPreset: 'FUNCTION' } as const
+      const made = await bed.platform.makeEnvironment({ app, environment: { cliEnvName: 'scales' } })
+      const startedMs = Date.now()
+      await bed.platform.db.write(async (tx) => {
+        const of = { appEnvId: made.appEnvId, accountId, zClouds: 1, rateMultiplier: 3 }
+        await insertRun(tx, { ...of, container: 'one', startedMs, finishedMs: startedMs + 30 })
+        await insertRun(tx, {
+          ...of,
+          container: 'two',
+          startedMs: startedMs + 10,
+          finishedMs: startedMs + 20,
+        })
+      })
+      const page = await bed.signedIn('/environments/scales')
+      await page.getByRole('img', { name: /^Containers\. Most: .*at most 2 running/ }).waitFor()
+      await page
+        .getByRole('img', { name: /Scale-ups: .*at most 1 starts.*Cold starts: .*at most 1/ })
+        .waitFor()
+    })
+
+    it('goes through all notifications of an alert', async () => {
+      const { client } = bed.platform.admin
+      const rule = {
+        name: 'CPU',
+        metric: 'cpu_percent',
+        operator: 'gt',
+        threshold: 80,
+        duration: '1m',
+      } as const
+      const { alert } = await client.call(createAlert, { appEnvId, ...rule, contactPointIds: [] })
+      await bed.platform.db.write(async (tx) => {
+        for (let number = 0; number < 25; number += 1) {
+          const at = new Date(Date.now() - number * 60_000).toISOString()
+          const names = { notification_id: `ntc_${number}`, event_id: `evt_${number}`, dedup_key: 'key' }
+          const of = { alert_id: alert.alertId, app_env_id: appEnvId, account_id: bed.platform.accountId }
+          const sent = { attempts: 1, spent_ms: 0, next_at_ms: 0, last_at: at, created_at: at, body: '{}' }
+          const failed = number === 24
+          const end = {
+            status: failed ? 'dead' : 'delivered',
+            reason: failed ? 'answered 500' : null,
+          } as const
+          const row = {
+            ...names,
+            ...of,
+            ...sent,
+            ...end,
+            contact_point_id: 'cp_1',
+            event: 'firing',
+            ordinal: number,
+          }
+          await tx.insertInto('notifications').values(row).execute()
+        }
+      })
+      const page = await bed.signedIn(`/environments/shop-prod/alerts/${alert.alertId}`)
+      const region = page.getByRole('region', { name: 'Notifications', exact: true })
+      await region.getByText('25 entries').waitFor()
+      expect(await region.getByText('answered 500').count()).toBe(0)
+      await region.getByRole('button', { name: 'Older' }).click()
+      await region.getByText('answered 500').waitFor()
+      expect(await region.getByText('Delivered').count()).toBe(4)
+    })
+  },
+)

@@ -1,0 +1,63 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TestClock } from '../../../testkit/fakes/clock.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+
+const clock = new TestClock()
+let platform: TestPlatform
+let origin = ''
+
+beforeAll(async () => {
+  const dir = path.join(import.meta.dirname, '../../node_modules/.cache/console-sessions')
+  mkdirSync(path.join(dir, 'assets'), { recursive: true })
+  writeFileSync(path.join(dir, 'index.html'), '<!doctype html><title>shell</title>')
+  writeFileSync(
+    path.join(dir, 'assets.json'),
+    JSON.stringify({ 'a.js': { type: 'text/javascript', encodings: [] } }),
+  )
+  writeFileSync(path.join(dir, 'assets', 'a.js'), 'run()')
+  platform = await TestPlatform.start({ clock, reconciles: false, consoleDir: dir })
+  origin = platform.apiUrl
+})
+afterAll(() => platform.close())
+
+describe('the pages of the console', () => {
+  it('are one shell that no other page can frame, run script in or learn addresses from', async () => {
+    for (const page of [
+      '/console/',
+      '/console/environments/any/logs',
+      '/console/session',
+      '/console/..%2fx',
+    ]) {
+      const answer = await fetch(origin + page)
+      expect(answer.status, page).toBe(200)
+      expect(await answer.text()).toContain('shell')
+      const policy = answer.headers.get('content-security-policy') ?? ''
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';")
+      expect(policy).toContain("frame-ancestors 'none'")
+      expect(policy).not.toContain('unsafe')
+      expect(answer.headers.get('x-frame-options')).toBe('DENY')
+      expect(answer.headers.get('referrer-policy')).toBe('no-referrer')
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+    }
+  })
+
+  it('serves listed assets only', async () => {
+    const asset = await fetch(`${origin}/console/assets/a.js`)
+    expect([asset.status, await asset.text()]).toEqual([200, 'run()'])
+    expect(asset.headers.get('cache-control')).toContain('immutable')
+    for (const name of ['index.html', '..%2findex.html', 'assets.json', '__proto__', 'toString'])
+      expect((await fetch(`${origin}/console/assets/${name}`)).status, name).toBe(404)
+  })
+
+  it('redirects people from / to the console, and nowhere else (open redirect)', async () => {
+    const accept = { accept: 'text/html' }
+    const answer = await fetch(`${origin}/?next=//evil.example`, { redirect: 'manual', headers: accept })
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/console/'])
+    const bare = await fetch(`${origin}/console?next=//evil.example`, { redirect: 'manual' })
+    expect(bare.headers.get('location')).toBe('/console/')
+    expect(await (await fetch(origin)).json()).toMatchObject({ console: '/console/' })
+  })
+})

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runCli } from '../../../src/server/run-cli.ts'
+import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
+import { until } from '../../../testkit/platform/story.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await TestPlatform.start()
+})
+afterAll(() => platform.close())
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are read by their parts
+async function call(method: string, path: string, input: Record<string, unknown>): Promise<any> {
+  const answer = await platform.request(method, path, { token: platform.admin.token, input })
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.text}`)
+  return answer.json
+}
+
+const diagnosis = (appEnvId: string) => call('GET', '/app-env/diagnosis', { appEnvId })
+const nameOf = async (appEnvId: string) => (await call('GET', '/app-env', { appEnvId })).cliEnvName as string
+
+const deployment = (appEnvId: string) =>
+  until(
+    () => call('GET', '/app-env/status', { appEnvId }),
+    ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
+    'a finished deployment',
+  )
+
+async function deployed(app: Record<string, unknown> = {}): Promise<string> {
+  const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true, ...app } })
+  await call('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/shop:1' })
+  await deployment(appEnvId)
+  return appEnvId
+}
+
+async function longshore(...argv: string[]): Promise<string> {
+  let out = ''
+  const stdout = {
+    write: (text: string) => {
+      out += text
+      return true
+    },
+  }
+  const io = { stdout, stderr: stdout, onInterrupt: () => () => {}, ask: async () => null }
+  const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token }
+  expect(await runCli(argv, env, io as never), out).toBe(0)
+  return out
+}
+
+it('a stopped database is a cause before a request fails, and the shell names it', async () => {
+  const { appEnvId: database } = await platform.makeEnvironment({ app: { dockerPreset: 'POSTGRESQL' } })
+  await deployment(database)
+  const databaseName = await nameOf(database)
+  const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
+  const set = [{ name: 'DATABASE_URL', from: { envName: databaseName, field: 'url' } }]
+  await call('PATCH', '/app-env/variables', { appEnvId, set })
+  await call('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/shop:1' })
+  await deployment(appEnvId)
+  expect((await diagnosis(appEnvId)).findings).toEqual([])
+  await call('POST', '/app-env/stop', { appEnvId: database })
+  const { healthy, findings } = await diagnosis(appEnvId)
+  expect([healthy, findings]).toMatchObject([
+    false,
+    [
+      {
+        cause: 'database-down',
+        confidence: 'certain',
+        evidence: [{ source: 'setting', text: 'DATABASE_URL takes its value from it' }],
+        fix: { operation: 'start-app-env', input: { appEnvId: database }, safe: true },
+      },
+    ],
+  ])
+  const report = await longshore('why', await nameOf(appEnvId))
+  expect(report).toContain(`The database ${databaseName}, which its variables name, does not run (STOPPED).`)
+  expect(report).toContain(`Fix: longshore envs start ${databaseName}`)
+  expect(report).not.toContain('env_')
+})
+
+it('the newest failed run of a job is a cause: missing command, memory, its output, or its exit code', async () => {
+  const appEnvId = await deployed({ dockerPreset: 'JOB' })
+  const ended = (jobRunId: string) =>
+    until(
+      () => call('GET', '/job-run', { jobRunId }),
+      ({ jobRun }) => jobRun.finishedAt !== null,
+      'a finished run',
+    )
+  const afterRun = async (input: Record<string, unknown>) => {
+    const { jobRun } = await call('POST', '/app-env/job-run', { appEnvId, ...input })
+    const { jobRun: run } = await ended(jobRun.jobRunId)
+    return { run, findings: (await diagnosis(appEnvId)).findings }
+  }
+  expect((await afterRun({ command: 'exit 0' })).findings).toEqual([])
+  const failed = await afterRun({ command: 'exit 3' })
+  expect(failed.findings).toMatchObject([
+    {
+      cause: 'failed-run',
+      severity: 'warning',
+      evidence: [
+        { source: 'container', text: expect.stringContaining(`${failed.run.jobRunId}: FAILED, exit code 3`) },
+      ],
+    },
+  ])
+  expect((await afterRun({ command: 'exit 127' })).findings[0]).toMatchObject({
+    cause: 'bad-command',
+    summary: expect.stringContaining('Correct the command with update-job-config'),
+  })
+  const named = await afterRun({ command: 'echo "Error: API_KEY is not set"; exit 1' })
+  expect(named.findings[0].summary).not.toContain('request-deploy-storage-key')
+  expect((await afterRun({ command: 'exit 0' })).findings).toEqual([])
+})
+
+it("class 20: a failure in the platform's own words stands outside the untrusted envelope", async () => {
+  const envVars = [{ name: 'MODE', value: 'exit', isSecret: false }]
+  const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true }, environment: { envVars } })
+  await call('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/shop:1' })
+  const { failure } = (await deployment(appEnvId)).currentDeployment
+  expect(failure.reason).toBe('exits-at-once')
+  const session = await openToolSession(platform.apiUrl, { token: platform.admin.token })
+  const { text } = await session.call('diagnose-app-env', { appEnvId })
+  const [outside, inside] = text.split('<untrusted ')
+  expect(outside).toContain(`"text":"exits-at-once: ${failure.message}`.slice(0, 60))
+  expect(inside ?? '').not.toContain('exits-at-once: ')
+  await session.close()
+  const envName = await nameOf(appEnvId)
+  expect(await longshore('status', envName)).toContain(`FAILED. longshore why ${envName} names the cause.`)
+})
+
+it('an app that takes images only is not advised to upload source', async () => {
+  const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true, dockerPreset: 'JOB' } })
+  const { findings } = await diagnosis(appEnvId)
+  expect(findings[0].summary).toContain('Deploy an image with deploy-app-env-image.')
+  const run = await platform.request('POST', '/app-env/job-run', {
+    token: platform.admin.token,
+    input: { appEnvId, command: 'true' },
+  })
+  expect(run.json.details).toBe('Deploy an image (deploy-app-env-image), and wait until it is DEPLOYED.')
+})

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../../testkit/engines/suite-installation.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await TestPlatform.start()
+})
+afterAll(() => platform.close())
+
+const ask = (method: string, path: string, input: object, token = platform.admin.token) =>
+  platform.request(method, path, { token, input: input as Record<string, unknown> })
+
+async function send(method: string, path: string, input: object) {
+  const answer = await ask(method, path, input)
+  expect(answer.status, answer.text).toBe(200)
+  return answer
+}
+
+const read = async (appEnvId: string, decrypt = false) =>
+  (await send('GET', '/app-env', { appEnvId, ...(decrypt && { decrypt }) })).json
+const set = (appEnvId: string, ...variables: object[]) =>
+  send('PATCH', '/app-env/variables', { appEnvId, set: variables })
+const refusedSet = (appEnvId: string, variable: object, token?: string) =>
+  ask('PATCH', '/app-env/variables', { appEnvId, set: [variable] }, token)
+
+const app = () => platform.makeEnvironment({ app: { useImage: true } })
+
+async function serves(appEnvId: string, version?: number) {
+  await until(`${appEnvId} serves`, async () => {
+    const { json } = await send('GET', '/app-env/status', { appEnvId })
+    const isReady = json.status === 'RUNNING' && json.currentDeployment.status === 'DEPLOYED'
+    return isReady && (version === undefined || json.currentVersion === version) ? json : null
+  })
+}
+
+async function deploy(appEnvId: string) {
+  await send('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:1' })
+  await serves(appEnvId)
+}
+
+describe('references', () => {
+  it('a discard brings back what runs, also when its source was deleted since', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'KEY', value: 'running-value' })
+    const { cliEnvName: envName } = await read(source.appEnvId)
+    await set(user.appEnvId, { name: 'KEY', from: { envName, field: 'KEY' } })
+    await deploy(user.appEnvId)
+    await set(user.appEnvId, { name: 'KEY', value: 'other-value' })
+    await send('DELETE', '/app-env', { appEnvId: source.appEnvId })
+    const discarded = await send('POST', '/app-env/discard-changes', { appEnvId: user.appEnvId })
+    expect(discarded.json.pendingChanges.hasDeployChanges).toBe(false)
+    const { envVars, pendingChanges } = await read(user.appEnvId, true)
+    expect([envVars[0].value, pendingChanges.hasDeployChanges]).toEqual(['running-value', false])
+  })
+
+  it('a new value has an entry in the audit log of each environment it reaches, with names only', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'KEY', value: 'first-canary' })
+    const { cliEnvName: envName } = await read(source.appEnvId)
+    await set(user.appEnvId, { name: 'MY_KEY', from: { envName, field: 'KEY' } })
+    const { revision } = await read(user.appEnvId)
+    await set(source.appEnvId, { name: 'KEY', value: 'second-canary' })
+    expect((await read(user.appEnvId)).revision).toBe(revision + 1)
+    const { json, text } = await send('GET', '/audit', {
+      accountId: platform.accountId,
+      objectId: user.appEnvId,
+      limit: 1,
+    })
+    expect(json.entries[0]).toMatchObject({
+      operation: 'update-app-env-variables',
+      objectId: user.appEnvId,
+      changes: [
+        { path: 'refreshed', before: null, after: `{"source":"${source.appEnvId}","variables":["MY_KEY"]}` },
+      ],
+    })
+    expect(text).not.toContain('canary')
+    const undone = await ask('POST', '/audit/undo', { entryId: json.entries[0].entryId })
+    expect([undone.status, undone.json.error]).toEqual([400, 'This change cannot be undone'])
+    const { json: timeline } = await send('GET', '/app-env/changes', { appEnvId: user.appEnvId })
+    expect(timeline.changes[0]).toMatchObject({
+      kind: 'variables',
+      what: `update-app-env-variables of ${source.appEnvId}`,
+      names: ['MY_KEY'],
+    })
+  })
+})
+
+describe('generated values', () => {
+  it('are random, long enough, and shown only to an admin who asks', async () => {
+    const { appEnvId } = await app()
+    const answer = await set(
+      appEnvId,
+      { name: 'ONE', generate: {} },
+      { name: 'TWO', generate: { length: 64, alphabet: '0123456789abcdef' } },
+    )
+    const clear = Object.fromEntries(
+      (await read(appEnvId, true)).envVars.map(({ name, value }: { name: string; value: string }) => [
+        name,
+        value,
+      ]),
+    )
+    expect(clear.ONE).toMatch(/^[A-Za-z0-9]{32}$/)
+    expect(clear.TWO).toMatch(/^[0-9a-f]{64}$/)
+    expect(answer.text).not.toContain(clear.ONE)
+    await set(appEnvId, { name: 'ONE', generate: {} })
+    expect((await read(appEnvId, true)).envVars[0].value).not.toBe(clear.ONE)
+  })
+
+  it.each([
+    { value: 'x', generate: {} },
+    { generate: {}, from: { envName: 'a', field: 'url' } },
+    { generate: { length: 4 } },
+    { generate: { alphabet: 'aaaaaaaaaa' } },
+    { from: { envName: 'a' } },
+  ])('refuses %j', async (variable) => {
+    const { appEnvId } = await app()
+    expect((await refusedSet(appEnvId, { name: 'X', ...variable })).status).toBe(400)
+  })
+})

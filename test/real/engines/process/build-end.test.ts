@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { EngineFailure } from '../../../../src/engines/engine.ts'
+import { gone, ProcessBed } from '../../../../testkit/engines/process-bed.ts'
+import { until } from '../../../../testkit/engines/suite.ts'
+
+const bed = new ProcessBed('test')
+
+/** The supervisors of this data directory, by their command line. */
+function supervisorPids(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`--home\0${bed.installation.home}\0`)
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+describe('a build', () => {
+  it('ends with the engine that started it', async () => {
+    const other = await bed.installation.open()
+    const printed: string[] = []
+    const building = bed.installation
+      .build(other, { Dockerfile: 'FROM alpine\nRUN echo pid $$ && sleep 500\nCMD ["x"]\n' }, {}, (line) =>
+        printed.push(line.message),
+      )
+      .catch((error: unknown) => error)
+    const pid = await until('the step runs', () => {
+      const line = printed.find((message) => /^pid \d+$/.test(message))
+      return line ? Number(line.slice(4)) : null
+    })
+    await other.close()
+    await gone(pid)
+    expect(await building).toBeInstanceOf(Error)
+  })
+
+  it('is interrupted, its step ended, when the supervisor is killed', async () => {
+    let pid = 0
+    const building = bed.installation.build(
+      bed.engine,
+      { Dockerfile: 'FROM alpine\nRUN echo pid $$ && sleep 500\nCMD ["x"]\n' },
+      {},
+      ({ message }) => {
+        if (!/^pid \d+$/.test(message)) return
+        pid = Number(message.slice(4))
+        process.kill(supervisorPids()[0]!, 'SIGKILL')
+      },
+    )
+    await expect(building).rejects.toMatchObject({ reason: 'interrupted' })
+    await bed.engine.list()
+    await gone(pid)
+  })
+
+  it('tells why it was aborted when the caller says so', async () => {
+    const abort = new AbortController()
+    await expect(
+      bed.installation.build(
+        bed.engine,
+        { Dockerfile: 'FROM alpine\nRUN echo now && sleep 500\nCMD ["x"]\n' },
+        { signal: abort.signal },
+        (line) => line.message === 'now' && abort.abort(new EngineFailure('build timeout', 'took too long')),
+      ),
+    ).rejects.toMatchObject({ reason: 'build timeout' })
+  })
+})

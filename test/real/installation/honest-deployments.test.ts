@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
+import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
+import { createApp } from '../../../src/contract/apps.ts'
+import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
+import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { freePort } from '../../../testkit/free-port.ts'
+import { loadOn, versionSource } from '../../../testkit/gateway/rolling-load.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
+import { deploy, until, untilDeployed } from '../../../testkit/platform/story.ts'
+
+interface Served {
+  appEnvId: string
+  host: string
+}
+
+/** The window of 10 s takes 2 s, so the times of the programs are a fifth of what they stand for. */
+const clockScale = 5
+
+const listens = (rest: string, port = 'process.env.PORT') => `
+const server = require('node:http').createServer((request, response) => {
+  response.statusCode = global.broken ? 500 : 200
+  response.end('99')
+})
+server.listen(${port})
+${rest}
+`
+
+const exitsAfter = (ms: number) => listens(`setTimeout(() => process.exit(3), ${ms})`)
+
+/** What no deployment may count as good. */
+const bad: Record<string, { server: string; reason: RegExp }> = {
+  'exits before it listens': { server: 'process.exit(1)', reason: /exits-at-once/ },
+  'exits after 0.2 s': { server: exitsAfter(40), reason: /exit/ },
+  'exits after 1 s': { server: exitsAfter(200), reason: /exit/ },
+  'exits after 5 s': { server: exitsAfter(1_000), reason: /exited/ },
+  'answers 500 from the start': { server: listens('global.broken = true'), reason: /failing-checks/ },
+  'answers 500 after 4 s': {
+    server: listens('setTimeout(() => { global.broken = true }, 800)'),
+    reason: /failing-checks/,
+  },
+  'leaks memory': {
+    server: listens('const held = []; setInterval(() => held.push(Buffer.alloc(64e6, 1)), 50)'),
+    reason: /out-of-memory/,
+  },
+  'stops listening after 2 s': {
+    server: listens(
+      'setTimeout(() => { server.close(); server.closeAllConnections(); setInterval(() => {}, 1e6) }, 400)',
+    ),
+    reason: /failing-checks|unreachable/,
+  },
+  'listens on loopback only': {
+    server: listens('', "process.env.PORT, '127.0.0.1'"),
+    reason: /loopback-bind/,
+  },
+}
+
+/** What every deployment must count as good, in this order: the second replaces one that SIGTERM does not end. */
+const good: Record<string, string> = {
+  'ignores SIGTERM': listens("process.on('SIGTERM', () => {})"),
+  'listens late': `setTimeout(() => { ${listens('')} }, 1500)`,
+}
+
+const sourceOf = (base: string, server: string) => ({ ...versionSource(base, 0), 'server.js': server })
+
+for (const { engine, base } of await enginesHere()) {
+  describe(`honest deployments on the ${engine} engine`, () => {
+    const settings = { LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: String(clockScale) }
+    const installation = new Installation(settings)
+    /** Serves version 1; the tests deploy to it in turn. */
+    let shop: Served
+
+    beforeAll(async () => {
+      await installation.start()
+      shop = await serving('shop')
+    }, 120_000)
+    afterAll(() => installation.dispose(), 60_000)
+
+    /** An app whose version 1 serves, by name of its environment. */
+    async function serving(name: string): Promise<Served> {
+      const client = installation.client()
+      const { accountId } = installation.ready
+      const healthCheck = { path: '/', intervalSeconds: 3, timeoutSeconds: 3 }
+      const { appId } = await client.call(createApp, { name, accountId, port: 8080, healthCheck })
+      const made = { accountId, appId, name: 'prod', region: 'local' }
+      const { appEnvId } = await client.call(createAppEnv, made)
+      const { hosts } = await client.call(getAppEnv, { appEnvId })
+      await deploy(installation, appEnvId, versionSource(base, 1))
+      const { currentDeployment } = await untilDeployed(installation, appEnvId)
+      expect(currentDeployment).toMatchObject({ version: 1, status: 'DEPLOYED' })
+      return { appEnvId, host: hosts[0]?.host ?? '' }
+    }
+
+    const status = () => installation.client().call(getAppEnvStatus, { appEnvId: shop.appEnvId })
+
+    async function rejects({ appEnvId }: Served, what: string, server: string, reason: RegExp) {
+      await deploy(installation, appEnvId, sourceOf(base, server))
+      const { currentDeployment, ...rest } = await untilDeployed(installation, appEnvId)
+      expect({ what, status: currentDeployment?.status }).toEqual({ what, status: 'FAILED' })
+      expect(currentDeployment?.failure?.reason, what).toMatch(reason)
+      expect(rest, what).toMatchObject({ status: 'RUNNING', currentVersion: 1 })
+    }
+
+    /** Deploys under load; answers what was lost. */
+    async function underLoad({ host }: Served, work: () => Promise<void>) {
+      const { outcome, end } = loadOn(installation, host, 2)
+      try {
+        await work()
+      } finally {
+        await end()
+      }
+      expect(outcome.lost).toEqual([])
+      return outcome
+    }
+
+    it('fails every bad version, and the last good one answers each request', async () => {
+      // A verdict about a wrong port takes half a minute, so it has an environment of its own.
+      const other = await serving('elsewhere')
+      const port = await freePort()
+      const { versions } = await underLoad(shop, async () => {
+        const elsewhere = rejects(other, 'another port', listens('', String(port)), /wrong-port/)
+        for (const [what, { server, reason }] of Object.entries(bad))
+          await rejects(shop, what, server, reason)
+        await elsewhere
+      })
+      expect(versions).toEqual([1])
+      expect((await installation.request(other.host)).body).toBe('1')
+      expect((await status()).health).toMatchObject({ verdict: 'HEALTHY', restarts: 0, logTail: [] })
+    }, 300_000)
+
+    it('keeps its verdict over a kill -9 in the middle of the window', async () => {
+      await deploy(installation, shop.appEnvId, sourceOf(base, listens('')))
+      await until(status, (read) => read.containers.ready === 2, 'the new container')
+      await installation.end('SIGKILL')
+      expect((await installation.request(shop.host)).body).toBe('1')
+      await installation.start()
+      const { currentDeployment } = await untilDeployed(installation, shop.appEnvId)
+      expect(currentDeployment?.status).toBe('DEPLOYED')
+      await until(
+        () => installation.request(shop.host),
+        ({ body }) => body === '99',
+        'the new version',
+      )
+    }, 60_000)
+
+    it('deploys every good version, and loses no request', async () => {
+      await underLoad(shop, async () => {
+        for (const [what, server] of Object.entries(good)) {
+          const { version } = await deploy(installation, shop.appEnvId, sourceOf(base, server))
+          const { currentDeployment } = await untilDeployed(installation, shop.appEnvId)
+          expect(currentDeployment, what).toMatchObject({ version, status: 'DEPLOYED', failure: null })
+        }
+      })
+    }, 120_000)
+
+    it('says FAILING_CHECKS of a version that answers 500 after its window, until it recovers', async () => {
+      const broken = listens(
+        'setTimeout(() => { global.broken = true }, 4_000); setTimeout(() => { global.broken = false }, 20_000)',
+      )
+      await deploy(installation, shop.appEnvId, sourceOf(base, broken))
+      expect((await untilDeployed(installation, shop.appEnvId)).currentDeployment?.status).toBe('DEPLOYED')
+      const says = (verdict: string) => until(status, (read) => read.health?.verdict === verdict, verdict)
+      await says('FAILING_CHECKS')
+      const refused = await installation.request(shop.host)
+      expect(refused.status).toBe(503)
+      expect(refused.body).toContain('Its health checks fail')
+      const { findings } = await installation.client().call(diagnoseAppEnv, { appEnvId: shop.appEnvId })
+      expect(findings.map(({ cause }) => cause)).toContain('failing-checks')
+      await says('HEALTHY')
+      expect(await installation.request(shop.host)).toEqual({ status: 200, body: '99' })
+    }, 120_000)
+
+    it('says CRASH_LOOP of a version that exits after its window, in the status and in the 503', async () => {
+      await deploy(installation, shop.appEnvId, sourceOf(base, exitsAfter(4_000)))
+      expect((await untilDeployed(installation, shop.appEnvId)).currentDeployment?.status).toBe('DEPLOYED')
+      const { health } = await until(status, (read) => read.health?.verdict === 'CRASH_LOOP', 'CRASH_LOOP')
+      expect(health?.lastExit).toMatchObject({ code: 3 })
+      const refused = await until(
+        () => installation.request(shop.host),
+        (answer) => answer.status === 503,
+        'a 503',
+      )
+      expect(refused.body).toContain('Its containers keep exiting')
+    }, 120_000)
+  })
+}

@@ -1,0 +1,62 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  ContainerLogReader,
+  ContainerLogWriter,
+} from '../../../../src/engines/process/supervisor/container-log.ts'
+
+let home = ''
+beforeEach(() => {
+  home = mkdtempSync(path.join(os.tmpdir(), 'longshore-log-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+describe('a container log', () => {
+  const readAll = async (reader: ContainerLogReader) => {
+    const messages: string[] = []
+    for await (const line of reader.read()) messages.push(line.message)
+    return messages
+  }
+
+  it('is bounded, keeps the newest lines, and a reader misses none across the turn', async () => {
+    const dir = path.join(home, 'log')
+    await mkdir(dir)
+    const writer = new ContainerLogWriter(dir)
+    const reader = new ContainerLogReader(dir, null)
+    const read: string[] = []
+    const filler = 'x'.repeat(8_000)
+    for (let number = 0; number < 6_000; number++) {
+      writer.write('stdout', [`${number} ${filler}`])
+      if (number % 500 === 0) read.push(...(await readAll(reader)))
+    }
+    read.push(...(await readAll(reader)))
+    writer.close()
+    await reader.close()
+    expect(read.map((line) => Number.parseInt(line, 10))).toEqual(
+      Array.from({ length: 6_000 }, (_, at) => at),
+    )
+    const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(path.join(dir, name)).size, 0)
+    expect(bytes).toBeLessThan(33 * 1024 * 1024)
+    const late = await readAll(new ContainerLogReader(dir, null))
+    expect(late.at(-1)).toMatch(/^5999 /)
+    expect(late.length).toBeLessThan(6_000)
+  })
+
+  it('gives each line a time of its own, and takes `since` of any precision', async () => {
+    const dir = path.join(home, 'log')
+    await mkdir(dir)
+    const writer = new ContainerLogWriter(dir)
+    writer.write('stdout', ['a', 'b', 'c'])
+    writer.close()
+    const stamps: string[] = []
+    for await (const line of new ContainerLogReader(dir, null).read()) stamps.push(line.timestamp)
+    expect(new Set(stamps).size).toBe(3)
+    const readSince = async (since: string) => await readAll(new ContainerLogReader(dir, since))
+    expect(await readSince(stamps[1]!)).toEqual(['c'])
+    expect(await readSince(`${stamps[0]!.slice(0, -1)}000Z`)).toEqual(['b', 'c'])
+    expect(await readSince(new Date(Date.now() - 60_000).toISOString())).toEqual(['a', 'b', 'c'])
+  })
+})

@@ -1,0 +1,14 @@
+import { requestSecret } from '../src/contract/app-env-actions.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: requestSecret,
+  group: 'apps',
+  title: 'Request secret',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  unlistedInputs: ['dryRun'],
+  checks: [environmentAccessible],
+  point: ({ url }, { variable }) =>
+    `Give the person this link; on it they enter ${variable}, which you never see: ${url} It works once, for 15 minutes. Then call apply-app-env-changes.`,
+})
