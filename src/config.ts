@@ -1,3 +1,4 @@
+import os from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from './errors.ts'
@@ -37,8 +38,8 @@ const settings = {
   LONGSHORE_REGIONS: z
     .string()
     .regex(
-      /^[a-z0-9][a-z0-9-]{0,30}=(?:auto|process|docker|kubernetes)(?:,[a-z0-9][a-z0-9-]{0,30}=(?:auto|process|docker|kubernetes))*$/,
-      'must be regions with their engines, such as local=process,box=docker',
+      /^none$|^[a-z0-9][a-z0-9-]{0,30}=(?:auto|process|docker|kubernetes)(?:,[a-z0-9][a-z0-9-]{0,30}=(?:auto|process|docker|kubernetes))*$/,
+      'must be regions with their engines, such as local=process,box=docker, or none',
     )
     .optional(),
   LONGSHORE_GIT_BASE_URL: z
@@ -61,6 +62,13 @@ const settings = {
     .min(1, 'must be a number from 1 to 200')
     .max(200, 'must be a number from 1 to 200')
     .default(10),
+  LONGSHORE_NODE: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/,
+      'must be the name of this machine, such as its host name: letters, digits, dots and hyphens',
+    )
+    .optional(),
   LONGSHORE_DATABASE_IMAGES: z
     .string()
     .regex(
@@ -136,7 +144,7 @@ export interface Config {
   readonly gatewayPort: number
   /** How many processes the gateway has; undefined: as the machine's cores allow. */
   readonly gatewayProcesses: number | undefined
-  /** At least one; the first is the one the ready line names. */
+  /** The first is the one the ready line names; empty only where others share the database. */
   readonly regions: readonly RegionSetting[]
   /** Where the repositories of apps with a Git host are: `<base>/<gitNamespace>/<gitRepo>.git`. */
   readonly gitBaseUrl: string
@@ -148,6 +156,8 @@ export interface Config {
   readonly databaseUrl: Secret | undefined
   /** Connections to PostgreSQL. */
   readonly databasePool: number
+  /** The name of this machine among those that share the database; its regions belong to it. */
+  readonly node: string
   /** Registry and path that hold the database images; undefined: each image's own registry. */
   readonly databaseImages: string | undefined
   readonly bootstrapToken: Secret | undefined
@@ -202,6 +212,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     dockerHost: env.DOCKER_HOST || undefined,
     databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
     databasePool: value.LONGSHORE_DATABASE_POOL,
+    node: value.LONGSHORE_NODE ?? os.hostname(),
     databaseImages: value.LONGSHORE_DATABASE_IMAGES,
     bootstrapToken: secret(value.LONGSHORE_BOOTSTRAP_TOKEN),
     masterKey: secret(value.LONGSHORE_MASTER_KEY),
@@ -240,10 +251,21 @@ function ratesOf(setting: string): Config['rateLimits'] {
 }
 
 function regionsOf(
-  value: { LONGSHORE_ENGINE: EngineChoice; LONGSHORE_REGIONS?: string | undefined },
+  value: {
+    LONGSHORE_ENGINE: EngineChoice
+    LONGSHORE_REGIONS?: string | undefined
+    LONGSHORE_DATABASE_URL?: string | undefined
+  },
   present: Record<string, unknown>,
 ): readonly RegionSetting[] {
   if (value.LONGSHORE_REGIONS === undefined) return [{ region: 'local', engine: value.LONGSHORE_ENGINE }]
+  if (value.LONGSHORE_REGIONS === 'none') {
+    if (value.LONGSHORE_DATABASE_URL !== undefined) return Object.freeze([])
+    throw new AppError('invalid', 'Configuration cannot be used', {
+      details:
+        'LONGSHORE_REGIONS: none needs LONGSHORE_DATABASE_URL, because another control plane must run the environments',
+    })
+  }
   const regions = value.LONGSHORE_REGIONS.split(',').map((one) => {
     const [region = '', engine = ''] = one.split('=')
     return { region, engine: engine as EngineChoice }

@@ -19,6 +19,8 @@ export interface EvaluatorDeps {
   log: Log
   metrics: MetricValues
   clockScale: number
+  /** The regions whose alerts it evaluates now; absent: all. */
+  evaluatedRegions?: () => readonly string[]
   /** Public URL of an alert, for notifications. */
   alertUrl: (envName: string, alertId: string) => string
   /** Called when notifications were stored. */
@@ -75,7 +77,7 @@ export class Evaluator {
     const { db, clock } = this.#deps
     while (this.#unstored.length > 0) await this.#store()
     const nowMs = clock.wallMs()
-    const rules = await db.read((tx) => listEvaluatedAlerts(tx))
+    const rules = await db.read((tx) => listEvaluatedAlerts(tx, this.#deps.evaluatedRegions?.()))
     this.#forgetAllBut(rules)
     const groups = [...groupsOf(rules).values()]
     for (let index = 0; index < groups.length && !this.#worker.stopped; index += groupsAtOnce) {

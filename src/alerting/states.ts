@@ -3,6 +3,7 @@ import type { StoredAlert } from '../domain/alerts/alert.ts'
 import { type AlertProgress, newAlertProgress } from '../domain/alerts/state.ts'
 import type { Tables, Tx } from '../store/db.ts'
 import { alertRecord } from '../store/repositories/alerts.ts'
+import { listed } from '../store/repositories/environments.ts'
 
 /** The stored state of an alert. `version` increases with every write. */
 export interface StoredAlertState {
@@ -78,19 +79,20 @@ export async function findAlertStates(
   return new Map(rows.map((row) => [row.alert_id, stateOf(row)]))
 }
 
-/** The alerts that the evaluator checks in each cycle: every alert that is not paused. */
+/** The alerts that an evaluator checks in each cycle: those of its regions, or all, that are not paused. */
 export async function listEvaluatedAlerts(
   tx: Tx,
+  regions?: readonly string[],
 ): Promise<{ alert: StoredAlert; state: StoredAlertState; appEnvName: string }[]> {
-  const rows = await tx
+  let query = tx
     .selectFrom('alerts')
     .innerJoin('alert_states', 'alert_states.alert_id', 'alerts.alert_id')
     .innerJoin('app_envs', 'app_envs.app_env_id', 'alerts.app_env_id')
     .selectAll('alert_states')
     .select(['alerts.record', 'app_envs.cli_env_name'])
     .where('alerts.enabled', '=', 1)
-    .orderBy('alerts.app_env_id')
-    .execute()
+  if (regions !== undefined) query = query.where('app_envs.region', 'in', listed(regions))
+  const rows = await query.orderBy('alerts.app_env_id').execute()
   return rows.map((row) => ({
     alert: alertRecord.parse(row.record),
     state: stateOf(row),

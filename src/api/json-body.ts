@@ -52,7 +52,8 @@ function checkContentType(request: IncomingMessage): void {
   }
 }
 
-function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+/** Reads a body up to the limits. Too long: 413; a body that stops arriving: 400. */
+export function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0

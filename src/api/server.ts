@@ -14,6 +14,7 @@ import { describeForLog, errorResponse } from './error-response.ts'
 import { hostCheck } from './host-check.ts'
 import { openapiText } from './openapi.ts'
 import { addOperationRoutes } from './operation-routes.ts'
+import { addPeerRoute } from './peer-route.ts'
 import {
   answerClientError,
   answerUnknownExpectation,
@@ -35,6 +36,8 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   secrets?: SecretEntry | undefined
   /** Handles raw requests to `/mcp`, including authentication; absent = 404. */
   mcp?: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
+  /** Calls of other control planes of the installation; absent = there are none. */
+  peer?: { path: string; serve: (sealed: string) => Promise<string> } | undefined
   /** Folder with the files of the API reference page; absent = no page. */
   referenceDir?: string | undefined
   /** The web console; absent = not served, and cookies are ignored. */
@@ -187,6 +190,7 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
     return reply.send(await openapi)
   })
   if (mcp !== undefined) addMcpRoute(app, mcp, options.log)
+  if (options.peer !== undefined) addPeerRoute(app, options.peer.path, options.peer.serve, limits)
 }
 
 function addMcpRoute(app: FastifyInstance, mcp: NonNullable<ApiServerOptions['mcp']>, log: Log): void {

@@ -6,6 +6,8 @@ import { referencePath } from './reference-routes.ts'
 export interface StatusSources {
   /** Whether the platform can accept work; `problems` are shown to the operator. */
   readiness: () => Promise<{ ready: boolean; problems: string[] }>
+  /** The control planes that share the installation, for `known` callers of `/readyz`; absent = there is one. */
+  sharing?: (() => Record<string, unknown>) | undefined
   /** Counters in the Prometheus text format; what identifies the installation only if the caller is `known`. */
   metricsText: (known: boolean) => string | Promise<string>
   hasMcp: boolean
@@ -23,9 +25,10 @@ export function addStatusRoutes(
     app.get(url, { exposeHeadRoute: true, config: { quiet: true } }, handler)
 
   get('/healthz', async (_request, reply) => reply.send('{"status":"ok"}'))
-  get('/readyz', async (_request, reply) => {
+  get('/readyz', async (request, reply) => {
     const { ready, problems } = await sources.readiness()
-    if (ready) return reply.send('{"status":"ready"}')
+    const sharing = ready && sources.sharing && (await isKnown(request)) ? sources.sharing() : {}
+    if (ready) return reply.send(JSON.stringify({ status: 'ready', ...sharing }))
     return reply
       .code(503)
       .header('retry-after', '1')

@@ -19,6 +19,7 @@ const freshMs = 60_000
 export class DatabaseAvailabilityWatch {
   readonly #regions: readonly { region: string; engine: Engine }[]
   readonly #imageSource: string | null
+  readonly #others: () => ReadonlyMap<string, DatabaseAvailabilities>
   readonly #clock: Clock
   readonly #log: Log
   readonly #availabilities = new Map<string, DatabaseAvailabilities>()
@@ -30,11 +31,14 @@ export class DatabaseAvailabilityWatch {
     imageSource: string | null
     clock: Clock
     log: Log
+    /** By region, what the engines of other machines reported. */
+    others?: () => ReadonlyMap<string, DatabaseAvailabilities>
   }) {
     this.#regions = deps.regions
     this.#imageSource = deps.imageSource
     this.#clock = deps.clock
     this.#log = deps.log
+    this.#others = deps.others ?? (() => new Map())
   }
 
   /**
@@ -42,11 +46,10 @@ export class DatabaseAvailabilityWatch {
    */
   current(region?: string): DatabaseAvailabilities {
     if (this.#clock.monotonicMs() - this.#seenAtMs > freshMs) void this.refresh()
-    if (region !== undefined) return this.#availabilities.get(region) ?? new Map()
+    const all = new Map([...this.#others(), ...this.#availabilities])
+    if (region !== undefined) return all.get(region) ?? new Map()
     const best = new Map<DatabasePresetName, DatabaseAvailability>()
-    for (const [name, availability] of [...this.#availabilities.values()].flatMap((availabilities) => [
-      ...availabilities,
-    ])) {
+    for (const [name, availability] of [...all.values()].flatMap((availabilities) => [...availabilities])) {
       const known = best.get(name)
       const preset = presetFrom(this.#imageSource, databasePresetOf(name))
       best.set(name, known ? bestAvailability(known, availability, preset) : availability)

@@ -3,7 +3,7 @@ import { IngressCounter, type IngressState } from '../metrics/ingress-counter.ts
 import { Sampler } from '../metrics/sampler.ts'
 import { AppAutoscaler } from '../regions/machine/app-autoscaler.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
-import { listAllEnvironmentIds } from '../store/repositories/environments.ts'
+import { listEnvironmentIdsIn } from '../store/repositories/environments.ts'
 import type { Platform } from './platform.ts'
 import { PlatformMetrics } from './platform-metrics.ts'
 
@@ -21,8 +21,15 @@ export interface Measuring {
 }
 
 /** Loads the samples from before a restart; sampling begins with `start`. */
-export async function openMeasuring({ db, metrics, clock, log, config }: Platform): Promise<Measuring> {
-  const known = new Set(await db.read((tx) => listAllEnvironmentIds(tx)))
+export async function openMeasuring({
+  db,
+  membership,
+  metrics,
+  clock,
+  log,
+  config,
+}: Platform): Promise<Measuring> {
+  const known = new Set(await db.read((tx) => listEnvironmentIdsIn(tx)))
   const ingress = new IngressCounter(metrics.periodMs)
   await metrics.open(
     (appEnvId) => known.has(appEnvId),
@@ -48,7 +55,7 @@ export async function openMeasuring({ db, metrics, clock, log, config }: Platfor
       sampler = new Sampler({ clock, log, store: metrics, ingress, environments })
       sampler.start()
       autoscaler = new AppAutoscaler({
-        db,
+        db: membership.machineDb,
         clock,
         log,
         metrics,

@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs'
-import os from 'node:os'
 import { createNotifier } from '../alerting/notifiers/deliver.ts'
 import type { Notifier } from '../alerting/notifiers/notifier.ts'
 import { buildContent } from '../builds/build-content.ts'
@@ -16,9 +15,11 @@ import type { Builder } from '../regions/machine/ports.ts'
 import { type Home, lockHome, openHome } from '../store/data-directory.ts'
 import type { Db } from '../store/db.ts'
 import { firstStart } from '../store/first-start.ts'
-import { openStore } from '../store/open.ts'
+import type { Membership } from '../store/membership.ts'
+import { joinStore } from '../store/open.ts'
 import { makeMasterKey, readMasterKey } from '../store/secrets/master-key.ts'
 import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../store/secrets/secret-box.ts'
+import { RegionDirectory } from './region-directory.ts'
 import { openRegions, type PlatformRegion } from './regions.ts'
 
 const buildTimeoutMs = 30 * 60_000
@@ -32,6 +33,8 @@ export interface Platform {
   installationId: string
   accountId: string
   db: Db
+  /** Its place among the control planes that share the store. */
+  membership: Membership
   secrets: RefreshingSecretBox
   logs: LogStore
   /** Metric samples; call `open` before use. */
@@ -39,9 +42,11 @@ export interface Platform {
   uploads: UploadStore
   backups: BackupFiles
   builder: Builder
-  /** At least one, in the order of the configuration. */
+  /** Those of this machine, in the order of the configuration. */
   regions: readonly PlatformRegion[]
   notifier: Notifier
+  /** All regions, also those of other machines. */
+  directory: RegionDirectory
   databaseAvailability: DatabaseAvailabilityWatch
   nodeName: string
   close(): Promise<void>
@@ -50,7 +55,7 @@ export interface Platform {
 /**
  * Opens store, keys, logs and engine; the only place that chooses adapters. Throws `AppError` when the data directory is
  * locked or unwritable, the store cannot be used, or the engine is unavailable. Calls `onReplaced` when another control
- * plane has taken over the database, so this one must stop.
+ * plane has taken over this machine's name, so this one must stop.
  */
 export async function openPlatform(
   config: Config,
@@ -62,45 +67,30 @@ export async function openPlatform(
   const home = openHome(config.home)
   const unlock = lockHome(config.home)
   try {
-    const now = new Date(clock.wallMs()).toISOString()
-    const db = await openStore(config, home, onReplaced)
-    const given = config.masterKey ? parseMasterKey(config.masterKey) : null
-    if (!given) await makeMasterKey(db, home)
-    // Read the master key again for each new data key, because it may have been rotated.
-    const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
-    const { installationId, accountId } = await firstStart(db, home, config.bootstrapToken, now)
-    const nodeName = os.hostname()
-    const regions = await openRegions({ config, db, installationId, nodeName, clock, log, command })
-    const imageSource = config.databaseImages ?? null
-    const databaseAvailability = new DatabaseAvailabilityWatch({ regions, imageSource, clock, log })
-    // In the background, so that a slow registry does not delay the start.
-    void databaseAvailability.refresh()
+    const { db, membership } = await joinStore(config, home, { clock, log, onReplaced })
+    const opened = await openState({ config, clock, log, home, db, membership }, command).catch(
+      async (error) => {
+        await membership.close()
+        await db.close()
+        throw error
+      },
+    )
     // Interrupted builds start again from scratch. The data directory is locked, so no other process uses these files.
     rmSync(home.builds, { recursive: true, force: true })
     const logs = new LogStore(home.logs)
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
-    const uploads = createUploadStore({ home: home.dir })
     return {
-      config,
-      clock,
-      log,
-      home,
-      installationId,
-      accountId,
-      db,
-      secrets,
-      logs,
-      metrics,
-      uploads,
+      ...{ config, clock, log, home, db, membership, logs, metrics },
+      ...opened,
+      uploads: createUploadStore({ home: home.dir }),
       backups: new BackupFiles(home.backups),
       builder: createBuilder(config, home, clock),
-      regions,
       notifier: notifierOf(config, clock, log),
-      databaseAvailability,
-      nodeName,
+      nodeName: config.node,
       async close() {
-        await Promise.all(regions.map(({ engine }) => engine.close()))
+        await Promise.all(opened.regions.map(({ engine }) => engine.close()))
         await logs.close()
+        await membership.close()
         await db.close()
         unlock()
       },
@@ -109,6 +99,33 @@ export async function openPlatform(
     unlock()
     throw error
   }
+}
+
+/** Keys, first account and regions: what the store has to say before anything can run. */
+async function openState(
+  around: Pick<Platform, 'config' | 'clock' | 'log' | 'home' | 'db' | 'membership'>,
+  command: readonly string[],
+) {
+  const { config, clock, log, home, db, membership } = around
+  const now = new Date(clock.wallMs()).toISOString()
+  const given = config.masterKey ? parseMasterKey(config.masterKey) : null
+  if (!given) await makeMasterKey(db, home)
+  // Read the master key again for each new data key, because it may have been rotated.
+  const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
+  const installation = await firstStart(db, home, config.bootstrapToken, now)
+  const { installationId } = installation
+  const { node: nodeName } = config
+  const { isShared } = membership
+  const regions = await openRegions({ config, db, installationId, nodeName, isShared, clock, log, command })
+  const directory = new RegionDirectory(regions, nodeName, membership)
+  const databaseAvailability = new DatabaseAvailabilityWatch({
+    ...{ regions, clock, log },
+    imageSource: config.databaseImages ?? null,
+    others: () => directory.databases(),
+  })
+  // In the background, so that a slow registry does not delay the start.
+  void databaseAvailability.refresh()
+  return { ...installation, secrets, regions, directory, databaseAvailability }
 }
 
 function notifierOf(config: Config, clock: Clock, log: Log): Notifier {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { consolePath, signInUrl } from '../api/console-routes.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
@@ -44,7 +44,8 @@ export function printReady(
       const where = regions.length > 1 ? `${region}: ` : ''
       return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine.kind)}`
     }),
-    `  Token     in ${facts.adminTokenFile}`,
+    // Only the control plane that made the installation has it.
+    ...(existsSync(facts.adminTokenFile) ? [`  Token     in ${facts.adminTokenFile}`] : []),
     '',
   ]
   if (config.clockScale !== 1) {

@@ -7,13 +7,15 @@ import type { Engine } from '../engines/engine.ts'
 import { createProcessEngine } from '../engines/process/engine.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { Db } from '../store/db.ts'
+import type { Db, Tx } from '../store/db.ts'
 import {
   environmentsDeployedIn,
   listRegionEngines,
   type RegionEngine,
+  regionEnginesIn,
   saveRegionEngine,
 } from '../store/repositories/region-engines.ts'
+import { adoptRuns } from '../store/repositories/usage.ts'
 
 const stopGraceSeconds = 10
 
@@ -29,6 +31,8 @@ interface EngineOptions {
   db: Db
   installationId: string
   nodeName: string
+  /** Other machines use the store too: each region belongs to one of them. */
+  isShared: boolean
   clock: Clock
   log: Log
   /** Command line of this program, for starting the supervisor. */
@@ -51,6 +55,7 @@ export async function endContainers(around: EngineOptions): Promise<{ ended: num
   let ended = 0
   const problems: AppError[] = []
   for (const one of await listRegionEngines(around.db)) {
+    if (around.isShared && one.node !== around.nodeName) continue
     const engine = createEngine(one, around)
     try {
       await engine.open()
@@ -74,13 +79,14 @@ export async function endContainers(around: EngineOptions): Promise<{ ended: num
 }
 
 async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
-  const { config, db, log } = around
+  const { config, db, log, isShared, nodeName } = around
   const known = new Map((await listRegionEngines(db)).map((one) => [one.region, one]))
   const plainKnown = [...known.values()].some(({ plain }) => plain)
   const settled: RegionEngine[] = []
   for (const [index, setting] of config.regions.entries()) {
     const { region } = setting
     const before = known.get(region)
+    if (isShared) requireOwn(region, before?.node, nodeName)
     const desired = await answering(setting.engine, config)
     const engine = before ? await keptEngine(around, setting, before, desired) : desired
     if (engine === 'process' && desired === 'docker') {
@@ -89,10 +95,11 @@ async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
         `Docker is available, but the deployments of region ${region} run on the ${engine} engine and stay there. To move them: LONGSHORE_REGIONS=${region}=${engine},box=${desired}, then update-app-env with region box.`,
       )
     }
-    settled.push({ region, engine, plain: before?.plain ?? (index === 0 && !plainKnown) })
+    const node = isShared ? nodeName : before?.node
+    settled.push({ region, engine, plain: before?.plain ?? (index === 0 && !plainKnown), node })
   }
-  for (const { region, engine } of known.values()) {
-    if (settled.some((one) => one.region === region)) continue
+  for (const { region, engine, node = nodeName } of known.values()) {
+    if (node !== nodeName || settled.some((one) => one.region === region)) continue
     const left = await db.read((tx) => environmentsDeployedIn(tx, region))
     if (left.length === 0) continue
     log.warn(
@@ -100,10 +107,41 @@ async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
       `The region ${region} has environments but no engine. Add ${region}=${engine} to LONGSHORE_REGIONS.`,
     )
   }
-  await db.write(async (tx) => {
-    for (const one of settled) await saveRegionEngine(tx, one)
+  return db.write((tx) => storeEngines(tx, settled, around))
+}
+
+/** Another control plane may have claimed a region, or the plain names, since they were read. */
+async function storeEngines(
+  tx: Tx,
+  settled: readonly RegionEngine[],
+  { isShared, nodeName }: EngineOptions,
+): Promise<RegionEngine[]> {
+  const known = await regionEnginesIn(tx)
+  const stored: RegionEngine[] = []
+  for (const one of settled) {
+    const before = known.find(({ region }) => region === one.region)
+    if (isShared) requireOwn(one.region, before?.node, nodeName)
+    const isTaken = known.some(({ region, plain }) => plain && region !== one.region)
+    const final = { ...one, plain: before?.plain ?? (one.plain && !isTaken) }
+    await saveRegionEngine(tx, final)
+    stored.push(final)
+    // From the time when one control plane did everything.
+    if (isShared && before && before.node === undefined) await adoptRuns(tx, nodeName)
+  }
+  return stored
+}
+
+function requireOwn(region: string, owner: string | undefined, nodeName: string): void {
+  if (owner === undefined || owner === nodeName) return
+  throw new AppError('unavailable', `The region ${region} runs on the machine ${owner}`, {
+    details: `This machine is ${nodeName}. Name a region of its own, such as LONGSHORE_REGIONS=${nodeName
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .slice(
+        0,
+        31,
+      )}=docker, or LONGSHORE_REGIONS=none to run no environments here. If this machine replaces ${owner}, set LONGSHORE_NODE=${owner}.`,
   })
-  return settled
 }
 
 /** Images and volumes cannot move between engines, so a region with deployments keeps its engine. */

@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts'
 import { type Home, openHome, requireHome, servingPid } from '../store/data-directory.ts'
 import type { Db } from '../store/db.ts'
 import { hasStore, openStore } from '../store/open.ts'
+import { nodesWithoutKey } from '../store/repositories/instances.ts'
 import { makeMasterKey, readMasterKey, replaceMasterKey } from '../store/secrets/master-key.ts'
 import { dropUnusedKeys, resealEverything } from '../store/secrets/rotate.ts'
 import { addDataKey, openSecretBox, parseMasterKey, rewrapDataKeys } from '../store/secrets/secret-box.ts'
@@ -62,9 +63,9 @@ async function rotateDataKey(db: Db, home: Home, master: Buffer): Promise<void> 
   const [keyId] = await db.write((tx) => addDataKey(tx, master, at))
   await box.refresh()
   say(`New data key ${keyId}.`)
-  if (servingPid(home.dir) !== null && !(await isTaken(home, keyId))) {
+  if (!(await isTaken(db, home, keyId))) {
     await dropUnusedKeys(db, before)
-    throw new AppError('unavailable', 'The running platform did not load the new key', {
+    throw new AppError('unavailable', 'A running platform did not load the new key', {
       details:
         'Nothing was changed. It may run with another master key: restart it with the current one, then try again.',
     })
@@ -94,11 +95,14 @@ async function rotateMaster(db: Db, home: Home, master: Buffer, options: Secrets
   }
 }
 
-/** The control plane checks once a second. */
-async function isTaken(home: Home, keyId: string): Promise<boolean> {
+/** Every control plane checks once a second. */
+async function isTaken(db: Db, home: Home, keyId: string): Promise<boolean> {
+  const isServed = servingPid(home.dir) !== null
+  const isHere = () => existsSync(home.dataKeyFile) && readFileSync(home.dataKeyFile, 'utf8') === keyId
+  const isElsewhere = async () => (await db.read((tx) => nodesWithoutKey(tx, keyId))).length === 0
   const untilMs = performance.now() + takenWithinMs
   while (performance.now() < untilMs) {
-    if (existsSync(home.dataKeyFile) && readFileSync(home.dataKeyFile, 'utf8') === keyId) return true
+    if ((!isServed || isHere()) && (await isElsewhere())) return true
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   return false

@@ -1,13 +1,10 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { tools } from '../../tools/index.ts'
-import { type Alerting, createAlerting } from '../alerting/alerting.ts'
 import { createMailer } from '../alerting/notifiers/email.ts'
 import { type ApiServer, createApiServer } from '../api/server.ts'
 import { type Config, readConfig } from '../config.ts'
-import { accountSettings } from '../contract/accounts.ts'
 import { operations } from '../contract/index.ts'
-import { hostsOf } from '../domain/environments/hosts.ts'
 import { HttpProber } from '../gateway/control/prober.ts'
 import { isLoopback } from '../host-check.ts'
 import { createLog, type Log } from '../log.ts'
@@ -20,25 +17,26 @@ import { createSecretEntry } from '../operations/access/secret-entry.ts'
 import { TokenMail } from '../operations/access/token-mail.ts'
 import { TokenUses } from '../operations/access/token-uses.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
-import type { Installation } from '../operations/core/handler.ts'
+import type { Context } from '../operations/core/handler.ts'
 import { permissionsOf } from '../operations/core/permissions.ts'
 import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
 import { handlers } from '../operations/index.ts'
 import { Reconciler } from '../regions/machine/reconciler.ts'
-import { type Home, homeProblem } from '../store/data-directory.ts'
-import type { Db } from '../store/db.ts'
-import { storeProblem } from '../store/open.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
-import { keepHouse } from './housekeeping.ts'
-import { instancesOf } from './instances.ts'
+import { sweepFiles } from './housekeeping.ts'
+import { installationOf, publicUrlOf, publishedFacts, readinessOf, type Started } from './installation.ts'
+import { sharingOf } from './instances.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
+import { Peers, peerPath } from './peers.ts'
 import { openPlatform, type Platform } from './platform.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
+import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
+import { type SharedWork, shareWork } from './shared-work.ts'
 import { watchDataKeys } from './watch-data-keys.ts'
 
 const mailDeadlineMs = 10_000
@@ -71,16 +69,6 @@ interface ControlPlane {
   close(): Promise<void>
 }
 
-/** Values that are set during the start and used later. */
-interface Started {
-  apiUrl: string
-  gatewayPort: number
-  /** Address of the gateway on this machine. */
-  ingress: { host: string; port: number }
-  reconciler: Reconciler | null
-  gateway: GatewayKeeper | null
-}
-
 async function startControlPlane(
   config: Config,
   log: Log,
@@ -94,38 +82,38 @@ async function startControlPlane(
     ingress: { host: config.host, port: config.gatewayPort },
     reconciler: null,
     gateway: null,
+    dataKey: '',
   }
   const measuring = await openMeasuring(platform).catch(async (error) => {
     await platform.close()
     throw error
   })
-  const { clockScale } = config
-  const alerting = createAlerting({ ...platform, clockScale, publicUrl: () => publicUrlOf(config, started) })
+  const { membership } = platform
+  const work = shareWork(platform, platform.directory, () => publicUrlOf(config, started))
   const tokenUses = new TokenUses(platform)
-  const runner = measuring.figures.counted(operationRunner(platform, started, { alerting, tokenUses }))
+  const sources = dataSources(platform, started)
+  const runner = measuring.figures.counted(operationRunner(platform, started, { work, tokenUses, sources }))
   const mcp = mcpHandler(platform, started, runner, toolPolicy)
   const sessions = createConsoleSessions(platform)
-  const api = apiServer(platform, started, { runner, mcp, measuring, sessions })
-  let reconciler: Reconciler
-  let gateway: GatewayKeeper
+  const dataKeys = watchDataKeys(platform, (keyId) => {
+    started.dataKey = keyId
+  })
+  const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources })
+  let begun: Awaited<ReturnType<typeof begin>>
   try {
     started.apiUrl = (await api.listen(config.port)).url
-    gateway = await keepGateway(platform, measuring, () => started.reconciler)
-    started.gateway = gateway
-    started.gatewayPort = gateway.port()
-    started.ingress = gateway.address()
-    reconciler = reconcilerOf(platform, measuring, gateway)
-    started.reconciler = reconciler
-    await reconciler.start()
-    measuring.start(reconciler)
-    alerting.start()
+    begun = await begin(platform, started, measuring)
+    work.evaluator.start()
+    membership.describe(() => publishedFacts(platform, started))
+    await membership.start({ environments: (appEnvIds) => started.reconciler?.wake(appEnvIds) })
   } catch (error) {
     await api.close()
     await started.gateway?.close()
     await platform.close()
     throw error
   }
-  const workers = [watchDataKeys(platform), keepHouse(platform, sessions)]
+  const { gateway, reconciler } = begun
+  const workers = [dataKeys, sweepFiles(platform)]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started.apiUrl, gateway.url(), signInUrl)
   return {
@@ -135,7 +123,7 @@ async function startControlPlane(
       mcp.close()
       await api.close()
       await tokenUses.stop()
-      await alerting.stop()
+      await work.stop()
       await reconciler.stop()
       await gateway.close()
       rmSync(platform.home.serveFile, { force: true })
@@ -144,30 +132,61 @@ async function startControlPlane(
   }
 }
 
+/** Gateway and reconciler: from now on this machine runs what is stored. */
+async function begin(platform: Platform, started: Started, measuring: Measuring) {
+  const gateway = await keepGateway(platform, measuring, () => started.reconciler)
+  started.gateway = gateway
+  started.gatewayPort = gateway.port()
+  started.ingress = gateway.address()
+  const reconciler = reconcilerOf(platform, measuring, gateway)
+  started.reconciler = reconciler
+  await reconciler.start()
+  measuring.start(reconciler)
+  return { gateway, reconciler }
+}
+
+/** Logs, metrics and probes: those of this machine, and from any machine. */
+interface DataSources {
+  local: Pick<Context, 'logs' | 'metrics' | 'prober'>
+  all: Pick<Context, 'logs' | 'metrics' | 'prober'>
+  peers: Peers
+  machines: EnvironmentMachines
+}
+
+function dataSources(platform: Platform, started: Started): DataSources {
+  const { db, clock, logs, metrics, secrets, nodeName, log, directory, membership } = platform
+  const prober = new HttpProber({
+    clock,
+    ingress: () => started.ingress,
+    running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
+  })
+  const local = { logs, metrics, prober }
+  const peers = new Peers(secrets, nodeName, log)
+  const machines = new EnvironmentMachines(directory, membership)
+  return { local, peers, machines, all: membership.isShared ? everywhere(local, machines, peers) : local }
+}
+
 function operationRunner(
   platform: Platform,
   started: Started,
-  { alerting, tokenUses }: { alerting: Alerting; tokenUses: TokenUses },
+  { work, tokenUses, sources }: { work: SharedWork; tokenUses: TokenUses; sources: DataSources },
 ): OperationRunner {
-  const { db, clock, secrets, logs, metrics } = platform
+  const { db, clock, secrets, membership } = platform
   return createRunner({
     db,
     clock,
     secrets,
-    logs,
-    metrics,
-    notifications: alerting.notifications,
-    prober: new HttpProber({
-      clock,
-      ingress: () => started.ingress,
-      running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
-    }),
+    ...sources.all,
+    notifications: work.sender,
     installation: installationOf(platform, started),
     handlers,
     tokenMail: tokenMailOf(platform),
     tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),
-    wake: (appEnvIds) => started.reconciler?.wake(appEnvIds),
+    wake: (appEnvIds) => {
+      started.reconciler?.wake(appEnvIds)
+      membership.announce(appEnvIds)
+    },
   })
 }
 
@@ -201,20 +220,28 @@ interface ApiSurfaces {
   mcp: McpHttpHandler
   measuring: Measuring
   sessions: ConsoleSessions
+  sources: DataSources
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads }: Platform,
+  { config, home, log, clock, db, metrics, uploads, membership }: Platform,
   started: Started,
-  { runner, mcp, measuring, sessions }: ApiSurfaces,
+  { runner, mcp, measuring, sessions, sources }: ApiSurfaces,
 ): ApiServer {
   const startedMs = clock.wallMs()
+  const { isShared } = membership
+  const { peers, machines, local } = sources
+  const methods = peerMethods(local)
+  const peer = { path: peerPath, serve: (sealed: string) => peers.serve(methods, sealed) }
+  const elsewhere = uploadsElsewhere(machines, peers)
   return createApiServer({
     operations,
     runner,
-    uploads: createUploadReceiver({ db, clock, files: uploads }),
+    uploads: createUploadReceiver({ ...{ db, clock, files: uploads }, ...(isShared ? { elsewhere } : {}) }),
     secrets: createSecretEntry({ db, clock, runner }),
+    ...(isShared ? { peer } : {}),
     readiness: () => readinessOf(db, home, started),
+    ...(isShared ? { sharing: () => sharingOf(membership, clock) } : {}),
     async metricsText(known) {
       const store = config.databaseUrl ? 'postgresql' : 'sqlite'
       const queues = await db.read(queueLengths).catch(() => [])
@@ -236,58 +263,17 @@ function apiServer(
 }
 
 function reconcilerOf(platform: Platform, measuring: Measuring, gateway: GatewayKeeper): Reconciler {
+  const { membership, nodeName: node, regions } = platform
   return new Reconciler({
     ...platform,
+    db: membership.machineDb,
+    ...(membership.isShared ? { scope: { node, regions: regions.map(({ region }) => region) } } : {}),
     metrics: measuring,
     routes: gateway.link,
     clockScale: platform.config.clockScale,
     keptVersions: platform.config.keptVersions,
-    engines: new Map(platform.regions.map(({ region, engine }) => [region, engine])),
+    engines: new Map(regions.map(({ region, engine }) => [region, engine])),
   })
-}
-
-function installationOf(platform: Platform, started: Started): Installation {
-  const { regions } = platform
-  return {
-    regions: () =>
-      regions.map(({ region, name, engine }) => ({
-        region,
-        name,
-        functionDomain: engine.capabilities.scalesFunctions ? 'fn.localhost' : null,
-        engine: engine.kind,
-        isolation: engine.isolation?.() ?? { metadataBlocked: false },
-      })),
-    instances: instancesOf(platform),
-    apiUrl: () => started.apiUrl,
-    publicUrl: () => publicUrlOf(platform.config, started),
-    hosts: (environment, app, secrets) => {
-      const engine = regions.find(({ region }) => region === environment.region)?.engine
-      return hostsOf(environment, app, secrets, {
-        isolates: engine?.capabilities.isolates ?? false,
-        gatewayPort: started.gatewayPort,
-      })
-    },
-    engineProblem: (region) => started.reconciler?.engineProblem(region) ?? null,
-    databaseAvailability: (name) => platform.databaseAvailability.current(name),
-    databaseImageSource: platform.config.databaseImages ?? null,
-    defaultAccountSettings: accountSettings.parse({}),
-    clockScale: platform.config.clockScale,
-  }
-}
-
-/** A server bound to every address has no single address for links; uses that of this machine. */
-function publicUrlOf(config: Config, { apiUrl }: Started): string {
-  return config.publicUrl ?? apiUrl.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, 'http://127.0.0.1')
-}
-
-async function readinessOf(db: Db, home: Home, { reconciler, gateway }: Started) {
-  const problems = [
-    reconciler ? reconciler.problem : 'The platform is still starting.',
-    gateway && !gateway.link.isUp ? 'The gateway does not answer.' : null,
-    homeProblem(home.dir),
-    await storeProblem(db),
-  ].filter((problem) => problem !== null)
-  return { ready: problems.length === 0, problems }
 }
 
 function stopSignal(): Promise<string> {

@@ -1,4 +1,3 @@
-import os from 'node:os'
 import { sleep, systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import { counted } from '../counted.ts'
@@ -49,7 +48,8 @@ async function endKnownContainers(config: Config, home: Home): ReturnType<typeof
       config,
       db,
       installationId: installation.installationId,
-      nodeName: os.hostname(),
+      nodeName: config.node,
+      isShared: config.databaseUrl !== undefined,
       clock: systemClock,
       log: createLog('stop', 'warn'),
       command: commandLine,

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { copyStore } from '../store/copy.ts'
 import { lockHome, openHome, requireHome } from '../store/data-directory.ts'
-import { openPostgresDb } from '../store/postgres/db.ts'
+import { openPostgresAlone } from '../store/postgres/db.ts'
 import { readMasterKey } from '../store/secrets/master-key.ts'
 import { openSecretBox, parseMasterKey } from '../store/secrets/secret-box.ts'
 import { openSqliteDb } from '../store/sqlite/db.ts'
@@ -40,8 +40,8 @@ async function copyHome(from: string, url: Secret, given: Secret | undefined): P
   const source = await openSqliteDb(home.database)
   try {
     const secrets = await openSecretBox(source, master, new Date().toISOString())
-    // Takes the lock of the control plane, so that none starts on a partly copied database.
-    const target = await openPostgresDb({ url, poolSize: 1, onReplaced: () => {} })
+    // No control plane may start on a partly copied database.
+    const target = await openPostgresAlone({ url, poolSize: 1 })
     try {
       const { tables, rows, chains } = await copyStore(source, target, secrets)
       const entries = chains.reduce((sum, chain) => sum + chain.entries, 0)

@@ -4,8 +4,14 @@ import type { Platform } from './platform.ts'
 
 const lookEveryMs = 1_000
 
-/** Reads data keys that `longshore secrets rotate` makes, and writes to a file which one this process seals with. */
-export function watchDataKeys({ clock, secrets, home, log }: Platform): Worker {
+/**
+ * Reads data keys that `longshore secrets rotate` makes, and writes to a file which one this process seals with;
+ * `onNewest` gets it too.
+ */
+export function watchDataKeys(
+  { clock, secrets, home, log }: Platform,
+  onNewest: (keyId: string) => void,
+): Worker {
   let written = ''
   const worker = new Worker({
     clock,
@@ -16,6 +22,7 @@ export function watchDataKeys({ clock, secrets, home, log }: Platform): Worker {
       writeFileSync(`${home.dataKeyFile}.new`, newest, { mode: 0o600 })
       renameSync(`${home.dataKeyFile}.new`, home.dataKeyFile)
       written = newest
+      onNewest(newest)
     },
     failed: (error) => log.warn({ err: error }, 'the data keys cannot be read; a rotation waits for this'),
   })

@@ -55,6 +55,8 @@ export interface Tables {
     status: string
     /** zClouds x containers, as counted for the account's limit. */
     size: number
+    /** The record's region, for the machines that run only some of them. */
+    region: Generated<string>
     record: string
     revision: number
     created_at: string
@@ -138,6 +140,8 @@ export interface Tables {
     rate_multiplier: number
     started_ms: number
     finished_ms: number | null
+    /** The machine that meters it, where several share the store. */
+    node: string | null
   }
   usage_hours: {
     app_env_id: string
@@ -239,6 +243,18 @@ export interface Tables {
     expires_at: string
   }
   console_links: { code_hash: string; token_id: string; user_id: string; expires_at: string }
+  /** The control plane of each machine, by the name of the machine. Times are those of the database's clock. */
+  instances: {
+    node: string
+    instance_id: string
+    /** Host and data directory: a new process of the same place has proved that the old one is gone. */
+    place: string
+    record: string
+    started_ms: number
+    seen_ms: number
+  }
+  /** `token` grows with each change of the holder; an empty `instance_id` is a lease that was given back. */
+  leases: { name: string; instance_id: string; token: number; since_ms: number }
   idempotency: {
     principal: string
     key: string

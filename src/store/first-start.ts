@@ -1,9 +1,10 @@
+import { rmSync } from 'node:fs'
 import { accountSettings } from '../contract/accounts.ts'
 import { newToken, tokenHash } from '../domain/access/tokens.ts'
 import { newId } from '../domain/ids.ts'
 import type { Secret } from '../log.ts'
 import { type Home, secretFile } from './data-directory.ts'
-import type { Db } from './db.ts'
+import type { Db, Tx } from './db.ts'
 import { insertAccount, insertMembership } from './repositories/accounts.ts'
 import { insertToken } from './repositories/tokens.ts'
 import { insertUser } from './repositories/users.ts'
@@ -27,7 +28,12 @@ export async function firstStart(
   const known = await readInstallation(db)
   if (known) return known
   const token = secretFile(home.adminToken, () => bootstrapToken?.reveal() ?? newToken('user'))
-  return db.write(async (tx) => {
+  let isFirst = true
+  const made = await db.write(async (tx) => {
+    // Another control plane of the same database may have been faster.
+    const other = await installationIn(tx)
+    isFirst = other === null
+    if (other) return other
     const installationId = newId('key').slice('key_'.length)
     const accountId = newId('acc')
     const userId = await insertUser(tx, { email: 'admin@localhost', name: 'Admin', createdAt: now })
@@ -62,15 +68,20 @@ export async function firstStart(
       .execute()
     return rows
   })
+  // The token in it is not stored.
+  if (!isFirst) rmSync(home.adminToken, { force: true })
+  return made
 }
 
 /** Null before the first start. */
 export function readInstallation(db: Db): Promise<InstallationRow | null> {
-  return db.read(async (tx) => {
-    const rows = await tx.selectFrom('installation').selectAll().execute()
-    const value = (key: string) => rows.find((row) => row.key === key)?.value
-    const installationId = value('installationId')
-    const accountId = value('accountId')
-    return installationId && accountId ? { installationId, accountId } : null
-  })
+  return db.read(installationIn)
+}
+
+async function installationIn(tx: Tx): Promise<InstallationRow | null> {
+  const rows = await tx.selectFrom('installation').selectAll().execute()
+  const value = (key: string) => rows.find((row) => row.key === key)?.value
+  const installationId = value('installationId')
+  const accountId = value('accountId')
+  return installationId && accountId ? { installationId, accountId } : null
 }

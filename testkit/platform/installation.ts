@@ -55,7 +55,7 @@ export class Installation {
   }
 
   get token(): string {
-    return readFileSync(this.ready.adminTokenFile, 'utf8').trim()
+    return this.#env.LONGSHORE_BOOTSTRAP_TOKEN ?? readFileSync(this.ready.adminTokenFile, 'utf8').trim()
   }
 
   /**
@@ -90,6 +90,11 @@ export class Installation {
     const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
     child.kill(signal)
     return gone
+  }
+
+  /** Stops the control plane's process as it is (SIGSTOP), or lets it go on (SIGCONT). */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(signal)
   }
 
   client(token = this.token): Client {

@@ -13,6 +13,8 @@ import { checkVolume } from './volume.ts'
 export interface RegionFacts {
   region: string
   functionDomain: string | null
+  /** The machine that runs it, where several share the installation. */
+  node?: string | undefined
 }
 
 /** Which fields are allowed for which kind of app (F5, F7); `availabilities` are those of its region. */

@@ -11,7 +11,13 @@ interface ArchiveFiles {
 }
 
 /** Accepts the one PUT of an upload address; the secret in it is the permission (docs/interface.md#uploads). */
-export function createUploadReceiver(deps: { db: Db; clock: Clock; files: ArchiveFiles }): UploadReceiver {
+export function createUploadReceiver(deps: {
+  db: Db
+  clock: Clock
+  files: ArchiveFiles
+  /** The receiver on the machine that runs the environment; null if that is this one. */
+  elsewhere?: (appEnvId: string) => Promise<UploadReceiver | null>
+}): UploadReceiver {
   const underWay = new Set<string>()
   return {
     async receive(uploadSecret, body, declaredLength) {
@@ -23,6 +29,8 @@ export function createUploadReceiver(deps: { db: Db; clock: Clock; files: Archiv
       }
       if (upload.state !== 'requested' || underWay.has(upload.uploadId)) throw usedUp('was used before')
       if (Date.parse(upload.expiresAt) <= deps.clock.wallMs()) throw usedUp('has expired')
+      const other = await deps.elsewhere?.(upload.appEnvId)
+      if (other) return other.receive(uploadSecret, body, declaredLength)
       underWay.add(upload.uploadId)
       try {
         await deps.files.receive(upload.uploadId, body, declaredLength)

@@ -44,6 +44,8 @@ interface BackupWorkerDeps {
   secrets: SecretBox
   files: BackupStore
   engineOf(region: string): Engine
+  /** The regions of this machine; absent: all. */
+  regions?: readonly string[] | undefined
 }
 
 type Work = { kind: 'backup'; id: string; of: Backup } | { kind: 'restore'; id: string; of: Restore }
@@ -85,7 +87,7 @@ export class BackupWorker {
 
   async #begin(): Promise<void> {
     const { work, ids } = await this.#deps.db.read(async (tx) => ({
-      work: await activeWork(tx),
+      work: await activeWork(tx, this.#deps.regions),
       ids: await listBackupIds(tx),
     }))
     await this.#removeFiles(ids)
@@ -215,13 +217,13 @@ export class BackupWorker {
   }
 }
 
-async function activeWork(tx: Tx): Promise<Work[]> {
-  const backups = (await listActiveBackups(tx)).map((of) => ({
+async function activeWork(tx: Tx, regions?: readonly string[]): Promise<Work[]> {
+  const backups = (await listActiveBackups(tx, regions)).map((of) => ({
     kind: 'backup' as const,
     id: of.backupId,
     of,
   }))
-  const restores = (await listActiveRestores(tx)).map((of) => ({
+  const restores = (await listActiveRestores(tx, regions)).map((of) => ({
     kind: 'restore' as const,
     id: of.restoreId,
     of,

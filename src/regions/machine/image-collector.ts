@@ -5,7 +5,7 @@ import type { Engine } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Db, Tx } from '../../store/db.ts'
-import { findEnvironment, listEnvironments } from '../../store/repositories/environments.ts'
+import { findEnvironment, listEnvironmentIdsIn } from '../../store/repositories/environments.ts'
 import { listActiveJobRuns, listLiveJobAttempts } from '../../store/repositories/job-runs.ts'
 import {
   listContents,
@@ -25,6 +25,8 @@ interface ImageCollectorDeps {
   log: Log
   keptVersions: number
   engineOf(region: string): Engine
+  /** The regions of this machine; absent: all. */
+  regions?: readonly string[] | undefined
 }
 
 /**
@@ -85,9 +87,7 @@ export class ImageCollector {
   }
 
   #allEnvironments(): Promise<string[]> {
-    return this.#deps.db.read(async (tx) =>
-      (await listEnvironments(tx, 'installation')).map(({ appEnvId }) => appEnvId),
-    )
+    return this.#deps.db.read((tx) => listEnvironmentIdsIn(tx, this.#deps.regions))
   }
 
   async #collect(appEnvId: string): Promise<void> {

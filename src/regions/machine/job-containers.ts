@@ -27,6 +27,8 @@ export interface JobSchedulerDeps {
   /** A clock that never steps and survives restarts. */
   moment(): BootTime
   engineOf(region: string): Engine
+  /** The regions of this machine; absent: all. */
+  regions?: readonly string[] | undefined
   /**
    * The running containers. A region whose engine did not respond is not listed, and its containers do not count as
    * missing.

@@ -98,7 +98,9 @@ export class JobScheduler {
         const run = active.has(jobRunId) ? null : await findJobRun(tx, jobRunId)
         if (run) runs.push(run)
       }
-      return runs.map((run) => ({ run, attempt: byRun.get(run.jobRunId) ?? null }))
+      return runs
+        .filter(({ region }) => this.#deps.regions?.includes(region) ?? true)
+        .map((run) => ({ run, attempt: byRun.get(run.jobRunId) ?? null }))
     })
   }
 
@@ -169,7 +171,7 @@ export class JobScheduler {
     const { db, clock } = this.#deps
     // Set before reading: an attempt that ends meanwhile may be due earlier.
     this.#sweepAtMs = clock.monotonicMs() + longestSweepMs
-    for (const attempt of await db.read((tx) => listKeptJobAttempts(tx))) {
+    for (const attempt of await db.read((tx) => listKeptJobAttempts(tx, this.#deps.regions))) {
       const { attemptId, kept } = attempt
       if (!kept || this.#containers.busy(attemptId)) continue
       const elapsed = elapsedMs(kept.since, this.#deps.moment())

@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts'
 import type { LogStore } from '../../files/log-store.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
-import { listEnvironments } from '../../store/repositories/environments.ts'
+import { listEnvironmentIdsIn } from '../../store/repositories/environments.ts'
 import { listJobAttemptIds } from '../../store/repositories/job-runs.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
@@ -19,6 +19,7 @@ import { JobScheduler } from './job-scheduler.ts'
 import { LogFollowers } from './log-followers.ts'
 import { LogMasks } from './log-masks.ts'
 import type { MetricTarget } from './metric-targets.ts'
+import { type MachineScope, OwnEnvironments } from './own-environments.ts'
 import type { Builder, MetricData, RouteSink, UploadFiles } from './ports.ts'
 import { RegionEngines } from './region-engines.ts'
 import { RolloutWriter } from './rollout-writer.ts'
@@ -26,7 +27,6 @@ import { UsageMeter } from './usage-meter.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 const lookEveryMs = 2_000
-const foldUsageEveryMs = 3_600_000
 
 interface ReconcilerDeps {
   db: Db
@@ -42,6 +42,8 @@ interface ReconcilerDeps {
   /** By region. */
   engines: ReadonlyMap<string, Engine>
   nodeName: string
+  /** Where several control planes share the store; absent: this one runs everything. */
+  scope?: MachineScope | undefined
   /** Divides job back-off and retention (docs/interface.md#clock-scale); default 1. */
   clockScale?: number
   /** Divides the stability window of deployments; default: `clockScale`. */
@@ -65,7 +67,7 @@ export class Reconciler {
   readonly #loops = new Map<string, EnvironmentWorker>()
   readonly #engines: RegionEngines
   readonly #looks: Worker
-  readonly #folds: Worker
+  readonly #own: OwnEnvironments
   readonly #cancels: Cancel[] = []
   #problem: string | null = null
   /** Engines that did not answer the last listing. */
@@ -76,21 +78,18 @@ export class Reconciler {
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps
     this.#engines = new RegionEngines(deps.engines)
-    const { db, clock, log, secrets, routes, logs, builder, uploads, nodeName } = deps
+    const { db, clock, log, secrets, routes, logs, builder, uploads, nodeName, scope } = deps
+    const common = { db, clock, log, secrets, nodeName }
     const masks = new LogMasks(db, secrets)
     const transitions = new RolloutWriter(db, () => clock.wallMs())
     this.#workerDeps = {
-      db,
-      clock,
-      log,
-      secrets,
-      nodeName,
+      ...common,
       stabilityScale: deps.stabilityScale ?? deps.clockScale ?? 1,
       routes: this.#heldRoutes(routes),
       transitions,
       followers: new LogFollowers(logs, masks, log),
       images: new ImageBuilder({ db, clock, log, logs, masks, secrets, builder, uploads, transitions }),
-      usage: new UsageMeter(db, clock, log),
+      usage: new UsageMeter(db, clock, log, scope?.node),
       found: new Map(),
       engineOf: (region) => this.#engines.of(region),
       look: () => this.#looks.wake(),
@@ -98,18 +97,14 @@ export class Reconciler {
       cleanUp: (appEnvId) => this.#cleanUp(appEnvId),
     }
     const { engineOf, followers, usage } = this.#workerDeps
+    const work = { ...common, engineOf, regions: scope?.regions }
     const keptVersions = deps.keptVersions ?? defaultKeptVersions
-    this.#images = new ImageCollector({ db, clock, log, engineOf, keptVersions })
-    this.#backups = new BackupWorker({ db, clock, log, secrets, files: deps.backups, engineOf })
+    this.#images = new ImageCollector({ ...work, keptVersions })
+    this.#backups = new BackupWorker({ ...work, files: deps.backups })
     this.#jobs = new JobScheduler({
-      db,
-      clock,
-      log,
-      secrets,
-      nodeName,
+      ...work,
       clockScale: deps.clockScale ?? 1,
       moment: deps.moment ?? readBootTime,
-      engineOf,
       list: () => this.#engines.list(),
       followers,
       usage,
@@ -120,11 +115,10 @@ export class Reconciler {
       pass: () => this.#observe(),
       failed: (error) => log.error({ err: error }, 'containers cannot be listed'),
     })
-    this.#folds = new Worker({
-      clock,
-      everyMs: foldUsageEveryMs,
-      pass: () => usage.fold(),
-      failed: (error) => log.warn({ err: error }, 'usage could not be aggregated; retrying'),
+    this.#own = new OwnEnvironments({
+      ...{ db, clock, log, scope },
+      has: (appEnvId) => this.#loops.has(appEnvId),
+      wake: (appEnvIds) => this.#wake(appEnvIds),
     })
   }
 
@@ -146,8 +140,10 @@ export class Reconciler {
     const { containers, problem } = await this.#engines.list()
     if (problem) throw problem
     await usage.observe(containers, listedAtMs)
-    const environments = await this.#deps.db.read((tx) => listEnvironments(tx, 'installation'))
-    for (const { appEnvId } of environments) this.#loop(appEnvId)
+    const { db, scope } = this.#deps
+    await this.#own.start()
+    for (const appEnvId of await db.read((tx) => listEnvironmentIdsIn(tx, scope?.regions)))
+      this.#loop(appEnvId)
     for (const container of containers) this.#loop(container.appEnvId)
     for (const [appEnvId, loop] of this.#loops) {
       loop.adopt(containers.filter((container) => container.appEnvId === appEnvId))
@@ -162,14 +158,13 @@ export class Reconciler {
     this.#jobs.wake()
     this.#backups.wake()
     this.#looks.start()
-    this.#folds.start()
     this.#images.start()
     for (const engine of this.#engines.all) this.#cancels.push(engine.watch(() => this.#looks.wake()))
   }
 
   async stop(): Promise<void> {
     this.#closed = true
-    const looked = Promise.all([this.#looks.stop(), this.#folds.stop(), this.#images.stop()])
+    const looked = Promise.all([this.#looks.stop(), this.#own.stop(), this.#images.stop()])
     for (const cancel of this.#cancels) cancel()
     for (const loop of this.#loops.values()) loop.close()
     await this.#jobs.stop()
@@ -180,11 +175,17 @@ export class Reconciler {
     await this.#workerDeps.usage.settled()
   }
 
-  wake(appEnvIds: readonly string[]): void {
+  /** Environments of other machines are left out; null: every environment of this one. */
+  wake(appEnvIds: readonly string[] | null): void {
+    this.#own.wake(appEnvIds ?? [...this.#loops.keys()])
     if (this.#closed) return
-    for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
     this.#jobs.wake()
     this.#backups.wake()
+  }
+
+  #wake(appEnvIds: readonly string[]): void {
+    if (this.#closed) return
+    for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
   }
 
   /** The running containers to sample now. */

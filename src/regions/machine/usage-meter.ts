@@ -23,6 +23,12 @@ const exactMs = 35 * 86_400_000
 /** How often open runs are recorded as still running. */
 const seenEveryMs = 1_000
 
+/** Aggregates runs that are older than the exact period. */
+export async function foldUsage(db: Db, clock: Clock): Promise<void> {
+  const beforeMs = clock.wallMs() - exactMs
+  while ((await db.write((tx) => foldRuns(tx, beforeMs))) > 0);
+}
+
 /** The meter's input about a container. */
 export type MeteredContainer = Pick<
   EngineContainer,
@@ -39,6 +45,7 @@ export class UsageMeter {
   readonly #db: Db
   readonly #clock: Clock
   readonly #log: Log
+  readonly #node: string | null
   /** Open runs and when each was last seen running. */
   readonly #open = new Map<string, number>()
   /** Containers recorded as ended that may still be listed. */
@@ -46,17 +53,19 @@ export class UsageMeter {
   #seenWrittenMs = Number.NEGATIVE_INFINITY
   #queue: Promise<unknown> = Promise.resolve()
 
-  constructor(db: Db, clock: Clock, log: Log) {
+  /** `node`: this machine, where several share the store. */
+  constructor(db: Db, clock: Clock, log: Log, node: string | null = null) {
     this.#db = db
     this.#clock = clock
     this.#log = log
+    this.#node = node
   }
 
   /** Reads the runs that were open when the last control plane ended. */
   async open(): Promise<void> {
     const { runs, seenMs } = await this.#db.read(async (tx) => ({
-      runs: await listOpenRuns(tx),
-      seenMs: await readSeen(tx),
+      runs: await listOpenRuns(tx, this.#node),
+      seenMs: await readSeen(tx, this.#node),
     }))
     for (const run of runs) this.#open.set(run.container, Math.max(run.startedMs, seenMs))
   }
@@ -87,12 +96,6 @@ export class UsageMeter {
     await this.#queue
   }
 
-  /** Aggregates runs that are older than the exact period. */
-  async fold(): Promise<void> {
-    const beforeMs = this.#clock.wallMs() - exactMs
-    while ((await this.#db.write((tx) => foldRuns(tx, beforeMs))) > 0);
-  }
-
   async #take(containers: readonly MeteredContainer[], listedAtMs: number, isWhole: boolean): Promise<void> {
     const started = containers.filter(({ startedAt }) => startedAt !== null)
     const listed = new Set(containers.map(({ name }) => name))
@@ -107,7 +110,7 @@ export class UsageMeter {
         for (const container of fresh) await this.#begin(tx, container, listedAtMs)
         for (const container of ended) await finishRun(tx, container.name, this.#endOf(container, listedAtMs))
         for (const [name, seenMs] of lost) await finishRun(tx, name, seenMs)
-        if (keepsSeen) await writeSeen(tx, listedAtMs)
+        if (keepsSeen) await writeSeen(tx, listedAtMs, this.#node)
       })
     }
     if (keepsSeen) this.#seenWrittenMs = listedAtMs
@@ -138,7 +141,7 @@ export class UsageMeter {
     if (startedMs === null || !rate) return
     const endMs = finishedMs === null ? null : Math.max(startedMs, finishedMs)
     const { name, appEnvId } = container
-    await insertRun(tx, { container: name, appEnvId, ...rate, startedMs, finishedMs: endMs })
+    await insertRun(tx, { container: name, appEnvId, ...rate, startedMs, finishedMs: endMs }, this.#node)
   }
 
   /**

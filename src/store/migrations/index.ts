@@ -15,6 +15,7 @@ import { variableReferences } from './022-variable-references.ts'
 import { tokenExpiry } from './023-token-expiry.ts'
 import { auditOrigin } from './024-audit-origin.ts'
 import { secretRequests } from './025-secret-requests.ts'
+import { instances } from './026-instances.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -35,4 +36,5 @@ export const migrations: readonly Migration[] = [
   tokenExpiry,
   auditOrigin,
   secretRequests,
+  instances,
 ]

@@ -1,42 +1,94 @@
+import { randomBytes } from 'node:crypto'
 import { Kysely, sql } from 'kysely'
-import type { Secret } from '../../log.ts'
+import type { Log, Secret } from '../../log.ts'
 import type { Db, Tables, Tx } from '../db.ts'
-import { busy, codeOf, startProblem, triesWorth, unavailable } from './errors.ts'
-import { InstanceLock } from './instance-lock.ts'
+import { busy, codeOf, startProblem, triesWorth } from './errors.ts'
+import { joinMachine, sessionName } from './join-machine.ts'
+import { PostgresMembership } from './membership.ts'
 import { createDialect } from './pool.ts'
 import { prepareSchema } from './schema.ts'
+import { Session } from './session.ts'
 import { TransactionGate } from './transaction-gate.ts'
-import { readPostgresUrl } from './url.ts'
+import { type PostgresAddress, readPostgresUrl } from './url.ts'
 
 export interface PostgresOptions {
   url: Secret
-  /** Connections for transactions; the control plane's lock uses one more. */
+  /** Connections for transactions; a control plane uses one more. */
   poolSize: number
-  /**
-   * Passed by the control plane, which then must be the only one of the database. Called if the connection was lost
-   * and another control plane took over meanwhile; no write succeeds after that.
-   */
-  onReplaced?: (reason: string) => void
 }
 
 /**
  * Opens a PostgreSQL database and brings its tables up to date. Write transactions are serializable and run again
  * after a conflict; a read is one snapshot. Throws `AppError` with the remedy.
  */
-export async function openPostgresDb({ url, poolSize, onReplaced }: PostgresOptions): Promise<Db> {
+export async function openPostgresDb({ url, poolSize }: PostgresOptions): Promise<Db> {
+  return openAt(readPostgresUrl(url.reveal()), `longshore ${process.pid}`, poolSize)
+}
+
+/** Like `openPostgresDb`, while no control plane serves the database and none can start. */
+export async function openPostgresAlone({ url, poolSize }: PostgresOptions): Promise<Db> {
   const address = readPostgresUrl(url.reveal())
-  const name = `longshore ${process.pid}`
-  const kysely = new Kysely<Tables>({ dialect: createDialect(address, name, poolSize) })
-  let lock: InstanceLock | null = null
+  const session = new Session(address, 'longshore copy', 'copies')
   try {
-    // Before the migrations: a newer control plane must not migrate while another one serves.
-    if (onReplaced) lock = await InstanceLock.acquire(address, onReplaced)
-    await prepareSchema(kysely, address.label)
+    await session.connect()
+    const db = await openAt(address, 'longshore copy', poolSize)
+    return {
+      read: (work) => db.read(work),
+      write: (work) => db.write(work),
+      rehearse: (work) => db.rehearse(work),
+      close: () => db.close().finally(() => session.close()),
+    }
   } catch (error) {
-    await Promise.all([lock?.close(), kysely.destroy()])
+    await session.close()
     throw startProblem(error, address.label)
   }
-  return new PostgresDb(kysely, lock)
+}
+
+interface ControlPlaneOptions extends PostgresOptions {
+  /** Name of this machine. */
+  node: string
+  /** Host and data directory of this process, which holds the lock of the directory. */
+  place: string
+  log: Log
+  /** Called if another control plane took over this machine's name: this one must stop. */
+  onReplaced: (reason: string) => void
+}
+
+/** Opens the database for a control plane, one of several. Throws `AppError` with the remedy. */
+export async function joinPostgres(
+  options: ControlPlaneOptions,
+): Promise<{ db: Db; membership: PostgresMembership }> {
+  const { url, poolSize, node, place, log, onReplaced } = options
+  const address = readPostgresUrl(url.reveal())
+  const instanceId = randomBytes(12).toString('hex')
+  let membership: PostgresMembership | null = null
+  const session = new Session(address, sessionName(instanceId), 'serves', (payload) =>
+    membership?.heard(payload),
+  )
+  let db: Db | null = null
+  try {
+    // Before the migrations: an installation may be copied into the database just now.
+    await session.connect()
+    db = await openAt(address, sessionName(instanceId), poolSize)
+    const machineLease = await joinMachine(session, { node, place, instanceId })
+    membership = new PostgresMembership({ session, db, log, node, instanceId, machineLease, onReplaced })
+    await membership.join()
+    return { db, membership }
+  } catch (error) {
+    await Promise.all([session.close(), db?.close()])
+    throw startProblem(error, address.label)
+  }
+}
+
+async function openAt(address: PostgresAddress, name: string, poolSize: number): Promise<Db> {
+  const kysely = new Kysely<Tables>({ dialect: createDialect(address, name, poolSize) })
+  try {
+    await prepareSchema(kysely, address.label)
+  } catch (error) {
+    await kysely.destroy()
+    throw startProblem(error, address.label)
+  }
+  return new PostgresDb(kysely)
 }
 
 const beginRead = sql`start transaction isolation level repeatable read read only`
@@ -50,45 +102,32 @@ const longestPauseMs = 250
 
 class PostgresDb implements Db {
   readonly #kysely: Kysely<Tables>
-  readonly #lock: InstanceLock | null
   readonly #gate = new TransactionGate()
 
-  constructor(kysely: Kysely<Tables>, lock: InstanceLock | null) {
+  constructor(kysely: Kysely<Tables>) {
     this.#kysely = kysely
-    this.#lock = lock
   }
 
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#kysely.connection().execute((tx) => transaction(tx, beginRead, work, () => commit))
+    return this.#kysely.connection().execute((tx) => transaction(tx, beginRead, work, commit))
   }
 
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#repeated(work, () => {
-      this.#requireLock()
-      return commit
-    })
+    return this.#repeated(work, commit)
   }
 
   rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#repeated(work, () => rollback)
+    return this.#repeated(work, rollback)
   }
 
-  async close(): Promise<void> {
-    await this.#kysely.destroy()
-    await this.#lock?.close()
+  close(): Promise<void> {
+    return this.#kysely.destroy()
   }
 
-  /** While the lock's connection is lost, another control plane may serve, so this one must not write. */
-  #requireLock(): void {
-    if (this.#lock && !this.#lock.isHeld)
-      throw unavailable(new Error('the lock of the control plane is lost'))
-  }
-
-  async #repeated<T>(work: (tx: Tx) => Promise<T>, end: () => typeof commit): Promise<T> {
+  async #repeated<T>(work: (tx: Tx) => Promise<T>, end: typeof commit): Promise<T> {
     const attempt = () => this.#kysely.connection().execute((tx) => transaction(tx, beginWrite, work, end))
     for (let tries = 1; ; tries += 1) {
       try {
-        this.#requireLock()
         return await this.#gate.take(tries > 1, attempt)
       } catch (error) {
         const worth = triesWorth(error)
@@ -104,19 +143,17 @@ async function transaction<T>(
   tx: Tx,
   begin: typeof commit,
   work: (tx: Tx) => Promise<T>,
-  end: () => typeof commit,
+  end: typeof commit,
 ): Promise<T> {
   await begin.execute(tx)
   let value: T
-  let ending: typeof commit
   try {
     value = await work(tx)
-    ending = end()
   } catch (error) {
     // A connection that cannot roll back is lost, and the server rolls back automatically.
     await rollback.execute(tx).catch(() => {})
     throw error
   }
-  await ending.execute(tx)
+  await end.execute(tx)
   return value
 }

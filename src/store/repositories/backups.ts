@@ -3,6 +3,7 @@ import { backupStatuses } from '../../contract/backups.ts'
 import type { Backup, Restore } from '../../domain/databases/backup.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
+import { environmentsIn } from './environments.ts'
 
 const ofDatabase = {
   backupId: z.string(),
@@ -69,15 +70,11 @@ export async function listBackups(
   return backupRecord.all(rows)
 }
 
-/** Those that are not finished, oldest first. */
-export async function listActiveBackups(tx: Tx): Promise<Backup[]> {
-  const rows = await tx
-    .selectFrom('backups')
-    .select('record')
-    .where('status', 'in', activeStatuses)
-    .orderBy('created_at')
-    .execute()
-  return backupRecord.all(rows)
+/** Those that are not finished, oldest first: in some regions, or in all. */
+export async function listActiveBackups(tx: Tx, regions?: readonly string[]): Promise<Backup[]> {
+  let query = tx.selectFrom('backups').select('record').where('status', 'in', activeStatuses)
+  if (regions !== undefined) query = query.where('app_env_id', 'in', environmentsIn(tx, regions))
+  return backupRecord.all(await query.orderBy('created_at').execute())
 }
 
 export async function countBackups(tx: Tx, appEnvId: string): Promise<number> {
@@ -144,13 +141,9 @@ export async function listRestores(
   return restoreRecord.all(rows)
 }
 
-/** Those that are not finished, oldest first. */
-export async function listActiveRestores(tx: Tx): Promise<Restore[]> {
-  const rows = await tx
-    .selectFrom('restores')
-    .select('record')
-    .where('status', 'in', activeStatuses)
-    .orderBy('created_at')
-    .execute()
-  return restoreRecord.all(rows)
+/** Those that are not finished, oldest first: in some regions, or in all. */
+export async function listActiveRestores(tx: Tx, regions?: readonly string[]): Promise<Restore[]> {
+  let query = tx.selectFrom('restores').select('record').where('status', 'in', activeStatuses)
+  if (regions !== undefined) query = query.where('app_env_id', 'in', environmentsIn(tx, regions))
+  return restoreRecord.all(await query.orderBy('created_at').execute())
 }

@@ -135,9 +135,42 @@ export async function listEnvironmentIds(
   return rows.map((row) => ({ appEnvId: row.app_env_id, appId: row.app_id }))
 }
 
-export async function listAllEnvironmentIds(tx: Tx): Promise<string[]> {
-  const rows = await tx.selectFrom('app_envs').select('app_env_id').execute()
+/** Ids of the environments of some regions, or of all, in the order of their creation. */
+export async function listEnvironmentIdsIn(tx: Tx, regions?: readonly string[]): Promise<string[]> {
+  const rows = await environmentsIn(tx, regions).orderBy('created_at').orderBy('app_env_id').execute()
   return rows.map((row) => row.app_env_id)
+}
+
+/** For queries about the environments of some regions, or of all. */
+export function environmentsIn(tx: Tx, regions?: readonly string[]) {
+  const query = tx.selectFrom('app_envs').select('app_env_id')
+  return regions === undefined ? query : query.where('region', 'in', listed(regions))
+}
+
+/** PostgreSQL knows no empty list; no region has this name. */
+export function listed(regions: readonly string[]): string[] {
+  return regions.length === 0 ? ['-'] : [...regions]
+}
+
+/** The revision of each environment of some regions, by id; `onlyIds` limits the result. */
+export async function listRevisionsIn(
+  tx: Tx,
+  regions: readonly string[],
+  onlyIds?: readonly string[],
+): Promise<Map<string, number>> {
+  let query = environmentsIn(tx, regions).select('revision')
+  if (onlyIds) query = query.where('app_env_id', 'in', [...onlyIds])
+  const rows = await query.execute()
+  return new Map(rows.map((row) => [row.app_env_id, row.revision]))
+}
+
+export async function regionOfEnvironment(tx: Tx, appEnvId: string): Promise<string | null> {
+  const row = await tx
+    .selectFrom('app_envs')
+    .select('region')
+    .where('app_env_id', '=', appEnvId)
+    .executeTakeFirst()
+  return row?.region ?? null
 }
 
 export async function hasEnvironments(tx: Tx, appId: string): Promise<boolean> {
@@ -179,6 +212,7 @@ export async function insertEnvironment(tx: Tx, environment: Environment, size: 
       cli_env_name: environment.cliEnvName,
       status: environment.status,
       size,
+      region: environment.region,
       record: recordText(environment),
       revision: environment.revision,
       created_at: environment.createdAt,
@@ -192,6 +226,7 @@ export async function saveEnvironment(tx: Tx, environment: Environment, size?: n
     .updateTable('app_envs')
     .set({
       status: environment.status,
+      region: environment.region,
       record: recordText(environment),
       revision: environment.revision,
       ...(size === undefined ? {} : { size }),

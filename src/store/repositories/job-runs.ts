@@ -4,6 +4,7 @@ import type { JobAttempt, JobRun } from '../../domain/jobs/run.ts'
 import type { Tx } from '../db.ts'
 import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
+import { environmentsIn } from './environments.ts'
 
 const runRecord = recordReader<JobRun>(
   'job_runs',
@@ -179,10 +180,11 @@ export async function listLiveJobAttempts(tx: Tx, appEnvId?: string): Promise<Jo
   return attemptRecord.all(await query.execute())
 }
 
-/** Finished attempts whose containers still exist. */
-export async function listKeptJobAttempts(tx: Tx): Promise<JobAttempt[]> {
-  const rows = await tx.selectFrom('job_attempts').select('record').where('state', '=', 'ended').execute()
-  return attemptRecord.all(rows)
+/** Finished attempts whose containers still exist: in some regions, or in all. */
+export async function listKeptJobAttempts(tx: Tx, regions?: readonly string[]): Promise<JobAttempt[]> {
+  let query = tx.selectFrom('job_attempts').select('record').where('state', '=', 'ended')
+  if (regions !== undefined) query = query.where('app_env_id', 'in', environmentsIn(tx, regions))
+  return attemptRecord.all(await query.execute())
 }
 
 /** Ids of all attempts that may have a container; containers of other ids may be removed. */

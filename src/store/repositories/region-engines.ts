@@ -7,7 +7,7 @@ import { rolloutRecord } from './rollouts.ts'
 const regionRecord = recordReader<Omit<RegionEngine, 'region'>>(
   'installation',
   null,
-  z.object({ engine: z.string(), plain: z.boolean() }),
+  z.object({ engine: z.string(), plain: z.boolean(), node: z.string().optional() }),
 )
 
 /** The engine of a region, fixed since the first deployment to it. */
@@ -16,22 +16,31 @@ export interface RegionEngine {
   engine: 'docker' | 'process'
   /** Whether it uses the unprefixed names of the installation's first region. */
   plain: boolean
+  /** The machine that runs it, where several control planes share the store. */
+  node?: string | undefined
 }
 
 const prefix = 'region:'
 
-export async function listRegionEngines(db: Db): Promise<RegionEngine[]> {
-  const rows = await db.read((tx) =>
-    tx.selectFrom('installation').selectAll().where('key', 'like', `${prefix}%`).orderBy('key').execute(),
-  )
+export function listRegionEngines(db: Db): Promise<RegionEngine[]> {
+  return db.read(regionEnginesIn)
+}
+
+export async function regionEnginesIn(tx: Tx): Promise<RegionEngine[]> {
+  const rows = await tx
+    .selectFrom('installation')
+    .selectAll()
+    .where('key', 'like', `${prefix}%`)
+    .orderBy('key')
+    .execute()
   return rows.map(({ key, value }) => ({
     region: key.slice(prefix.length),
     ...regionRecord.parse(value, key),
   }))
 }
 
-export async function saveRegionEngine(tx: Tx, { region, engine, plain }: RegionEngine): Promise<void> {
-  const value = JSON.stringify({ engine, plain })
+export async function saveRegionEngine(tx: Tx, { region, ...facts }: RegionEngine): Promise<void> {
+  const value = JSON.stringify(facts)
   await tx
     .insertInto('installation')
     .values({ key: `${prefix}${region}`, value })

@@ -8,10 +8,11 @@ export interface StoredRun extends ContainerRun {
 }
 
 const seenKey = 'usage_seen_ms'
+const seenKeyOf = (node: string | null) => (node === null ? seenKey : `${seenKey}:${node}`)
 const foldedAtOnce = 500
 
 /** Adds the run of a container; an existing row stays unchanged, so nothing is billed twice. */
-export async function insertRun(tx: Tx, run: StoredRun): Promise<void> {
+export async function insertRun(tx: Tx, run: StoredRun, node: string | null = null): Promise<void> {
   await tx
     .insertInto('container_runs')
     .values({
@@ -22,6 +23,7 @@ export async function insertRun(tx: Tx, run: StoredRun): Promise<void> {
       rate_multiplier: run.rateMultiplier,
       started_ms: run.startedMs,
       finished_ms: run.finishedMs,
+      node,
     })
     .onConflict((conflict) => conflict.column('container').doNothing())
     .execute()
@@ -44,9 +46,18 @@ export async function finishRun(tx: Tx, container: string, finishedMs: number): 
     .execute()
 }
 
-export async function listOpenRuns(tx: Tx): Promise<StoredRun[]> {
-  const rows = await tx.selectFrom('container_runs').selectAll().where('finished_ms', 'is', null).execute()
-  return rows.map(runOf)
+/** `node`: those that this machine meters, where several share the store. */
+export async function listOpenRuns(tx: Tx, node: string | null = null): Promise<StoredRun[]> {
+  let query = tx.selectFrom('container_runs').selectAll().where('finished_ms', 'is', null)
+  if (node !== null) query = query.where('node', '=', node)
+  return (await query.execute()).map(runOf)
+}
+
+/** The machine takes over the runs from the time when one control plane did all. */
+export async function adoptRuns(tx: Tx, node: string): Promise<void> {
+  await tx.updateTable('container_runs').set({ node }).where('node', 'is', null).execute()
+  const seenMs = await readSeen(tx, null)
+  if (seenMs > 0) await writeSeen(tx, seenMs, node)
 }
 
 /** Runs of an environment that had not ended at `fromMs`. */
@@ -118,20 +129,20 @@ export async function foldRuns(tx: Tx, beforeMs: number): Promise<number> {
 }
 
 /** When the open runs were last seen running; 0 if never. */
-export async function readSeen(tx: Tx): Promise<number> {
+export async function readSeen(tx: Tx, node: string | null): Promise<number> {
   const row = await tx
     .selectFrom('installation')
     .select('value')
-    .where('key', '=', seenKey)
+    .where('key', '=', seenKeyOf(node))
     .executeTakeFirst()
   return Number(row?.value ?? 0)
 }
 
-export async function writeSeen(tx: Tx, seenMs: number): Promise<void> {
+export async function writeSeen(tx: Tx, seenMs: number, node: string | null): Promise<void> {
   const value = String(seenMs)
   await tx
     .insertInto('installation')
-    .values({ key: seenKey, value })
+    .values({ key: seenKeyOf(node), value })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
     .execute()
 }

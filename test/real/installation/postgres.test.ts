@@ -109,13 +109,13 @@ describe.skipIf(noPostgres)(`serve on PostgreSQL${noPostgres ? `: left out, ${no
     LONGSHORE_MASTER_KEY: masterKey,
   })
 
-  it('refuses a second control plane on the database with one sentence, and serves on', async () => {
+  it('refuses a second control plane of the same machine with one sentence, and serves on', async () => {
     const env = await installed()
     installation = new Installation(env)
     await installation.start()
     const second = new Installation(env)
     await expect(second.start()).rejects.toThrow(
-      /Another control plane \(longshore \d+ .*\) serves the database/,
+      /Another control plane serves the machine .+\n.*set LONGSHORE_NODE/,
     )
     await makeApp('one')
     expect(await appNames()).toEqual(['one'])

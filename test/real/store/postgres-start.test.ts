@@ -1,7 +1,5 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/log.ts'
-import { advisoryLock } from '../../../src/store/postgres/advisory-locks.ts'
 import { openPostgresDb } from '../../../src/store/postgres/db.ts'
 import { readPostgresUrl } from '../../../src/store/postgres/url.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
@@ -100,36 +98,6 @@ describe.skipIf(noPostgres)(
       )
       expect(rows.length).toBeGreaterThan(1)
       expect(rows.every(({ times }) => times === 1)).toBe(true)
-    })
-
-    it('a second control plane is refused; when the first one lost its session for good, it learns so', async () => {
-      const { name, url } = await made()
-      const secret = new Secret(url)
-      let tell = (_: string) => {}
-      const replaced = new Promise<string>((resolve) => (tell = resolve))
-      const first = await openPostgresDb({ url: secret, poolSize: 2, onReplaced: (reason) => tell(reason) })
-      const second = () => openPostgresDb({ url: secret, poolSize: 2, onReplaced: () => {} })
-      await expect(second()).rejects.toMatchObject({
-        kind: 'unavailable',
-        message: expect.stringMatching(/^Another control plane \(longshore .*\) serves the database$/),
-      })
-      // Another one that waits for the lock in the server gets it before the first one can connect again.
-      const other = new pg.Client({ connectionString: url, application_name: 'longshore other' })
-      await other.connect()
-      const { space, serving } = advisoryLock
-      const holders = `select pid from pg_locks where locktype = 'advisory' and classid = ${space} and objid = ${serving}`
-      const [holder] = await server.query(name, `${holders} and granted`)
-      const taken = other.query('select pg_advisory_lock($1, $2)', [space, serving])
-      while ((await server.query(name, `${holders} and not granted`)).length === 0);
-      await server.query(name, `select pg_terminate_backend(${holder?.pid})`)
-      await taken
-      expect(await replaced).toBe('another control plane (longshore other) took over the database')
-      const write = first.write((tx) =>
-        tx.insertInto('installation').values({ key: 'k', value: '' }).execute(),
-      )
-      await expect(write).rejects.toMatchObject({ kind: 'unavailable' })
-      await other.end()
-      await first.close()
     })
   },
 )

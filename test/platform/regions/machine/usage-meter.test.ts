@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { usageByHour } from '../../../../src/domain/environments/usage.ts'
 import { createLog } from '../../../../src/log.ts'
-import { type MeteredContainer, UsageMeter } from '../../../../src/regions/machine/usage-meter.ts'
+import { foldUsage, type MeteredContainer, UsageMeter } from '../../../../src/regions/machine/usage-meter.ts'
 import type { Db } from '../../../../src/store/db.ts'
 import { foldRuns, listOpenRuns, listRuns, listUsageHours } from '../../../../src/store/repositories/usage.ts'
 import { openSqliteDb } from '../../../../src/store/sqlite/db.ts'
@@ -224,8 +224,8 @@ describe('the usage meter', () => {
     await clock.advance(36 * 86_400_000)
     const before = await billed()
     expect(before).toBe(30 * 700 * 6)
-    await meter.fold()
-    await meter.fold()
+    await foldUsage(db, clock)
+    await foldUsage(db, clock)
     expect(await db.read((tx) => listRuns(tx, 'env_fn', 0))).toEqual([])
     expect(await billed()).toBe(before)
     // One that is still listed is not taken for a new one after a restart.

@@ -1,0 +1,70 @@
+import type { Config } from '../config.ts'
+import { accountSettings } from '../contract/accounts.ts'
+import { hostsOf } from '../domain/environments/hosts.ts'
+import type { Installation } from '../operations/core/handler.ts'
+import type { Reconciler } from '../regions/machine/reconciler.ts'
+import { type Home, homeProblem } from '../store/data-directory.ts'
+import type { Db } from '../store/db.ts'
+import type { InstanceFacts } from '../store/membership.ts'
+import { storeProblem } from '../store/open.ts'
+import { factsOf, instancesOf } from './instances.ts'
+import type { GatewayKeeper } from './keep-gateway.ts'
+import type { Platform } from './platform.ts'
+
+/** Values that are set during the start and used later. */
+export interface Started {
+  apiUrl: string
+  gatewayPort: number
+  /** Address of the gateway on this machine. */
+  ingress: { host: string; port: number }
+  reconciler: Reconciler | null
+  gateway: GatewayKeeper | null
+  /** The newest data key. */
+  dataKey: string
+}
+
+/** Facts of the installation for operations. */
+export function installationOf(platform: Platform, started: Started): Installation {
+  const { regions, directory } = platform
+  const problemOf = (region: string) => started.reconciler?.engineProblem(region) ?? null
+  return {
+    regions: () => directory.regions(problemOf),
+    instances: () => instancesOf(platform.membership),
+    apiUrl: () => started.apiUrl,
+    publicUrl: () => publicUrlOf(platform.config, started),
+    hosts: (environment, app, secrets) => {
+      const engine = regions.find(({ region }) => region === environment.region)?.engine
+      const foreign = directory.foreign(environment.region)?.facts
+      return hostsOf(environment, app, secrets, {
+        isolates: engine?.capabilities.isolates ?? foreign?.isolates ?? false,
+        gatewayPort: foreign?.gatewayPort ?? started.gatewayPort,
+      })
+    },
+    engineProblem: (region) => (directory.foreign(region) ? directory.problem(region) : problemOf(region)),
+    databaseAvailability: (name) => platform.databaseAvailability.current(name),
+    databaseImageSource: platform.config.databaseImages ?? null,
+    defaultAccountSettings: accountSettings.parse({}),
+    clockScale: platform.config.clockScale,
+  }
+}
+
+/** What this control plane publishes of itself now. */
+export function publishedFacts(platform: Platform, started: Started): InstanceFacts {
+  const problemOf = (region: string) => started.reconciler?.engineProblem(region) ?? null
+  return factsOf(platform, { ...started, problemOf })
+}
+
+/** A server bound to every address has no single address for links; uses that of this machine. */
+export function publicUrlOf(config: Config, { apiUrl }: Started): string {
+  return config.publicUrl ?? apiUrl.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, 'http://127.0.0.1')
+}
+
+export async function readinessOf(db: Db, home: Home, { reconciler, gateway }: Started) {
+  const problems = [
+    reconciler ? reconciler.problem : 'The platform is still starting.',
+    gateway && !gateway.link.isUp ? 'The gateway does not answer.' : null,
+    homeProblem(home.dir),
+    await storeProblem(db),
+  ].filter((problem) => problem !== null)
+  return { ready: problems.length === 0, problems }
+}

@@ -1,0 +1,114 @@
+import { Evaluator } from '../alerting/evaluator.ts'
+import { NotificationWorker } from '../alerting/notification-worker.ts'
+import { forgetNotificationsBefore } from '../alerting/outbox.ts'
+import { timestamp } from '../clock.ts'
+import { alertPage } from '../domain/alerts/console-pages.ts'
+import type { MetricValues } from '../metrics/source.ts'
+import { createConsoleSessions } from '../operations/access/console-sessions.ts'
+import type { Context } from '../operations/core/handler.ts'
+import { foldUsage } from '../regions/machine/usage-meter.ts'
+import type { Db } from '../store/db.ts'
+import { forgetAnswersBefore } from '../store/repositories/idempotency.ts'
+import { forgetUnusedUploads } from '../store/repositories/uploads.ts'
+import { Worker } from '../worker.ts'
+import type { Platform } from './platform.ts'
+import { machineAway, type RegionDirectory } from './region-directory.ts'
+
+const notifications = 'notifications'
+const housekeepingEveryMs = 10 * 60_000
+const foldUsageEveryMs = 3_600_000
+const dayMs = 86_400_000
+
+export interface SharedWork {
+  /** For operations. */
+  sender: Context['notifications']
+  /** Evaluates the alerts of this machine's environments, whose metrics are here. */
+  evaluator: Evaluator
+  stop(): Promise<void>
+}
+
+/** Declares the work that one instance does at a time for the whole installation, each part under a lease. */
+export function shareWork(
+  platform: Platform,
+  directory: RegionDirectory,
+  publicUrl: () => string,
+): SharedWork {
+  const { membership, regions, clock, config } = platform
+  const { clockScale } = config
+  const wakeNotifications = () => membership.wakeLease(notifications)
+  const evaluatorOf = (db: Db, metrics: MetricValues, evaluated: () => readonly string[]) =>
+    new Evaluator({
+      ...{ db, clock, log: platform.log, metrics, clockScale, wakeNotifications },
+      ...(membership.isShared ? { evaluatedRegions: evaluated } : {}),
+      alertUrl: (envName, alertId) => alertPage(publicUrl(), envName, alertId),
+    })
+  membership.lease(notifications, (db) => {
+    const worker = new NotificationWorker({ ...platform, db, clockScale })
+    worker.start()
+    return worker
+  })
+  membership.lease('housekeeping', (db) =>
+    periodic(platform, housekeepingEveryMs, 'housekeeping failed; retrying', () =>
+      forgetTheOld(platform, db),
+    ),
+  )
+  membership.lease('usage', (db) =>
+    periodic(platform, foldUsageEveryMs, 'usage could not be aggregated; retrying', () =>
+      foldUsage(db, clock),
+    ),
+  )
+  if (membership.isShared) {
+    membership.lease('alerts of absent machines', (db) => {
+      const evaluator = evaluatorOf(db, absentMetrics(platform.metrics), () => directory.away())
+      evaluator.start()
+      return evaluator
+    })
+  }
+  // Sends tests of contact points; the loop under the lease sends everything else.
+  const tests = new NotificationWorker({ ...platform, clockScale })
+  const evaluator = evaluatorOf(membership.machineDb, platform.metrics, () =>
+    regions.map(({ region }) => region),
+  )
+  return {
+    evaluator,
+    async stop() {
+      await evaluator.stop()
+      await tests.stop()
+    },
+    sender: {
+      // With a shared store the holder may be elsewhere, and looks every second.
+      wake: () => (membership.isShared ? undefined : wakeNotifications()),
+      sendNow: (notificationId) => tests.sendNow(notificationId),
+    },
+  }
+}
+
+/** The metrics of a machine that is away cannot be read: its alerts are evaluated as such. */
+function absentMetrics({ periodMs }: MetricValues): MetricValues {
+  return {
+    periodMs,
+    async series() {
+      throw machineAway('that runs the environment')
+    },
+  }
+}
+
+function periodic(
+  { clock, log }: Platform,
+  everyMs: number,
+  failure: string,
+  pass: () => Promise<unknown>,
+): Worker {
+  const worker = new Worker({ clock, everyMs, pass, failed: (error) => log.warn({ err: error }, failure) })
+  worker.start()
+  return worker
+}
+
+/** Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses and console sessions. */
+async function forgetTheOld({ clock }: Platform, db: Db): Promise<void> {
+  const nowMs = clock.wallMs()
+  await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
+  await db.write((tx) => forgetNotificationsBefore(tx, timestamp(nowMs - 7 * dayMs)))
+  await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs)))
+  await createConsoleSessions({ db, clock }).sweep()
+}

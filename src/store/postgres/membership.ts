@@ -1,0 +1,286 @@
+import { z } from 'zod'
+import type { Log } from '../../log.ts'
+import type { Db } from '../db.ts'
+import { assignLeases } from '../lease-plan.ts'
+import type { InstanceFacts, KnownInstance, LeasedWork, Membership, Wakes } from '../membership.ts'
+import { unavailable } from './errors.ts'
+import { fenced, type HeldLease } from './fence.ts'
+import { type InstanceRow, knownInstance, type LeaseRow, readInstances } from './instance-rows.ts'
+import { beatMs, endSessions, expiryMs, nowMs } from './join-machine.ts'
+import type { Session } from './session.ts'
+
+/** Changes of this many milliseconds are announced together, at most so many environments in one message. */
+const gatherMs = 5
+const mostAnnounced = 100
+
+/** An empty `lease`: instances or leases changed, so beat now. */
+const messageShape = z.object({
+  by: z.string(),
+  environments: z.array(z.string()).optional(),
+  lease: z.string().optional(),
+})
+type Message = z.output<typeof messageShape>
+
+interface MembershipOptions {
+  session: Session
+  db: Db
+  log: Log
+  node: string
+  instanceId: string
+  machineLease: HeldLease
+  /** Called once if another instance took the machine's name over. */
+  onReplaced: (reason: string) => void
+}
+
+/**
+ * An instance among those of one database. Each beat renews its row, reads those of the others, and takes or gives
+ * back leases: `assignLeases` says whose they are. A lease is valid until another instance takes it, so only the
+ * database's clock counts.
+ */
+export class PostgresMembership implements Membership {
+  readonly isShared = true
+  readonly machineDb: Db
+  readonly #options: MembershipOptions
+  readonly #beginnings = new Map<string, (db: Db) => LeasedWork>()
+  readonly #held = new Map<string, { lease: HeldLease; work: LeasedWork }>()
+  readonly #endings = new Map<string, Promise<void>>()
+  /** Gone instances whose sessions were ended. */
+  readonly #ended = new Set<string>()
+  #instances: KnownInstance[] = []
+  #facts: (() => InstanceFacts) | null = null
+  #wakes: Wakes | null = null
+  #timer: NodeJS.Timeout | null = null
+  #beating: Promise<void> | null = null
+  #closed = false
+  #beatAtMs = Number.NEGATIVE_INFINITY
+  /** Since when every beat came in time. One that was away does not judge others at once. */
+  #steadySinceMs = performance.now()
+  readonly #changed = new Set<string>()
+  #announcing: NodeJS.Timeout | null = null
+
+  constructor(options: MembershipOptions) {
+    this.#options = options
+    this.machineDb = fenced(options.db, options.machineLease)
+  }
+
+  instances(): readonly KnownInstance[] {
+    return this.#instances
+  }
+
+  describe(facts: () => InstanceFacts): void {
+    this.#facts = facts
+  }
+
+  lease(name: string, begin: (db: Db) => LeasedWork): void {
+    this.#beginnings.set(name, begin)
+  }
+
+  async start(wakes: Wakes): Promise<void> {
+    this.#wakes = wakes
+    // A beat that is under way may have begun before this instance described itself.
+    await this.#beating
+    await this.beat()
+    this.#send({ lease: '' })
+  }
+
+  async regionOf(appEnvId: string): Promise<string | null> {
+    const rows = await this.#options.session
+      .query<{ region: string }>('select region from app_envs where app_env_id = $1', [appEnvId])
+      .catch((error) => {
+        throw unavailable(error)
+      })
+    return rows[0]?.region ?? null
+  }
+
+  announce(appEnvIds: readonly string[]): void {
+    for (const appEnvId of appEnvIds) this.#changed.add(appEnvId)
+    this.#announcing ??= setTimeout(() => this.#sendChanges(), gatherMs)
+  }
+
+  wakeLease(name: string): void {
+    const held = this.#held.get(name)
+    if (held) held.work.wake?.()
+    else this.#send({ lease: name })
+  }
+
+  /** A message of another instance. */
+  heard(payload: string): void {
+    const message = messageShape.safeParse(jsonOf(payload)).data
+    if (!message || message.by === this.#options.instanceId) return
+    if (message.environments) this.#wakes?.environments(message.environments)
+    if (message.lease === '') void this.beat()
+    else if (message.lease !== undefined) this.#held.get(message.lease)?.work.wake?.()
+  }
+
+  /** Begins the beats; resolves after the first one. */
+  async join(): Promise<void> {
+    await this.beat()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#timer) clearTimeout(this.#timer)
+    await this.#beating
+    await Promise.all([...this.#held.keys()].map((name) => this.#giveBack(name)))
+    await Promise.all(this.#endings.values())
+    const { session, node, instanceId } = this.#options
+    await session
+      .query('update instances set seen_ms = 0 where node = $1 and instance_id = $2', [node, instanceId])
+      .catch(() => {})
+    this.#sendChanges()
+    await session.notify(JSON.stringify({ by: instanceId, lease: '' })).catch(() => {})
+    await session.close()
+  }
+
+  /** One beat at a time; never rejects. */
+  beat(): Promise<void> {
+    this.#beating ??= this.#beat()
+      .catch((error) =>
+        this.#options.log.warn({ err: error }, 'no contact with the other control planes; retrying'),
+      )
+      .finally(() => {
+        this.#beating = null
+        if (this.#timer) clearTimeout(this.#timer)
+        if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), beatMs)
+      })
+    return this.#beating
+  }
+
+  async #beat(): Promise<void> {
+    const { session, node, instanceId } = this.#options
+    if (!session.isUp) {
+      await session.connect()
+      // Announcements were lost meanwhile.
+      this.#wakes?.environments(null)
+    }
+    const facts = this.#facts?.()
+    const renewed = await session.query(
+      `update instances set seen_ms = ${nowMs}, record = case when $3 = '' then record else $3 end
+       where node = $1 and instance_id = $2 returning node`,
+      [node, instanceId, facts ? JSON.stringify(facts) : ''],
+    )
+    if (renewed.length === 0) return this.#replaced()
+    this.#noteBeat()
+    const { rows, leases } = await readInstances(session)
+    this.#instances = rows.flatMap((row) => knownInstance(row, leases))
+    const alive = new Set(rows.filter(({ age_ms }) => age_ms <= expiryMs).map((row) => row.instance_id))
+    if (performance.now() - this.#steadySinceMs > expiryMs) await this.#endGone(rows, alive)
+    if (this.#wakes && !this.#closed) await this.#settle(leases, alive)
+  }
+
+  #noteBeat(): void {
+    const now = performance.now()
+    if (now - this.#beatAtMs > expiryMs) this.#steadySinceMs = now
+    this.#beatAtMs = now
+  }
+
+  /** Ends the sessions of instances that are gone, and frees their leases. */
+  async #endGone(rows: readonly InstanceRow[], alive: ReadonlySet<string>): Promise<void> {
+    const { session, log } = this.#options
+    for (const instanceId of alive) this.#ended.delete(instanceId)
+    const gone = rows.filter((row) => !alive.has(row.instance_id) && !this.#ended.has(row.instance_id))
+    if (gone.length === 0) return
+    const ids = gone.map((row) => row.instance_id)
+    await endSessions(session, ids)
+    for (const { node, age_ms, instance_id } of gone) {
+      this.#ended.add(instance_id)
+      if (age_ms < 60_000) log.warn({ node }, 'a control plane is gone; taking over its shared work')
+    }
+  }
+
+  async #settle(leases: readonly LeaseRow[], alive: ReadonlySet<string>): Promise<void> {
+    const { instanceId } = this.#options
+    const names = [...this.#beginnings.keys()]
+    const assigned = assignLeases(names, [...alive])
+    const isSteady = performance.now() - this.#steadySinceMs > expiryMs
+    for (const name of names) {
+      const row = leases.find((lease) => lease.name === name)
+      const held = this.#held.get(name)
+      if (held && row?.token !== held.lease.token) this.#end(name)
+      const isMine = assigned.get(name) === instanceId
+      if (held && !isMine) void this.#giveBack(name)
+      const isFree = !row || row.instance_id === '' || row.instance_id === instanceId
+      const isLeft = !isFree && isSteady && !alive.has(row.instance_id)
+      const isBusy = this.#held.has(name) || this.#endings.has(name)
+      if (isMine && !isBusy && (isFree || isLeft)) await this.#take(name, row?.token ?? null)
+    }
+  }
+
+  async #take(name: string, token: number | null): Promise<void> {
+    const { session, instanceId, db, log } = this.#options
+    const rows = await (token === null
+      ? session.query<{ token: number }>(
+          `insert into leases (name, instance_id, token, since_ms) values ($1, $2, 1, ${nowMs})
+           on conflict (name) do nothing returning token`,
+          [name, instanceId],
+        )
+      : session.query<{ token: number }>(
+          `update leases set instance_id = $2, token = token + 1, since_ms = ${nowMs}
+           where name = $1 and token = $3 returning token`,
+          [name, instanceId, token],
+        ))
+    const begin = this.#beginnings.get(name)
+    if (!rows[0] || !begin) return
+    const lease = { name, token: rows[0].token }
+    log.info({ lease: name }, 'shared work begins here')
+    this.#held.set(name, { lease, work: begin(fenced(db, lease)) })
+  }
+
+  /** Stops the work first, then lets the next holder have it. */
+  async #giveBack(name: string): Promise<void> {
+    const held = this.#held.get(name)
+    this.#end(name)
+    await this.#endings.get(name)
+    if (!held) return
+    const { session, instanceId } = this.#options
+    await session
+      .query("update leases set instance_id = '', token = token + 1 where name = $1 and token = $2", [
+        name,
+        held.lease.token,
+      ])
+      .then(() => session.notify(JSON.stringify({ by: instanceId, lease: '' })))
+      .catch(() => {})
+  }
+
+  #end(name: string): void {
+    const held = this.#held.get(name)
+    if (!held) return
+    this.#held.delete(name)
+    const { log } = this.#options
+    log.info({ lease: name }, 'shared work ends here')
+    const ending = Promise.resolve(held.work.stop())
+      .catch((error) => log.error({ err: error, lease: name }, 'shared work could not be stopped cleanly'))
+      .then(() => void this.#endings.delete(name))
+    this.#endings.set(name, ending)
+  }
+
+  #replaced(): void {
+    if (this.#closed) return
+    this.#closed = true
+    for (const name of [...this.#held.keys()]) this.#end(name)
+    this.#options.onReplaced(`another control plane took over the machine ${this.#options.node}`)
+  }
+
+  #sendChanges(): void {
+    if (this.#announcing) clearTimeout(this.#announcing)
+    this.#announcing = null
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    for (let at = 0; at < changed.length; at += mostAnnounced)
+      this.#send({ environments: changed.slice(at, at + mostAnnounced) })
+  }
+
+  /** What is lost here is found by the receivers' own comparison. */
+  #send(message: Omit<Message, 'by'>): void {
+    const { session, instanceId } = this.#options
+    if (session.isUp) session.notify(JSON.stringify({ by: instanceId, ...message })).catch(() => {})
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createLog } from '../../../../src/log.ts'
+import { OwnEnvironments } from '../../../../src/regions/machine/own-environments.ts'
+import type { Db } from '../../../../src/store/db.ts'
+import { openSqliteDb } from '../../../../src/store/sqlite/db.ts'
+import { TestClock } from '../../../../testkit/fakes/clock.ts'
+import { until } from '../../../../testkit/platform/story.ts'
+
+let dir: string
+let db: Db
+let clock: TestClock
+let woken: string[]
+let own: OwnEnvironments
+const known = new Set<string>()
+
+beforeEach(async () => {
+  dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-own-'))
+  db = await openSqliteDb(path.join(dir, 'store.db'))
+  clock = new TestClock()
+  woken = []
+  known.clear()
+  own = new OwnEnvironments({
+    ...{ db, clock, log: createLog('test', 'silent') },
+    scope: { node: 'here', regions: ['north'] },
+    has: (appEnvId) => known.has(appEnvId),
+    wake: (appEnvIds) => woken.push(...appEnvIds),
+  })
+})
+afterEach(async () => {
+  await own.stop()
+  await db.close()
+  rmSync(dir, { recursive: true })
+})
+
+const put = (id: string, region: string) =>
+  db.write((tx) =>
+    tx
+      .insertInto('app_envs')
+      .values({
+        ...{ app_env_id: id, app_id: 'a', account_id: 'c', cli_env_name: id, status: 'RUNNING', size: 1 },
+        ...{ region, record: '{}', revision: 1, created_at: id },
+      })
+      .execute(),
+  )
+const change = (id: string) =>
+  db.write((tx) => tx.updateTable('app_envs').set({ revision: 2 }).where('app_env_id', '=', id).execute())
+const remove = (id: string) =>
+  db.write((tx) => tx.deleteFrom('app_envs').where('app_env_id', '=', id).execute())
+
+it('finds changes without an announcement, of its own regions only', async () => {
+  for (const id of ['kept', 'changed', 'deleted']) await put(id, 'north')
+  await put('foreign', 'south')
+  await own.start()
+  await put('made', 'north')
+  for (const id of ['changed', 'foreign']) await change(id)
+  await remove('deleted')
+  await clock.advance(5_000)
+  await until(
+    async () => woken,
+    (ids) => ids.length >= 3,
+    'three environments',
+  )
+  expect([...woken].sort()).toEqual(['changed', 'deleted', 'made'])
+})
+
+it('an announcement wakes those of its own regions, and one it has that is gone from the store', async () => {
+  await put('mine', 'north')
+  await put('foreign', 'south')
+  await own.start()
+  known.add('gone')
+  own.wake(['mine', 'foreign', 'gone'])
+  await until(
+    async () => woken,
+    (ids) => ids.length >= 2,
+    'two environments',
+  )
+  expect([...woken].sort()).toEqual(['gone', 'mine'])
+})

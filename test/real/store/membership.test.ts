@@ -1,0 +1,213 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Secret } from '../../../src/log.ts'
+import { createLog } from '../../../src/log.ts'
+import type { Db } from '../../../src/store/db.ts'
+import type { InstanceFacts } from '../../../src/store/membership.ts'
+import { joinPostgres, openPostgresAlone } from '../../../src/store/postgres/db.ts'
+import { until } from '../../../testkit/platform/story.ts'
+import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+
+const log = createLog('test', 'silent')
+const facts: InstanceFacts = { version: '1', host: 'h', address: '', dataKey: '', regions: [] }
+
+describe.skipIf(noPostgres)(
+  `control planes and leases${noPostgres ? `: left out, ${noPostgres}` : ''}`,
+  () => {
+    let server: PostgresServer
+    let database: { name: string; url: Secret }
+    const open: { close(): Promise<void> }[] = []
+    beforeAll(async () => {
+      server = await PostgresServer.start()
+    })
+    afterAll(() => server.stop())
+    beforeEach(async () => {
+      database = await server.createDatabase()
+    })
+    afterEach(async () => {
+      for (const one of open.splice(0)) await one.close()
+    })
+
+    async function join(node: string, { place = node, leases = [] as string[] } = {}) {
+      let replaced: string | null = null
+      const joined = await joinPostgres({
+        ...{ url: database.url, poolSize: 3, node, place, log },
+        onReplaced: (reason) => {
+          replaced = reason
+        },
+      })
+      const { membership } = joined
+      const works = new Map<string, Db>()
+      const woken: (readonly string[] | null)[] = []
+      open.push({ close: () => membership.close().then(() => joined.db.close()) })
+      membership.describe(() => facts)
+      for (const name of leases) {
+        membership.lease(name, (db) => {
+          works.set(name, db)
+          return { wake: () => woken.push([name]), stop: () => works.delete(name) }
+        })
+      }
+      await membership.start({ environments: (appEnvIds) => woken.push(appEnvIds) })
+      return { ...joined, works, woken, replaced: () => replaced }
+    }
+    const insert = (db: Db, key: string) =>
+      db.write((tx) => tx.insertInto('installation').values({ key, value: '' }).execute())
+    const keys = async () =>
+      (await server.query(database.name, 'select key from installation order by key')).map(({ key }) => key)
+
+    it('a stale holder can neither write nor read for its work, and stops it', async () => {
+      const { works } = await join('one', { leases: ['work'] })
+      const db = works.get('work') as Db
+      await insert(db, 'before')
+      await server.query(
+        database.name,
+        "update leases set instance_id = 'x', token = token + 1 where name = 'work'",
+      )
+      const refused = { kind: 'unavailable', message: 'Another control plane took over the work work' }
+      await expect(insert(db, 'after')).rejects.toMatchObject(refused)
+      await expect(
+        db.read((tx) => tx.selectFrom('installation').selectAll().execute()),
+      ).rejects.toMatchObject(refused)
+      expect(await keys()).toEqual(['before'])
+      await until(
+        async () => works.has('work'),
+        (has) => !has,
+        'the end of the work',
+      )
+    })
+
+    it('the next holder waits for the write under way, which counts', async () => {
+      const { works } = await join('one', { leases: ['work'] })
+      const events: string[] = []
+      let finish = () => {}
+      const finished = new Promise<void>((resolve) => {
+        finish = resolve
+      })
+      let begun = () => {}
+      const hasBegun = new Promise<void>((resolve) => {
+        begun = resolve
+      })
+      const write = (works.get('work') as Db)
+        .write(async (tx) => {
+          await tx.insertInto('installation').values({ key: 'under way', value: '' }).execute()
+          begun()
+          await finished
+        })
+        .then(() => events.push('written'))
+      await hasBegun
+      const taken = server
+        .query(database.name, "update leases set instance_id = 'x', token = token + 1 where name = 'work'")
+        .then(() => events.push('taken'))
+      const waiting =
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+      await until(
+        () => server.query(database.name, waiting),
+        (rows) => rows.length > 0,
+        'a waiting holder',
+      )
+      finish()
+      await Promise.all([write, taken])
+      expect(events).toEqual(['written', 'taken'])
+      expect(await keys()).toEqual(['under way'])
+    })
+
+    it('spreads the work, and moves it at once when an instance leaves', async () => {
+      const leases = ['a', 'b', 'c', 'd']
+      const one = await join('one', { leases })
+      expect([...one.works.keys()].sort()).toEqual(leases)
+      const two = await join('two', { leases })
+      const counts = async () => [one.works.size, two.works.size]
+      await until(counts, (found) => `${found}` === '2,2', 'two parts each')
+      expect([...one.works.keys(), ...two.works.keys()].sort()).toEqual(leases)
+      const [last] = open.splice(1)
+      await last?.close()
+      await until(counts, (found) => `${found}` === '4,0', 'all work back at the first one')
+    })
+
+    it('takes over the work of an instance that is gone, and ends its sessions', async () => {
+      const one = await join('one', { leases: ['work'] })
+      await server.query(
+        database.name,
+        `insert into instances (node, instance_id, place, record, started_ms, seen_ms) values ('gone', '0', 'gone', '', 0, 0);
+       update leases set instance_id = '0', token = token + 1 where name = 'work'`,
+      )
+      await until(
+        async () => one.works.has('work'),
+        (has) => !has,
+        'the end of the work',
+      )
+      await until(
+        async () => one.works.has('work'),
+        (has) => has,
+        'the work again',
+      )
+      const [lease] = await server.query(database.name, "select token::int from leases where name = 'work'")
+      expect(lease?.token).toBe(3)
+    })
+
+    it('announces changes to the others, and wakes the holder of a lease', async () => {
+      const one = await join('one', { leases: ['work'] })
+      const two = await join('two')
+      two.membership.announce(['env_1', 'env_2'])
+      two.membership.announce(['env_2', 'env_3'])
+      two.membership.wakeLease('work')
+      await until(
+        async () => one.woken,
+        (woken) => woken.length === 2,
+        'both messages',
+      )
+      expect([...one.woken].sort()).toEqual([['env_1', 'env_2', 'env_3'], ['work']])
+      expect(two.woken).toEqual([])
+    })
+
+    it('a new process of the same place replaces the old one at once; one of another place is refused', async () => {
+      const first = await join('one')
+      await expect(join('one', { place: 'elsewhere' })).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: 'Another control plane serves the machine one',
+      })
+      const second = await join('one')
+      await expect(insert(first.membership.machineDb, 'k')).rejects.toMatchObject({ kind: 'unavailable' })
+      await insert(second.membership.machineDb, 'k')
+      await until(
+        async () => first.replaced(),
+        (reason) => reason !== null,
+        'the end of the first one',
+      )
+      expect(first.replaced()).toBe('another control plane took over the machine one')
+    })
+
+    it('no installation is copied into a database that is served, and none serves during a copy', async () => {
+      await join('one')
+      const alone = () => openPostgresAlone({ url: database.url, poolSize: 1 })
+      await expect(alone()).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringMatching(/^A control plane serves the database/),
+      })
+      for (const one of open.splice(0)) await one.close()
+      const db = await alone()
+      await expect(join('one')).rejects.toMatchObject({
+        message: expect.stringMatching(/is in exclusive use$/),
+      })
+      await db.close()
+      await join('one')
+    })
+
+    it('comes back by itself after a restart of PostgreSQL', async () => {
+      const { works, woken } = await join('one', { leases: ['work'] })
+      await server.halt('SIGKILL')
+      await server.launch()
+      await until(
+        async () => woken,
+        (all) => all.includes(null),
+        'a look at everything',
+      )
+      const db = works.get('work') as Db
+      await until(
+        () => insert(db, 'again').then(() => true),
+        (done) => done,
+        'a write',
+      )
+      expect(await keys()).toEqual(['again'])
+    })
+  },
+)
