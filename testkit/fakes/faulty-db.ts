@@ -22,6 +22,8 @@ export class FaultyDb implements Db {
 
   /** Transactions under way. */
   busy = 0
+  /** Transactions so far. */
+  transactions = 0
 
   constructor(db: Db) {
     this.#db = db
@@ -58,6 +60,7 @@ export class FaultyDb implements Db {
 
   async #counted<T>(work: Promise<T>): Promise<T> {
     this.busy += 1
+    this.transactions += 1
     try {
       return await work
     } finally {

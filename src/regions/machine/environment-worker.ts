@@ -47,11 +47,15 @@ export class EnvironmentWorker {
     })
     const wake = () => this.wake()
     const later = (delayMs: number) => this.#later(delayMs)
-    this.#window = new StabilityWindow(deps.clock, deps.stabilityScale, later)
+    this.#window = new StabilityWindow(deps.clock, deps.stabilityScale, {
+      later,
+      hasCheckedSince: (pod, sinceMs) => this.#checks.hasCheckedSince(pod, sinceMs),
+    })
     this.#observer = new PodObserver(this.#observed(), deps, this.#backoff)
     this.#checks = new HealthChecks(deps.clock, deps.stabilityScale, {
       view: () => this.#view,
       checked: (pod, problem) => this.#observer.checked(pod, problem),
+      checkedNow: wake,
     })
     this.#images = new RolloutImage(deps, wake, later)
     this.#rotation = new PasswordRotation(deps, later)

@@ -14,6 +14,8 @@ interface CheckEvents {
   /** The environment as it was read last. */
   view(): EnvironmentView | null
   checked(pod: LivePod, problem: CheckProblem | null): void
+  /** A check that `hasCheckedSince` began has ended. */
+  checkedNow(): void
 }
 
 /**
@@ -24,8 +26,9 @@ export class HealthChecks {
   readonly #clock: Clock
   readonly #stabilityScale: number
   readonly #events: CheckEvents
-  readonly #checked = new Set<LivePod>()
-  readonly #over = new AbortController()
+  /** The checked containers, and what ends the pause before the next check. */
+  readonly #pauses = new Map<LivePod, AbortController>()
+  #stopped = false
 
   constructor(clock: Clock, stabilityScale: number, events: CheckEvents) {
     this.#clock = clock
@@ -36,21 +39,33 @@ export class HealthChecks {
   /** Each container that needs checks gets them from now on. */
   look(pods: readonly LivePod[]): void {
     for (const pod of pods) {
-      if (!this.#checked.has(pod) && this.#need(pod)) void this.#run(pod)
+      if (!this.#pauses.has(pod) && this.#need(pod)) void this.#run(pod)
     }
   }
 
+  /** Whether the last check of this container began at `sinceMs` or later; if not, the next one begins now. */
+  hasCheckedSince(pod: LivePod, sinceMs: number): boolean {
+    if (!pod.address || !this.#need(pod) || pod.checkedAtMs >= sinceMs) return true
+    this.#pauses.get(pod)?.abort()
+    return false
+  }
+
   stop(): void {
-    this.#over.abort()
+    this.#stopped = true
+    for (const pause of this.#pauses.values()) pause.abort()
   }
 
   async #run(pod: LivePod): Promise<void> {
-    this.#checked.add(pod)
+    let pause = new AbortController()
     let container = ''
     let failures = 0
     for (;;) {
       const need = this.#need(pod)
-      if (!need || !pod.address || this.#over.signal.aborted) break
+      if (!need || !pod.address || this.#stopped) break
+      const wasRequested = pause.signal.aborted
+      pause = new AbortController()
+      this.#pauses.set(pod, pause)
+      const startedAtMs = this.#clock.monotonicMs()
       const problem = await checkContainer(pod.address, need.check)
       // It may have ended meanwhile, and a restarted pod has another container.
       if (!this.#need(pod)) break
@@ -58,12 +73,14 @@ export class HealthChecks {
         problem && container === containerNameOf(pod.record) ? failures + 1 : Number(problem !== null)
       container = containerNameOf(pod.record)
       pod.failing = problem !== null
+      pod.checkedAtMs = startedAtMs
       if (!problem) pod.suspect = false
       if (problem ? failures >= failuresNeeded && !pod.unhealthy : pod.unhealthy)
         this.#events.checked(pod, problem)
-      await sleep(this.#clock, need.everyMs, this.#over.signal)
+      if (wasRequested) this.#events.checkedNow()
+      await sleep(this.#clock, need.everyMs, pause.signal)
     }
-    this.#checked.delete(pod)
+    this.#pauses.delete(pod)
   }
 
   #need(pod: LivePod): { check: HealthCheck; everyMs: number } | null {

@@ -24,6 +24,8 @@ export interface LivePod {
   unhealthy: PodRecord['unhealthy'] | null
   /** Its last check failed. */
   failing: boolean
+  /** Monotonic time in milliseconds at which its last finished check began. */
+  checkedAtMs: number
   /** The gateway found that it refuses connections; cleared by a check. */
   suspect: boolean
   /** The final state of the container, once seen. */
@@ -47,6 +49,7 @@ export function newLivePod(record: PodRecord): LivePod {
     drained: false,
     unhealthy: record.unhealthy ?? null,
     failing: false,
+    checkedAtMs: Number.NEGATIVE_INFINITY,
     suspect: false,
     ended: null,
     starting: null,

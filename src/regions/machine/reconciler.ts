@@ -145,10 +145,9 @@ export class Reconciler {
     for (const appEnvId of await db.read((tx) => listEnvironmentIdsIn(tx, scope?.regions)))
       this.#loop(appEnvId)
     for (const container of containers) this.#loop(container.appEnvId)
-    for (const [appEnvId, loop] of this.#loops) {
+    for (const [appEnvId, loop] of this.#loops)
       loop.adopt(containers.filter((container) => container.appEnvId === appEnvId))
-    }
-    await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
+    await this.settled()
     // A container that cannot be removed now is removed after a later list.
     await this.#removeOrphans(containers).catch((error) =>
       this.#deps.log.warn({ err: error }, 'orphan containers are not removed yet'),
@@ -162,16 +161,19 @@ export class Reconciler {
     for (const engine of this.#engines.all) this.#cancels.push(engine.watch(() => this.#looks.wake()))
   }
 
+  /** Resolves when no pass is under way. */
+  async settled(): Promise<void> {
+    await Promise.all([this.#looks, ...this.#loops.values()].map((worker) => worker.settled()))
+  }
+
   async stop(): Promise<void> {
     this.#closed = true
-    const looked = Promise.all([this.#looks.stop(), this.#own.stop(), this.#images.stop()])
+    const looked = [this.#looks.stop(), this.#own.stop(), this.#images.stop()]
     for (const cancel of this.#cancels) cancel()
     for (const loop of this.#loops.values()) loop.close()
-    await this.#jobs.stop()
-    await this.#backups.stop()
+    await Promise.all([this.#jobs.stop(), this.#backups.stop()])
     this.#workerDeps.followers.close()
-    await Promise.all([...this.#loops.values()].map((loop) => loop.settled()))
-    await looked
+    await Promise.all([this.settled(), ...looked])
     await this.#workerDeps.usage.settled()
   }
 
@@ -230,8 +232,8 @@ export class Reconciler {
   }
 
   #publishAll(): void {
-    const routes = [...this.#loops.values()].map((loop) => loop.route()).filter((route) => route !== null)
-    this.#deps.routes.setRoutes(routes)
+    const routes = [...this.#loops.values()].map((loop) => loop.route())
+    this.#deps.routes.setRoutes(routes.filter((route) => route !== null))
   }
 
   async #observe(): Promise<void> {
@@ -264,11 +266,8 @@ export class Reconciler {
         new Set([...(await listLivePods(tx)).map((pod) => pod.podId), ...(await listJobAttemptIds(tx))]),
     )
     for (const container of containers) {
-      if (
-        known.has(container.podId) ||
-        container.podId === this.#loops.get(container.appEnvId)?.prewarmedPodId
-      )
-        continue
+      const { prewarmedPodId } = this.#loops.get(container.appEnvId) ?? {}
+      if (known.has(container.podId) || container.podId === prewarmedPodId) continue
       this.#deps.log.info({ container: container.name }, 'removing an orphan container')
       await this.#workerDeps.usage.ended(container)
       await this.#engines.remove(container.name)
@@ -293,8 +292,7 @@ export class Reconciler {
 
 function groupByEnvironment(containers: readonly EngineContainer[]): Map<string, EngineContainer[]> {
   const groups = new Map<string, EngineContainer[]>()
-  for (const container of containers) {
+  for (const container of containers)
     groups.set(container.appEnvId, [...(groups.get(container.appEnvId) ?? []), container])
-  }
   return groups
 }

@@ -6,21 +6,27 @@ import type { LivePod } from './live-pod.ts'
 /** A failed check near the end of the window is waited out: the next one decides. */
 const lookAgainMs = 100
 
+interface WindowEvents {
+  /** Runs a pass at the end of the window. */
+  later(delayMs: number): void
+  /** False begins a check of the container, and runs a pass after it. */
+  hasCheckedSince(pod: LivePod, sinceMs: number): boolean
+}
+
 /**
  * How long the version being brought in has been healthy. The store says since when; the time is measured in this
  * process on a clock that never steps, so a restart of the control plane begins the window again.
  */
 export class StabilityWindow {
   readonly #clock: Clock
-  /** Runs a pass at the end of the window. */
-  readonly #later: (delayMs: number) => void
+  readonly #events: WindowEvents
   readonly #scale: number
   #open: { key: string; sinceMs: number } | null = null
 
-  constructor(clock: Clock, scale: number, later: (delayMs: number) => void) {
+  constructor(clock: Clock, scale: number, events: WindowEvents) {
     this.#clock = clock
     this.#scale = scale
-    this.#later = later
+    this.#events = events
   }
 
   state(view: EnvironmentView, pods: readonly LivePod[]): PlanInput['trial'] {
@@ -34,11 +40,15 @@ export class StabilityWindow {
     const nowMs = this.#clock.monotonicMs()
     if (this.#open?.key !== key) {
       this.#open = { key, sinceMs: nowMs }
-      this.#later(lengthMs)
+      this.#events.later(lengthMs)
     }
-    if (nowMs - this.#open.sinceMs < lengthMs) return 'open'
-    const isFailing = pods.some((pod) => pod.failing && pod.record.rolloutId === wanted.rollout.rolloutId)
-    if (isFailing) this.#later(lookAgainMs)
-    return isFailing ? 'open' : 'passed'
+    const endMs = this.#open.sinceMs + lengthMs
+    if (nowMs < endMs) return 'open'
+    const own = pods.filter((pod) => pod.record.rolloutId === wanted.rollout.rolloutId)
+    // A version that failed after its last check of the window must not pass: one more check, after the end, decides.
+    const unchecked = own.filter((pod) => !this.#events.hasCheckedSince(pod, endMs))
+    if (unchecked.length === 0 && !own.some((pod) => pod.failing)) return 'passed'
+    this.#events.later(lookAgainMs)
+    return 'open'
   }
 }
