@@ -2,7 +2,7 @@ import { TestClock } from '../fakes/clock.ts'
 import { FaultyDb } from '../fakes/faulty-db.ts'
 import type { TestPlatform } from './test-platform.ts'
 
-const stepMs = 50
+const stepMs = 200
 /** A health check over loopback takes a few turns of the event loop, however slow the machine is. */
 const quietTurns = 25
 const patienceMs = 120_000
@@ -50,7 +50,8 @@ export class SettledClock {
     await this.settled()
     while (!(await holds())) {
       if (performance.now() > endMs) throw new Error(`it never came about: ${what}`)
-      await this.advance(stepMs)
+      await this.clock.advance(stepMs)
+      await this.settled()
     }
     return this.clock.monotonicMs() - startMs
   }

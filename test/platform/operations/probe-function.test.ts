@@ -62,11 +62,11 @@ describe('probe-function', () => {
     expect(requests).toBe(40)
     expect(answer.levels.map((level) => level.concurrency)).toEqual([1, 2, 4])
     expect(answer.checks.map((check) => check.rule)).toEqual(['F1', 'F2', 'F3'])
-    expect(answer.levels.reduce((sum, level) => sum + level.ok, 0)).toBe(40)
+    // The first of the 40 requests is the cold start, not load.
+    expect(answer.levels.reduce((sum, level) => sum + level.ok, 0)).toBe(39)
     // A busy machine only adds to latencies, which may change the proposal: test/unit/domain/function-probe.test.ts.
     for (const level of answer.levels) expect(level.p95Seconds * 1_000).toBeGreaterThanOrEqual(answerMs - 1)
-    const { containerConcurrency, minScale, because } = answer.proposal
-    expect(because[0]).toContain(`containerConcurrency ${containerConcurrency}`)
+    const { containerConcurrency, minScale } = answer.proposal
     expect(report(answer).join('\n')).toContain(
       `Proposed: containerConcurrency ${containerConcurrency}, minScale ${minScale}`,
     )
