@@ -11,16 +11,8 @@ export default defineTool({
   description:
     'Changes an environment; pending until apply-app-env-changes. envVars REPLACES all variables (E1): to change some, use update-app-env-variables.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  // update-job-config sets jobConfig, update-function-config functionConfig; few databases need databaseSettings;
-  // dockerPresetVersion cannot change (D4).
-  unlistedInputs: [
-    'jobConfig',
-    'functionConfig',
-    'databaseSettings',
-    'dockerPresetVersion',
-    'useVolume',
-    'mountPath',
-  ],
+  // update-job-config sets jobConfig; few databases need databaseSettings or disk; dockerPresetVersion cannot change (D4).
+  unlistedInputs: ['jobConfig', 'databaseSettings', 'disk', 'dockerPresetVersion', 'useVolume', 'mountPath'],
   checks: [environmentAccessible, functionLimits, warnRemovedVariables],
   noteFields: { removedVariables: z.array(z.string()).optional() },
   destroys: omittedVariableEffects,

@@ -29,6 +29,7 @@ const words: Readonly<Record<string, string>> = {
   'envs pods': 'hello-prod',
   'envs history': 'hello-prod --limit 10',
   'envs metrics': 'hello-prod',
+  'envs container-series': 'hello-prod',
   'envs metrics-series': 'hello-prod --metric ingress_request_rate',
   'envs usage': 'hello-prod',
   'envs request-secret': 'hello-prod --variable STRIPE_KEY',

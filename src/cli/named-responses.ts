@@ -15,12 +15,16 @@ const namings: Readonly<Record<string, Naming>> = {
   'list-audit': async (client, { entries, cursor }: OutputOf<typeof listAudit>, { accountId }) => {
     const ids = entries.map(({ objectId }) => objectId)
     const names = await namesOf(client, String(accountId), ids)
-    const named = entries.map(({ objectType: _type, objectId, outcome, changes, ...entry }) => ({
-      ...entry,
-      object: names.get(objectId) ?? null,
-      objectId,
-      outcome,
-      changes,
+    const named = entries.map(({ timestamp, principal, surface, operation, ...entry }) => ({
+      entryId: entry.entryId,
+      timestamp,
+      principal,
+      surface,
+      operation,
+      object: names.get(entry.objectId) ?? null,
+      objectId: entry.objectId,
+      outcome: entry.outcome,
+      changes: entry.changes,
     }))
     return { entries: named, cursor }
   },

@@ -30,6 +30,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'get-account-usage': 'accounts usage',
   'diagnosis-causes': 'causes list',
   'what-changed': 'envs changes',
+  'list-alert-notifications': 'alerts notifications',
   'probe-function': 'probe',
   'start-job-run': 'jobs run',
   'update-job-config': 'jobs configure',

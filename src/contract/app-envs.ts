@@ -92,7 +92,7 @@ export const createAppEnv = operation({
       .max(63)
       .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'must be lower-case letters, digits and inner hyphens')
       .optional()
-      .describe('Name in URLs; generated if omitted'),
+      .describe('Name in URLs'),
     zClouds: zClouds.default(1),
     envVars: envVars.optional(),
     dockerPresetVersion: z.string().min(1).max(64).optional(),
@@ -185,7 +185,7 @@ export const updateAppEnv = operation({
     databaseSettings: databaseSettings.optional(),
     functionConfig: functionConfig.optional(),
     jobConfig: jobConfig.optional(),
-    healthCheck: healthCheck.optional().describe('{}: inherits all'),
+    healthCheck: healthCheck.optional(),
     expectedRevision,
   }),
   ignored: [

@@ -28,13 +28,7 @@ export const createApp = operation({
   input: z.strictObject({
     name: line(100).describe('App name'),
     accountId,
-    port: z
-      .number()
-      .int()
-      .min(1)
-      .max(65_535)
-      .optional()
-      .describe('Port the code listens on; not for JOB and databases'),
+    port: z.number().int().min(1).max(65_535).optional().describe('Port the code listens on'),
     dockerPreset: dockerPreset.default('CUSTOM'),
     useImage: z.boolean().default(false).describe('Runs a prebuilt image'),
     image: image.optional(),

@@ -177,7 +177,7 @@ export class AccessMatrix {
     const outsideAccount = (await this.send('GET', '/accounts', {}, outside.token)).accounts[0].accountId
     this.objects.foreign = await this.#makeObjects(outsideAccount, outside.token, outside.membershipId)
     this.objects.unknown = Object.fromEntries(
-      Object.keys(this.objects.own).map((key) => [key, 'none_such']),
+      Object.entries(this.objects.own).map(([key, id]) => [key, `${id.split('_')[0]}_none_such`]),
     ) as Ids
     await this.send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
     const restricted = await this.platform.makeUser({ allowedAppEnvIds: [this.objects.own.appEnvId] })

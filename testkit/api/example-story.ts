@@ -123,17 +123,16 @@ async function databaseStory(platform: TestPlatform, call: Call): Promise<void> 
   await settled(platform, appEnvId)
   const { backup } = await call('create-app-env-backup', { appEnvId })
   const { backupId } = backup
-  const token = platform.admin.token
-  await until(
-    async () =>
-      (await platform.request('GET', '/app-env/backup', { token, input: { backupId } })).json as Answer,
-    (answer) => answer.backup?.status === 'SUCCEEDED',
-    'the backup',
-    15_000,
-  )
+  const read = async () => {
+    const { token } = platform.admin
+    const { json } = await platform.request('GET', '/app-env/backup', { token, input: { backupId } })
+    return json as Answer
+  }
+  await until(read, ({ backup: made }) => made?.status === 'SUCCEEDED', 'the backup', 15_000)
   await call('list-app-env-backups', { accountId })
   await call('get-app-env-backup', { backupId })
   await call('restore-app-env-backup', { appEnvId, backupId })
+  await until(read, ({ restores }) => restores?.[0]?.status === 'SUCCEEDED', 'the restore', 15_000)
   await call('delete-app-env-backup', { backupId })
   await call('rotate-database-password', { appEnvId })
 }

@@ -183,15 +183,15 @@ for (const [surface, open] of Object.entries(surfaces)) {
     })
 
     it('starts runs with overrides for one run, reads, lists and cancels them', async () => {
-      const own = { appEnvId, command: 'sleep 600', args: ['x'], timeoutSeconds: 900 }
+      const own = { appEnvId, command: 'sleep', args: ['600'], shell: false, timeoutSeconds: 900 }
       const { jobRunId, trigger } = (await ask('start-job-run', own)).answer.jobRun
       expect(trigger).toEqual({ userId: null, tokenKind: 'environment' })
       const { answer } = await ask('get-job-run', { jobRunId })
-      expect(answer.jobRun.snapshot).toMatchObject({ command: 'sleep 600', args: ['x'], backoffLimit: 0 })
+      expect(answer.jobRun.snapshot).toMatchObject({ command: 'sleep', args: ['600'], backoffLimit: 0 })
       expect(answer.snapshotFrom).toEqual({
         command: 'run',
         args: 'run',
-        shell: 'platform',
+        shell: 'run',
         workingDir: 'platform',
         timeoutSeconds: 'run',
         backoffLimit: 'platform',

@@ -38,6 +38,7 @@ const workingInput: Record<string, Record<string, unknown>> = {
   'list-regions': {},
   'create-app': { name: 'Shop', accountId: 'acc_1', port: 8080 },
   'get-app': { appId: 'app_1' },
+  'request-secret': { ...prod, variable: 'KEY' },
   'list-apps': { accountId: 'acc_1' },
   'create-app-env': { accountId: 'acc_1', appId: 'app_1', name: 'test', region: 'local' },
   'list-app-envs': { accountId: 'acc_1' },

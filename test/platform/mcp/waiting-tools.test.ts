@@ -224,7 +224,7 @@ describe('logs', () => {
   it('without a line name the filters and the other log types', async () => {
     backend.state.logs = []
     expect((await session.call('get-logs', prod)).text.split('\n')[0]).toBe(
-      'The RUNTIME log is empty. Other logs: type BUILD or JOB.',
+      'The RUNTIME log is empty. Other logs: type BUILD, JOB, REQUEST.',
     )
     const narrowed = await session.call('get-logs', {
       ...prod,
@@ -233,7 +233,7 @@ describe('logs', () => {
       search: 'x',
     })
     expect(narrowed.text.split('\n')[0]).toBe(
-      'The BUILD log has no line that matches contentId, search. Other logs: type RUNTIME or JOB.',
+      'The BUILD log has no line that matches contentId, search. Other logs: type RUNTIME, JOB, REQUEST.',
     )
   })
 

@@ -123,7 +123,7 @@ it("class 20: a failure in the platform's own words stands outside the untrusted
   expect(inside ?? '').not.toContain('exits-at-once: ')
   await session.close()
   const envName = await nameOf(appEnvId)
-  expect(await longshore('status', envName)).toContain(`FAILED. longshore why ${envName} names the cause.`)
+  expect(await longshore('status', envName)).toContain(`longshore why ${envName} says what to do.`)
 })
 
 it('an app that takes images only is not advised to upload source', async () => {
