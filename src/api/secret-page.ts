@@ -54,6 +54,8 @@ function send(reply: FastifyReply, status: number, html: string): FastifyReply {
   return reply
     .code(status)
     .headers(pageHeaders(policy))
+    // With `no-referrer` browsers send the form with `Origin: null`, which the check of origins refuses.
+    .header('referrer-policy', 'same-origin')
     .header('content-type', 'text/html; charset=utf-8')
     .send(html)
 }
