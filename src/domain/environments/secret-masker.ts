@@ -56,17 +56,22 @@ class SecretMasker {
     this.#bits = Math.min(16, Math.max(10, Math.ceil(Math.log2(forms.length * 16))))
     this.#skip = new Uint8Array(1 << this.#bits).fill(this.#shortest - 2)
     for (const form of forms) {
-      for (let end = 3; end <= this.#shortest; end += 1) {
-        const slot = this.#slot(form.text, end)
-        this.#skip[slot] = Math.min(this.#skip[slot]!, this.#shortest - end)
-      }
       const start = form.text.slice(0, this.#shortest)
       const alike = this.#byStart.get(start)
       if (alike) alike.push(form)
-      else this.#byStart.set(start, [form])
-      for (let length = 2; length < this.#shortest; length += 1)
-        this.#beginnings.add(form.text.slice(0, length))
+      else {
+        this.#byStart.set(start, [form])
+        this.#addStart(start)
+      }
     }
+  }
+
+  #addStart(start: string): void {
+    for (let end = 3; end <= this.#shortest; end += 1) {
+      const slot = this.#slot(start, end)
+      this.#skip[slot] = Math.min(this.#skip[slot]!, this.#shortest - end)
+    }
+    for (let length = 2; length < this.#shortest; length += 1) this.#beginnings.add(start.slice(0, length))
   }
 
   mask(line: string): string {

@@ -11,7 +11,7 @@ import { findUsers, type User } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
 import { handler } from '../core/handler.ts'
-import { mayReadEntry } from './visibility.ts'
+import { mayReadEntry, shownText } from './visibility.ts'
 
 /** Most entries read for one page. A restricted member gets a short page when most of them are hidden. */
 const mostRead = 2_000
@@ -60,7 +60,7 @@ async function readPage(
       cursor = entry.entryId
       if (!(await mayReadEntry(tx, target, entry))) continue
       const { before, after, ...rest } = entry
-      const changes = changesOf(before, after)
+      const changes = changesOf(before, after, (text) => shownText(target, entry, text))
       shown += changes.reduce((sum, one) => sum + (one.before?.length ?? 0) + (one.after?.length ?? 0), 0)
       entries.push({ ...rest, changes })
     }
@@ -79,15 +79,14 @@ function answerOf(entry: Shown, users: ReadonlyMap<string, User>) {
   return { ...rest, timestamp: at, principal: named }
 }
 
-function changesOf(before: unknown, after: unknown): Change[] {
+function changesOf(before: unknown, after: unknown, shown: (text: string) => string): Change[] {
+  const textOf = (value: unknown) => {
+    if (value === null || value === undefined) return null
+    return shown(typeof value === 'string' ? value : JSON.stringify(value))
+  }
   return changedPaths(before, after).map((change) => ({
     path: change.path,
     before: textOf(change.before),
     after: textOf(change.after),
   }))
-}
-
-function textOf(value: unknown): string | null {
-  if (value === null || value === undefined) return null
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -134,6 +134,11 @@ export interface Outcome<Answer> {
    * arrived. `write` stores what depends on it.
    */
   afterCommit?: (write: Db['write']) => Promise<Answer>
+  /**
+   * Completes the answer of a read after its transaction, where that takes log files or another machine: tenants decide
+   * how long it takes, and on PostgreSQL each transaction holds one of a few connections.
+   */
+  afterRead?: (answer: Answer) => Promise<Answer>
   /** Environments the reconciler should look at once this is stored. */
   wake?: string[]
 }

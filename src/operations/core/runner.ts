@@ -110,7 +110,8 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call): Promise<
     return { context, outcome: await handler.run(context, call.input, target) }
   })
   if (outcome.change) await deps.db.write((tx) => record(tx, context, call, outcome))
-  return { status: 200, body: JSON.stringify(outcome.answer) }
+  const { answer, afterRead } = outcome
+  return { status: 200, body: JSON.stringify(afterRead ? await afterRead(answer) : answer) }
 }
 
 /** Slow reads come after the transaction: while it is open, all other writes wait. */

@@ -7,6 +7,7 @@ import { listActivities } from '../../store/repositories/activities.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { readAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { listPods } from '../../store/repositories/rollouts.ts'
+import { hideEnvironments } from '../audit/visibility.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
 import type { Context } from '../core/handler.ts'
@@ -83,21 +84,23 @@ function activityEvent({ activity, status, version, timestamp, userId }: Activit
 /** Who may read the audit log sees changes of access too; everybody else those of the environment. */
 async function auditEntries(
   { tx }: Context,
-  { account, membership, environment }: EnvironmentTarget,
+  target: EnvironmentTarget,
   { from, to }: TimeRange,
 ): Promise<Event[]> {
+  const { account, membership, environment } = target
   const { accountId } = account
   const of = membership?.admin ? { accountId } : { accountId, objectId: environment.appEnvId }
   const found: Event[] = []
   // Entries hold whole objects, of up to megabytes: each is reduced at once.
   for await (const entry of readAuditEntries(tx, of, { limit: entriesRead, before: null })) {
     if (entry.at < from) break
-    if (entry.at <= to && entry.outcome === 'done') found.push(...entryEvents(entry, environment.appEnvId))
+    if (entry.at <= to && entry.outcome === 'done') found.push(...entryEvents(entry, target))
   }
   return found
 }
 
-function entryEvents(entry: StoredAuditEntry, appEnvId: string): Event[] {
+function entryEvents(entry: StoredAuditEntry, target: EnvironmentTarget): Event[] {
+  const { appEnvId } = target.environment
   const { at, operation, objectType, objectId, principal: by } = entry
   const shared = { at, by }
   if (objectType === 'membership' && reaches(entry.before, appEnvId) !== reaches(entry.after, appEnvId))
@@ -111,7 +114,7 @@ function entryEvents(entry: StoredAuditEntry, appEnvId: string): Event[] {
       {
         ...shared,
         kind: 'variables',
-        what: `${operation} of ${refreshed.source}`,
+        what: `${operation} of ${hideEnvironments(target, refreshed.source)}`,
         names: [...refreshed.variables],
       },
     ]

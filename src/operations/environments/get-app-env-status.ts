@@ -10,6 +10,7 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
   const current = environment.currentRolloutId
     ? await findRollout(context.tx, environment.currentRolloutId)
     : null
+  const { health, logTail } = await readHealth(context, target, current)
   return {
     answer: {
       appEnvId: environment.appEnvId,
@@ -19,10 +20,13 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
       currentVersion: environment.currentVersion,
       currentDeployment: await deploymentOf(context, environment.latestRolloutId),
       containers: containerCounts(environment, app, pods),
-      health: await readHealth(context, target, current),
+      health,
       pendingChanges: await pendingOf(context, environment),
       hosts: context.installation.hosts(environment, app),
     },
+    ...(health && logTail
+      ? { afterRead: async (answer) => ({ ...answer, health: { ...health, logTail: await logTail() } }) }
+      : {}),
   }
 })
 

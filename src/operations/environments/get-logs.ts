@@ -9,15 +9,20 @@ export default handler(getLogs, async ({ logs, tx }, input, { environment }) => 
   const { appEnvId: _id, envName: _name, jobRunId, ...query } = input
   const { appEnvId } = environment
   checkFilters(input)
+  const answer = { appEnvId, logs: [], cursor: null, truncated: false }
   if (jobRunId === undefined) {
-    const page = await logs.read(appEnvId, query)
-    const sampling = query.type === 'REQUEST' ? { sampling: samplingOf(page.logs) } : {}
-    return { answer: { appEnvId, ...page, ...sampling } }
+    const afterRead = async () => {
+      const page = await logs.read(appEnvId, query)
+      const sampling = query.type === 'REQUEST' ? { sampling: samplingOf(page.logs) } : {}
+      return { appEnvId, ...page, ...sampling }
+    }
+    return { answer, afterRead }
   }
   const attempts = await listAttemptsOfRun(tx, appEnvId, jobRunId)
   if (attempts === null) throw notFound('job-run')
   const podNames = attempts.map(({ containerName }) => containerName)
-  return { answer: { appEnvId, ...(await logs.read(appEnvId, { ...query, type: 'JOB', podNames })) } }
+  const ofRun = { ...query, type: 'JOB' as const, podNames }
+  return { answer, afterRead: async () => ({ appEnvId, ...(await logs.read(appEnvId, ofRun)) }) }
 })
 
 const requestFilters = ['status', 'path', 'slowerThanMs'] as const

@@ -12,13 +12,20 @@ const podsRead = 50
 const tailLines = 10
 const longestLine = 200
 
-/** The health of an environment; null while it is not meant to run, and for jobs. */
+interface HealthRead {
+  /** Null while the environment is not meant to run, and for jobs. */
+  health: Health | null
+  /** Reads the end of the log of what is not well; null if there is none. For after the transaction. */
+  logTail: (() => Promise<string[]>) | null
+}
+
+/** The health of an environment, without the end of its log. */
 export async function readHealth(
   context: Context,
   { environment, app }: EnvironmentTarget,
   current: Rollout | null,
-): Promise<Health | null> {
-  if (app.isJob) return null
+): Promise<HealthRead> {
+  if (app.isJob) return { health: null, logTail: null }
   const { tx } = context
   const { appEnvId, wantedRolloutId } = environment
   const wanted = wantedRolloutId === null ? null : await findRollout(tx, wantedRolloutId)
@@ -31,9 +38,12 @@ export async function readHealth(
     pods: await listPods(tx, appEnvId, podsRead),
     nowMs: Date.parse(context.now),
   })
-  if (!health) return null
+  if (!health) return { health: null, logTail: null }
   const isWell = health.verdict === 'HEALTHY' || health.verdict === 'IDLE'
-  return { ...health, logTail: isWell || !serving ? [] : await logTail(context, environment, serving) }
+  return {
+    health: { ...health, logTail: [] },
+    logTail: isWell || !serving ? null : () => logTail(context, environment, serving),
+  }
 }
 
 /** The log is optional: the verdict does not depend on it. */

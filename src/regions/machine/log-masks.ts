@@ -1,3 +1,4 @@
+import type { StoredVariable } from '../../domain/environments/environment.ts'
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
@@ -9,10 +10,26 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 /** The rollout or job run of a container, whose settings the container was started with. */
 export type Origin = { rolloutId: string } | { jobRunId: string }
 
-/** Creates the masks for log lines of an environment (E2). */
+interface KeptMask {
+  sealed: string
+  mask: Mask
+}
+
+/** Characters of sealed secrets whose masks are kept; a mask takes several times as much memory. */
+const mostKept = 1024 * 1024
+
+/**
+ * Creates the masks for log lines of an environment (E2). Those of recent calls are kept while the secrets stay the
+ * same: the request log needs one each second, and 64 KiB of secrets take about 100 ms.
+ */
 export class LogMasks {
   readonly #db: Db
   readonly #secrets: SecretBox
+  /** By environment, the one that was used last at the end. */
+  readonly #kept = new Map<string, KeptMask>()
+  #keptCharacters = 0
+  /** Milliseconds that making masks took in all. */
+  spentMs = 0
 
   constructor(db: Db, secrets: SecretBox) {
     this.#db = db
@@ -33,7 +50,35 @@ export class LogMasks {
     })
     const present = environment ? [...environment.applied.envVars, ...environment.saved.envVars] : []
     const owner = environment ?? { appEnvId }
-    return createMask(secretValues(this.#secrets, owner, [...given, ...present]))
+    const variables = [...given, ...present].filter(({ isSecret }) => isSecret)
+    const { secrets, previousSecrets } = environment?.database ?? {}
+    const sealed = JSON.stringify([secrets, previousSecrets, variables.map(({ value }) => value)])
+    const kept = this.#kept.get(appEnvId)
+    const mask = kept?.sealed === sealed ? kept.mask : this.#made(owner, variables)
+    this.#keep(appEnvId, { sealed, mask })
+    return mask
+  }
+
+  #made(...of: [owner: Parameters<typeof secretValues>[1], variables: StoredVariable[]]): Mask {
+    const startMs = performance.now()
+    const mask = createMask(secretValues(this.#secrets, ...of))
+    this.spentMs += performance.now() - startMs
+    return mask
+  }
+
+  #keep(appEnvId: string, mask: KeptMask): void {
+    this.#forget(appEnvId)
+    this.#kept.set(appEnvId, mask)
+    this.#keptCharacters += mask.sealed.length
+    for (const oldest of this.#kept.keys()) {
+      if (this.#keptCharacters <= mostKept) return
+      this.#forget(oldest)
+    }
+  }
+
+  #forget(appEnvId: string): void {
+    this.#keptCharacters -= this.#kept.get(appEnvId)?.sealed.length ?? 0
+    this.#kept.delete(appEnvId)
   }
 }
 

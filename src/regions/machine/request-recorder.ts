@@ -20,6 +20,12 @@ interface RequestRecorderDeps {
 /** Reports of the gateway that may wait; the store is too slow if there are more, and newer ones are dropped. */
 const mostWaiting = 10
 
+/**
+ * How long making masks may take for one report of the gateway, which comes once a second. Strangers cause requests,
+ * and tenants choose how large the secrets are: environments beyond this are not logged until the next report.
+ */
+const mostMaskingMs = 200
+
 /** Keeps the requests that the gateway logged, with secret variables masked as in other logs. */
 export class RequestRecorder {
   readonly #deps: RequestRecorderDeps
@@ -52,7 +58,21 @@ export class RequestRecorder {
   }
 
   async #record(batches: readonly RequestBatch[]): Promise<void> {
-    for (const { appEnvId, records } of batches) {
+    const { masks, log } = this.#deps
+    const startMs = masks.spentMs
+    // Each report begins with another environment, so that none is left out for ever.
+    const first = Math.floor(Math.random() * batches.length)
+    for (const [index, { appEnvId, records }] of [
+      ...batches.slice(first),
+      ...batches.slice(0, first),
+    ].entries()) {
+      if (masks.spentMs - startMs > mostMaskingMs) {
+        log.warn(
+          { environments: batches.length - index },
+          'masking secrets takes too long; dropping requests',
+        )
+        return
+      }
       const found = await this.#deps.db.read(async (tx) => {
         const environment = await findEnvironment(tx, { appEnvId })
         return environment && { environment, pods: await listLivePods(tx, appEnvId) }
@@ -61,7 +81,7 @@ export class RequestRecorder {
       if (!found) continue
       const { currentRolloutId } = found.environment
       const origin = currentRolloutId === null ? null : { rolloutId: currentRolloutId }
-      const mask = await this.#deps.masks.of(appEnvId, origin)
+      const mask = await masks.of(appEnvId, origin)
       const pods = new Map(found.pods.map((pod) => [containerNameOf(pod), pod]))
       const lines = records.map((record) => {
         const pod = record.container === null ? undefined : pods.get(record.container)

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { MetricPoint, MetricValues } from '../../../src/metrics/source.ts'
+import type { Db } from '../../../src/store/db.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 /** A source that answers on command. */
@@ -27,6 +28,20 @@ class HeldMetrics implements MetricValues {
 }
 
 const metrics = new HeldMetrics()
+/** Reads of the store that have not ended. */
+let openReads = 0
+const counted = (db: Db): Db => ({
+  ...db,
+  async read(work) {
+    openReads += 1
+    try {
+      return await db.read(work)
+    } finally {
+      openReads -= 1
+    }
+  },
+})
+
 let platform: TestPlatform
 let appEnvId: string
 let alertId: string
@@ -48,7 +63,7 @@ const makeAlert = (headers = {}) =>
 const containersOf = async () => (await call('GET', '/app-env', { appEnvId })).containers
 
 beforeAll(async () => {
-  platform = await TestPlatform.start({ reconciles: false, metrics })
+  platform = await TestPlatform.start({ reconciles: false, metrics, wrapDb: counted })
   appEnvId = (await platform.makeEnvironment()).appEnvId
   alertId = (await makeAlert()).alert.alertId
 })
@@ -101,4 +116,25 @@ describe('while metrics are being read', () => {
     metrics.release(95)
     expect((await refreshed).status).toBe(404)
   })
+})
+
+it('a search of logs holds no connection of the store', async () => {
+  const line = {
+    at: platform.now,
+    stream: 'stdout',
+    type: 'RUNTIME',
+    podName: null,
+    contentId: null,
+  } as const
+  platform.logs.append(appEnvId, [{ ...line, message: 'found' }])
+  const read = platform.logs.read.bind(platform.logs)
+  const openAtRead: number[] = []
+  const reads = vi.spyOn(platform.logs, 'read').mockImplementation((...of) => {
+    openAtRead.push(openReads)
+    return read(...of)
+  })
+  const { logs } = await call('GET', '/logs', { appEnvId, search: 'found' })
+  reads.mockRestore()
+  expect(logs).toMatchObject([{ message: 'found' }])
+  expect(openAtRead).toEqual([0])
 })

@@ -84,6 +84,29 @@ describe('references', () => {
       names: ['MY_KEY'],
     })
   })
+
+  it('a restricted admin reads of a new value, and not of the hidden environment that it came from', async () => {
+    const [source, user] = [await app(), await app()]
+    await set(source.appEnvId, { name: 'KEY', value: 'first' })
+    const { cliEnvName: envName } = await read(source.appEnvId)
+    await set(user.appEnvId, { name: 'MY_KEY', from: { envName, field: 'KEY' } })
+    await set(source.appEnvId, { name: 'KEY', value: 'second' })
+    const { accountId } = platform
+    const restricted = await platform.makeUser({ admin: true })
+    await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
+    await send('PATCH', '/member/env-access', {
+      accountId,
+      membershipId: restricted.membershipId,
+      allowedAppEnvIds: [user.appEnvId],
+    })
+    const audit = await ask('GET', '/audit', { accountId, objectId: user.appEnvId }, restricted.token)
+    expect(audit.json.entries[0].changes).toEqual([
+      { path: 'refreshed', before: null, after: '{"source":"hidden","variables":["MY_KEY"]}' },
+    ])
+    const changes = await ask('GET', '/app-env/changes', { appEnvId: user.appEnvId }, restricted.token)
+    expect(changes.text).toContain('update-app-env-variables of hidden')
+    expect(audit.text + changes.text).not.toContain(source.appEnvId)
+  })
 })
 
 describe('generated values', () => {

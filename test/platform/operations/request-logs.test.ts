@@ -137,3 +137,65 @@ it('M2 shows requests to those who may read the environment only', async () => {
   expect((await read({}, stranger.token)).status).toBe(404)
   expect((await read({}, await platform.makeEnvironmentToken(appEnvId))).status).toBe(200)
 })
+
+/** A recorder on the platform, with the number of secrets that it opened. */
+function countingRecorder(onOpen: () => void) {
+  const { db, logs, log, secrets } = platform
+  const box = {
+    seal: secrets.seal.bind(secrets),
+    open: (...of: Parameters<typeof secrets.open>) => {
+      onOpen()
+      return secrets.open(...of)
+    },
+  }
+  return new RequestRecorder({ db, logs, log, masks: new LogMasks(db, box) })
+}
+
+async function withSecret(value: string) {
+  const { appEnvId: id } = await platform.makeEnvironment()
+  const set = [{ name: 'KEY', value, isSecret: true }]
+  await platform.admin.client.call(updateAppEnvVariables, { appEnvId: id, set })
+  return id
+}
+
+it('makes the mask of an environment again only when its secrets have changed', async () => {
+  let opened = 0
+  const counting = countingRecorder(() => {
+    opened += 1
+  })
+  const id = await withSecret('first-canary')
+  const report = async (path: string) => {
+    counting.take([{ appEnvId: id, records: [record({ path })] }])
+    await counting.settled()
+  }
+  await report('/a/first-canary')
+  await report('/b/first-canary')
+  expect(opened).toBe(1)
+  const set = [{ name: 'KEY', value: 'second-canary', isSecret: true }]
+  await platform.admin.client.call(updateAppEnvVariables, { appEnvId: id, set })
+  await report('/c/second-canary')
+  expect(opened).toBe(2)
+  const { logs } = await platform.logs.read(id, { type: 'REQUEST', size: 10 })
+  expect(logs.map(({ request }) => request!.path)).toEqual(
+    ['/a', '/b', '/c'].map((at) => `${at}/${secretMask}`),
+  )
+})
+
+it('logs fewer environments while their masks take long, and all of them after some reports', async () => {
+  const ids = [
+    await withSecret('canary-one'),
+    await withSecret('canary-two'),
+    await withSecret('canary-three'),
+  ]
+  let opened = 0
+  const slow = countingRecorder(() => {
+    opened += 1
+    const startMs = performance.now()
+    while (performance.now() - startMs < 250);
+  })
+  for (let report = 1; report <= ids.length; report += 1) {
+    slow.take(ids.map((id) => ({ appEnvId: id, records: [record({})] })))
+    await slow.settled()
+    expect(opened).toBe(report)
+  }
+})
