@@ -51,11 +51,15 @@ function codeOf(request: FastifyRequest): string {
 }
 
 function send(reply: FastifyReply, status: number, html: string): FastifyReply {
-  return reply
-    .code(status)
-    .headers(pageHeaders(policy))
-    .header('content-type', 'text/html; charset=utf-8')
-    .send(html)
+  return (
+    reply
+      .code(status)
+      .headers(pageHeaders(policy))
+      // With no-referrer a browser sends `Origin: null` with the form, which the origin check rejects.
+      .header('referrer-policy', 'same-origin')
+      .header('content-type', 'text/html; charset=utf-8')
+      .send(html)
+  )
 }
 
 function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {

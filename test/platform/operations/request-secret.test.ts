@@ -45,7 +45,7 @@ it('a person enters a secret on a page without script, and no other caller sees 
   expect(Object.fromEntries(page.headers)).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
+    'referrer-policy': 'same-origin',
     'x-frame-options': 'DENY',
     'content-security-policy': expect.stringMatching(/^default-src 'none'; style-src 'sha256-/),
   })
