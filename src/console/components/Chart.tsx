@@ -90,7 +90,7 @@ function Plot({ series, unit, label, isTime }: PlotProps) {
   const data = useMemo(() => alignedData(series, isTime), [series, isTime])
   const newest = useRef(data)
   newest.current = data
-  const shape = series.map(({ label: name, color }) => `${name}${color}`).join()
+  const shape = series.map(({ label: name, color }) => `${name}${color}${unit}`).join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` contains the relevant parts of the series
   useEffect(() => {
     const element = place.current
@@ -129,14 +129,9 @@ function alignedData(series: readonly ChartSeries[], isTime: boolean): uPlot.Ali
   return [times, ...columns]
 }
 
-const leastSpanSeconds = 120
-
-/** Around a single sample, the library's own range is two years. */
-export function timeRange(min: number | null, max: number | null): [number, number] {
-  const from = min ?? Date.now() / 1000
-  const to = max ?? from
-  const missing = Math.max(0, leastSpanSeconds - (to - from)) / 2
-  return [from - missing, to + missing]
+/** Two minutes around the only sample, or now: the library's own range of one sample is almost three years. */
+export function timeAround(sample = Date.now() / 1000): [number, number] {
+  return [sample - 60, sample + 60]
 }
 
 /** Labels of the vertical axis: short durations in milliseconds, which fit beside the axis. */
@@ -168,7 +163,10 @@ function optionsFor({ series, unit, isTime }: Omit<PlotProps, 'label'>, element:
     cursor: { y: false },
     scales: {
       x: isTime
-        ? { time: true, range: (_plot, min, max) => timeRange(min, max) }
+        ? {
+            time: true,
+            range: ({ data }, min, max) => (data[0].length > 1 ? [min, max] : timeAround(data[0][0])),
+          }
         : { time: false, distr: 3, log: 2 },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
