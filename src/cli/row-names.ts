@@ -76,7 +76,9 @@ const sourceDeploy = 'request-deploy-storage-key, then notify-code-upload'
 
 /** A text of the platform with the operations that it names as commands; `envName` is the environment it is about. */
 export function inShellWords(text: string, envName?: string): string {
-  const one = text.replaceAll(sourceDeploy, `longshore deploy ${envName ?? '<environment>'} --dir <folder>`)
+  const one = text
+    .replaceAll(sourceDeploy, `longshore deploy ${envName ?? '<environment>'} --dir <folder>`)
+    .replaceAll('get-logs with jobRunId', 'longshore jobs logs <jobRunId>')
   return one.replace(/([a-z]+(?:-[a-z]+)+)(?: with type ([A-Z]+))?/g, (all, word: string, type?: string) => {
     if (!operationIds.has(word)) return all
     const about = envName === undefined ? undefined : shorter[word]?.(envName)

@@ -30,6 +30,8 @@ function servingText(environment: Status): string {
       : 'it does not serve yet.'
   }
   const { desired, ready } = containers
+  if (ready > desired)
+    return `version ${version} serves; containers are being replaced or removed, and ${ready} are ready.`
   if (ready > 0) return `version ${version} serves with ${ready} of ${desired} containers.`
   if (desired > 0) return `none of ${desired} containers is ready; diagnose-app-env names the cause.`
   return hosts.some(({ kind }) => kind === 'function')

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { axisLabel, timeAround } from '../../src/console/components/Chart.tsx'
 import { problemOf } from '../../src/console/components/Field.tsx'
 import { ago, counted, quantity } from '../../src/console/components/words.ts'
 import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
@@ -156,12 +157,18 @@ describe('alerts', () => {
 })
 
 describe('words and filters', () => {
+  it('a chart of one sample is two minutes wide', () => {
+    expect(timeAround(1_000)).toEqual([940, 1_060])
+  })
+
   it('writes numbers with units, and times relative to now', () => {
     expect([quantity(0.25, 's'), quantity(2, 's'), quantity(12.345, '%')]).toEqual([
       '250 ms',
       '2 s',
       '12.3 %',
     ])
+    expect([0, 0.0005, 1.5].map((seconds) => axisLabel(seconds, 's'))).toEqual(['0 s', '0.5 ms', '1.5 s'])
+    expect(axisLabel(0.5, 'req/s')).toBe('0.5')
     expect([counted(1, 'container'), counted(2, 'container')]).toEqual(['1 container', '2 containers'])
     const now = Date.parse('2026-03-01T12:00:00.000Z')
     expect(ago('2026-03-01T11:59:30.000Z', now)).toBe('just now')

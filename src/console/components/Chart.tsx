@@ -27,7 +27,8 @@ export function Chart({ title, unit, series, across }: Props) {
       const at = (point = points[0]!) => `${quantity(point.value, unit)} at ${point.t}`
       return `${label}: ${at()}${points.length > 1 ? `, ${at(points.at(-1))}` : ''}`
     }
-    return `${label}: now ${quantity(values.at(-1)!, unit)}, at most ${quantity(Math.max(...values), unit)}`
+    // Not "now": without requests there is no latency, so the newest value can be old.
+    return `${label}: latest ${quantity(values.at(-1)!, unit)}, at most ${quantity(Math.max(...values), unit)}`
   })
   return (
     <figure className="panel">
@@ -39,7 +40,12 @@ export function Chart({ title, unit, series, across }: Props) {
         </span>
       </header>
       <div className="body">
-        <Plot series={series} label={`${title}. ${summary.join('. ')}`} isTime={across === undefined} />
+        <Plot
+          series={series}
+          unit={unit}
+          label={`${title}. ${summary.join('. ')}`}
+          isTime={across === undefined}
+        />
         <figcaption className="row small">
           {series.map(({ label, color }, index) => (
             <span key={label} className="row" style={{ flexWrap: 'nowrap' }}>
@@ -68,27 +74,28 @@ const unitWords: Record<string, string> = {
   '%': 'percent',
   running: 'running at the same time',
   containers: 'containers',
-  s: 'seconds',
+  s: 'duration',
 }
 
 interface PlotProps {
   series: readonly ChartSeries[]
+  unit: string
   label: string
   isTime: boolean
 }
 
-function Plot({ series, label, isTime }: PlotProps) {
+function Plot({ series, unit, label, isTime }: PlotProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
   const data = useMemo(() => alignedData(series, isTime), [series, isTime])
   const newest = useRef(data)
   newest.current = data
-  const shape = series.map(({ label: name, color }) => `${name}${color}`).join()
+  const shape = series.map(({ label: name, color }) => `${name}${color}${unit}`).join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` contains the relevant parts of the series
   useEffect(() => {
     const element = place.current
     if (!element) return
-    const made = new uPlot(optionsFor(series, element, isTime), newest.current, element)
+    const made = new uPlot(optionsFor({ series, unit, isTime }, element), newest.current, element)
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: 170 }))
     observer.observe(element)
@@ -122,7 +129,21 @@ function alignedData(series: readonly ChartSeries[], isTime: boolean): uPlot.Ali
   return [times, ...columns]
 }
 
-function optionsFor(series: readonly ChartSeries[], element: HTMLElement, isTime: boolean): uPlot.Options {
+/** Two minutes around the only sample, or now: the library's own range of one sample is almost three years. */
+export function timeAround(sample = Date.now() / 1000): [number, number] {
+  return [sample - 60, sample + 60]
+}
+
+/** Labels of the vertical axis: short durations in milliseconds, which fit beside the axis. */
+export function axisLabel(value: number, unit: string): string {
+  return unit === 's' ? quantity(value, unit) : plain.format(value)
+}
+
+function isLone(plot: uPlot, index: number): boolean {
+  return Array.from(plot.data[index]!).filter((value) => value !== null).length === 1
+}
+
+function optionsFor({ series, unit, isTime }: Omit<PlotProps, 'label'>, element: HTMLElement): uPlot.Options {
   // Resolves light-dark() too: a canvas needs the color itself.
   const color = (property: string) => () => {
     element.style.color = `var(${property})`
@@ -141,7 +162,12 @@ function optionsFor(series: readonly ChartSeries[], element: HTMLElement, isTime
     legend: { show: false },
     cursor: { y: false },
     scales: {
-      x: isTime ? { time: true } : { time: false, distr: 3, log: 2 },
+      x: isTime
+        ? {
+            time: true,
+            range: ({ data }, min, max) => (data[0].length > 1 ? [min, max] : timeAround(data[0][0])),
+          }
+        : { time: false, distr: 3, log: 2 },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
@@ -150,7 +176,7 @@ function optionsFor(series: readonly ChartSeries[], element: HTMLElement, isTime
         grid: { show: false },
         ...(isTime ? {} : { values: (_plot, values) => values.map((value) => plain.format(value)) }),
       },
-      { ...axis, size: 52, values: (_plot, values) => values.map((value) => plain.format(value)) },
+      { ...axis, size: 52, values: (_plot, values) => values.map((value) => axisLabel(value, unit)) },
     ],
     series: [
       {},
@@ -159,7 +185,8 @@ function optionsFor(series: readonly ChartSeries[], element: HTMLElement, isTime
         stroke: color(property),
         width: 1.75,
         spanGaps: false,
-        points: { show: !isTime },
+        // A line needs two points.
+        points: { show: isTime ? isLone : true },
         ...(index ? { dash: [4, 3] } : {}),
       })),
     ],

@@ -200,11 +200,11 @@ function detectSlowStart(facts: Facts): Finding | null {
   const { current, latest, pods, nowMs } = facts
   const starting = latest?.status === 'DEPLOYING' ? latest : null
   const rollout = starting ?? current
-  const readyMs = starting ? nowMs : Date.parse(current?.deployedAt ?? '')
   const waits = pods
     .filter((pod) => pod.rolloutId === rollout?.rolloutId && pod.restartCount === 0 && pod.startedAt !== null)
     .filter((pod) => !starting || !pod.ready)
-    .map((pod) => readyMs - Date.parse(pod.startedAt!))
+    // Not until the deployment ended: that includes the stability window.
+    .map((pod) => (starting ? nowMs : Date.parse(pod.readyAt ?? '')) - Date.parse(pod.startedAt!))
     .filter((waitMs) => waitMs >= 0)
   const waitMs = Math.min(...waits)
   if (!rollout || waits.length === 0 || waitMs < slowStartMs) return null

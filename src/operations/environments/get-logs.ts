@@ -33,7 +33,7 @@ function checkFilters(
   const given = requestFilters.filter((name) => input[name] !== undefined)
   if (input.type === 'REQUEST' || given.length === 0) return
   throw new AppError('invalid', 'This filter is for requests only', {
-    details: `${given.join(', ')} select requests: add type REQUEST, or leave them out.`,
+    details: `Set type to REQUEST, or leave out ${given.join(', ')}.`,
   })
 }
 

@@ -11,6 +11,8 @@ const startTimeoutMs = 60_000
 /** The first start creates the data folder, which takes some images a minute. */
 const databaseStartTimeoutMs = 180_000
 const askAgainMs = 50
+/** The health check of a starting container slows down to this, so that a failing one does not flood its log. */
+const slowestCheckMs = 500
 const judgeEveryMs = 1_000
 
 interface Waiting {
@@ -57,13 +59,13 @@ async function untilHealthy({
 }: Waiting): Promise<'ready' | 'gone' | 'canceled' | StartVerdict> {
   if (!health || health.check.path === null) return 'ready'
   const endMs = clock.monotonicMs() + health.limitMs
-  for (;;) {
+  for (let waitMs = askAgainMs; ; waitMs = Math.min(slowestCheckMs, waitMs * 1.2)) {
     if (signal.aborted) return 'canceled'
     if (pod.ended || !pod.address) return 'gone'
     const problem = await checkContainer(pod.address, health.check)
     if (!problem) return pod.ended ? 'gone' : 'ready'
     if (clock.monotonicMs() >= endMs) return problem
-    await new Promise((resolve) => setTimeout(resolve, askAgainMs))
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
   }
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Cli, CliCommand } from '../../../src/cli/cli-command.ts'
 import { fieldsOf } from '../../../src/cli/row-fields.ts'
-import { wordsOf } from '../../../src/cli/row-names.ts'
+import { inShellWords, wordsOf } from '../../../src/cli/row-names.ts'
 import { commandOf } from '../../../src/cli/row-tree.ts'
 import { operations } from '../../../src/contract/index.ts'
 import { isRead } from '../../../src/contract/operation.ts'
@@ -29,6 +29,13 @@ describe('commands derived from the contract rows', () => {
     expect(wordsOf('accept-invitation')).toEqual(['invitations', 'accept'])
     expect(wordsOf('get-app-env-status')).toEqual(['envs', 'status'])
     expect(wordsOf('verify-app-env-domain')).toEqual(['envs', 'verify-domain'])
+  })
+
+  it('a text that names operations names commands in the shell', () => {
+    const text = 'get-logs with jobRunId shows all output; get-logs with type BUILD the build.'
+    expect(inShellWords(text, 'shop-prod')).toBe(
+      'longshore jobs logs <jobRunId> shows all output; longshore logs shop-prod --type BUILD the build.',
+    )
   })
 
   it('every command has help with exit code 0 and one example, and understands it', async () => {

@@ -30,6 +30,11 @@ const zero = { containers: { desired: 0, running: 0, ready: 0 } }
 describe('the first line of the status', () => {
   it.each([
     ['serving', {}, 'RUNNING: version 1 serves with 1 of 1 containers.'],
+    [
+      'while containers are replaced',
+      { containers: { desired: 1, running: 2, ready: 2 } },
+      'RUNNING: version 1 serves; containers are being replaced or removed, and 2 are ready.',
+    ],
     ['at zero', zero, 'RUNNING: version 1 is at zero: no container runs, and the next request starts one.'],
     [
       'not ready',

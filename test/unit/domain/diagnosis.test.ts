@@ -136,6 +136,24 @@ it('a container that runs and takes no requests has failing checks, with what th
   expect(diagnosed([{ ...failing, desiredState: 'end' }])).toBeUndefined()
 })
 
+it('a slow start is measured until the container was ready, not until the stability window was over', () => {
+  const at = (seconds: number) => new Date(seconds * 1_000).toISOString()
+  const slowStart = (readyAfter: number) => {
+    const pod = {
+      rolloutId: 'rol_1',
+      restartCount: 0,
+      ready: true,
+      startedAt: at(0),
+      readyAt: at(readyAfter),
+    }
+    const current = { rolloutId: 'rol_1', version: 1, createdAt: at(0), deployedAt: at(readyAfter + 10) }
+    const facts = { ...full, nowMs: 60_000, current: current as never, pods: [pod as never] }
+    return diagnose(facts).find(({ cause }) => cause === 'slow-start')?.summary
+  }
+  expect(slowStart(1)).toBeUndefined()
+  expect(slowStart(12)).toMatch(/^A container of version 1 took 12 s to accept connections\./)
+})
+
 it('a missing variable needs a deployment where no version has served: applying starts nothing', () => {
   const finding = { cause: 'missing-variable', summary: 'It is missing.', fix: null } as never
   const stepOf = (current: Facts['current']) => withNextStep({ ...full, current }, finding).summary

@@ -89,7 +89,7 @@ function summaryOf({ label, unit, points, threshold, operator }: Props): string 
   const found =
     newest === undefined
       ? 'no data'
-      : `now ${quantity(newest, unit)}, at most ${quantity(Math.max(...values), unit)}`
+      : `latest ${quantity(newest, unit)}, at most ${quantity(Math.max(...values), unit)}`
   const side = operator === 'gt' ? 'above' : 'below'
   return `${label}: ${found}. Threshold ${side} ${quantity(threshold, unit)}.`
 }

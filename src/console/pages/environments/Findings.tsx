@@ -105,6 +105,8 @@ function FindingItem({ finding }: { finding: Finding }) {
 }
 
 function EvidenceLine({ evidence: { source, at, text, value } }: { evidence: Evidence }) {
+  // A line of a log stays as the program wrote it.
+  const ownWords = source === 'log' ? text : withTabs(text ?? '')
   return (
     <>
       <span className="muted">
@@ -116,7 +118,7 @@ function EvidenceLine({ evidence: { source, at, text, value } }: { evidence: Evi
         )}
         :
       </span>{' '}
-      <span className="mono">{valueWords(text, value) ?? text}</span>
+      <span className="mono">{valueWords(text, value) ?? ownWords}</span>
     </>
   )
 }

@@ -62,10 +62,13 @@ function StatusPanel() {
             <>
               <Fact label="Requests" value={quantity(ingress.requestRate, 'req/s')} />
               <Fact label="Errors (5xx)" value={quantity(ingress.rate5xx, 'err/s')} />
-              <Fact label="Latency, 95th percentile" value={quantity(ingress.p95LatencySeconds, 's')} />
+              <Fact
+                label="Latency, 95th percentile"
+                value={ingress.requestRate > 0 ? quantity(ingress.p95LatencySeconds, 's') : '–'}
+              />
             </>
           )}
-          {resources && (
+          {resources && resources.cpu.allocatedMillicores > 0 && (
             <>
               <Fact
                 label="CPU"

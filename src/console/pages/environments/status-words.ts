@@ -59,13 +59,12 @@ const tabs: Record<string, string> = { 'get-logs': 'the Logs tab', 'what-changed
 
 /** A message of the platform, with the names of pages in place of the operations that show the same. */
 export function withTabs(message: string): string {
-  return message.replace(
-    /(^|[.] )?\b(get-logs|what-changed)\b/g,
-    (_found, start: string | undefined, id: string) => {
+  return message
+    .replaceAll('get-logs with jobRunId', 'the page of the run')
+    .replace(/(^|[.] )?\b(get-logs|what-changed)\b/g, (_found, start: string | undefined, id: string) => {
       const tab = tabs[id]!
       return start === undefined ? tab : `${start}${tab.charAt(0).toUpperCase()}${tab.slice(1)}`
-    },
-  )
+    })
 }
 
 function sentenceOf(read: Status, { isFunction, isJob }: { isFunction: boolean; isJob: boolean }): string {
