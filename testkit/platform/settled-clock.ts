@@ -4,7 +4,7 @@ import type { TestPlatform } from './test-platform.ts'
 
 const stepMs = 200
 /** A health check over loopback takes a few turns of the event loop, however slow the machine is. */
-const quietTurns = 25
+const turnsOfRest = 25
 const patienceMs = 120_000
 
 /**
@@ -31,7 +31,7 @@ export class SettledClock {
     for (let seen = -1; seen !== this.#db.transactions || this.#db.busy > 0; ) {
       seen = this.#db.transactions
       await this.#platform.reconciler?.settled()
-      for (let turn = 0; turn < quietTurns; turn++) await new Promise((resolve) => setImmediate(resolve))
+      for (let turn = 0; turn < turnsOfRest; turn++) await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
