@@ -30,17 +30,18 @@ class HeldMetrics implements MetricValues {
 const metrics = new HeldMetrics()
 /** Reads of the store that have not ended. */
 let openReads = 0
-const counted = (db: Db): Db => ({
-  ...db,
-  async read(work) {
+function counted(db: Db): Db {
+  const read = db.read.bind(db)
+  const countedRead: Db['read'] = async (work) => {
     openReads += 1
     try {
-      return await db.read(work)
+      return await read(work)
     } finally {
       openReads -= 1
     }
-  },
-})
+  }
+  return Object.assign(db, { read: countedRead })
+}
 
 let platform: TestPlatform
 let appEnvId: string
