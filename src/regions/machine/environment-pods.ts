@@ -134,6 +134,15 @@ export class EnvironmentPods {
     this.#starter.start(pod, view, rollout, this.engineOf(pod))
   }
 
+  /** Whether the engine lists the container as running; true when it does not answer. */
+  async isRunning(pod: LivePod): Promise<boolean> {
+    const containers = await this.engineOf(pod)
+      .list()
+      .catch(() => null)
+    const container = containers?.find(({ name }) => name === containerNameOf(pod.record))
+    return containers === null || container?.state === 'running'
+  }
+
   async restart(pod: LivePod | undefined, view: EnvironmentView): Promise<void> {
     const rollout = pod && rolloutView(view, pod.record.rolloutId)
     if (!pod || !rollout) return

@@ -55,6 +55,7 @@ export class EnvironmentWorker {
     this.#checks = new HealthChecks(deps.clock, deps.stabilityScale, {
       view: () => this.#view,
       checked: (pod, problem) => this.#observer.checked(pod, problem),
+      isRunning: (pod) => this.#pods.isRunning(pod),
       checkedNow: wake,
     })
     this.#images = new RolloutImage(deps, wake, later)

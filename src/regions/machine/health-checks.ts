@@ -14,6 +14,8 @@ interface CheckEvents {
   /** The environment as it was read last. */
   view(): EnvironmentView | null
   checked(pod: LivePod, problem: CheckProblem | null): void
+  /** Whether the engine still has the container running; true when it does not say. */
+  isRunning(pod: LivePod): Promise<boolean>
   /** A check that `hasCheckedSince` began has ended. */
   checkedNow(): void
 }
@@ -75,8 +77,10 @@ export class HealthChecks {
       pod.failing = problem !== null
       pod.checkedAtMs = startedAtMs
       if (!problem) pod.suspect = false
-      if (problem ? failures >= failuresNeeded && !pod.unhealthy : pod.unhealthy)
-        this.#events.checked(pod, problem)
+      const isDecided = problem ? failures >= failuresNeeded && !pod.unhealthy : pod.unhealthy
+      // A container that ended refuses checks before its end is reported, and its exit is the cause to name.
+      if (isDecided && problem && !(await this.#events.isRunning(pod))) break
+      if (isDecided) this.#events.checked(pod, problem)
       if (wasRequested) this.#events.checkedNow()
       await sleep(this.#clock, need.everyMs, pause.signal)
     }

@@ -150,15 +150,18 @@ it('one exit is forgiven if the next container stays', async () => {
   expect(windowMs).toBeGreaterThan(9_000)
 })
 
-it('running out of memory once fails a version', async () => {
+it.each([
+  ['', false],
+  [', also when its checks are refused before its exit is reported', true],
+])('running out of memory once fails a version%s', async (_when, muteHints) => {
   await start()
-  const appEnvId = await deployedFirst()
+  const appEnvId = await deployedFirst({ stabilitySeconds: 2 })
   await deploy(appEnvId, 'leak:2')
-  await passed(() => running('leak:2').length === 1, 'the new container')
-  await clock.advance(3_000)
+  await passed(() => engine.running().length === 2, 'the new container')
+  await clock.advance(600)
+  engine.knobs.muteHints = muteHints
   running('leak:2')[0]?.hog(10_000)
-  const took = await passed(() => ended(appEnvId), 'a verdict')
-  expect(took).toBeLessThan(5_000)
+  expect(await passed(() => ended(appEnvId), 'a verdict')).toBeLessThan(5_000)
   expect(await status(appEnvId)).toMatchObject({
     currentVersion: 1,
     currentDeployment: { status: 'FAILED', failure: { reason: 'out-of-memory' } },
