@@ -1,33 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findEnvironment } from '../../../src/store/repositories/environments.ts'
-import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { variablesBed } from '../../../testkit/platform/variables-bed.ts'
 
 const mask = '***SECRET***'
-let platform: TestPlatform
-beforeAll(async () => {
-  platform = await TestPlatform.start()
-})
-afterAll(() => platform.close())
-
-const ask = (method: string, path: string, input: object, token = platform.admin.token) =>
-  platform.request(method, path, { token, input: input as Record<string, unknown> })
-
-async function send(method: string, path: string, input: object, token?: string) {
-  const answer = await ask(method, path, input, token)
-  expect(answer.status, answer.text).toBe(200)
-  return answer
-}
+const bed = variablesBed()
+const { ask, send, read, set } = bed
 
 async function app() {
-  const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
+  const { appEnvId } = await bed.platform.makeEnvironment({ app: { useImage: true } })
   return { appEnvId, envName: (await read(appEnvId)).cliEnvName as string }
 }
 
-const read = async (appEnvId: string) => (await send('GET', '/app-env', { appEnvId })).json
-const set = (appEnvId: string, ...variables: object[]) =>
-  send('PATCH', '/app-env/variables', { appEnvId, set: variables })
 const newestEntry = async () =>
-  (await send('GET', '/audit', { accountId: platform.accountId, limit: 1 })).json.entries[0].entryId
+  (await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 1 })).json.entries[0].entryId
 const itself = [400, 'A variable cannot refer to itself']
 
 describe('references never form a circle', () => {
@@ -79,7 +64,7 @@ describe('a secret stays one', () => {
       image: 'registry.example.com/app:1',
     })
     await set(source.appEnvId, { name: 'KEY', isSecret: true })
-    const { token } = await platform.makeUser()
+    const { token } = await bed.platform.makeUser()
     const discarded = await send('POST', '/app-env/discard-changes', { appEnvId: user.appEnvId }, token)
     expect(discarded.json.pendingChanges.hasDeployChanges).toBe(true)
     expect((await read(user.appEnvId)).envVars[0]).toMatchObject({ value: mask, isSecret: true })
@@ -101,7 +86,7 @@ describe('a secret stays one', () => {
       appEnvId: user.appEnvId,
       image: 'registry.example.com/app:1',
     })
-    const { token } = await platform.makeUser()
+    const { token } = await bed.platform.makeUser()
     const { envVars } = await read(user.appEnvId)
     await send('PUT', '/app-env', { appEnvId: user.appEnvId, envVars }, token)
     expect((await read(user.appEnvId)).envVars).toEqual(envVars)
@@ -144,7 +129,7 @@ it('the event loop has its turn between large environments that are read one aft
     ...Array.from({ length: 5 }, (_, at) => ({ name: `V${at}`, value: 'x'.repeat(60_000) })),
   )
   let turns = 0
-  await platform.db.read(async (tx) => {
+  await bed.platform.db.read(async (tx) => {
     const count = () => {
       turns += 1
       timer = setImmediate(count)

@@ -1,43 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { until } from '../../../testkit/engines/suite-installation.ts'
-import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { describe, expect, it } from 'vitest'
+import { variablesBed } from '../../../testkit/platform/variables-bed.ts'
 
-let platform: TestPlatform
-beforeAll(async () => {
-  platform = await TestPlatform.start()
-})
-afterAll(() => platform.close())
-
-const ask = (method: string, path: string, input: object, token = platform.admin.token) =>
-  platform.request(method, path, { token, input: input as Record<string, unknown> })
-
-async function send(method: string, path: string, input: object) {
-  const answer = await ask(method, path, input)
-  expect(answer.status, answer.text).toBe(200)
-  return answer
-}
-
-const read = async (appEnvId: string, decrypt = false) =>
-  (await send('GET', '/app-env', { appEnvId, ...(decrypt && { decrypt }) })).json
-const set = (appEnvId: string, ...variables: object[]) =>
-  send('PATCH', '/app-env/variables', { appEnvId, set: variables })
-const refusedSet = (appEnvId: string, variable: object, token?: string) =>
-  ask('PATCH', '/app-env/variables', { appEnvId, set: [variable] }, token)
-
-const app = () => platform.makeEnvironment({ app: { useImage: true } })
-
-async function serves(appEnvId: string, version?: number) {
-  await until(`${appEnvId} serves`, async () => {
-    const { json } = await send('GET', '/app-env/status', { appEnvId })
-    const isReady = json.status === 'RUNNING' && json.currentDeployment.status === 'DEPLOYED'
-    return isReady && (version === undefined || json.currentVersion === version) ? json : null
-  })
-}
-
-async function deploy(appEnvId: string) {
-  await send('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:1' })
-  await serves(appEnvId)
-}
+const bed = variablesBed()
+const { ask, send, read, set, refusedSet, app, deploy } = bed
 
 describe('references', () => {
   it('a discard brings back what runs, also when its source was deleted since', async () => {
@@ -63,7 +28,7 @@ describe('references', () => {
     await set(source.appEnvId, { name: 'KEY', value: 'second-canary' })
     expect((await read(user.appEnvId)).revision).toBe(revision + 1)
     const { json, text } = await send('GET', '/audit', {
-      accountId: platform.accountId,
+      accountId: bed.platform.accountId,
       objectId: user.appEnvId,
       limit: 1,
     })
@@ -91,8 +56,8 @@ describe('references', () => {
     const { cliEnvName: envName } = await read(source.appEnvId)
     await set(user.appEnvId, { name: 'MY_KEY', from: { envName, field: 'KEY' } })
     await set(source.appEnvId, { name: 'KEY', value: 'second' })
-    const { accountId } = platform
-    const restricted = await platform.makeUser({ admin: true })
+    const { accountId } = bed.platform
+    const restricted = await bed.platform.makeUser({ admin: true })
     await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
     await send('PATCH', '/member/env-access', {
       accountId,

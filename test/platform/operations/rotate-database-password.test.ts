@@ -1,54 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { until } from '../../../testkit/engines/suite-installation.ts'
-import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { variablesBed } from '../../../testkit/platform/variables-bed.ts'
 
-let platform: TestPlatform
-beforeAll(async () => {
-  platform = await TestPlatform.start()
-})
-afterAll(() => platform.close())
-
-const ask = (method: string, path: string, input: object, token = platform.admin.token) =>
-  platform.request(method, path, { token, input: input as Record<string, unknown> })
-
-async function send(method: string, path: string, input: object) {
-  const answer = await ask(method, path, input)
-  expect(answer.status, answer.text).toBe(200)
-  return answer
-}
-
-const read = async (appEnvId: string, decrypt = false) =>
-  (await send('GET', '/app-env', { appEnvId, ...(decrypt && { decrypt }) })).json
-const set = (appEnvId: string, ...variables: object[]) =>
-  send('PATCH', '/app-env/variables', { appEnvId, set: variables })
-
-const app = () => platform.makeEnvironment({ app: { useImage: true } })
-
-async function serves(appEnvId: string, version?: number) {
-  await until(`${appEnvId} serves`, async () => {
-    const { json } = await send('GET', '/app-env/status', { appEnvId })
-    const isReady = json.status === 'RUNNING' && json.currentDeployment.status === 'DEPLOYED'
-    return isReady && (version === undefined || json.currentVersion === version) ? json : null
-  })
-}
-
-async function deploy(appEnvId: string) {
-  await send('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:1' })
-  await serves(appEnvId)
-}
-
-async function database(dockerPreset = 'POSTGRESQL') {
-  const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset } })
-  await serves(appEnvId)
-  const { cliEnvName, hosts } = await read(appEnvId, true)
-  return { appEnvId, envName: cliEnvName, url: new URL(hosts[0].url) }
-}
-
-/** The variables of the containers that run. */
-function given(appEnvId: string): Record<string, string> {
-  const running = platform.engine.running().filter(({ spec }) => spec.appEnvId === appEnvId)
-  return Object.assign({}, ...running.map(({ spec }) => spec.env))
-}
+const bed = variablesBed()
+const { ask, send, read, set, app, deploy, database, given } = bed
 
 describe('rotate-database-password', () => {
   const rotate = (appEnvId: string, token?: string) =>
@@ -70,55 +25,55 @@ describe('rotate-database-password', () => {
     await rotated(source.appEnvId)
     const now = new URL((await read(source.appEnvId, true)).hosts[0].url)
     expect(now.password).not.toBe(source.url.password)
-    expect(platform.engine.host.passwords.get(source.appEnvId)).toEqual({
+    expect(bed.platform.engine.host.passwords.get(source.appEnvId)).toEqual({
       previous: source.url.password,
       now: now.password,
     })
     expect((await read(appEnvId)).pendingChanges.hasDeployChanges).toBe(true)
     await send('POST', '/app-env/apply-changes', { appEnvId })
     await until('the new password runs', async () => (given(appEnvId).DB === now.href ? true : null))
-    const audit = await send('GET', '/audit', { accountId: platform.accountId, limit: 200 })
+    const audit = await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 200 })
     for (const { text } of [answer, audit])
       expect(text).not.toMatch(new RegExp(`${source.url.password}|${now.password}`))
   })
 
-  it('goes on after a restart of the platform, and holds one rotation at a time', async () => {
+  it('goes on after a restart of the bed.platform, and holds one rotation at a time', async () => {
     const source = await database('REDIS')
-    platform.engine.knobs.away = true
+    bed.platform.engine.knobs.away = true
     try {
       expect((await rotate(source.appEnvId)).status).toBe(200)
       const second = await rotate(source.appEnvId)
       expect([second.status, second.json.error]).toEqual([409, 'The last rotation is still under way'])
     } finally {
-      platform.engine.knobs.away = false
+      bed.platform.engine.knobs.away = false
     }
-    await platform.restart()
+    await bed.platform.restart()
     await rotated(source.appEnvId)
-    expect(platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
+    expect(bed.platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
   })
 
   it('waits for a backup or restore, which uses the present password', async () => {
     const { appEnvId } = await database()
-    platform.engine.knobs.away = true
+    bed.platform.engine.knobs.away = true
     const { json } = await send('POST', '/app-env/backup', { appEnvId })
     const { backupId } = json.backup
     const ended = (kind: string) =>
       until(`the ${kind} has ended`, async () => {
-        const listed = await send('GET', '/app-env/backups', { accountId: platform.accountId, appEnvId })
+        const listed = await send('GET', '/app-env/backups', { accountId: bed.platform.accountId, appEnvId })
         return listed.json[kind][0].status === 'SUCCEEDED' ? true : null
       })
     const refused = [409, 'A backup or restore of this environment is under way']
     const during = await rotate(appEnvId)
-    platform.engine.knobs.away = false
+    bed.platform.engine.knobs.away = false
     expect([during.status, during.json.error]).toEqual(refused)
     await ended('backups')
-    platform.engine.knobs.away = true
+    bed.platform.engine.knobs.away = true
     try {
       await send('POST', '/app-env/restore', { appEnvId, backupId })
       const second = await rotate(appEnvId)
       expect([second.status, second.json.error]).toEqual(refused)
     } finally {
-      platform.engine.knobs.away = false
+      bed.platform.engine.knobs.away = false
     }
     await ended('restores')
     expect((await rotate(appEnvId)).status).toBe(200)
@@ -126,7 +81,7 @@ describe('rotate-database-password', () => {
 
   it('names a server that refuses it in the history once, and tries again', async () => {
     const source = await database()
-    platform.engine.knobs.failPasswords = 'permission denied'
+    bed.platform.engine.knobs.failPasswords = 'permission denied'
     expect((await rotate(source.appEnvId)).status).toBe(200)
     const failures = async () => {
       const { json } = await send('GET', '/app-env/history', { appEnvId: source.appEnvId })
@@ -137,14 +92,14 @@ describe('rotate-database-password', () => {
       activity: 'ROTATE_PASSWORD',
       details: 'permission denied It is tried again.',
     })
-    platform.engine.knobs.failPasswords = null
+    bed.platform.engine.knobs.failPasswords = null
     await rotated(source.appEnvId)
     expect(await failures()).toHaveLength(1)
   })
 
   it('A3 is for admins, who alone may read the password', async () => {
     const source = await database()
-    const { token } = await platform.makeUser()
+    const { token } = await bed.platform.makeUser()
     const refused = await rotate(source.appEnvId, token)
     expect([refused.status, refused.json.error]).toEqual([403, 'Admin permission required'])
   })

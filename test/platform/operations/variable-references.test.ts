@@ -1,57 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { until } from '../../../testkit/engines/suite-installation.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { variablesBed } from '../../../testkit/platform/variables-bed.ts'
 
 const mask = '***SECRET***'
-let platform: TestPlatform
-beforeAll(async () => {
-  platform = await TestPlatform.start()
-})
-afterAll(() => platform.close())
-
-const ask = (method: string, path: string, input: object, token = platform.admin.token) =>
-  platform.request(method, path, { token, input: input as Record<string, unknown> })
-
-async function send(method: string, path: string, input: object) {
-  const answer = await ask(method, path, input)
-  expect(answer.status, answer.text).toBe(200)
-  return answer
-}
-
-const read = async (appEnvId: string, decrypt = false) =>
-  (await send('GET', '/app-env', { appEnvId, ...(decrypt && { decrypt }) })).json
-const set = (appEnvId: string, ...variables: object[]) =>
-  send('PATCH', '/app-env/variables', { appEnvId, set: variables })
-const refusedSet = (appEnvId: string, variable: object, token?: string) =>
-  ask('PATCH', '/app-env/variables', { appEnvId, set: [variable] }, token)
-
-const app = () => platform.makeEnvironment({ app: { useImage: true } })
-
-async function serves(appEnvId: string, version?: number) {
-  await until(`${appEnvId} serves`, async () => {
-    const { json } = await send('GET', '/app-env/status', { appEnvId })
-    const isReady = json.status === 'RUNNING' && json.currentDeployment.status === 'DEPLOYED'
-    return isReady && (version === undefined || json.currentVersion === version) ? json : null
-  })
-}
-
-async function deploy(appEnvId: string) {
-  await send('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:1' })
-  await serves(appEnvId)
-}
-
-async function database(dockerPreset = 'POSTGRESQL') {
-  const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset } })
-  await serves(appEnvId)
-  const { cliEnvName, hosts } = await read(appEnvId, true)
-  return { appEnvId, envName: cliEnvName, url: new URL(hosts[0].url) }
-}
-
-/** The variables of the containers that run. */
-function given(appEnvId: string): Record<string, string> {
-  const running = platform.engine.running().filter(({ spec }) => spec.appEnvId === appEnvId)
-  return Object.assign({}, ...running.map(({ spec }) => spec.env))
-}
+const bed = variablesBed()
+const { ask, send, read, set, refusedSet, app, deploy, database, given } = bed
 
 describe('variables that refer to a database', () => {
   it('reach the containers, and no answer, audit entry or page shows the secret', async () => {
@@ -81,7 +35,7 @@ describe('variables that refer to a database', () => {
       from: { envName, field: 'url' },
     })
     expect(masked.json.pendingChanges.hasDeployChanges).toBe(false)
-    const audit = await send('GET', '/audit', { accountId: platform.accountId, limit: 200 })
+    const audit = await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 200 })
     for (const { text } of [answer, masked, audit]) expect(text).not.toContain(url.password)
   })
 
@@ -102,7 +56,7 @@ describe('variables that refer to a database', () => {
   it('A3, X1: a secret field needs an admin; the others need access to the database only', async () => {
     const { envName } = await database()
     const { appEnvId } = await app()
-    const { token } = await platform.makeUser()
+    const { token } = await bed.platform.makeUser()
     for (const field of ['url', 'password']) {
       const refused = await refusedSet(appEnvId, { name: 'DB', from: { envName, field } }, token)
       expect([refused.status, refused.json.error]).toEqual([
@@ -229,7 +183,7 @@ describe('variables that refer to other variables', () => {
     await set(user.appEnvId, { name: 'KEY', from: { envName, field: 'KEY' } })
     const unset = async () => {
       await send('PATCH', '/app-env/variables', { appEnvId: user.appEnvId, unset: ['KEY'] })
-      const { json } = await send('GET', '/audit', { accountId: platform.accountId, limit: 1 })
+      const { json } = await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 1 })
       return json.entries[0].entryId
     }
     await send('POST', '/audit/undo', { entryId: await unset() })
@@ -252,9 +206,9 @@ describe('variables that refer to other variables', () => {
     expect((await read(user.appEnvId)).envVars[0].from).toEqual({ envName, field: 'PLAIN' })
     expect((await refusedSet(user.appEnvId, { ...reference, name: 'AGAIN' }, token)).status).toBe(403)
 
-    const stranger = await platform.makeAccount('Stranger')
-    const { token: other, client } = await platform.makeUser({ accountId: stranger, admin: true })
-    const own = await platform.makeEnvironment({ accountId: stranger, by: client })
+    const stranger = await bed.platform.makeAccount('Stranger')
+    const { token: other, client } = await bed.platform.makeUser({ accountId: stranger, admin: true })
+    const own = await bed.platform.makeEnvironment({ accountId: stranger, by: client })
     const unknown = { ...reference, from: { envName: 'nobody-has-this', field: 'PLAIN' } }
     const answers = [
       await refusedSet(own.appEnvId, reference, other),
@@ -267,8 +221,8 @@ describe('variables that refer to other variables', () => {
 
 /** The token of a new member who may see this environment only. */
 async function restrictedTo(appEnvId: string): Promise<string> {
-  const { token, membershipId } = await platform.makeUser()
-  const { accountId } = platform
+  const { token, membershipId } = await bed.platform.makeUser()
+  const { accountId } = bed.platform
   await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
   await send('PATCH', '/member/env-access', { accountId, membershipId, allowedAppEnvIds: [appEnvId] })
   return token
