@@ -1,26 +1,22 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
+import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeConsoleShell } from '../../../testkit/console/shell.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const clock = new TestClock()
 let platform: TestPlatform
 let origin = ''
+const shell = makeConsoleShell()
 
 beforeAll(async () => {
-  const dir = path.join(import.meta.dirname, '../../node_modules/.cache/console-sessions')
-  mkdirSync(path.join(dir, 'assets'), { recursive: true })
-  writeFileSync(path.join(dir, 'index.html'), '<!doctype html><title>shell</title>')
-  writeFileSync(
-    path.join(dir, 'assets.json'),
-    JSON.stringify({ 'a.js': { type: 'text/javascript', encodings: [] } }),
-  )
-  writeFileSync(path.join(dir, 'assets', 'a.js'), 'run()')
-  platform = await TestPlatform.start({ clock, reconciles: false, consoleDir: dir })
+  platform = await TestPlatform.start({ clock, reconciles: false, consoleDir: shell })
   origin = platform.apiUrl
 })
-afterAll(() => platform.close())
+afterAll(async () => {
+  await platform.close()
+  rmSync(shell, { recursive: true })
+})
 
 describe('the pages of the console', () => {
   it('are one shell that no other page can frame, run script in or learn addresses from', async () => {

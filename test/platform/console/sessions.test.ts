@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
+import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { listAudit } from '../../../src/contract/audit.ts'
 import { rateLimitsOf } from '../../../src/operations/core/rate-limit.ts'
+import { makeConsoleShell } from '../../../testkit/console/shell.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
@@ -10,20 +10,16 @@ const minuteMs = 60_000
 const clock = new TestClock()
 let platform: TestPlatform
 let origin = ''
+const shell = makeConsoleShell()
 
 beforeAll(async () => {
-  const dir = path.join(import.meta.dirname, '../../node_modules/.cache/console-sessions')
-  mkdirSync(path.join(dir, 'assets'), { recursive: true })
-  writeFileSync(path.join(dir, 'index.html'), '<!doctype html><title>shell</title>')
-  writeFileSync(
-    path.join(dir, 'assets.json'),
-    JSON.stringify({ 'a.js': { type: 'text/javascript', encodings: [] } }),
-  )
-  writeFileSync(path.join(dir, 'assets', 'a.js'), 'run()')
-  platform = await TestPlatform.start({ clock, reconciles: false, consoleDir: dir })
+  platform = await TestPlatform.start({ clock, reconciles: false, consoleDir: shell })
   origin = platform.apiUrl
 })
-afterAll(() => platform.close())
+afterAll(async () => {
+  await platform.close()
+  rmSync(shell, { recursive: true })
+})
 
 interface Page {
   cookie?: string
