@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
-import { getAppEnv } from '../contract/app-envs.ts'
 import type { getAppEnvHistory } from '../contract/app-env-reads.ts'
+import { getAppEnv } from '../contract/app-envs.ts'
 import type { listAudit } from '../contract/audit.ts'
 import type { whatChanged } from '../contract/diagnosis.ts'
 import type { getMemberEnvAccess, listMembers } from '../contract/members.ts'

@@ -1,4 +1,5 @@
 import type { LoggedRequest, LogType } from '../contract/app-env-reads.ts'
+import type { LogQuery } from '../domain/environments/log-query.ts'
 
 /** A line to keep; `at` is the engine's timestamp at full precision, so that following can continue exactly there. */
 export interface KeptLine {
@@ -12,26 +13,8 @@ export interface KeptLine {
   request?: LoggedRequest | undefined
 }
 
-export interface LogFilter {
-  type: LogType
-  stream?: 'stdout' | 'stderr' | undefined
-  podName?: string | undefined
-  /** Only lines of these pods; none if empty. */
-  podNames?: readonly string[] | undefined
-  contentId?: string | undefined
-  search?: string | undefined
-  /** `status`, `path` and `slowerThanMs` select requests. */
-  status?: string | undefined
-  path?: string | undefined
-  slowerThanMs?: number | undefined
-  size: number
-  from?: string | undefined
-  to?: string | undefined
-  cursor?: string | undefined
-}
-
 /** Whether a line is among those that the filter selects. */
-export function matcher(filter: LogFilter): (line: KeptLine) => boolean {
+export function matcher(filter: LogQuery): (line: KeptLine) => boolean {
   const search = filter.search?.toLowerCase()
   const podNames = filter.podNames && new Set(filter.podNames)
   const fromMs = filter.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(filter.from)
@@ -49,7 +32,7 @@ export function matcher(filter: LogFilter): (line: KeptLine) => boolean {
   }
 }
 
-function requestMatches(request: LoggedRequest, { status, path: prefix, slowerThanMs }: LogFilter): boolean {
+function requestMatches(request: LoggedRequest, { status, path: prefix, slowerThanMs }: LogQuery): boolean {
   if (status !== undefined) {
     const known = String(request.status)
     if (status.endsWith('xx') ? known[0] !== status[0] : known !== status) return false

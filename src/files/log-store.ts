@@ -2,9 +2,10 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { appendFile, readFile, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { LogLine, LogType } from '../contract/app-env-reads.ts'
+import type { LogQuery } from '../domain/environments/log-query.ts'
 import { cutMark } from '../domain/environments/secret-masker.ts'
 import { AppError } from '../errors.ts'
-import { type KeptLine, type LogFilter, matcher } from './log-filter.ts'
+import { type KeptLine, matcher } from './log-filter.ts'
 
 const segmentBytes = 4 * 1024 * 1024
 const keptSegments = 16
@@ -60,7 +61,7 @@ export class LogStore {
    * A page of matching lines, newest first; `cursor` leads to the page of older ones. Reads of one environment run
    * one at a time, and yield: a search may scan all 64 MiB without a match.
    */
-  async read(appEnvId: string, filter: LogFilter): Promise<LogPage> {
+  async read(appEnvId: string, filter: LogQuery): Promise<LogPage> {
     const queue = this.#readers.get(appEnvId) ?? { waiting: 0, last: Promise.resolve() }
     if (queue.waiting >= mostReaders) throw tooManyReaders()
     this.#readers.set(appEnvId, queue)
@@ -78,7 +79,7 @@ export class LogStore {
     }
   }
 
-  async #page(appEnvId: string, filter: LogFilter): Promise<LogPage> {
+  async #page(appEnvId: string, filter: LogQuery): Promise<LogPage> {
     const segments = this.#open(appEnvId, filter.type)
     await this.#flush(segments)
     const start = parseCursor(filter.cursor)

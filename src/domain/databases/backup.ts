@@ -6,8 +6,8 @@ import {
   type RestoreResponse,
 } from '../../contract/backups.ts'
 import { AppError } from '../../errors.ts'
-import type { Environment } from '../environments/environment.ts'
 import { isDatabase } from '../apps/presets.ts'
+import type { Environment } from '../environments/environment.ts'
 
 export interface Backup {
   backupId: string

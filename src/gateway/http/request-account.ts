@@ -1,7 +1,7 @@
-import { traceIdOf } from './trace-context.ts'
 import type { FinishedRequest } from '../routing/request-log.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
 import type { RequestHead } from './request-head.ts'
+import { traceIdOf } from './trace-context.ts'
 
 /** What happened to one request, for the counters and the request log of its environment. */
 export class RequestAccount implements FinishedRequest {

@@ -1,5 +1,5 @@
 import type { AccountSettings } from '../../contract/accounts.ts'
-import type { LogLine, LogType } from '../../contract/app-env-reads.ts'
+import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { Host } from '../../contract/app-envs.ts'
 import type { Surface } from '../../contract/audit.ts'
 import type { Instance } from '../../contract/instances.ts'
@@ -8,6 +8,7 @@ import type { Region } from '../../contract/regions.ts'
 import type { AuditName } from '../../contract/resources.ts'
 import type { DatabaseAccess, DatabaseSecrets } from '../../domain/databases/credentials.ts'
 import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
+import type { LogQuery } from '../../domain/environments/log-query.ts'
 import type { ProbeOrder, ProbeOutcome } from '../../domain/functions/probe.ts'
 import type { MetricValues } from '../../metrics/source.ts'
 import type { Db, Tx } from '../../store/db.ts'
@@ -45,22 +46,6 @@ export interface Installation {
   engineProblem(region: string): string | null
   /** How many times faster alert durations and query ranges run (docs/interface.md#clock-scale). */
   clockScale: number
-}
-
-interface LogQuery {
-  type: LogType
-  stream?: 'stdout' | 'stderr' | undefined
-  podName?: string | undefined
-  contentId?: string | undefined
-  podNames?: readonly string[] | undefined
-  search?: string | undefined
-  status?: string | undefined
-  path?: string | undefined
-  slowerThanMs?: number | undefined
-  size: number
-  from?: string | undefined
-  to?: string | undefined
-  cursor?: string | undefined
 }
 
 /** The port to kept log lines. */

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { Fact } from '../../components/Fact.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
@@ -44,15 +45,14 @@ function Totals({ entries, isComplete }: { entries: readonly Entry[]; isComplete
     <section className="panel" aria-label="Totals">
       <div className="body">
         <dl className="facts">
-          <Fact label="Changes">{(entries.length - refused).toLocaleString()}</Fact>
-          <Fact label="Refused">{refused.toLocaleString()}</Fact>
-          <Fact label="Undone by it">{undone.toLocaleString()}</Fact>
-          <Fact label={isComplete ? 'First seen' : 'First of these'}>
-            <Time at={entries.at(-1)!.timestamp} />
-          </Fact>
-          <Fact label="Last seen">
-            <Time at={entries[0]!.timestamp} />
-          </Fact>
+          <Fact label="Changes" value={(entries.length - refused).toLocaleString()} />
+          <Fact label="Refused" value={refused.toLocaleString()} />
+          <Fact label="Undone by it" value={undone.toLocaleString()} />
+          <Fact
+            label={isComplete ? 'First seen' : 'First of these'}
+            value={<Time at={entries.at(-1)!.timestamp} />}
+          />
+          <Fact label="Last seen" value={<Time at={entries[0]!.timestamp} />} />
         </dl>
         {!isComplete && (
           <p className="muted small">
@@ -102,14 +102,5 @@ function Sessions({ sessions }: { sessions: readonly Session[] }) {
         keyOf={({ sessionId }) => sessionId}
       />
     </section>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }

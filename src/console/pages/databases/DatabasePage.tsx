@@ -3,6 +3,7 @@ import { getAppEnvPods } from '../../../contract/app-env-reads.ts'
 import { listDatabasePresets } from '../../../contract/databases.ts'
 import { getAppEnvUsage } from '../../../contract/measurements.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
+import { Fact } from '../../components/Fact.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { counted, megabytes } from '../../components/words.ts'
 import { ContainerTable } from '../environments/ContainerTable.tsx'
@@ -62,15 +63,6 @@ function Facts({ preset: { name, versions } }: { preset: Preset }) {
         </dl>
       </div>
     </section>
-  )
-}
-
-function Fact({ label, value }: { label: string; value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
   )
 }
 

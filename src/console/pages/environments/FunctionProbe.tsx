@@ -3,6 +3,7 @@ import { updateFunctionConfig } from '../../../contract/app-env-actions.ts'
 import { probeFunction } from '../../../contract/function-probe.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
+import { Fact } from '../../components/Fact.tsx'
 import { Field } from '../../components/Field.tsx'
 import { counted, quantity } from '../../components/words.ts'
 import { useEnvironment } from './environment.ts'
@@ -98,15 +99,6 @@ function Result({ result }: { result: ProbeResult }) {
       <ProbeChecks checks={result.checks} />
       <Proposal proposal={result.proposal} />
     </section>
-  )
-}
-
-function Fact({ label, value }: { label: string; value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
   )
 }
 

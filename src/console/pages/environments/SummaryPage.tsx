@@ -2,6 +2,7 @@ import { lazy, Suspense } from 'react'
 import { getAppEnvPods, getAppEnvStatus } from '../../../contract/app-env-reads.ts'
 import { getAppEnvMetrics, getAppEnvUsage } from '../../../contract/measurements.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
+import { Fact } from '../../components/Fact.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
 import { megabytes, quantity, startOfToday } from '../../components/words.ts'
@@ -92,17 +93,6 @@ function StatusPanel() {
         </dl>
       </div>
     </section>
-  )
-}
-
-function Fact({ label, value, note }: { label: string; value: string; note?: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>
-        {value} {note && <small>{note}</small>}
-      </dd>
-    </div>
   )
 }
 

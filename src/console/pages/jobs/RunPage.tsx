@@ -4,6 +4,7 @@ import { getAppEnvPods, type Pod } from '../../../contract/app-env-reads.ts'
 import { getJobRun, type JobRunResponse, type SnapshotLayers } from '../../../contract/jobs.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
+import { Fact } from '../../components/Fact.tsx'
 import { Failed, Loading, NotFound } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
@@ -73,15 +74,6 @@ function RunFacts({ run }: { run: JobRunResponse }) {
         <Fact label="Attempt" value={`${attempt} of at most ${snapshot.backoffLimit + 1}`} />
         <Fact label="Exit code" value={exitCode ?? '–'} />
       </dl>
-    </div>
-  )
-}
-
-function Fact({ label, value }: { label: string; value: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
     </div>
   )
 }

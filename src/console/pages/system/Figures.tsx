@@ -1,3 +1,4 @@
+import { Fact } from '../../components/Fact.tsx'
 import { Time } from '../../components/Time.tsx'
 import { megabytes, quantity } from '../../components/words.ts'
 import type { Metric } from './metrics-text.ts'
@@ -93,14 +94,5 @@ function Panel({ id, title, note, children }: PanelProps) {
         <dl className="facts">{children}</dl>
       </div>
     </section>
-  )
-}
-
-function Fact({ label, value }: { label: string; value: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
   )
 }

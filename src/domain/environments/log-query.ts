@@ -1,0 +1,20 @@
+import type { LogType } from '../../contract/app-env-reads.ts'
+
+/** Which kept lines of an environment are wanted, and how many. */
+export interface LogQuery {
+  type: LogType
+  stream?: 'stdout' | 'stderr' | undefined
+  podName?: string | undefined
+  /** Only lines of these pods; none if empty. */
+  podNames?: readonly string[] | undefined
+  contentId?: string | undefined
+  search?: string | undefined
+  /** `status`, `path` and `slowerThanMs` select requests. */
+  status?: string | undefined
+  path?: string | undefined
+  slowerThanMs?: number | undefined
+  size: number
+  from?: string | undefined
+  to?: string | undefined
+  cursor?: string | undefined
+}
