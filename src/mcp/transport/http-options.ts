@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts'
 import type { ToolPolicy } from '../policy/tool-policy.ts'
 import type { Tool } from '../tools/define-tool.ts'
 import type { Permissions } from '../tools/published-tool.ts'
+import type { McpOAuth } from './http-oauth.ts'
 import type { createMcpServer } from './server.ts'
 
 export interface McpHttpLimits {
@@ -43,6 +44,8 @@ export interface McpHttpOptions {
    * response is 401 and not a result, and `rate-limited` for a caller or an address with too many requests.
    */
   authenticate?(token: string, address: string): Promise<string>
+  /** Sign-in of agents; absent = off. */
+  oauth?: McpOAuth | undefined
   /** The highest permissions of a token; its list omits tools that it may never call. Absent = the whole list. */
   permissions?(token: string): Promise<Permissions>
   /** The adapter; tests of the transport replace it with one that supports more of the protocol. */

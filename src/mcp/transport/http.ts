@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createClient, newAgentSession } from '../../client/client.ts'
 import { AppError } from '../../errors.ts'
-import { toolPolicyOfRequest } from '../policy/http-policy.ts'
 import { defaultToolPolicy, type ToolPolicy } from '../policy/tool-policy.ts'
 import type { Tool } from '../tools/define-tool.ts'
 import { publishTools } from '../tools/publish.ts'
@@ -10,15 +9,7 @@ import { createReadCache } from '../tools/read-cache.ts'
 import type { ToolResult } from '../tools/result.ts'
 import { runTool } from '../tools/run-tool.ts'
 import { HttpExchange, type Resumption } from './http-exchange.ts'
-import {
-  createForeignGuard,
-  isOurMethod,
-  type Refusal,
-  readBody,
-  refuse,
-  tokenOf,
-  unauthenticated,
-} from './http-guards.ts'
+import { createForeignGuard, isOurMethod, type Refusal, readBody, refuse, tokenOf } from './http-guards.ts'
 import {
   answerProtocolError,
   canElicit,
@@ -27,6 +18,7 @@ import {
   requestIdsOf,
   streamingOf,
 } from './http-messages.ts'
+import { admittedAgent, policyOf, scopeRefusal, unauthenticatedBy } from './http-oauth.ts'
 import { type McpHttpLimits, type McpHttpOptions, mcpHttpLimits } from './http-options.ts'
 import {
   notAcceptable,
@@ -131,9 +123,13 @@ class McpEndpoint {
     const foreign = this.#refuseForeign(req)
     if (foreign !== null) return refuse(req, res, foreign)
     if (!isOurMethod(req)) return refuse(req, res, wrongMethod)
-    const token = tokenOf(req)
-    if (token === null) return refuse(req, res, unauthenticated)
-    const principal = await this.#principalOf(token, req.socket.remoteAddress ?? '')
+    const { oauth } = this.#options
+    const sent = tokenOf(req)
+    if (sent === null) return refuse(req, res, unauthenticatedBy(oauth, req))
+    const agent = await admittedAgent(oauth, req, sent)
+    if ('status' in agent) return refuse(req, res, agent)
+    const { token } = agent
+    const principal = await this.#principalOf(token, req)
     if (principal !== null && typeof principal !== 'string') return refuse(req, res, principal)
     const version = req.headers['mcp-protocol-version']
     if (version !== undefined && !protocolVersions.includes(String(version))) {
@@ -141,7 +137,7 @@ class McpEndpoint {
     }
     const session = this.#sessionOf(req, token)
     if (session === 'unknown') return refuse(req, res, unknownSession)
-    const toolPolicy = this.#toolPolicyOf(req)
+    const toolPolicy = policyOf(req, this.#toolPolicy, agent.limits, [...this.#tools.keys()])
     if ('status' in toolPolicy) return refuse(req, res, toolPolicy)
     if (session !== null && session.policyText !== JSON.stringify(toolPolicy))
       return refuse(req, res, otherOptions)
@@ -155,22 +151,13 @@ class McpEndpoint {
     res.writeHead(204).end()
   }
 
-  #toolPolicyOf(req: IncomingMessage): ToolPolicy | Refusal {
+  async #principalOf(token: string, req: IncomingMessage): Promise<string | Refusal | null> {
+    const { authenticate, oauth } = this.#options
     try {
-      return toolPolicyOfRequest(req, this.#toolPolicy, [...this.#tools.keys()])
+      return authenticate ? await authenticate(token, req.socket.remoteAddress ?? '') : token
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      return { status: 400, error: error.message, details: error.details ?? '' }
-    }
-  }
-
-  async #principalOf(token: string, address: string): Promise<string | Refusal | null> {
-    const { authenticate } = this.#options
-    try {
-      return authenticate ? await authenticate(token, address) : token
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      if (error.kind === 'unauthenticated') return unauthenticated
+      if (error.kind === 'unauthenticated') return unauthenticatedBy(oauth, req)
       if (error.kind === 'rate-limited') return tooMany(error)
       // The store is unavailable; the call itself reports that in a result.
       return null
@@ -201,6 +188,9 @@ class McpEndpoint {
     if (body === 'gone') return
     const parsed = messagesOf(body)
     if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
+    const asked = { toolPolicy: visitor.toolPolicy, tools: this.#tools }
+    const beyond = scopeRefusal(this.#options.oauth, req, parsed.messages, asked)
+    if (beyond !== null) return refuse(req, res, beyond)
     const ids = requestIdsOf(parsed.messages)
     if (ids.length === 0) {
       // Without a session, notifications have no receiver.
