@@ -31,11 +31,11 @@ export interface ConsentAnswer {
   redirectTo: string
 }
 
-export interface ConsentClient {
+interface ConsentClient {
   clientId: string
   /** Chosen by the client. */
   name: string
-  /** The host that publishes its identity document; null for a client that registered itself as whoever it likes. */
+  /** The host that publishes its identity document; null for a client that registered itself, under any name it likes. */
   verifiedHost: string | null
 }
 

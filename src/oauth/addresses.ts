@@ -8,7 +8,7 @@ export interface OAuthAddresses {
   resourceMetadata: string
 }
 
-export const mcpPath = '/mcp'
+const mcpPath = '/mcp'
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource/mcp'
 export const serverMetadataPath = '/.well-known/oauth-authorization-server'
 

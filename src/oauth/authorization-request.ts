@@ -14,7 +14,7 @@ export interface AuthorizationRequest {
 }
 
 /** A client that names no scope can read and deploy; deleting and the rest it must ask for. */
-export const defaultScopes: readonly Scope[] = ['environments:read', 'environments:write']
+const defaultScopes: readonly Scope[] = ['environments:read', 'environments:write']
 
 /** Where an answer to the client may go: known only once client and address belong together. */
 export interface ReturnAddress {
@@ -83,7 +83,7 @@ function one(query: URLSearchParams, name: string): string | null {
   throw new OAuthError('invalid_request', `${name} must be sent once, with at most 2000 characters.`)
 }
 
-/** The client's address with an answer; `iss` lets it notice an answer of another server (RFC 9207). */
+/** The client's address with an answer; `iss` lets it detect an answer of another server (RFC 9207). */
 export function answerAddress(
   { redirectUri, state }: ReturnAddress,
   issuer: string,

@@ -21,7 +21,7 @@ const metadata = z.object({
   client_secret: z.never({ error: 'must be left out: clients have no secret' }).optional(),
 })
 
-export type ClientMetadata = z.output<typeof metadata>
+type ClientMetadata = z.output<typeof metadata>
 
 /** Throws `invalid_redirect_uri` or `invalid_client_metadata`. */
 export function readClientMetadata(value: unknown): ClientMetadata {

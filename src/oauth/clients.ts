@@ -59,7 +59,7 @@ export function createOAuthClients(deps: {
       if (client) return client
       throw new OAuthError(
         'invalid_client',
-        'The program is not registered here, or its registration expired. Connect it again, so that it registers anew.',
+        'The program is not registered here, or its registration expired. Remove it in the program and connect it again.',
       )
     },
 

@@ -29,7 +29,7 @@ import type { CodeRecord } from './token-endpoint.ts'
 const codeLifeMs = 60_000
 const mostTokens = 50
 
-export interface ConsentDeps {
+interface ConsentDeps {
   db: Db
   clock: Clock
   secrets: SecretBox
@@ -37,7 +37,7 @@ export interface ConsentDeps {
 }
 
 /** The request of a client as the browser brought it, and the session of the person. */
-export interface ConsentRequest {
+interface ConsentRequest {
   query: URLSearchParams
   sessionId: string
   addresses: OAuthAddresses

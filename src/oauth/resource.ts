@@ -7,17 +7,17 @@ import type { GrantCredentials } from './grant-credentials.ts'
 import type { TokenRecord } from './token-endpoint.ts'
 
 /** Finds the grant of an access token that is for `resource`; null for every other text. */
-export type FindGrant = (token: string, resource: string) => Promise<StoredGrant | null>
+type FindGrant = (token: string, resource: string) => Promise<StoredGrant | null>
 
 /** An agent that may use `/mcp`. */
-export interface AdmittedAgent {
+interface AdmittedAgent {
   /** For the API, in place of the access token. */
   token: string
   grant: StoredGrant
 }
 
 /** The side of `/mcp`: who may enter, and how a client finds the authorization server. */
-export interface OAuthResource {
+interface OAuthResource {
   /** Null for every text that is no valid access token for this address, such as a token of Longshore. */
   admit(token: string, host: string | undefined): Promise<AdmittedAgent | null>
   /** The value of `WWW-Authenticate` for a request without a valid token, or one that needs more scopes. */

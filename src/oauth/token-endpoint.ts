@@ -38,7 +38,7 @@ export interface TokenRecord {
   resource: string
 }
 
-export interface TokenAnswer {
+interface TokenAnswer {
   access_token: string
   token_type: 'Bearer'
   expires_in: number

@@ -1,14 +1,25 @@
 import type { ApiServerOptions } from '../../src/api/server.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { Log } from '../../src/log.ts'
 import { createMcpHttpHandler } from '../../src/mcp/transport/http.ts'
 import type { OperationRunner } from '../../src/operations/core/call.ts'
 import { mcpAccess, openOAuth } from '../../src/server/oauth.ts'
+import type { Db } from '../../src/store/db.ts'
+import type { SecretBox } from '../../src/store/secrets/secret-box.ts'
 import { tools } from '../../tools/index.ts'
 import type { TestPlatformOptions } from './options.ts'
-import type { TestPlatform } from './test-platform.ts'
+
+interface Served {
+  db: Db
+  clock: Clock
+  secrets: SecretBox
+  log: Log
+  apiUrl: string
+}
 
 /** /mcp and sign-in of agents, wired as `serve` does. */
 export function oauthSurfaces(
-  platform: TestPlatform,
+  platform: Served,
   runner: OperationRunner,
   { issuer, publicUrl, fetchDocument, toolPolicy }: NonNullable<TestPlatformOptions['oauth']>,
 ): Pick<ApiServerOptions, 'mcp' | 'oauth'> {

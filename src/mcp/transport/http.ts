@@ -188,8 +188,8 @@ class McpEndpoint {
     if (body === 'gone') return
     const parsed = messagesOf(body)
     if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
-    const asked = { toolPolicy: visitor.toolPolicy, tools: this.#tools }
-    const beyond = scopeRefusal(this.#options.oauth, req, parsed.messages, asked)
+    const allowed = { toolPolicy: visitor.toolPolicy, tools: this.#tools }
+    const beyond = scopeRefusal(this.#options.oauth, req, parsed.messages, allowed)
     if (beyond !== null) return refuse(req, res, beyond)
     const ids = requestIdsOf(parsed.messages)
     if (ids.length === 0) {

@@ -42,7 +42,7 @@ export async function noteOAuthClientUse(tx: Tx, clientId: string, now: string):
   await tx.updateTable('oauth_clients').set({ used_at: now }).where('client_id', '=', clientId).execute()
 }
 
-/** Deletes clients that nobody signed in with soon after they registered, and those not used for long. */
+/** Deletes clients that were registered but never used, and those not used for long. */
 export async function forgetOAuthClientsBefore(
   tx: Tx,
   { unusedSince, usedBefore }: { unusedSince: string; usedBefore: string },

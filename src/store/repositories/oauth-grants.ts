@@ -31,7 +31,7 @@ declare module '../db.ts' {
 type SecretKind = 'code' | 'access' | 'refresh'
 
 /** What a person allowed a client to do. */
-export interface Grant {
+interface Grant {
   clientName: string
   /** Host of the client's identity document or of its redirect address. */
   clientHost: string
@@ -150,7 +150,7 @@ export async function findOAuthSecret<T>(
   return { hash, kind, tokenId, record: JSON.parse(row.record) as T, expiresAt, usedAt }
 }
 
-/** Marks it as used; false if it was used meanwhile. The row stays, so that a second use is noticed. */
+/** Marks it as used; false if it was used meanwhile. The row stays, so that a second use is detected. */
 export async function takeOAuthSecret(tx: Tx, hash: string, now: string): Promise<boolean> {
   const taken = await tx
     .updateTable('oauth_secrets')

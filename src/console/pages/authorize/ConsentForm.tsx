@@ -60,7 +60,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       }}
     >
       <Asker consent={consent} />
-      <Permissions asked={consent.scopes} chosen={chosen} set={set} readOnly={consent.readOnly} />
+      <Permissions requested={consent.scopes} chosen={chosen} set={set} readOnly={consent.readOnly} />
       <ReachFields reach={chosen.reach} set={(reach) => set({ reach })} />
       <Groups chosen={chosen.groups} set={(groups) => set({ groups })} />
       <Expiry consent={consent} expiry={chosen.expiry} set={(expiry) => set({ expiry })} error={error} />
@@ -112,23 +112,23 @@ function Asker({ consent: { client, returnsTo, email } }: Pick<Props, 'consent'>
 }
 
 function Permissions({
-  asked,
+  requested,
   chosen,
   set,
   readOnly,
 }: {
-  asked: readonly Scope[]
+  requested: readonly Scope[]
   chosen: Narrowed
   set: (change: Partial<Narrowed>) => void
   readOnly: boolean
 }) {
   const only = (scope: Scope) => !chosen.readOnly || scope === 'environments:read'
   const toggle = (scope: Scope, on: boolean) =>
-    set({ scopes: asked.filter((one) => (one === scope ? on : chosen.scopes.includes(one))) })
+    set({ scopes: requested.filter((one) => (one === scope ? on : chosen.scopes.includes(one))) })
   return (
     <fieldset>
       <legend>It will be able to</legend>
-      {asked.map((scope) => (
+      {requested.map((scope) => (
         <Checkbox
           key={scope}
           checked={chosen.scopes.includes(scope) && only(scope)}
