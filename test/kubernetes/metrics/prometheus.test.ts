@@ -17,22 +17,22 @@ describe.skipIf(!prometheus || !ingress || !registry || !domain)('metrics of a c
     await kubectl(['-n', namespace, 'wait', '--for=condition=Ready', 'ksvc/fn', '--timeout=180s'])
     const source = sourceOf(namespace)
     const fromMs = Date.now() - 60_000
-    const valueOf = (appEnvId: string, metric: Metric) => read(source, appEnvId, metric, fromMs)
+    const value = (appEnvId: string, metric: Metric) => read(source, appEnvId, metric, fromMs)
     const functionHost = `fn.${namespace}.${domain}`
     await expect.poll(() => send(host, '/')).toBe(200)
     await expect.poll(() => send(functionHost, '/')).toBe(200)
     for (let turn = 0; turn < 20; turn += 1)
       await Promise.all([send(host, '/?cpu=20'), send(functionHost, '/?sleep=400')])
 
-    await expect.poll(async () => (await valueOf('env_app', 'cpu_usage'))?.max ?? 0).toBeGreaterThan(1)
+    await expect.poll(async () => (await value('env_app', 'cpu_usage'))?.max ?? 0).toBeGreaterThan(1)
     await expect
-      .poll(async () => (await valueOf('env_app', 'ingress_request_rate'))?.max ?? 0)
+      .poll(async () => (await value('env_app', 'ingress_request_rate'))?.max ?? 0)
       .toBeGreaterThan(0.1)
     await expect
-      .poll(async () => (await valueOf('env_fn', 'ingress_p95_latency'))?.value ?? 0)
+      .poll(async () => (await value('env_fn', 'ingress_p95_latency'))?.value ?? 0)
       .toBeGreaterThan(0.3)
-    for (const metric of metrics) expect(await valueOf('env_app', metric), metric).toBeDefined()
-    expect(await valueOf('env_fn', 'ingress_5xx_percent')).toMatchObject({ value: 0 })
+    for (const metric of metrics) expect(await value('env_app', metric), metric).toBeDefined()
+    expect(await value('env_fn', 'ingress_5xx_percent')).toMatchObject({ value: 0 })
     const toMs = Date.now()
     const [usage, percent, perPod] = await Promise.all(
       (['memory_usage', 'memory_percent', 'memory_usage_per_pod'] as const).map((metric) =>
