@@ -34,6 +34,7 @@ import { type Measuring, openMeasuring } from './measurements.ts'
 import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { Peers, peerPath } from './peers.ts'
 import { openPlatform, type Platform } from './platform.ts'
+import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
@@ -211,6 +212,7 @@ function mcpHandler(
     clock,
     toolPolicy,
     ...access,
+    questions: sharedQuestionStates(platform),
     host: config.host,
   })
 }

@@ -1,5 +1,5 @@
-import type { Consent, ConsentAnswer, consentDecision } from '../../src/contract/consent.ts'
 import type { z } from 'zod'
+import type { Consent, ConsentAnswer, consentDecision } from '../../src/contract/consent.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
 
 type Decision = Omit<z.input<typeof consentDecision>, 'request' | 'approve'>

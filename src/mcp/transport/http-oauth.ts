@@ -1,12 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import type { Scope } from '../../contract/scopes.ts'
-import { scopesOfCall } from '../../contract/scopes.ts'
+import { type Scope, scopesOfCall } from '../../contract/scopes.ts'
 import { AppError } from '../../errors.ts'
-import { toolPolicyOfRequest } from '../policy/http-policy.ts'
-import { defaultToolPolicy, narrowed, type ToolPolicy } from '../policy/tool-policy.ts'
+import type { ToolPolicy } from '../policy/tool-policy.ts'
 import type { Tool } from '../tools/define-tool.ts'
 import { type Refusal, unauthenticated } from './http-guards.ts'
-import type { JSONRPCMessage } from './server.ts'
 
 /** OAuth as `/mcp` sees it. */
 export interface McpOAuth {
@@ -55,35 +52,19 @@ export function unauthenticatedBy(oauth: McpOAuth | undefined, { headers }: Inco
   }
 }
 
-/** The policy of a request: that of the server, narrowed by what the person allowed and by the request itself. */
-export function policyOf(
-  req: IncomingMessage,
-  base: ToolPolicy,
-  limits: Partial<ToolPolicy>,
-  toolNames: readonly string[],
-): ToolPolicy | Refusal {
-  try {
-    const allowed = narrowed(base, { ...defaultToolPolicy, allowSecrets: true, ...limits })
-    return toolPolicyOfRequest(req, allowed, toolNames)
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return { status: 400, error: error.message, details: error.details ?? '' }
-  }
-}
-
 /**
  * The 403 for calls beyond the scopes of the agent, which a host answers by asking the person for more; null if there is
  * none. `scope` also names what the agent has, because a new sign-in replaces the old one.
  */
 export function scopeRefusal(
-  oauth: McpOAuth | undefined,
+  oauth: McpOAuth,
   { headers }: IncomingMessage,
-  messages: readonly JSONRPCMessage[],
+  body: unknown,
   { toolPolicy: { scopes }, tools }: { toolPolicy: ToolPolicy; tools: ReadonlyMap<string, Tool> },
 ): Refusal | null {
-  if (oauth === undefined || scopes === null) return null
-  for (const message of messages) {
-    const needed = scopesNeeded(message, tools)
+  if (scopes === null) return null
+  for (const message of Array.isArray(body) ? body : [body]) {
+    const needed = scopesNeeded(Object(message), tools)
     const missing = needed.filter((scope) => !scopes.includes(scope))
     if (missing.length === 0) continue
     const wanted = [...new Set([...scopes, ...needed])]
@@ -98,9 +79,12 @@ export function scopeRefusal(
 }
 
 /** Empty for anything but the call of a known tool. */
-function scopesNeeded(message: JSONRPCMessage, tools: ReadonlyMap<string, Tool>): Scope[] {
-  if (!('method' in message) || message.method !== 'tools/call') return []
-  const { name, arguments: args } = (message.params ?? {}) as { name?: unknown; arguments?: unknown }
+function scopesNeeded(
+  message: { method?: unknown; params?: unknown },
+  tools: ReadonlyMap<string, Tool>,
+): Scope[] {
+  if (message.method !== 'tools/call') return []
+  const { name, arguments: args } = Object(message.params) as { name?: unknown; arguments?: unknown }
   const tool = tools.get(String(name))
   return tool ? (scopesOfCall(tool.operation, Object(args)) ?? []) : []
 }
