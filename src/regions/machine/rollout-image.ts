@@ -36,7 +36,7 @@ export class RolloutImage {
 
   /**
    * `ended` is the count from before the view was read. If an attempt ended since then, the view may lack its image: to
-   * begin again would replace the image of containers that start from it. `finished` has asked for another view.
+   * begin again would replace the image of containers that start from it. `finished` wakes a pass with another view.
    */
   look(view: EnvironmentView, ended: number): void {
     const { wanted } = view
