@@ -34,6 +34,7 @@ import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
 import { Peers, peerPath } from './peers.ts'
 import { openPlatform, type Platform } from './platform.ts'
+import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
@@ -211,6 +212,7 @@ function mcpHandler(
     toolPolicy,
     authenticate: (token, address) => runner.authenticate(token, { address, reads: true }),
     permissions: (token) => permissionsOf(platform, token),
+    questions: sharedQuestionStates(platform),
     host: config.host,
   })
 }
