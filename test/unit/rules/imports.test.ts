@@ -165,7 +165,8 @@ describe('the direction of imports (docs/architecture.md#imports)', () => {
       importsOf(file)
         .filter(
           (target) =>
-            target.startsWith('test/') || (/^(src|tools)/.test(file) && /^(testkit|bench|evals)/.test(target)),
+            target.startsWith('test/') ||
+            (/^(src|tools)/.test(file) && /^(testkit|bench|evals)/.test(target)),
         )
         .map((target) => `${file} imports ${target}`),
     )
