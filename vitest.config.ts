@@ -32,6 +32,7 @@ function tier(name: string, order: number, { testTimeout, maxWorkers, globalSetu
 
 export default defineConfig({
   test: {
+    reporters: ['default', './testkit/failures-reporter.ts'],
     projects: [
       tier('unit', 0, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('platform', 0, { testTimeout: 180_000, maxWorkers: 2 }),

@@ -34,6 +34,7 @@ import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
 import { Peers, peerPath } from './peers.ts'
 import { openPlatform, type Platform } from './platform.ts'
+import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
@@ -211,6 +212,7 @@ function mcpHandler(
     toolPolicy,
     authenticate: (token, address) => runner.authenticate(token, { address, reads: true }),
     permissions: (token) => permissionsOf(platform, token),
+    questions: sharedQuestionStates(platform),
     host: config.host,
   })
 }
@@ -224,7 +226,7 @@ interface ApiSurfaces {
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, membership }: Platform,
+  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership }: Platform,
   started: Started,
   { runner, mcp, measuring, sessions, sources }: ApiSurfaces,
 ): ApiServer {
@@ -237,7 +239,10 @@ function apiServer(
   return createApiServer({
     operations,
     runner,
-    uploads: createUploadReceiver({ ...{ db, clock, files: uploads }, ...(isShared ? { elsewhere } : {}) }),
+    uploads: createUploadReceiver({
+      ...{ db, clock, files: uploads },
+      ...(isShared && !hasSharedFiles ? { elsewhere } : {}),
+    }),
     secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
     readiness: () => readinessOf(db, home, started),

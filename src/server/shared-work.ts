@@ -8,6 +8,7 @@ import { createConsoleSessions } from '../operations/access/console-sessions.ts'
 import type { Context } from '../operations/core/handler.ts'
 import { foldUsage } from '../regions/machine/usage-meter.ts'
 import type { Db } from '../store/db.ts'
+import { forgetAnsweredQuestionsBefore } from '../store/repositories/answered-questions.ts'
 import { forgetAnswersBefore } from '../store/repositories/idempotency.ts'
 import { forgetUnusedUploads } from '../store/repositories/uploads.ts'
 import { Worker } from '../worker.ts'
@@ -110,5 +111,6 @@ async function forgetTheOld({ clock }: Platform, db: Db): Promise<void> {
   await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
   await db.write((tx) => forgetNotificationsBefore(tx, timestamp(nowMs - 7 * dayMs)))
   await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs)))
+  await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
   await createConsoleSessions({ db, clock }).sweep()
 }

@@ -12,6 +12,8 @@ import type { WorkerDeps } from './worker-deps.ts'
 const drainAppSeconds = 30
 const stopGraceSeconds = 10
 const retryMs = 2_000
+/** Long enough for the log of a container on a busy Docker daemon. */
+const lastLinesLimitMs = 15_000
 
 type Failure = NonNullable<Observation['failure']>
 
@@ -79,7 +81,7 @@ export class EnvironmentPods {
 
   async #explained(pod: LivePod, failure: Failure): Promise<Failure> {
     if (failure.reason !== 'exits-at-once') return failure
-    return withMissingModule(failure, await this.#deps.followers.lastLines(followed(pod), 5_000))
+    return withMissingModule(failure, await this.#deps.followers.lastLines(followed(pod), lastLinesLimitMs))
   }
 
   /** Prewarms the next container of a function while no other work is due; drops one that is no longer needed. */

@@ -18,7 +18,8 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { createMcpServer, type McpServer, type McpServerOptions } from '../../../src/mcp/transport/server.ts'
+import type { McpServerOptions } from '../../../src/mcp/transport/responses.ts'
+import { createMcpServer, type McpServer } from '../../../src/mcp/transport/server.ts'
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
 type Handler = (request: unknown, extra: Extra) => Promise<Record<string, unknown>>
