@@ -226,7 +226,7 @@ interface ApiSurfaces {
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, membership }: Platform,
+  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership }: Platform,
   started: Started,
   { runner, mcp, measuring, sessions, sources }: ApiSurfaces,
 ): ApiServer {
@@ -239,7 +239,10 @@ function apiServer(
   return createApiServer({
     operations,
     runner,
-    uploads: createUploadReceiver({ ...{ db, clock, files: uploads }, ...(isShared ? { elsewhere } : {}) }),
+    uploads: createUploadReceiver({
+      ...{ db, clock, files: uploads },
+      ...(isShared && !hasSharedFiles ? { elsewhere } : {}),
+    }),
     secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
     readiness: () => readinessOf(db, home, started),
