@@ -27,7 +27,7 @@ async function endpoint(replies: object[]) {
 }
 
 describe('the agent of the evals that asks a model', () => {
-  let close = async (): Promise<unknown> => {}
+  let close: () => Promise<unknown> = async () => null
   afterEach(() => close())
 
   async function play(api: string, replies: object[]) {
