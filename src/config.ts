@@ -70,6 +70,13 @@ const settings = {
       'must be the name of this machine, such as its host name: letters, digits, dots and hyphens',
     )
     .optional(),
+  LONGSHORE_FILES_URL: z
+    .url({
+      protocol: /^(?:file|s3)$/,
+      hostname: /^.*$/,
+      error: 'must be file:///path or s3://bucket/prefix?endpoint=URL&region=R',
+    })
+    .optional(),
   LONGSHORE_DATABASE_IMAGES: z
     .string()
     .regex(
@@ -160,6 +167,8 @@ export interface Config {
   readonly databasePool: number
   /** The name of this machine among those that share the database; its regions belong to it. */
   readonly node: string
+  /** Where uploads, backups and kept logs are; undefined: the data directory. */
+  readonly filesUrl: string | undefined
   /** Registry and path that hold the database images; undefined: each image's own registry. */
   readonly databaseImages: string | undefined
   readonly bootstrapToken: Secret | undefined
@@ -216,6 +225,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
     databasePool: value.LONGSHORE_DATABASE_POOL,
     node: value.LONGSHORE_NODE ?? os.hostname(),
+    filesUrl: value.LONGSHORE_FILES_URL,
     databaseImages: value.LONGSHORE_DATABASE_IMAGES,
     bootstrapToken: secret(value.LONGSHORE_BOOTSTRAP_TOKEN),
     masterKey: secret(value.LONGSHORE_MASTER_KEY),

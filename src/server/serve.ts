@@ -227,7 +227,7 @@ interface ApiSurfaces {
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, membership }: Platform,
+  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership }: Platform,
   started: Started,
   { runner, mcp, measuring, sessions, sources, oauth }: ApiSurfaces,
 ): ApiServer {
@@ -240,7 +240,10 @@ function apiServer(
   return createApiServer({
     operations,
     runner,
-    uploads: createUploadReceiver({ ...{ db, clock, files: uploads }, ...(isShared ? { elsewhere } : {}) }),
+    uploads: createUploadReceiver({
+      ...{ db, clock, files: uploads },
+      ...(isShared && !hasSharedFiles ? { elsewhere } : {}),
+    }),
     secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
     readiness: () => readinessOf(db, home, started),

@@ -155,7 +155,7 @@ describe('the direction of imports (docs/architecture.md#imports)', () => {
   })
 
   it('has no cycle, types included, in tests and benches too', () => {
-    const all = [...files, ...['test', 'testkit', 'bench'].flatMap(filesBelow)]
+    const all = [...files, ...['test', 'testkit', 'bench', 'evals'].flatMap(filesBelow)]
     const imports = new Map(
       all.map((file) => [file, importsOf(file).filter((target) => /\.tsx?$/.test(target))]),
     )
@@ -163,11 +163,12 @@ describe('the direction of imports (docs/architecture.md#imports)', () => {
   })
 
   it('leads from tests and benches to the testkit and the sources only', () => {
-    const wrong = ['src', 'tools', 'testkit', 'bench'].flatMap(filesBelow).flatMap((file) =>
+    const wrong = ['src', 'tools', 'testkit', 'bench', 'evals'].flatMap(filesBelow).flatMap((file) =>
       importsOf(file)
         .filter(
           (target) =>
-            target.startsWith('test/') || (/^(src|tools)/.test(file) && /^(testkit|bench)/.test(target)),
+            target.startsWith('test/') ||
+            (/^(src|tools)/.test(file) && /^(testkit|bench|evals)/.test(target)),
         )
         .map((target) => `${file} imports ${target}`),
     )
