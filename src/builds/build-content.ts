@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, timestamp } from '../clock.ts'
@@ -137,6 +138,12 @@ async function bringSource(
     const unpacked = await unpackArchive({ file, extension: '.tgz', into, dockerfile: null, signal })
     say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
     return { sourceDir: unpacked.sourceDir, gitCommitId: commitId }
+  }
+  if (!existsSync(source.file)) {
+    throw new EngineFailure(
+      'lost upload',
+      'The uploaded source is not stored on this machine any more. Upload it again.',
+    )
   }
   say('Unpacking the upload')
   const inContext = (name: string) => path.posix.join(contextDir, name)

@@ -18,6 +18,7 @@ import { LogStore } from '../../src/files/log-store.ts'
 import { createUploadStore, type UploadStore } from '../../src/files/upload-store.ts'
 import { HttpProber } from '../../src/gateway/control/prober.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
+import type { MetricReader, MetricValues } from '../../src/metrics/source.ts'
 import { MetricStore } from '../../src/metrics/store.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../../src/operations/access/console-sessions.ts'
 import { createSecretEntry } from '../../src/operations/access/secret-entry.ts'
@@ -246,7 +247,7 @@ export class TestPlatform {
       clock,
       secrets,
       logs,
-      metrics: options.metrics ?? this.metrics,
+      metrics: options.metrics ? withTraffic(options.metrics, this.metrics) : this.metrics,
       notifications: this.alerting.notifications,
       prober: new HttpProber({
         clock,
@@ -285,5 +286,14 @@ export class TestPlatform {
     this.apiUrl = (await api.listen(0)).url
     this.admin = { ...this.admin, client: this.client(this.admin.token) }
     this.#closers.push(() => api.close())
+  }
+}
+
+/** Values of a test's own source, and the requests that the platform counted. */
+function withTraffic(values: MetricValues, store: MetricStore): MetricReader {
+  return {
+    periodMs: values.periodMs,
+    series: (query) => values.series(query),
+    traffic: (queries) => store.traffic(queries),
   }
 }
