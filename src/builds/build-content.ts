@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, timestamp } from '../clock.ts'
@@ -25,7 +24,8 @@ interface ContentToBuild {
 }
 
 type ContentSource =
-  | { kind: 'upload'; file: string; extension: ArchiveExtension }
+  /** `fetch` gives the path of the archive, which may be a copy in `dir`; null if it is gone. */
+  | { kind: 'upload'; fetch: (dir: string) => Promise<string | null>; extension: ArchiveExtension }
   | ({ kind: 'git' } & Omit<GitSource, 'baseUrl'>)
 
 /** The result of `buildContent`. */
@@ -139,15 +139,12 @@ async function bringSource(
     say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
     return { sourceDir: unpacked.sourceDir, gitCommitId: commitId }
   }
-  if (!existsSync(source.file)) {
-    throw new EngineFailure(
-      'lost upload',
-      'The uploaded source is not stored on this machine any more. Upload it again.',
-    )
-  }
   say('Unpacking the upload')
   const inContext = (name: string) => path.posix.join(contextDir, name)
-  const { file, extension } = source
+  const { fetch, extension } = source
+  const file = await fetch(workDir)
+  if (file === null)
+    throw new EngineFailure('lost upload', 'The uploaded source no longer exists; upload it again.')
   const unpacked = await unpackArchive({
     file,
     extension,

@@ -33,7 +33,7 @@ export interface SeriesQuery {
  * sample are omitted. For steps without a request, latencies are omitted, and rates and percentages are 0. Throws
  * `AppError('unavailable')` if the source cannot be read.
  */
-interface MetricSource {
+export interface MetricSource {
   series(query: SeriesQuery): Promise<MetricPoint[]>
 }
 
