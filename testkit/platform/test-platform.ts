@@ -19,7 +19,6 @@ import { LogStore } from '../../src/files/log-store.ts'
 import { createUploadStore, type UploadStore } from '../../src/files/upload-store.ts'
 import { HttpProber } from '../../src/gateway/control/prober.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
-import type { MetricReader, MetricValues } from '../../src/metrics/source.ts'
 import { MetricStore } from '../../src/metrics/store.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../../src/operations/access/console-sessions.ts'
 import { createSecretEntry } from '../../src/operations/access/secret-entry.ts'
@@ -36,12 +35,13 @@ import { countRunningPods } from '../../src/store/repositories/rollouts.ts'
 import { insertToken } from '../../src/store/repositories/tokens.ts'
 import { openSecretBox, parseMasterKey, type SecretBox } from '../../src/store/secrets/secret-box.ts'
 import { FakeEngine } from '../fakes/engine.ts'
+import { withTraffic } from '../metrics/with-traffic.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { insertMember, insertTestAccount, type MemberOptions } from './accounts.ts'
+import { oauthSurfaces } from './oauth-surfaces.ts'
 import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
-import { oauthSurfaces } from './oauth-surfaces.ts'
 import { RememberedRoutes } from './remembered-routes.ts'
 import { testInstallation } from './test-installation.ts'
 
@@ -289,14 +289,5 @@ export class TestPlatform {
     this.apiUrl = (await api.listen(0)).url
     this.admin = { ...this.admin, client: this.client(this.admin.token) }
     this.#closers.push(() => api.close())
-  }
-}
-
-/** Values of a test's own source, and the requests that the platform counted. */
-function withTraffic(values: MetricValues, store: MetricStore): MetricReader {
-  return {
-    periodMs: values.periodMs,
-    series: (query) => values.series(query),
-    traffic: (queries) => store.traffic(queries),
   }
 }
