@@ -106,7 +106,10 @@ async function startControlPlane(
     begun = await begin(platform, started, measuring)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
-    await membership.start({ environments: (appEnvIds) => started.reconciler?.wake(appEnvIds) })
+    await membership.start({
+      environments: (appEnvIds) => started.reconciler?.wake(appEnvIds),
+      spent: (spent) => work.rateSharing?.spent(spent),
+    })
   } catch (error) {
     await api.close()
     await started.gateway?.close()
@@ -184,6 +187,7 @@ function operationRunner(
     tokenMail: tokenMailOf(platform),
     tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),
+    rateSharing: work.rateSharing,
     wake: (appEnvIds) => {
       started.reconciler?.wake(appEnvIds)
       membership.announce(appEnvIds)

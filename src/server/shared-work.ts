@@ -6,6 +6,7 @@ import { alertPage } from '../domain/alerts/console-pages.ts'
 import type { MetricValues } from '../metrics/source.ts'
 import { createConsoleSessions } from '../operations/access/console-sessions.ts'
 import type { Context } from '../operations/core/handler.ts'
+import { RateSharing } from '../operations/core/rate-sharing.ts'
 import { foldUsage } from '../regions/machine/usage-meter.ts'
 import type { Db } from '../store/db.ts'
 import { forgetAnsweredQuestionsBefore } from '../store/repositories/answered-questions.ts'
@@ -25,6 +26,8 @@ export interface SharedWork {
   sender: Context['notifications']
   /** Evaluates the alerts of this machine's environments, whose metrics are here. */
   evaluator: Evaluator
+  /** Absent without a shared store. */
+  rateSharing: RateSharing | undefined
   stop(): Promise<void>
 }
 
@@ -72,6 +75,9 @@ export function shareWork(
   )
   return {
     evaluator,
+    rateSharing: membership.isShared
+      ? new RateSharing(clock, (spent) => membership.announceSpent(spent))
+      : undefined,
     async stop() {
       await evaluator.stop()
       await tests.stop()
