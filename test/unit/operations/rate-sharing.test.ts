@@ -45,7 +45,7 @@ it('a caller is limited on an instance that it never used before', async () => {
   expect(limits[1]!.take('b')).toBe(0)
 })
 
-it('quiet callers are not reported, and nothing is while no one calls', async () => {
+it('quiet callers are not reported, nor anything between calls', async () => {
   const { clock, reports, limits } = instances(2)
   for (let second = 0; second < 20; second += 1) {
     limits[0]!.take('a')
