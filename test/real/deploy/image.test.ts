@@ -44,8 +44,11 @@ async function baseImage(): Promise<string> {
 describe.skipIf(!dockerHere)(
   `deploy/Dockerfile${dockerHere ? '' : ': left out, Docker does not answer'}`,
   () => {
-    const docker = (...args: string[]) =>
-      run('docker', args, { cwd: root }).then(({ stdout }) => stdout.trim())
+    const docker = async (...args: string[]) => {
+      const running = run('docker', args, { cwd: root, timeout: 120_000 })
+      running.child.stdin?.end()
+      return (await running).stdout.trim()
+    }
 
     beforeAll(async () => {
       const base = await baseImage()
@@ -89,7 +92,7 @@ describe.skipIf(!dockerHere)(
       )
       const api = `http://${published.split('\n')[0]}`
       await until(
-        () => fetch(`${api}/readyz`),
+        () => fetch(`${api}/readyz`, { signal: AbortSignal.timeout(5_000) }),
         ({ ok }) => ok,
         'a ready control plane',
       )
