@@ -230,10 +230,11 @@ interface ApiSurfaces {
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership }: Platform,
+  platform: Platform,
   started: Started,
   { runner, mcp, measuring, sessions, sources }: ApiSurfaces,
 ): ApiServer {
+  const { config, log, clock, db, metrics, uploads, hasSharedFiles, membership } = platform
   const startedMs = clock.wallMs()
   const { isShared } = membership
   const { peers, machines, local } = sources
@@ -249,7 +250,7 @@ function apiServer(
     }),
     secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
-    readiness: () => readinessOf(db, home, started),
+    readiness: () => readinessOf(platform, started),
     ...(isShared ? { sharing: () => sharingOf(membership, clock) } : {}),
     async metricsText(known) {
       const store = config.databaseUrl ? 'postgresql' : 'sqlite'
