@@ -10,6 +10,7 @@ import type { Context } from '../operations/core/handler.ts'
 import { RateSharing } from '../operations/core/rate-sharing.ts'
 import { foldUsage } from '../regions/machine/usage-meter.ts'
 import type { Db } from '../store/db.ts'
+import type { Wakes } from '../store/membership.ts'
 import { forgetAnsweredQuestionsBefore } from '../store/repositories/answered-questions.ts'
 import { forgetAnswersBefore } from '../store/repositories/idempotency.ts'
 import { forgetUnusedUploads } from '../store/repositories/uploads.ts'
@@ -29,6 +30,8 @@ export interface SharedWork {
   evaluator: Evaluator
   /** Absent without a shared store. */
   rateSharing: RateSharing | undefined
+  /** What this instance does when another one has changed environments, or let calls through. */
+  wakes(environments: Wakes['environments']): Wakes
   stop(): Promise<void>
 }
 
@@ -74,11 +77,13 @@ export function shareWork(
   const evaluator = evaluatorOf(membership.machineDb, platform.metrics, () =>
     regions.map(({ region }) => region),
   )
+  const rateSharing = membership.isShared
+    ? new RateSharing(clock, (spent) => membership.announceSpent(spent))
+    : undefined
   return {
     evaluator,
-    rateSharing: membership.isShared
-      ? new RateSharing(clock, (spent) => membership.announceSpent(spent))
-      : undefined,
+    rateSharing,
+    wakes: (environments) => ({ environments, spent: (spent) => rateSharing?.spent(spent) }),
     async stop() {
       await evaluator.stop()
       await tests.stop()
