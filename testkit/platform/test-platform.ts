@@ -37,10 +37,10 @@ import { openSecretBox, parseMasterKey, type SecretBox } from '../../src/store/s
 import { FakeEngine } from '../fakes/engine.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { insertMember, insertTestAccount, type MemberOptions } from './accounts.ts'
+import { oauthSurfaces } from './oauth-surfaces.ts'
 import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
-import { oauthSurfaces } from './oauth-surfaces.ts'
 import { RememberedRoutes } from './remembered-routes.ts'
 import { testInstallation } from './test-installation.ts'
 
