@@ -30,7 +30,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('region', { name: 'Control plane' }).waitFor()
       expect(await facts('Control plane')).toMatch(/Version\s+\d+\.\d+\.\d+\s+Store\s+SQLite/)
       expect(await facts('Queues')).toMatch(/Notifications to deliver\s+0\s+Job runs\s+0/)
-      await page.getByRole('row', { name: /local.*process/ }).waitFor()
+      await page.getByRole('row', { name: /local.*process.*Available.*apps, jobs/ }).waitFor()
       await page.getByRole('row', { name: /^List environments \d+ 0 0/ }).waitFor()
       const instances = await facts('Instances')
       expect(instances).toMatch(/\d+\.\d+\.\d+\s+just now\s+just now\s+control-plane since just now\s+local/)

@@ -40,6 +40,15 @@ it('longshore console --print makes a fresh link with the admin token of the dat
   expect(await signIn(stdout.trim())).toBe(200)
 })
 
+it('longshore console PAGE signs in and goes on to that page', async () => {
+  const command = ['dist/longshore.js', 'console', 'environments/hello-prod?tab=logs', '--print']
+  const env = { ...process.env, LONGSHORE_HOME: installation.home }
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env })
+  const { searchParams } = new URL(stdout.trim())
+  expect(searchParams.get('next')).toBe('/console/environments/hello-prod?tab=logs')
+  expect(await signIn(stdout.trim())).toBe(200)
+})
+
 it('makes no links while other machines can reach the server', async () => {
   await installation.end('SIGTERM')
   const { signInUrl } = await installation.start({ LONGSHORE_HOST: '0.0.0.0' })

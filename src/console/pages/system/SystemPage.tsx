@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { OutputOf } from '../../../contract/operation.ts'
-import { listRegions } from '../../../contract/regions.ts'
+import { listRegions, type RegionCapabilities } from '../../../contract/regions.ts'
 import type { AppError } from '../../../errors.ts'
 import { statusPage } from '../../api/client.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
@@ -65,6 +65,16 @@ const regionColumns: Column<OutputOf<typeof listRegions>['regions'][number]>[] =
   },
   { title: 'Engine', cell: ({ engine }) => engine },
   {
+    title: 'State',
+    cell: ({ available, unavailableReason }) => (
+      <>
+        <Badge tone={available ? 'ok' : 'bad'}>{available ? 'Available' : 'Away'}</Badge>{' '}
+        <span className="muted small">{unavailableReason}</span>
+      </>
+    ),
+  },
+  { title: 'Runs', kind: 'muted', cell: ({ capabilities }) => runsWords(capabilities) },
+  {
     title: 'Functions (F5)',
     cell: ({ functionDomain }) =>
       functionDomain ? <code>{functionDomain}</code> : <Badge tone="idle">Not here</Badge>,
@@ -83,6 +93,12 @@ const regionColumns: Column<OutputOf<typeof listRegions>['regions'][number]>[] =
     ),
   },
 ]
+
+/** Its capabilities in words; functions have a column of their own. */
+function runsWords({ databases, functions: _functions, ...others }: RegionCapabilities): string {
+  const works = Object.entries(others).filter(([, isThere]) => isThere)
+  return [...works.map(([name]) => name), ...databases].join(', ') || 'nothing'
+}
 
 function Regions() {
   const read = useRead(listRegions, {}, { everyMs: everyMs.chart })
