@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { AppError } from './errors.ts'
 import { Secret } from './log.ts'
 import { changesBetween } from './nearest.ts'
+import { type OAuthSetting, oauthOf, oauthSettings } from './oauth-setting.ts'
 
 /** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
 const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
@@ -96,6 +97,7 @@ const settings = {
     .url({ protocol: /^https?$/, error: 'must be an http or https address' })
     .regex(/^[^?#@]+$/, 'must be an address without user, query or fragment')
     .optional(),
+  ...oauthSettings,
   LONGSHORE_TOKEN: z.string().min(1).optional(),
   LONGSHORE_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps address' }).optional(),
   LONGSHORE_INCIDENT_URL: z
@@ -175,6 +177,7 @@ export interface Config {
   readonly token: Secret | undefined
   /** Address under which people and hosts reach the control plane; undefined: the address of the API. */
   readonly publicUrl: string | undefined
+  readonly oauth: OAuthSetting
   readonly smtpUrl: Secret | undefined
   readonly incidentUrl: string
   readonly allowPrivateWebhooks: boolean
@@ -229,6 +232,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     url: value.LONGSHORE_URL?.replace(/\/+$/, ''),
     token: secret(value.LONGSHORE_TOKEN),
     publicUrl: value.LONGSHORE_PUBLIC_URL?.replace(/\/+$/, ''),
+    oauth: oauthOf(value),
     smtpUrl: secret(value.LONGSHORE_SMTP_URL),
     incidentUrl: value.LONGSHORE_INCIDENT_URL ?? publicIncidentUrl,
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,

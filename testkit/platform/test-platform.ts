@@ -40,6 +40,7 @@ import { insertMember, insertTestAccount, type MemberOptions } from './accounts.
 import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
+import { oauthSurfaces } from './oauth-surfaces.ts'
 import { RememberedRoutes } from './remembered-routes.ts'
 import { testInstallation } from './test-installation.ts'
 
@@ -274,6 +275,7 @@ export class TestPlatform {
       : undefined
     const api = createApiServer({
       console,
+      ...(options.oauth ? oauthSurfaces(this, runner, options.oauth) : {}),
       operations,
       runner,
       uploads: createUploadReceiver({ db, clock, files }),

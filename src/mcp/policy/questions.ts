@@ -111,8 +111,10 @@ function unusable(cause?: unknown): AppError {
   })
 }
 
+/** The credential of an agent differs between instances after the dot (`src/oauth/grant-credentials.ts`); tokens have none. */
 function nameOf({ token, tool, args }: QuestionSubject): string {
-  return `question of ${hashOf(token ?? '')} about ${hashOf(JSON.stringify([tool, sorted(args)]))}`
+  const [holder = ''] = (token ?? '').split('.')
+  return `question of ${hashOf(holder)} about ${hashOf(JSON.stringify([tool, sorted(args)]))}`
 }
 
 /** The same value whatever the order of its keys. */

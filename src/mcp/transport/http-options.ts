@@ -4,6 +4,7 @@ import type { QuestionStates } from '../policy/questions.ts'
 import type { ToolPolicy } from '../policy/tool-policy.ts'
 import type { Tool } from '../tools/define-tool.ts'
 import type { Permissions } from '../tools/published-tool.ts'
+import type { McpOAuth } from './http-oauth.ts'
 import type { createMcpServer } from './server.ts'
 import type { createServer2026 } from './server-2026.ts'
 
@@ -45,6 +46,8 @@ export interface McpHttpOptions {
    * response is 401 and not a result, and `rate-limited` for a caller or an address with too many requests.
    */
   authenticate?(token: string, address: string): Promise<string>
+  /** Sign-in of agents; absent = off. */
+  oauth?: McpOAuth | undefined
   /** The highest permissions of a token; its list omits tools that it may never call. Absent = the whole list. */
   permissions?(token: string): Promise<Permissions>
   /** States of questions that end a call (2026-07-28); default: of this process only. */

@@ -2,14 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import { createClient } from '../../client/client.ts'
 import { AppError } from '../../errors.ts'
 import { toolPolicyOfRequest } from '../policy/http-policy.ts'
-import { defaultToolPolicy, type ToolPolicy } from '../policy/tool-policy.ts'
+import { defaultToolPolicy, narrowed, type ToolPolicy } from '../policy/tool-policy.ts'
 import type { Tool } from '../tools/define-tool.ts'
 import { publishTools } from '../tools/publish.ts'
 import { type ListedTool, listedTools, type PublishedTool } from '../tools/published-tool.ts'
 import { createReadCache } from '../tools/read-cache.ts'
 import type { ToolResult } from '../tools/result.ts'
 import { runTool } from '../tools/run-tool.ts'
-import { type Refusal, unauthenticated } from './http-guards.ts'
+import type { Refusal } from './http-guards.ts'
+import { scopeRefusal, unauthenticatedBy } from './http-oauth.ts'
 import type { McpHttpOptions } from './http-options.ts'
 import { tooMany } from './http-refusals.ts'
 import type { IncomingCall, McpServerOptions } from './responses.ts'
@@ -38,10 +39,11 @@ export class HttpTools {
     this.#toolPolicy = { ...defaultToolPolicy, ...options.toolPolicy }
   }
 
-  /** The policy of a request: the server's own, narrowed by its address and headers. */
-  toolPolicyOf(req: IncomingMessage): ToolPolicy | Refusal {
+  /** The policy of a request: the server's own, narrowed by what the agent was allowed, its address and its headers. */
+  toolPolicyOf(req: IncomingMessage, limits: Partial<ToolPolicy>): ToolPolicy | Refusal {
     try {
-      return toolPolicyOfRequest(req, this.#toolPolicy, [...this.#tools.keys()])
+      const allowed = narrowed(this.#toolPolicy, { ...defaultToolPolicy, allowSecrets: true, ...limits })
+      return toolPolicyOfRequest(req, allowed, [...this.#tools.keys()])
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { status: 400, error: error.message, details: error.details ?? '' }
@@ -49,17 +51,23 @@ export class HttpTools {
   }
 
   /** Whose token it is; null while the store is unavailable. */
-  async principalOf(token: string, address: string): Promise<string | Refusal | null> {
-    const { authenticate } = this.#options
+  async principalOf(token: string, req: IncomingMessage): Promise<string | Refusal | null> {
+    const { authenticate, oauth } = this.#options
     try {
-      return authenticate ? await authenticate(token, address) : token
+      return authenticate ? await authenticate(token, req.socket.remoteAddress ?? '') : token
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      if (error.kind === 'unauthenticated') return unauthenticated
+      if (error.kind === 'unauthenticated') return unauthenticatedBy(oauth, req)
       if (error.kind === 'rate-limited') return tooMany(error)
       // The store is unavailable; the call itself reports that in a result.
       return null
     }
+  }
+
+  /** The 403 for a body with calls beyond the scopes of the agent; null if there is none. */
+  scopeRefusalOf(req: IncomingMessage, body: unknown, { toolPolicy }: Visitor): Refusal | null {
+    const { oauth } = this.#options
+    return oauth ? scopeRefusal(oauth, req, body, { toolPolicy, tools: this.#tools }) : null
   }
 
   serverOptions(caller: Visitor): McpServerOptions {

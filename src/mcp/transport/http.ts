@@ -4,14 +4,7 @@ import { processQuestionStates, type QuestionStates } from '../policy/questions.
 import { isHttpOf2026 } from './era.ts'
 import type { Http2026 } from './http-2026.ts'
 import { HttpExchange, type Resumption } from './http-exchange.ts'
-import {
-  createForeignGuard,
-  isOurMethod,
-  type Refusal,
-  refuse,
-  tokenOf,
-  unauthenticated,
-} from './http-guards.ts'
+import { createForeignGuard, isOurMethod, type Refusal, refuse, tokenOf } from './http-guards.ts'
 import {
   answerProtocolError,
   canElicit,
@@ -22,6 +15,7 @@ import {
   requestIdsOf,
   streamingOf,
 } from './http-messages.ts'
+import { admittedAgent, unauthenticatedBy } from './http-oauth.ts'
 import { type McpHttpLimits, type McpHttpOptions, mcpHttpLimits } from './http-options.ts'
 import {
   notAcceptable,
@@ -117,11 +111,15 @@ class McpEndpoint {
     const foreign = this.#refuseForeign(req)
     if (foreign !== null) return refuse(req, res, foreign)
     if (!isOurMethod(req)) return refuse(req, res, wrongMethod)
-    const token = tokenOf(req)
-    if (token === null) return refuse(req, res, unauthenticated)
-    const principal = await this.#tools.principalOf(token, req.socket.remoteAddress ?? '')
+    const { oauth } = this.#options
+    const sent = tokenOf(req)
+    if (sent === null) return refuse(req, res, unauthenticatedBy(oauth, req))
+    const agent = await admittedAgent(oauth, req, sent)
+    if ('status' in agent) return refuse(req, res, agent)
+    const { token } = agent
+    const principal = await this.#tools.principalOf(token, req)
     if (principal !== null && typeof principal !== 'string') return refuse(req, res, principal)
-    const toolPolicy = this.#tools.toolPolicyOf(req)
+    const toolPolicy = this.#tools.toolPolicyOf(req, agent.limits)
     if ('status' in toolPolicy) return refuse(req, res, toolPolicy)
     const visitor = { token, principal, toolPolicy, host: req.headers.host }
     if (req.method === 'POST') return this.#post(req, res, visitor)
@@ -150,6 +148,8 @@ class McpEndpoint {
     if (!Buffer.isBuffer(body)) return refuse(req, res, body)
     const json = parseBody(body)
     if ('refusal' in json) return answerProtocolError(res, json.refusal)
+    const beyond = this.#tools.scopeRefusalOf(req, json.value, visitor)
+    if (beyond !== null) return refuse(req, res, beyond)
     if (isHttpOf2026(req.headers, json.value)) return this.#serve2026(req, res, visitor, json.value)
     const known = this.#sessionOf(req, visitor)
     if (known !== null && 'status' in known) return refuse(req, res, known)

@@ -7,6 +7,7 @@ import {
   type ResourceType,
   typesNamedBy,
 } from '../../contract/resources.ts'
+import { type Scope, scopesOfCall } from '../../contract/scopes.ts'
 import { isRestricted, mayAccess } from '../../domain/access/environment-access.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
@@ -33,6 +34,7 @@ export async function authorize(request: AccessRequest): Promise<Target> {
   const { policy } = operation
   // Before anything is looked up, so that the refusal does not show what exists.
   if (caller.token.readOnly && !isRead(operation)) throw readOnlyToken()
+  requireScopes(caller.token.scopes, operation, input)
   if (caller.kind === 'environment') return authorizeEnvironmentToken(request, caller)
   if (policy.on === 'installation') {
     if (policy.operatorOnly) await requireOperator(request.tx, caller.userId)
@@ -206,6 +208,23 @@ function readOnlyToken(): AppError {
   return new AppError('forbidden', 'This token is read-only', {
     details: 'It can call reads (GET) only. Use a token that was made without --read-only.',
     rule: 'read-only-token',
+  })
+}
+
+/** What an agent was not allowed by OAuth, whatever its person may. */
+function requireScopes(
+  scopes: readonly Scope[] | null,
+  operation: AccessRequest['operation'],
+  input: AccessRequest['input'],
+): void {
+  if (scopes === null) return
+  const needed = scopesOfCall(operation, input)
+  if (needed?.every((scope) => scopes.includes(scope))) return
+  throw new AppError('forbidden', 'insufficient_scope', {
+    details: needed
+      ? `This call needs the scope ${needed.join(' ')}. Connect again and ask the person for it.`
+      : 'Only people may do this, never an agent that signed in with OAuth.',
+    rule: 'insufficient-scope',
   })
 }
 
