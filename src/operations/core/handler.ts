@@ -10,7 +10,7 @@ import type { DatabaseAccess, DatabaseSecrets } from '../../domain/databases/cre
 import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
 import type { ProbeOrder, ProbeOutcome } from '../../domain/functions/probe.ts'
-import type { MetricValues } from '../../metrics/source.ts'
+import type { MetricReader } from '../../metrics/source.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
@@ -86,7 +86,7 @@ export interface Context {
   now: string
   secrets: SecretBox
   logs: LogReader
-  metrics: MetricValues
+  metrics: MetricReader
   notifications: NotificationSender
   prober: FunctionProber
   /** Null where no mail server is configured. */

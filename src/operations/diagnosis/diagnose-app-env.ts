@@ -11,6 +11,7 @@ export default handler(diagnoseAppEnv, async (context, _input, target) => {
     answer: {
       appEnvId: environment.appEnvId,
       healthy: isHealthy(findings),
+      servingVersion: facts.serving?.version ?? null,
       findings,
       checked,
       checkedAt: context.now,

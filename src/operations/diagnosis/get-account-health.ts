@@ -1,10 +1,15 @@
 import type { AlertState } from '../../contract/alerts.ts'
-import { getAccountHealth } from '../../contract/diagnosis.ts'
+import { type Attention, getAccountHealth } from '../../contract/diagnosis.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import { isRestricted } from '../../domain/access/environment-access.ts'
 import { worstOf } from '../../domain/diagnosis/attention.ts'
+import { diagnose } from '../../domain/diagnosis/diagnose.ts'
+import type { Environment } from '../../domain/environments/environment.ts'
+import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
-import { handler } from '../core/handler.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { type Context, handler } from '../core/handler.ts'
+import { loadFacts } from './load-facts.ts'
 import { readAttention } from './read-attention.ts'
 
 /** M1, M2: sums up the environments that the caller can access. */
@@ -41,8 +46,34 @@ export default handler(getAccountHealth, async (context, _input, { account, memb
         error: inState('Error'),
       },
       regionsAway,
-      worst: worstOf(found),
+      worst: await diagnosed(context, worstOf(found), { account, membership, environments }),
       checkedAt: context.now,
     },
   }
 })
+
+interface Account extends Pick<EnvironmentTarget, 'account' | 'membership'> {
+  environments: readonly Environment[]
+}
+
+const mostCauses = 2
+
+/** The causes that each environment's own diagnosis names: stored facts alone tell less than its logs. */
+async function diagnosed(
+  context: Context,
+  worst: readonly Attention[],
+  { account, membership, environments }: Account,
+): Promise<Attention[]> {
+  const byName = new Map(environments.map((environment) => [environment.cliEnvName, environment]))
+  const found: Attention[] = []
+  for (const one of worst) {
+    const environment = byName.get(one.envName)
+    const stored = environment && (await findApp(context.tx, environment.appId))
+    if (!environment || !stored) continue
+    const { facts } = await loadFacts(context, { environment, app: stored.app, account, membership })
+    const severe = diagnose(facts).filter(({ severity }) => severity === one.severity)
+    const causes = [...new Set(severe.map(({ cause }) => cause))].slice(0, mostCauses)
+    found.push(causes.length === 0 ? one : { ...one, causes })
+  }
+  return found
+}
