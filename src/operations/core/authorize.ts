@@ -31,8 +31,11 @@ import { type Located, resourceOf } from './resources.ts'
 export async function authorize(request: AccessRequest): Promise<Target> {
   const { caller, operation, input } = request
   const { policy } = operation
-  // Before anything is looked up, so that the refusal does not show what exists.
-  if (caller.token.readOnly && !isRead(operation)) throw readOnlyToken()
+  if (caller.token.readOnly && !isRead(operation)) {
+    await reportAccount(request)
+    // The same for any object, so that the refusal does not show what exists.
+    throw readOnlyToken()
+  }
   if (caller.kind === 'environment') return authorizeEnvironmentToken(request, caller)
   if (policy.on === 'installation') {
     if (policy.operatorOnly) await requireOperator(request.tx, caller.userId)
@@ -53,6 +56,15 @@ export async function authorize(request: AccessRequest): Promise<Target> {
   // Both ids of a new environment must agree.
   if (policy.on === 'new-environment' && target.account.accountId !== input.accountId) throw notFound('app')
   return { ...target }
+}
+
+/** Reports the account that a refused call is about, for its audit log; none unless the caller belongs to it. */
+async function reportAccount({ tx, caller, operation: { policy }, input, onAccount }: AccessRequest) {
+  const type = typesNamedBy(policy.on).find((one) => fieldGiven(one, input) !== undefined)
+  if (policy.on === 'installation' || type === undefined) return
+  const object = await findNamed(tx, type as PolicyType, input)
+  const membership = object && (await findMembershipOf(tx, caller, object.accountId))
+  if (membership) onAccount?.(membership.accountId)
 }
 
 /**

@@ -5,15 +5,14 @@ import { loadFacts } from './load-facts.ts'
 
 export default handler(diagnoseAppEnv, async (context, _input, target) => {
   const { environment } = target
-  const { facts, checked } = await loadFacts(context, target)
-  const findings = diagnose(facts)
+  const readFacts = await loadFacts(context, target)
+  const checkedAt = context.now
   return {
-    answer: {
-      appEnvId: environment.appEnvId,
-      healthy: isHealthy(findings),
-      findings,
-      checked,
-      checkedAt: context.now,
+    answer: { appEnvId: environment.appEnvId, healthy: true, findings: [], checked: [], checkedAt },
+    afterRead: async (answer, sources) => {
+      const { facts, checked } = await readFacts(sources)
+      const findings = diagnose(facts)
+      return { ...answer, healthy: isHealthy(findings), findings, checked }
     },
   }
 })

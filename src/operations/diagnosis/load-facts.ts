@@ -5,19 +5,21 @@ import { isRegularApp } from '../../domain/apps/presets.ts'
 import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis/facts.ts'
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
 import type { PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import type { LogQuery } from '../../domain/environments/log-query.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { AppError } from '../../errors.ts'
+import type { Db } from '../../store/db.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { accountSize } from '../../store/repositories/environments.ts'
 import { findContent, findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Context } from '../core/handler.ts'
+import type { Context, Sources } from '../core/handler.ts'
 import { pendingOf } from '../environments/responses.ts'
 import { loadAlertFacts } from './alert-facts.ts'
 import { loadDatabaseFacts, loadReferredDatabases } from './database-facts.ts'
 import { evidenceMask } from './evidence-mask.ts'
-import { loadJobLog, loadJobRuns } from './job-facts.ts'
+import { jobLogQuery, loadJobRuns } from './job-facts.ts'
 import { loadMetricFacts } from './metric-facts.ts'
 
 type Checked = (typeof diagnosedFacts)[number]
@@ -34,46 +36,50 @@ interface LoadedFacts {
   checked: Checked[]
 }
 
-export async function loadFacts(context: Context, target: EnvironmentTarget): Promise<LoadedFacts> {
+type ReadFacts = (sources: Sources & { read: Db['read'] }) => Promise<LoadedFacts>
+
+/** Reads the rows; the result reads logs and metrics, for after the transaction. */
+export async function loadFacts(context: Context, target: EnvironmentTarget): Promise<ReadFacts> {
   const { appEnvId, applied, saved } = target.environment
   const { rollouts, ...history } = await loadHistory(context, target)
   const settings = [saved, applied, ...rollouts.map((rollout) => rollout.settings)]
-  const mask = evidenceMask(context, target.environment, settings)
-  const latest = history.latest && maskedFailure(history.latest, mask)
-  const current = history.current && maskedFailure(history.current, mask)
   const failed = rollouts.find(({ status }) => status === 'FAILED')
   const { envVars } = failed?.settings ?? applied
   const variables = { applied: envVars.map(({ name }) => name), saved: saved.envVars.map(({ name }) => name) }
   const jobRuns = target.app.isJob ? await loadJobRuns(context, appEnvId) : []
-  const logs = await readOrNull(async () => {
-    const { buildLog, runtimeLog } = await loadLogs(context, appEnvId, latest, current)
-    return { buildLog, runtimeLog: [...runtimeLog, ...(await loadJobLog(context, appEnvId, jobRuns))] }
-  })
-  const masked = (line: LogLine) => ({ ...line, message: mask(line.message) })
-  const buildLog = logs?.buildLog.map(masked) ?? []
-  const runtimeLog = logs?.runtimeLog.map(masked) ?? []
-  const isRefused = runtimeSign(runtimeLog, variables.applied)?.cause === 'dependency-refused'
-  const metrics = await readOrNull(() => loadMetricFacts(context, target))
-  const unread = [logs ? null : 'logs', metrics ? null : 'metrics', target.membership ? null : 'alerts']
-  return {
-    facts: {
-      ...environmentFacts(target),
-      ...(await settingsFacts(context, target)),
-      ...history,
-      latest,
-      current,
-      nowMs: Date.parse(context.now),
-      buildLog,
-      runtimeLog,
-      metrics,
-      variables,
-      jobRuns,
-      databases: await (isRefused
-        ? loadDatabaseFacts(context, target, envVars, runtimeLog)
-        : loadReferredDatabases(context, target, envVars)),
-      engineProblem: context.installation.engineProblem(target.environment.region),
-    },
-    checked: diagnosedFacts.filter((fact) => !unread.includes(fact)),
+  const rows = {
+    ...environmentFacts(target),
+    ...(await settingsFacts(context, target)),
+    ...history,
+    nowMs: Date.parse(context.now),
+    variables,
+    jobRuns,
+    engineProblem: context.installation.engineProblem(target.environment.region),
+  }
+  const jobLog = await jobLogQuery(context, appEnvId, jobRuns)
+  const referred = await loadReferredDatabases(context, target, envVars)
+  return async ({ logs: reader, metrics: values, read }) => {
+    const mask = evidenceMask(context, target.environment, settings)
+    const logs = await readOrNull(() => loadLogs(reader, context, appEnvId, history, jobLog))
+    const masked = (line: LogLine) => ({ ...line, message: mask(line.message) })
+    const runtimeLog = logs?.runtimeLog.map(masked) ?? []
+    const isRefused = runtimeSign(runtimeLog, variables.applied)?.cause === 'dependency-refused'
+    const metrics = await readOrNull(() => loadMetricFacts(context, values, target))
+    const unread = [logs ? null : 'logs', metrics ? null : 'metrics', target.membership ? null : 'alerts']
+    return {
+      facts: {
+        ...rows,
+        latest: rows.latest && maskedFailure(rows.latest, mask),
+        current: rows.current && maskedFailure(rows.current, mask),
+        buildLog: logs?.buildLog.map(masked) ?? [],
+        runtimeLog,
+        metrics,
+        databases: isRefused
+          ? await read((tx) => loadDatabaseFacts({ ...context, tx }, target, envVars, runtimeLog))
+          : referred,
+      },
+      checked: diagnosedFacts.filter((fact) => !unread.includes(fact)),
+    }
   }
 }
 
@@ -176,20 +182,23 @@ function previousOf(
 }
 
 async function loadLogs(
-  { logs, now }: Context,
+  logs: Sources['logs'],
+  { now }: Context,
   appEnvId: string,
-  latest: DeploymentFacts | null,
-  current: DeploymentFacts | null,
+  { latest, current }: Pick<Facts, 'latest' | 'current'>,
+  jobLog: LogQuery | null,
 ): Promise<{ buildLog: LogLine[]; runtimeLog: LogLine[] }> {
+  const ofJob = jobLog ? (await logs.read(appEnvId, jobLog)).logs : []
   const failed = latest?.status === 'FAILED' ? latest : null
   const contentId = (failed ?? current ?? latest)?.contentId
-  if (contentId === undefined) return { buildLog: [], runtimeLog: [] }
+  if (contentId === undefined) return { buildLog: [], runtimeLog: ofJob }
   const recent = new Date(Date.parse(now) - recentLogMs).toISOString()
   const query = { contentId, size: linesRead }
   const runtime = await logs.read(appEnvId, { ...query, type: 'RUNTIME', from: failed?.createdAt ?? recent })
-  if (!failed) return { buildLog: [], runtimeLog: runtime.logs }
+  const runtimeLog = [...runtime.logs, ...ofJob]
+  if (!failed) return { buildLog: [], runtimeLog }
   const build = await logs.read(appEnvId, { ...query, type: 'BUILD', from: failed.createdAt })
-  return { buildLog: build.logs, runtimeLog: runtime.logs }
+  return { buildLog: build.logs, runtimeLog }
 }
 
 function maskedFailure(deployment: DeploymentFacts, mask: Mask): DeploymentFacts {

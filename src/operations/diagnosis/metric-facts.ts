@@ -1,13 +1,14 @@
 import { isIngressMetric, type Metric } from '../../contract/metrics.ts'
 import type { MetricFacts } from '../../domain/diagnosis/facts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Context } from '../core/handler.ts'
+import type { Context, Sources } from '../core/handler.ts'
 
 /** Five minutes of samples. */
 const periods = 30
 
 export async function loadMetricFacts(
-  { metrics, now }: Context,
+  { now }: Context,
+  metrics: Sources['metrics'],
   { environment, app }: EnvironmentTarget,
 ): Promise<MetricFacts> {
   const toMs = Date.parse(now)

@@ -4,7 +4,7 @@ import { isIngressMetric } from '../../contract/metrics.ts'
 import { type Break, breakOf, rankChanges, watchedMetrics } from '../../domain/diagnosis/changes.ts'
 import { AppError } from '../../errors.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import { type Context, handler } from '../core/handler.ts'
+import { handler, type Sources } from '../core/handler.ts'
 import { alertBreak, readChanges } from './read-changes.ts'
 
 const dayMs = 86_400_000
@@ -20,22 +20,24 @@ export default handler(whatChanged, async (context, input, target) => {
   }
   const range = { from: timestamp(fromMs), to: timestamp(toMs) }
   const changes = await readChanges(context, target, range)
-  const broke =
-    (await metricBreak(context, target, fromMs, toMs)) ?? (await alertBreak(context, target, range))
+  const alerted = await alertBreak(context, target, range)
+  const answerWith = (broke: Break | null) => ({
+    appEnvId: target.environment.appEnvId,
+    ...range,
+    broke,
+    changes: rankChanges(changes, broke).slice(0, mostChanges),
+    truncated: changes.length > mostChanges,
+  })
   return {
-    answer: {
-      appEnvId: target.environment.appEnvId,
-      ...range,
-      broke,
-      changes: rankChanges(changes, broke).slice(0, mostChanges),
-      truncated: changes.length > mostChanges,
-    },
+    answer: answerWith(alerted),
+    afterRead: async (_answer, sources) =>
+      answerWith((await metricBreak(sources, target, fromMs, toMs)) ?? alerted),
   }
 })
 
 /** The first of the watched metrics that broke. */
 async function metricBreak(
-  { metrics }: Context,
+  { metrics }: Sources,
   { environment, app }: EnvironmentTarget,
   fromMs: number,
   toMs: number,

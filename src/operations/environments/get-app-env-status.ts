@@ -25,7 +25,12 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
       hosts: context.installation.hosts(environment, app),
     },
     ...(health && logTail
-      ? { afterRead: async (answer) => ({ ...answer, health: { ...health, logTail: await logTail() } }) }
+      ? {
+          afterRead: async (answer, sources) => ({
+            ...answer,
+            health: { ...health, logTail: await logTail(sources) },
+          }),
+        }
       : {}),
   }
 })

@@ -5,7 +5,7 @@ import { servingOf } from '../../domain/environments/serving.ts'
 import { AppError } from '../../errors.ts'
 import { findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Context } from '../core/handler.ts'
+import type { Context, Sources } from '../core/handler.ts'
 import { evidenceMask } from '../diagnosis/evidence-mask.ts'
 
 const podsRead = 50
@@ -16,7 +16,7 @@ interface HealthRead {
   /** Null while the environment is not meant to run, and for jobs. */
   health: Health | null
   /** Reads the end of the log of what is not well; null if there is none. For after the transaction. */
-  logTail: (() => Promise<string[]>) | null
+  logTail: ((sources: Sources) => Promise<string[]>) | null
 }
 
 /** The health of an environment, without the end of its log. */
@@ -42,19 +42,24 @@ export async function readHealth(
   const isWell = health.verdict === 'HEALTHY' || health.verdict === 'IDLE'
   return {
     health: { ...health, logTail: [] },
-    logTail: isWell || !serving ? null : () => logTail(context, environment, serving),
+    logTail: isWell || !serving ? null : ({ logs }) => logTail(context, logs, environment, serving),
   }
 }
 
 /** The log is optional: the verdict does not depend on it. */
-async function logTail(context: Context, environment: Environment, serving: Rollout): Promise<string[]> {
+async function logTail(
+  context: Context,
+  logs: Sources['logs'],
+  environment: Environment,
+  serving: Rollout,
+): Promise<string[]> {
   const { appEnvId, saved, applied } = environment
   const settings: Settings[] = [saved, applied, serving.settings]
   const query = { type: 'RUNTIME' as const, contentId: serving.contentId, size: tailLines }
   try {
     const mask = evidenceMask(context, environment, settings)
-    const { logs } = await context.logs.read(appEnvId, query)
-    return logs.map(({ message }) => mask(message).slice(0, longestLine))
+    const tail = await logs.read(appEnvId, query)
+    return tail.logs.map(({ message }) => mask(message).slice(0, longestLine))
   } catch (error) {
     if (error instanceof AppError) return []
     throw error
