@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { AppError } from './errors.ts'
 import { Secret } from './log.ts'
 import { changesBetween } from './nearest.ts'
+import { type OAuthSetting, oauthOf, oauthSettings } from './oauth-setting.ts'
 
 /** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
 const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
@@ -69,6 +70,13 @@ const settings = {
       'must be the name of this machine, such as its host name: letters, digits, dots and hyphens',
     )
     .optional(),
+  LONGSHORE_FILES_URL: z
+    .url({
+      protocol: /^(?:file|s3)$/,
+      hostname: /^.*$/,
+      error: 'must be file:///path or s3://bucket/prefix?endpoint=URL&region=R',
+    })
+    .optional(),
   LONGSHORE_DATABASE_IMAGES: z
     .string()
     .regex(
@@ -89,6 +97,7 @@ const settings = {
     .url({ protocol: /^https?$/, error: 'must be an http or https address' })
     .regex(/^[^?#@]+$/, 'must be an address without user, query or fragment')
     .optional(),
+  ...oauthSettings,
   LONGSHORE_TOKEN: z.string().min(1).optional(),
   LONGSHORE_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps address' }).optional(),
   LONGSHORE_INCIDENT_URL: z
@@ -158,6 +167,8 @@ export interface Config {
   readonly databasePool: number
   /** The name of this machine among those that share the database; its regions belong to it. */
   readonly node: string
+  /** Where uploads, backups and kept logs are; undefined: the data directory. */
+  readonly filesUrl: string | undefined
   /** Registry and path that hold the database images; undefined: each image's own registry. */
   readonly databaseImages: string | undefined
   readonly bootstrapToken: Secret | undefined
@@ -166,6 +177,7 @@ export interface Config {
   readonly token: Secret | undefined
   /** Address under which people and hosts reach the control plane; undefined: the address of the API. */
   readonly publicUrl: string | undefined
+  readonly oauth: OAuthSetting
   readonly smtpUrl: Secret | undefined
   readonly incidentUrl: string
   readonly allowPrivateWebhooks: boolean
@@ -213,12 +225,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
     databasePool: value.LONGSHORE_DATABASE_POOL,
     node: value.LONGSHORE_NODE ?? os.hostname(),
+    filesUrl: value.LONGSHORE_FILES_URL,
     databaseImages: value.LONGSHORE_DATABASE_IMAGES,
     bootstrapToken: secret(value.LONGSHORE_BOOTSTRAP_TOKEN),
     masterKey: secret(value.LONGSHORE_MASTER_KEY),
     url: value.LONGSHORE_URL?.replace(/\/+$/, ''),
     token: secret(value.LONGSHORE_TOKEN),
     publicUrl: value.LONGSHORE_PUBLIC_URL?.replace(/\/+$/, ''),
+    oauth: oauthOf(value),
     smtpUrl: secret(value.LONGSHORE_SMTP_URL),
     incidentUrl: value.LONGSHORE_INCIDENT_URL ?? publicIncidentUrl,
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,

@@ -18,7 +18,6 @@ import { TokenMail } from '../operations/access/token-mail.ts'
 import { TokenUses } from '../operations/access/token-uses.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
 import type { Sources } from '../operations/core/handler.ts'
-import { permissionsOf } from '../operations/core/permissions.ts'
 import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
@@ -32,8 +31,10 @@ import { installationOf, publicUrlOf, publishedFacts, readinessOf, type Started 
 import { sharingOf } from './instances.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
+import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { Peers, peerPath } from './peers.ts'
 import { openPlatform, type Platform } from './platform.ts'
+import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
@@ -93,12 +94,13 @@ async function startControlPlane(
   const tokenUses = new TokenUses(platform)
   const sources = dataSources(platform, started)
   const runner = measuring.figures.counted(operationRunner(platform, started, { work, tokenUses, sources }))
-  const mcp = mcpHandler(platform, started, runner, toolPolicy)
+  const oauth = oauthOf(platform, () => started.apiUrl)
+  const mcp = mcpHandler(platform, started, toolPolicy, mcpAccess(platform, runner, oauth))
   const sessions = createConsoleSessions(platform)
   const dataKeys = watchDataKeys(platform, (keyId) => {
     started.dataKey = keyId
   })
-  const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources })
+  const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources, oauth })
   let begun: Awaited<ReturnType<typeof begin>>
   try {
     started.apiUrl = (await api.listen(config.port)).url
@@ -199,8 +201,8 @@ function tokenMailOf({ config, clock }: Platform): TokenMail | null {
 function mcpHandler(
   platform: Platform,
   started: Started,
-  runner: OperationRunner,
   toolPolicy: ToolPolicy,
+  access: ReturnType<typeof mcpAccess>,
 ): McpHttpHandler {
   const { config, log, clock } = platform
   return createMcpHttpHandler({
@@ -209,8 +211,8 @@ function mcpHandler(
     log,
     clock,
     toolPolicy,
-    authenticate: (token, address) => runner.authenticate(token, { address, reads: true }),
-    permissions: (token) => permissionsOf(platform, token),
+    ...access,
+    questions: sharedQuestionStates(platform),
     host: config.host,
   })
 }
@@ -221,12 +223,13 @@ interface ApiSurfaces {
   measuring: Measuring
   sessions: ConsoleSessions
   sources: DataSources
+  oauth: OAuth | undefined
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, membership }: Platform,
+  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership }: Platform,
   started: Started,
-  { runner, mcp, measuring, sessions, sources }: ApiSurfaces,
+  { runner, mcp, measuring, sessions, sources, oauth }: ApiSurfaces,
 ): ApiServer {
   const startedMs = clock.wallMs()
   const { isShared } = membership
@@ -237,7 +240,10 @@ function apiServer(
   return createApiServer({
     operations,
     runner,
-    uploads: createUploadReceiver({ ...{ db, clock, files: uploads }, ...(isShared ? { elsewhere } : {}) }),
+    uploads: createUploadReceiver({
+      ...{ db, clock, files: uploads },
+      ...(isShared && !hasSharedFiles ? { elsewhere } : {}),
+    }),
     secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
     readiness: () => readinessOf(db, home, started),
@@ -251,6 +257,7 @@ function apiServer(
       return measuring.figures.text(measuring.ingress, environments, metrics.memoryBytes, facts)
     },
     mcp,
+    ...(oauth ? { oauth: { ...oauth.routes, grantOf: oauth.grantOf } } : {}),
     console: {
       dir: path.join(import.meta.dirname, 'console'),
       sessions,

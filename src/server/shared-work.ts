@@ -4,10 +4,12 @@ import { forgetNotificationsBefore } from '../alerting/outbox.ts'
 import { timestamp } from '../clock.ts'
 import { alertPage } from '../domain/alerts/console-pages.ts'
 import type { MetricValues } from '../metrics/source.ts'
+import { forgetExpiredOAuth } from '../oauth/server.ts'
 import { createConsoleSessions } from '../operations/access/console-sessions.ts'
 import type { Context } from '../operations/core/handler.ts'
 import { foldUsage } from '../regions/machine/usage-meter.ts'
 import type { Db } from '../store/db.ts'
+import { forgetAnsweredQuestionsBefore } from '../store/repositories/answered-questions.ts'
 import { forgetAnswersBefore } from '../store/repositories/idempotency.ts'
 import { forgetUnusedUploads } from '../store/repositories/uploads.ts'
 import { Worker } from '../worker.ts'
@@ -104,11 +106,13 @@ function periodic(
   return worker
 }
 
-/** Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses and console sessions. */
+/** Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses, console sessions, codes and tokens of OAuth. */
 async function forgetTheOld({ clock }: Platform, db: Db): Promise<void> {
   const nowMs = clock.wallMs()
   await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
   await db.write((tx) => forgetNotificationsBefore(tx, timestamp(nowMs - 7 * dayMs)))
   await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs)))
+  await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
   await createConsoleSessions({ db, clock }).sweep()
+  await forgetExpiredOAuth(db, clock)
 }

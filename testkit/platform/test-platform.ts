@@ -14,6 +14,7 @@ import { operations } from '../../src/contract/index.ts'
 import { newToken, tokenHash } from '../../src/domain/access/tokens.ts'
 import { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
 import type { Engine } from '../../src/engines/engine.ts'
+import { FolderFiles } from '../../src/files/folder.ts'
 import { LogStore } from '../../src/files/log-store.ts'
 import { createUploadStore, type UploadStore } from '../../src/files/upload-store.ts'
 import { HttpProber } from '../../src/gateway/control/prober.ts'
@@ -39,6 +40,7 @@ import { insertMember, insertTestAccount, type MemberOptions } from './accounts.
 import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
+import { oauthSurfaces } from './oauth-surfaces.ts'
 import { RememberedRoutes } from './remembered-routes.ts'
 import { testInstallation } from './test-installation.ts'
 
@@ -218,7 +220,7 @@ export class TestPlatform {
     const publicUrl = () => this.apiUrl
     this.alerting = createAlerting({ db, clock, log, secrets, metrics, notifier, clockScale, publicUrl })
     this.#closers.push(() => this.alerting.stop())
-    const uploads = createUploadStore({ home: this.dir })
+    const uploads = createUploadStore({ files: new FolderFiles(this.dir) })
     this.#databaseAvailability = new DatabaseAvailabilityWatch({
       regions: [...(options.engines ?? new Map<string, Engine>([[this.region, engine]]))].map(
         ([region, of]) => ({ region, engine: of }),
@@ -275,6 +277,7 @@ export class TestPlatform {
       : undefined
     const api = createApiServer({
       console,
+      ...(options.oauth ? oauthSurfaces(this, runner, options.oauth) : {}),
       operations,
       runner,
       uploads: createUploadReceiver({ db, clock, files }),

@@ -97,6 +97,11 @@ export function guideText(wanted: GuideSlug): ResourceText {
   return { uri: `${guidesAt}${wanted}`, mimeType: markdown, text }
 }
 
+/** Whether an address is a guide, which every caller reads alike. */
+export function isGuide(uri: unknown): boolean {
+  return typeof uri === 'string' && uri.startsWith(guidesAt)
+}
+
 /** Address of an environment, by envName or appEnvId. */
 export function environmentUri(name: string): string {
   return `${environmentsAt}/${encodeURIComponent(name)}`

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import type { Operation, OutputOf, RawInputOf } from '../../contract/operation.ts'
 import type { ToolFacts } from '../policy/tool-policy.ts'
-import type { ToolGroup } from './groups.ts'
+import type { ToolGroup } from '../../contract/tool-groups.ts'
 import type { ReadCache } from './read-cache.ts'
 import type { ToolInput } from './tool-input.ts'
 

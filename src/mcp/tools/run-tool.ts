@@ -6,6 +6,7 @@ import { healthSentence, isIll } from '../../contract/health-words.ts'
 import { statusSentence } from '../../contract/status-sentence.ts'
 import { AppError } from '../../errors.ts'
 import { ConfirmationNeeded, confirmLoss } from '../policy/confirmation.ts'
+import { QuestionPending } from '../policy/questions.ts'
 import { answerWithinPin, withinPin } from '../policy/scope.ts'
 import { type PinnedScope, refusalOf, type ToolPolicy } from '../policy/tool-policy.ts'
 import { envelope, newEnvelopeId, sanitizeDeep, sanitizeInline } from '../policy/untrusted-text.ts'
@@ -50,7 +51,7 @@ interface ToolCall {
 
 type Answer = Record<string, unknown>
 
-/** Runs one tool call. Every error is a result; only a canceled call throws. */
+/** Runs one tool call. Every error is a result; only a canceled call and one that waits for the person throw. */
 export async function runTool(call: ToolCall, name: string, args: ToolInput): Promise<ToolResult> {
   let tool: Tool | undefined
   try {
@@ -69,6 +70,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     return await act(tool, ctx, { sent, own, fits, notes, pin })
   } catch (error) {
     call.signal.throwIfAborted()
+    if (error instanceof QuestionPending) throw error
     if (error instanceof ConfirmationNeeded) return errorResult(error, error.fields)
     if (error instanceof AppError) return errorResult(withKnownInputs(error, tool, args))
     const requestId = randomUUID()

@@ -1,7 +1,7 @@
 import packageJson from '../../../package.json' with { type: 'json' }
 
-export const serverName = 'longshore'
 export const serverVersion: string = packageJson.version
+export const serverInfo = { name: 'longshore', title: 'Longshore', version: serverVersion }
 
 /** Instructions for the model about the whole server; hosts cut them near 2 kB. */
 export const instructions = `Longshore is a hosting platform: accounts hold apps, apps hold environments, environments run containers. Functions (dockerPreset FUNCTION) scale by requests and down to zero.

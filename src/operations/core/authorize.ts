@@ -7,6 +7,7 @@ import {
   type ResourceType,
   typesNamedBy,
 } from '../../contract/resources.ts'
+import { scopesOfCall } from '../../contract/scopes.ts'
 import { isRestricted, mayAccess } from '../../domain/access/environment-access.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
@@ -31,10 +32,11 @@ import { type Located, resourceOf } from './resources.ts'
 export async function authorize(request: AccessRequest): Promise<Target> {
   const { caller, operation, input } = request
   const { policy } = operation
-  if (caller.token.readOnly && !isRead(operation)) {
-    await reportAccount(request)
+  const refusal = refusalOfToken(caller, operation, input)
+  if (refusal) {
+    if (!isRead(operation)) await reportAccount(request)
     // The same for any object, so that the refusal does not show what exists.
-    throw readOnlyToken()
+    throw refusal
   }
   if (caller.kind === 'environment') return authorizeEnvironmentToken(request, caller)
   if (policy.on === 'installation') {
@@ -213,11 +215,25 @@ async function requireOperator(tx: Tx, userId: string): Promise<void> {
   })
 }
 
-/** The token's own limit, whatever its owner may. */
-function readOnlyToken(): AppError {
-  return new AppError('forbidden', 'This token is read-only', {
-    details: 'It can call reads (GET) only. Use a token that was made without --read-only.',
-    rule: 'read-only-token',
+/** The token's own limits, whatever its owner may: reads only, or what an agent was allowed by OAuth. */
+function refusalOfToken(
+  { token: { readOnly, scopes } }: Caller,
+  operation: AccessRequest['operation'],
+  input: AccessRequest['input'],
+): AppError | null {
+  if (readOnly && !isRead(operation)) {
+    return new AppError('forbidden', 'This token is read-only', {
+      details: 'It can call reads (GET) only. Use a token that was made without --read-only.',
+      rule: 'read-only-token',
+    })
+  }
+  const needed = scopes && scopesOfCall(operation, input)
+  if (scopes === null || needed?.every((scope) => scopes.includes(scope))) return null
+  return new AppError('forbidden', 'insufficient_scope', {
+    details: needed
+      ? `This call needs the scope ${needed.join(' ')}. Connect again and ask the person for it.`
+      : 'Only people may do this, never an agent that signed in with OAuth.',
+    rule: 'insufficient-scope',
   })
 }
 

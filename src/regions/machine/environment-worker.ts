@@ -176,13 +176,14 @@ export class EnvironmentWorker {
     if (!this.#adopted) return
     // Before the view is read: an observation may have failed the version that is rolling out.
     await this.#pods.saveObservations()
+    const { ended } = this.#images
     const view = await loadView(this.#deps.db, this.#appEnvId)
     if (!view) return this.#forget()
     // Another version serves now and has not failed yet.
     if (view.environment.currentRolloutId !== this.#view?.environment.currentRolloutId) this.#backoff.reset()
     this.#view = view
     this.#pods.sync(view)
-    this.#images.look(view)
+    this.#images.look(view, ended)
     if (lacksPorts(view)) {
       await chooseDatabasePorts(this.#deps.db, view)
       this.wake()

@@ -10,8 +10,11 @@ export interface RouteSink {
   startFailed(appEnvId: string, message: string): void
 }
 
+/** Path of the archive, which may be a copy in `dir`; null if it is gone. The caller removes `dir`. */
+type FetchUpload = (dir: string) => Promise<string | null>
+
 export type BuildSource =
-  | { kind: 'upload'; file: string; extension: '.tgz' | '.tar.gz' | '.zip' }
+  | { kind: 'upload'; fetch: FetchUpload; extension: '.tgz' | '.tar.gz' | '.zip' }
   | { kind: 'git'; namespace: string; repo: string; branch: string; commitId: string | null }
 
 interface BuildRequest {
@@ -37,8 +40,7 @@ export type Builder = (request: BuildRequest) => Promise<BuiltImage & { gitCommi
 
 /** Uploaded archives. */
 export interface UploadFiles {
-  path(uploadId: string): string
-  remove(uploadId: string): Promise<void>
+  fetch(uploadId: string, dir: string): Promise<string | null>
 }
 
 /** Stored measurements of environments. */

@@ -1,5 +1,5 @@
-import { instructionsOf, jsonListsIn } from '../dockerfile/readings.ts'
 import { EngineFailure } from '../engine.ts'
+import { instructionsOf, jsonListsIn } from './readings.ts'
 
 /**
  * Rejects an ADD that downloads. The engine itself would download it over the machine's own network, including the

@@ -4,9 +4,9 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/prom
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
-import { parseDockerignore } from '../dockerfile/dockerignore.ts'
-import { assertReadable, longestText } from '../dockerfile/readings.ts'
 import { type BuildSpec, EngineFailure } from '../engine.ts'
+import { parseDockerignore } from './dockerignore.ts'
+import { assertReadable, longestText } from './readings.ts'
 
 /** The paths left out of the tar. Names are relative to the context, with forward slashes. */
 interface ContextFilter {
@@ -89,7 +89,8 @@ function filterOf(dockerignore: string): ContextFilter {
   }
 }
 
-async function contextFolder(spec: BuildSpec): Promise<string> {
+/** The real path of the context. Throws `no Dockerfile`. */
+export async function contextFolder(spec: BuildSpec): Promise<string> {
   const sourceDir = await realpath(spec.sourceDir)
   const contextDir = await realpath(path.join(sourceDir, spec.contextDir)).catch(() => null)
   const isFolder = contextDir !== null && (await stat(contextDir)).isDirectory()
