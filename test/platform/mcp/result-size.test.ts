@@ -109,11 +109,13 @@ it('a failed deployment is reported within 1,200 tokens, independent of its log'
   expect(tokens(said.text)).toBeLessThan(1_200)
 })
 
-it('an unknown input is rejected with the valid ones', async () => {
-  const said = await session.call('update-function-config', { ...prod, concurrency: 5 })
-  expect(said.isError).toBe(true)
-  expect(said.text).toContain('containerConcurrency, timeoutSeconds')
-  expect(said.text).not.toContain('decrypt')
+it('an unknown input is rejected with the one that it resembles, else with all valid ones', async () => {
+  const near = await session.call('update-function-config', { ...prod, concurrency: 5 })
+  expect(near.isError).toBe(true)
+  expect(near.text).toContain('Send containerConcurrency instead of concurrency.')
+  const far = await session.call('update-function-config', { ...prod, xyz: 5 })
+  expect(far.text).toContain('containerConcurrency, timeoutSeconds')
+  expect(far.text).not.toContain('decrypt')
 })
 
 it('the status says what is wrong in our words, and the end of the log in an envelope', async () => {

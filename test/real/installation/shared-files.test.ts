@@ -8,7 +8,7 @@ import { notifyCodeUpload, requestDeployStorageKey } from '../../../src/contract
 import { BucketFiles } from '../../../src/files/bucket.ts'
 import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
 import { FaultyLink } from '../../../testkit/files/faulty-link.ts'
-import { noS3Server, S3Server, withS3Credentials, s3Credentials } from '../../../testkit/files/s3-server.ts'
+import { noS3Server, S3Server, s3Credentials, withS3Credentials } from '../../../testkit/files/s3-server.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
 import { deploy, noWindow, sampleSource, tgz, until, untilDeployed } from '../../../testkit/platform/story.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
