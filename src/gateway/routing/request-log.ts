@@ -108,7 +108,7 @@ export class RequestLog {
 }
 
 function pathOf(target: string, withQuery: boolean): string {
-  const query = withQuery ? -1 : target.indexOf('?')
+  const query = withQuery ? -1 : target.search(/[?#]/)
   const whole = query < 0 ? target : target.slice(0, query)
   const path = withQuery ? whole : whole.replace(pathParameters, '')
   // The head is read as latin1; most clients that do not escape send UTF-8.

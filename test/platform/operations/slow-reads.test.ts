@@ -36,7 +36,14 @@ afterAll(() => platform.close())
 it('reads log files and samples, which may be on another machine, outside of transactions', async () => {
   const { appEnvId } = await platform.makeEnvironment()
   const token = platform.admin.token
-  const alert = { appEnvId, name: 'a', contactPointIds: [], metric: 'cpu_percent', operator: 'gt', threshold: 90 }
+  const alert = {
+    appEnvId,
+    name: 'a',
+    contactPointIds: [],
+    metric: 'cpu_percent',
+    operator: 'gt',
+    threshold: 90,
+  }
   const made = await platform.request('POST', '/app-env/alert', {
     token,
     input: { ...alert, duration: '1m' },
