@@ -10,7 +10,7 @@ export interface CallOptions {
   idempotencyKey?: string
   /** Runs all checks without any effect; returns a dry-run response instead of the row's (docs/interface.md#dry-runs). */
   dryRun?: boolean
-  /** Changes nothing, and records that the person was asked about the call and did not agree. */
+  /** Changes nothing, and records that the person did not agree to the call. */
   declined?: boolean
 }
 

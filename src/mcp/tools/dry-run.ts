@@ -37,7 +37,7 @@ export async function recordRefusal(ctx: ToolContext, input: ToolInput, error: u
   throw error
 }
 
-/** The person was asked and did not agree: the platform has not seen the call, so it is reported for the audit log. */
+/** The person did not agree: the platform has not seen the call, so it is reported for the audit log. */
 export async function recordDecline(ctx: ToolContext, input: ToolInput): Promise<void> {
   await ctx.client.call(ctx.operation, input, { declined: true }).catch(() => {})
 }
