@@ -53,6 +53,7 @@ export const fakeOperations: Record<string, FakeOperation> = {
   'diagnose-app-env': (state, input) => ({
     appEnvId: state.env(input).appEnvId,
     healthy: true,
+    servingVersion: 1,
     findings: [],
     checked: ['status'],
     checkedAt: '2026-11-01T00:00:00.000Z',
