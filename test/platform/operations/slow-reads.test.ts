@@ -55,7 +55,6 @@ it('reads log files and samples, which may be on another machine, outside of tra
     ['GET', '/app-env/metrics', { appEnvId }],
     ['GET', '/app-env/metrics-series', { appEnvId, metric: 'cpu_percent' }],
     ['GET', '/logs', { appEnvId }],
-    ['GET', '/account/health', { accountId: platform.accountId }],
     ['GET', '/alert', { alertId }],
     ['POST', '/alert/refresh', { alertId }],
   ] as const
