@@ -21,6 +21,11 @@ export const fakeOperations: Record<string, FakeOperation> = {
         functionDomain: 'fn.localhost',
         engine: 'fake',
         isolation: { metadataBlocked: false },
+        available: true,
+        capabilities: {
+          ...{ functions: true, apps: true, jobs: true, builds: true, autoscaling: true, volumes: true },
+          databases: [],
+        },
       },
     ],
   }),
