@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { type Instance, listInstances } from '../../src/contract/instances.ts'
+import { listRegions } from '../../src/contract/regions.ts'
 import { newToken } from '../../src/domain/access/tokens.ts'
 import type { PostgresServer } from '../store/postgres-server.ts'
 import { Installation } from './installation.ts'
+import { until } from './story.ts'
 
 /** Several control planes as operators run them: one database, one master key, a machine name and regions each. */
 export class ControlPlanes {
@@ -30,6 +32,7 @@ export class ControlPlanes {
     for (const [node, regions] of Object.entries(machines)) planes.#add(node, regions)
     try {
       await Promise.all([...planes.#installations.values()].map((installation) => installation.start()))
+      for (const node of Object.keys(machines)) await planes.#seesAll(node)
       return planes
     } catch (error) {
       await planes.dispose()
@@ -65,6 +68,21 @@ export class ControlPlanes {
   async dispose(): Promise<void> {
     for (const installation of this.#installations.values()) installation.signal('SIGCONT')
     await Promise.all([...this.#installations.values()].map((installation) => installation.dispose()))
+  }
+
+  /** Waits until one of them lists the regions of all machines. */
+  async #seesAll(node: string): Promise<void> {
+    const settings = [...this.#installations.values()].map(
+      (one) => one.setting('LONGSHORE_REGIONS') ?? 'none',
+    )
+    const count = settings
+      .filter((regions) => regions !== 'none')
+      .flatMap((regions) => regions.split(',')).length
+    await until(
+      async () => (await this.at(node).client().call(listRegions, {})).regions,
+      (regions) => regions.length === count && regions.every(({ available }) => available),
+      `${node} sees all regions`,
+    )
   }
 
   #add(node: string, regions: string): Installation {

@@ -5,6 +5,7 @@ import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
 import { notifyCodeUpload, requestDeployStorageKey } from '../../../src/contract/deployments.ts'
+import { listRegions } from '../../../src/contract/regions.ts'
 import { BucketFiles } from '../../../src/files/bucket.ts'
 import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
 import { FaultyLink } from '../../../testkit/files/faulty-link.ts'
@@ -103,6 +104,11 @@ describe.skipIf(leftOut)(
     it.skipIf(!hasRedis)(
       'a backup taken on one machine is restored on another (skipped without Redis)',
       async (context) => {
+        await until(
+          async () => (await north().client().call(listRegions, {})).regions,
+          (regions) => regions.every(({ capabilities }) => capabilities.databases.includes('REDIS')),
+          'both machines know that they can run Redis',
+        )
         const bed = new DatabaseBed(north())
         const from = await bed.make('REDIS', { region: 'north', name: 'from' })
         const into = await bed.make('REDIS', { region: 'south', name: 'into' })
