@@ -204,12 +204,13 @@ function mcpHandler(
   toolPolicy: ToolPolicy,
   access: ReturnType<typeof mcpAccess>,
 ): McpHttpHandler {
-  const { config, log, clock } = platform
+  const { config, log, clock, spans } = platform
   return createMcpHttpHandler({
     registry: tools,
     apiUrl: () => started.apiUrl,
     log,
     clock,
+    spans: spans ?? undefined,
     toolPolicy,
     ...access,
     questions: sharedQuestionStates(platform),
@@ -227,7 +228,7 @@ interface ApiSurfaces {
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership }: Platform,
+  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership, spans }: Platform,
   started: Started,
   { runner, mcp, measuring, sessions, sources, oauth }: ApiSurfaces,
 ): ApiServer {
@@ -264,6 +265,7 @@ function apiServer(
       allowsLinks: isLoopback(config.host),
     },
     referenceDir: path.join(import.meta.dirname, 'reference'),
+    spans: spans ?? undefined,
     host: config.host,
     log,
   })

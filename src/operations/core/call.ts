@@ -15,6 +15,8 @@ export interface Call {
   surface: Surface
   /** The agent session that the caller names; recorded like `surface`. */
   agentSession?: string | undefined
+  /** The span of this call in its trace (W3C Trace Context). */
+  traceparent: string
   idempotencyKey: string | null
   dryRun: boolean
   /** Address the caller reached this server at, such as `http://box:4400`; for addresses shown to that caller only. */
