@@ -45,14 +45,14 @@ afterAll(async () => {
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const hostSpan = '00f067aa0ba902b7'
-const saysItsTrace = `require('http').createServer((request, response) => {
+const printsItsTrace = `require('http').createServer((request, response) => {
   console.log('got ' + request.headers.traceparent)
   response.end('ok')
 }).listen(process.env.PORT)`
 
 it('one trace leads from a tool call to its audit entry, the gateway and the container, and is exported', async () => {
   const { appEnvId } = await makeFunction(installation, 'traced')
-  await deploy(installation, appEnvId, sampleSource('node:20-alpine', saysItsTrace))
+  await deploy(installation, appEnvId, sampleSource('node:20-alpine', printsItsTrace))
   await untilDeployed(installation, appEnvId)
   const agent = new Client({ name: 'agent', version: '1' })
   const headers = { authorization: `Bearer ${installation.token}` }

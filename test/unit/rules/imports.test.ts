@@ -60,6 +60,7 @@ const allowed: Record<string, readonly string[]> = {
     'mcp',
     'nearest',
     'tools',
+    'trace',
   ],
   tools: ['contract', 'counted', 'mcp'],
 }
