@@ -17,7 +17,7 @@ import { createSecretEntry } from '../operations/access/secret-entry.ts'
 import { TokenMail } from '../operations/access/token-mail.ts'
 import { TokenUses } from '../operations/access/token-uses.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
-import type { Context } from '../operations/core/handler.ts'
+import type { Sources } from '../operations/core/handler.ts'
 import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
@@ -107,7 +107,7 @@ async function startControlPlane(
     begun = await begin(platform, started, measuring)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
-    await membership.start({ environments: (appEnvIds) => started.reconciler?.wake(appEnvIds) })
+    await membership.start(work.wakes((appEnvIds) => started.reconciler?.wake(appEnvIds)))
   } catch (error) {
     await api.close()
     await started.gateway?.close()
@@ -149,8 +149,8 @@ async function begin(platform: Platform, started: Started, measuring: Measuring)
 
 /** Logs, metrics and probes: those of this machine, and from any machine. */
 interface DataSources {
-  local: Pick<Context, 'logs' | 'metrics' | 'prober'>
-  all: Pick<Context, 'logs' | 'metrics' | 'prober'>
+  local: Sources
+  all: Sources
   peers: Peers
   machines: EnvironmentMachines
 }
@@ -178,13 +178,14 @@ function operationRunner(
     db,
     clock,
     secrets,
-    ...sources.all,
+    sources: sources.all,
     notifications: work.sender,
     installation: installationOf(platform, started),
     handlers,
     tokenMail: tokenMailOf(platform),
     tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),
+    rateSharing: work.rateSharing,
     wake: (appEnvIds) => {
       started.reconciler?.wake(appEnvIds)
       membership.announce(appEnvIds)
@@ -228,10 +229,11 @@ interface ApiSurfaces {
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership, spans }: Platform,
+  platform: Platform,
   started: Started,
   { runner, mcp, measuring, sessions, sources, oauth }: ApiSurfaces,
 ): ApiServer {
+  const { config, log, clock, db, metrics, uploads, hasSharedFiles, membership } = platform
   const startedMs = clock.wallMs()
   const { isShared } = membership
   const { peers, machines, local } = sources
@@ -247,7 +249,7 @@ function apiServer(
     }),
     secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
-    readiness: () => readinessOf(db, home, started),
+    readiness: () => readinessOf(platform, started),
     ...(isShared ? { sharing: () => sharingOf(membership, clock) } : {}),
     async metricsText(known) {
       const store = config.databaseUrl ? 'postgresql' : 'sqlite'
@@ -265,7 +267,7 @@ function apiServer(
       allowsLinks: isLoopback(config.host),
     },
     referenceDir: path.join(import.meta.dirname, 'reference'),
-    spans: spans ?? undefined,
+    spans: platform.spans ?? undefined,
     host: config.host,
     log,
   })

@@ -32,9 +32,9 @@ export default handler(probeFunction, async (context, input, { environment, app,
     effects: [
       `Sends at most ${requests} GET requests, ${concurrency} at a time, to http://${host}${path}, for at most 20 seconds. Containers that they start are billed.`,
     ],
-    afterCommit: async () => {
+    afterCommit: async (_write, { prober }) => {
       const { traceparent } = context
-      const result = await context.prober.probe({ appEnvId, host, path, requests, concurrency, traceparent })
+      const result = await prober.probe({ appEnvId, host, path, requests, concurrency, traceparent })
       return {
         appEnvId,
         startedAt: context.now,
