@@ -29,7 +29,7 @@ const failure = (promise: Promise<unknown>): Promise<AppError> =>
     (error) => error,
   )
 
-function filesAt(endpoint: string, prefix: string, idleMs?: number): BucketFiles {
+function filesAt(endpoint: string, prefix: string, idleMs = 60_000): BucketFiles {
   const address = {
     kind: 'bucket',
     bucket: 'files',
