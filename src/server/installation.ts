@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { accountSettings } from '../contract/accounts.ts'
-import { hostsOf } from '../domain/environments/hosts.ts'
+import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
 import type { Installation } from '../operations/core/handler.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { homeProblem } from '../store/data-directory.ts'
@@ -32,11 +32,12 @@ export function installationOf(platform: Platform, started: Started): Installati
     apiUrl: () => started.apiUrl,
     publicUrl: () => publicUrlOf(platform.config, started),
     hosts: (environment, app, secrets) => {
-      const engine = regions.find(({ region }) => region === environment.region)?.engine
+      const own = regions.find(({ region }) => region === environment.region)
       const foreign = directory.foreign(environment.region)?.facts
       return hostsOf(environment, app, secrets, {
-        isolates: engine?.capabilities.isolates ?? foreign?.isolates ?? false,
-        gatewayPort: foreign?.gatewayPort ?? started.gatewayPort,
+        isolates: own?.engine.capabilities.isolates ?? foreign?.isolates ?? false,
+        addresses:
+          own?.addresses ?? foreign?.addresses ?? machineAddresses(foreign?.gatewayPort ?? started.gatewayPort),
       })
     },
     engineProblem: (region) => (directory.foreign(region) ? directory.problem(region) : problemOf(region)),

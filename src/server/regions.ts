@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { createDockerEngine } from '../engines/docker/engine.ts'
 import { dockerSocketAnswers } from '../engines/docker/socket.ts'
+import type { RegionAddresses } from '../domain/environments/hosts.ts'
 import type { Engine } from '../engines/engine.ts'
 import { createProcessEngine } from '../engines/process/engine.ts'
 import { AppError } from '../errors.ts'
@@ -25,6 +26,8 @@ export interface PlatformRegion {
   region: string
   name: string
   engine: Engine
+  /** Absent: those of this machine's gateway. */
+  addresses?: RegionAddresses
 }
 
 interface EngineOptions {

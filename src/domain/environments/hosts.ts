@@ -3,12 +3,25 @@ import type { DockerPreset } from '../../contract/fields.ts'
 import { isDatabase, isFunction, isJob } from '../apps/presets.ts'
 import { type DatabaseAccess, type DatabaseSecrets, databaseHosts } from '../databases/credentials.ts'
 
+/** Where the environments of a region answer: `<envName>.<domain>` on one port, by https if that is 443. */
+export interface RegionAddresses {
+  appDomain: string
+  /** Null: functions cannot run there (F5). */
+  functionDomain: string | null
+  port: number
+}
+
+/** The addresses that the gateway of a machine serves. */
+export function machineAddresses(gatewayPort: number): RegionAddresses {
+  return { appDomain: 'app.localhost', functionDomain: 'fn.localhost', port: gatewayPort }
+}
+
 /** Every address of an environment, whatever its preset. `isolates`: the engine has networks with internal names. */
 export function hostsOf(
   environment: { cliEnvName: string; database?: DatabaseAccess; applied?: { containers: number } },
   app: { port: number | null; dockerPreset: string },
   secrets: DatabaseSecrets | undefined,
-  facts: { isolates: boolean; gatewayPort: number },
+  facts: { isolates: boolean; addresses: RegionAddresses },
 ): Host[] {
   const preset = app.dockerPreset as DockerPreset
   const { cliEnvName, database } = environment
@@ -22,12 +35,12 @@ export function hostsOf(
     isFunction: isFunction(preset),
     serves: !isJob(preset) && !isDatabase(preset),
     internalPort: facts.isolates ? app.port : null,
-    gatewayPort: facts.gatewayPort,
+    addresses: facts.addresses,
   })
 }
 
 /**
- * The addresses of an environment. Functions use their own domain (F5). `internalPort` is the code's port if
+ * The addresses of an environment that serves HTTP. Functions use their own domain (F5). `internalPort` is the code's port if
  * containers of one account can connect by `envName`, otherwise null.
  */
 function environmentHosts(options: {
@@ -35,21 +48,25 @@ function environmentHosts(options: {
   isFunction: boolean
   serves: boolean
   internalPort: number | null
-  gatewayPort: number
+  addresses: RegionAddresses
 }): Host[] {
   if (!options.serves) return []
-  const name = `${options.envName}.${options.isFunction ? 'fn' : 'app'}.localhost`
-  const hosts: Host[] = [
-    {
-      host: name,
-      url: `http://${name}${options.gatewayPort === 80 ? '' : `:${options.gatewayPort}`}`,
-      kind: options.isFunction ? 'function' : 'http',
-    },
-  ]
+  const { appDomain, functionDomain, port } = options.addresses
+  const domain = options.isFunction ? functionDomain : appDomain
+  const hosts: Host[] = []
+  if (domain !== null) {
+    const host = `${options.envName}.${domain}`
+    hosts.push({ host, url: urlOf(host, port), kind: options.isFunction ? 'function' : 'http' })
+  }
   // A function at zero has no container to connect to: only the gateway starts one.
   if (options.internalPort !== null && !options.isFunction) {
     const url = `http://${options.envName}:${options.internalPort}`
     hosts.push({ host: options.envName, url, kind: 'internal' })
   }
   return hosts
+}
+
+function urlOf(host: string, port: number): string {
+  if (port === 443) return `https://${host}`
+  return `http://${host}${port === 80 ? '' : `:${port}`}`
 }
