@@ -2,12 +2,15 @@ import type { Host } from '../../contract/app-envs.ts'
 import type { DockerPreset } from '../../contract/fields.ts'
 import { isDatabase, isFunction, isJob } from '../apps/presets.ts'
 import { type DatabaseAccess, type DatabaseSecrets, databaseHosts } from '../databases/credentials.ts'
+import { clusterNamespace, workloadName } from './cluster-names.ts'
 
 /** Where the environments of a region answer: `<envName>.<domain>` on one port, by https if that is 443. */
 export interface RegionAddresses {
   appDomain: string
   /** Null: functions cannot run there (F5). */
   functionDomain: string | null
+  /** In a cluster, Knative names functions `<name>.<namespace of the account>.<functionDomain>`. */
+  functionNamespacePrefix?: string
   port: number
 }
 
@@ -16,15 +19,22 @@ export function machineAddresses(gatewayPort: number): RegionAddresses {
   return { appDomain: 'app.localhost', functionDomain: 'fn.localhost', port: gatewayPort }
 }
 
+interface Named {
+  envName: string
+  accountId: string
+  isFunction: boolean
+  addresses: RegionAddresses
+}
+
 /** Every address of an environment, whatever its preset. `isolates`: the engine has networks with internal names. */
 export function hostsOf(
-  environment: { cliEnvName: string; database?: DatabaseAccess; applied?: { containers: number } },
+  environment: { cliEnvName: string; accountId: string; database?: DatabaseAccess; applied?: { containers: number } },
   app: { port: number | null; dockerPreset: string },
   secrets: DatabaseSecrets | undefined,
   facts: { isolates: boolean; addresses: RegionAddresses },
 ): Host[] {
   const preset = app.dockerPreset as DockerPreset
-  const { cliEnvName, database } = environment
+  const { cliEnvName, accountId, database } = environment
   if (database) {
     const internalHost = facts.isolates ? cliEnvName : null
     const containers = environment.applied?.containers ?? 1
@@ -32,6 +42,7 @@ export function hostsOf(
   }
   return environmentHosts({
     envName: cliEnvName,
+    accountId,
     isFunction: isFunction(preset),
     serves: !isJob(preset) && !isDatabase(preset),
     internalPort: facts.isolates ? app.port : null,
@@ -43,19 +54,12 @@ export function hostsOf(
  * The addresses of an environment that serves HTTP. Functions use their own domain (F5). `internalPort` is the code's port if
  * containers of one account can connect by `envName`, otherwise null.
  */
-function environmentHosts(options: {
-  envName: string
-  isFunction: boolean
-  serves: boolean
-  internalPort: number | null
-  addresses: RegionAddresses
-}): Host[] {
+function environmentHosts(options: Named & { serves: boolean; internalPort: number | null }): Host[] {
   if (!options.serves) return []
-  const { appDomain, functionDomain, port } = options.addresses
-  const domain = options.isFunction ? functionDomain : appDomain
+  const { port } = options.addresses
+  const host = hostOf(options)
   const hosts: Host[] = []
-  if (domain !== null) {
-    const host = `${options.envName}.${domain}`
+  if (host !== null) {
     hosts.push({ host, url: urlOf(host, port), kind: options.isFunction ? 'function' : 'http' })
   }
   // A function at zero has no container to connect to: only the gateway starts one.
@@ -64,6 +68,14 @@ function environmentHosts(options: {
     hosts.push({ host: options.envName, url, kind: 'internal' })
   }
   return hosts
+}
+
+function hostOf({ envName, accountId, isFunction, addresses }: Named): string | null {
+  const { appDomain, functionDomain, functionNamespacePrefix: prefix } = addresses
+  if (!isFunction) return `${envName}.${appDomain}`
+  if (functionDomain === null) return null
+  if (prefix === undefined) return `${envName}.${functionDomain}`
+  return `${workloadName(envName)}.${clusterNamespace(prefix, accountId)}.${functionDomain}`
 }
 
 function urlOf(host: string, port: number): string {

@@ -55,8 +55,16 @@ export class ClusterClient {
   /** `kubeconfig` absent: the cluster this process runs in; `context` absent: the file's current one. */
   static open({ kubeconfig, context }: { kubeconfig?: string | undefined; context?: string | undefined }) {
     const config = new KubeConfig()
-    if (kubeconfig === undefined) config.loadFromCluster()
-    else config.loadFromFile(kubeconfig)
+    try {
+      if (kubeconfig === undefined) config.loadFromCluster()
+      else config.loadFromFile(kubeconfig)
+    } catch (cause) {
+      const details =
+        kubeconfig === undefined
+          ? 'This is no pod of a cluster: set kubeconfig of the region in the configuration file.'
+          : `${kubeconfig} is no readable kubeconfig. Correct kubeconfig of the region in the configuration file.`
+      throw new AppError('unavailable', 'The credentials of the cluster cannot be read', { details, cause })
+    }
     if (context !== undefined) config.setCurrentContext(context)
     return new ClusterClient(config)
   }
@@ -88,6 +96,18 @@ export class ClusterClient {
       from = page.metadata?._continue || undefined
     } while (from)
     return items
+  }
+
+  /** Whether the cluster has a kind that an extension brings. */
+  async has(kind: Kind): Promise<boolean> {
+    const named = [undefined, undefined, undefined, undefined, undefined, undefined, 1] as const
+    try {
+      await this.#objects.list(apiVersions[kind], nameOf(kind), ...named)
+      return true
+    } catch (error) {
+      if (error instanceof ApiException && error.code === 404) return false
+      return called(Promise.reject(error))
+    }
   }
 
   /** Unknown objects are ignored. What belongs to the object is removed in the background. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
+import { workloadName } from '../../domain/environments/cluster-names.ts'
 import { zCloudSize } from '../../domain/environments/environment.ts'
 import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/config.ts'
 import type { Engine } from '../../engines/engine.ts'
@@ -15,7 +16,7 @@ import type { RolloutWriter } from '../machine/rollout-writer.ts'
 import type { ClusterClient } from './client.ts'
 import { podLines } from './log-lines.ts'
 import { accountManifests } from './manifests/account.ts'
-import { appManifests } from './manifests/app.ts'
+import { appManifests, volumeClaim } from './manifests/app.ts'
 import { functionManifests } from './manifests/function.ts'
 import {
   type ClusterOptions,
@@ -24,7 +25,6 @@ import {
   namespaceOf,
   secretName,
   type Workload,
-  workloadName,
 } from './manifests/workload.ts'
 import { podIdOf, storePods } from './pods.ts'
 import {
@@ -267,7 +267,7 @@ export class ClusterEnvironment {
     const rolloutId = found.spec?.template?.metadata?.labels?.[label.rollout]
     for (const kind of ['Ingress', 'Service', 'HorizontalPodAutoscaler', 'PodDisruptionBudget'] as const)
       if (observed?.deployment) await client.delete(kind, namespace, name)
-    await client.delete('PersistentVolumeClaim', namespace, `${name}-data`)
+    await client.delete('PersistentVolumeClaim', namespace, volumeClaim(name))
     if (rolloutId) await client.delete('Secret', namespace, secretName({ envName: name, rolloutId }))
     // Last, because it is what the next pass would find.
     if (observed?.service) await client.delete('KnativeService', namespace, name)

@@ -65,7 +65,8 @@ export class ClusterRegion {
     const transitions = new RolloutWriter(db, () => clock.wallMs())
     const masks = new LogMasks(db, secrets)
     this.#followers = new LogFollowers(logs, masks, log)
-    this.#usage = new UsageMeter(db, clock, log)
+    // Its own runs: the list of a machine does not have these containers.
+    this.#usage = new UsageMeter(db, clock, log, `region:${deps.region}`)
     const images = new ImageBuilder({ db, clock, log, logs, masks, secrets, builder, uploads, transitions })
     const { installationId, options, client, region } = deps
     const wake = (appEnvId: string) => this.wake([appEnvId])
@@ -89,6 +90,10 @@ export class ClusterRegion {
     })
   }
 
+  get region(): string {
+    return this.#deps.region
+  }
+
   /** Why the cluster cannot be used; null when it can. */
   get problem(): string | null {
     return this.#problem
@@ -100,9 +105,10 @@ export class ClusterRegion {
     this.#jobs.wake()
   }
 
-  /** Environments of other regions are left out. */
-  wake(appEnvIds: readonly string[]): void {
-    for (const appEnvId of appEnvIds) this.#woken.add(appEnvId)
+  /** Environments of other regions are left out; null: every environment of this one. */
+  wake(appEnvIds: readonly string[] | null): void {
+    if (appEnvIds === null) this.#resyncAtMs = 0
+    for (const appEnvId of appEnvIds ?? []) this.#woken.add(appEnvId)
     this.#worker.wake()
     this.#jobs.wake()
   }

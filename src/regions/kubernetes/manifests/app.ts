@@ -1,3 +1,4 @@
+import { workloadName } from '../../../domain/environments/cluster-names.ts'
 import {
   type ClusterOptions,
   container,
@@ -8,7 +9,6 @@ import {
   podLabels,
   variablesSecret,
   type Workload,
-  workloadName,
 } from './workload.ts'
 
 /** Requests that reach a pod after its end began are still answered: the ingress needs a moment to learn of it. */
@@ -96,8 +96,13 @@ function podSpec(workload: Workload, { name }: Metadata): object {
         ...(volume ? { volumeMounts: [{ name: 'data', mountPath: volume.mountPath }] } : {}),
       },
     ],
-    ...(volume ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: `${name}-data` } }] } : {}),
+    ...(volume ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: volumeClaim(name) } }] } : {}),
   }
+}
+
+/** The claim of the volume of an environment. */
+export function volumeClaim(workload: string): string {
+  return `${workload}-data`
 }
 
 function claims({ volume }: Workload, { storageClass }: ClusterOptions, metadata: Metadata): Manifest[] {
@@ -106,7 +111,7 @@ function claims({ volume }: Workload, { storageClass }: ClusterOptions, metadata
     {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
-      metadata: { ...metadata, name: `${metadata.name}-data` },
+      metadata: { ...metadata, name: volumeClaim(metadata.name) },
       spec: {
         accessModes: ['ReadWriteOnce'],
         ...(storageClass ? { storageClassName: storageClass } : {}),

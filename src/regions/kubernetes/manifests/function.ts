@@ -1,3 +1,4 @@
+import { workloadName } from '../../../domain/environments/cluster-names.ts'
 import {
   type ClusterOptions,
   container,
@@ -7,7 +8,6 @@ import {
   podLabels,
   variablesSecret,
   type Workload,
-  workloadName,
 } from './workload.ts'
 
 /** The longest stable window that Knative accepts, in seconds. */

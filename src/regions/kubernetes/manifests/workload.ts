@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Autoscaling } from '../../../contract/app-envs.ts'
 import type { FunctionConfig } from '../../../contract/function-config.ts'
 import type { HealthCheck } from '../../../contract/health.ts'
+import { clusterNamespace, dnsName, workloadName } from '../../../domain/environments/cluster-names.ts'
 
 /** What a cluster region runs of one environment: one version with its settings, variables decrypted. */
 export interface Workload {
@@ -60,17 +60,8 @@ export const label = {
 
 export const containerName = 'app'
 
-/** Account ids have one length, so no namespace begins with the name of another. */
 export function namespaceOf({ namespacePrefix }: ClusterOptions, accountId: string): string {
-  return `${namespacePrefix}${dnsName(accountId.replace(/^acc_/, ''))}`
-}
-
-/** Names of Services begin with a letter and leave room for what Kubernetes and Knative append. */
-export function workloadName(envName: string): string {
-  const name = /^[a-z]/.test(envName) ? envName : `e-${envName}`
-  return name.length <= 40
-    ? name
-    : `${name.slice(0, 31)}-${createHash('sha256').update(envName).digest('hex').slice(0, 8)}`
+  return clusterNamespace(namespacePrefix, accountId)
 }
 
 export function labelsOf(workload: Workload): Record<string, string> {
@@ -122,8 +113,4 @@ export function container(workload: Workload): Record<string, unknown> {
       seccompProfile: { type: 'RuntimeDefault' },
     },
   }
-}
-
-function dnsName(id: string): string {
-  return id.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-')
 }
