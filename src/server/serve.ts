@@ -22,12 +22,20 @@ import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
 import { handlers } from '../operations/index.ts'
+import type { ClusterRegion } from '../regions/kubernetes/region.ts'
 import { Reconciler } from '../regions/machine/reconciler.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { sweepFiles } from './housekeeping.ts'
-import { installationOf, publicUrlOf, publishedFacts, readinessOf, type Started } from './installation.ts'
+import {
+  installationOf,
+  publicUrlOf,
+  publishedFacts,
+  readinessOf,
+  type Started,
+  wakeEnvironments,
+} from './installation.ts'
 import { sharingOf } from './instances.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
@@ -82,6 +90,7 @@ async function startControlPlane(
     gatewayPort: config.gatewayPort,
     ingress: { host: config.host, port: config.gatewayPort },
     reconciler: null,
+    clusters: [],
     gateway: null,
     dataKey: '',
   }
@@ -107,7 +116,7 @@ async function startControlPlane(
     begun = await begin(platform, started, measuring)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
-    await membership.start(work.wakes((appEnvIds) => started.reconciler?.wake(appEnvIds)))
+    await membership.start(work.wakes((appEnvIds) => wakeEnvironments(started, appEnvIds)))
   } catch (error) {
     await api.close()
     await started.gateway?.close()
@@ -126,7 +135,7 @@ async function startControlPlane(
       await api.close()
       await tokenUses.stop()
       await work.stop()
-      await reconciler.stop()
+      await Promise.all([reconciler, ...started.clusters].map((one) => one.stop()))
       await gateway.close()
       rmSync(platform.home.serveFile, { force: true })
       await platform.close()
@@ -143,6 +152,7 @@ async function begin(platform: Platform, started: Started, measuring: Measuring)
   const reconciler = reconcilerOf(platform, measuring, gateway)
   started.reconciler = reconciler
   await reconciler.start()
+  started.clusters = await startClusters(platform)
   measuring.start(reconciler)
   return { gateway, reconciler }
 }
@@ -187,7 +197,7 @@ function operationRunner(
     rateLimits: rateLimitsOf(platform.config.rateLimits),
     rateSharing: work.rateSharing,
     wake: (appEnvIds) => {
-      started.reconciler?.wake(appEnvIds)
+      wakeEnvironments(started, appEnvIds)
       membership.announce(appEnvIds)
     },
   })
@@ -273,16 +283,26 @@ function apiServer(
 
 function reconcilerOf(platform: Platform, measuring: Measuring, gateway: GatewayKeeper): Reconciler {
   const { membership, nodeName: node, regions } = platform
+  const own = regions.filter(({ cluster }) => !cluster)
+  const scope = { regions: own.map(({ region }) => region), ...(membership.isShared ? { node } : {}) }
   return new Reconciler({
     ...platform,
     db: membership.machineDb,
-    ...(membership.isShared ? { scope: { node, regions: regions.map(({ region }) => region) } } : {}),
+    ...(membership.isShared || own.length < regions.length ? { scope } : {}),
     metrics: measuring,
     routes: gateway.link,
     clockScale: platform.config.clockScale,
     keptVersions: platform.config.keptVersions,
-    engines: new Map(regions.map(({ region, engine }) => [region, engine])),
+    engines: new Map(own.map(({ region, engine }) => [region, engine])),
   })
+}
+
+async function startClusters(platform: Platform): Promise<ClusterRegion[]> {
+  const { config, membership, regions } = platform
+  const work = { ...platform, db: membership.machineDb, clockScale: config.clockScale }
+  const clusters = regions.flatMap(({ cluster }) => (cluster ? [cluster(work)] : []))
+  await Promise.all(clusters.map((one) => one.start()))
+  return clusters
 }
 
 function stopSignal(): Promise<string> {
