@@ -166,7 +166,7 @@ interface DataSources {
 }
 
 function dataSources(platform: Platform, started: Started): DataSources {
-  const { db, clock, logs, metrics, secrets, nodeName, log, directory, membership } = platform
+  const { db, clock, logs, readings: metrics, secrets, nodeName, log, directory, membership } = platform
   const prober = new HttpProber({
     clock,
     ingress: () => started.ingress,
