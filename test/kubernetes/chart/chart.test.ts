@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { readConfigFile } from '../../../src/config-file.ts'
 import { randomText } from '../../../src/domain/ids.ts'
 import { cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
 
@@ -17,6 +18,7 @@ const region = { name: 'eu', engine: 'kubernetes', namespacePrefix: 'ls-', appDo
 interface Manifest {
   kind: string
   metadata: { name: string }
+  data?: Record<string, string>
   // biome-ignore lint/suspicious/noExplicitAny: manifests of many kinds
   spec: any
 }
@@ -59,6 +61,23 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the chart', () => {
     const pod = { metadata: { name: 'one' }, spec: spec.template.spec, apiVersion: 'v1', kind: 'Pod' }
     await kubectl(['-n', namespace, 'create', 'serviceaccount', 'longshore'])
     await kubectl(['-n', namespace, 'create', '--dry-run=server', '-f', '-'], pod)
+  })
+
+  it('writes a regions file that Longshore reads', async () => {
+    const namespace = await newNamespace()
+    const full = {
+      ...{ ...region, functionDomain: 'fn.example.com', publicPort: 443, ingressClass: 'traefik' },
+      registry: { push: 'r.example.com/apps', pull: 'r.example.com/apps' },
+      ...{ buildkit: 'tcp://buildkitd.build:1234', prometheus: 'http://prometheus.monitoring:9090' },
+    }
+    const made = await manifests(namespace, await render(namespace, { regions: [full] }))
+    const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-chart-'))
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+    const file = path.join(dir, 'longshore.yaml')
+    writeFileSync(file, made.get('ConfigMap/longshore')!.data!['longshore.yaml']!)
+    const { value, problems } = readConfigFile(file)
+    expect(problems).toEqual([])
+    expect(value?.regions).toMatchObject([full])
   })
 
   it('takes every secret from the Secret of the operator', async () => {

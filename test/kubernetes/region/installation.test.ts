@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-
   restartAppEnv,
   scaleAppEnvContainers,
   startAppEnv,
   stopAppEnv,
   updateAppEnvVariables,
 } from '../../../src/contract/app-env-actions.ts'
-import { getAppEnvPods, getAppEnvStatus, getAppEnvUsage, getLogs } from '../../../src/contract/app-env-reads.ts'
+import {
+  getAppEnvPods,
+  getAppEnvStatus,
+  getAppEnvUsage,
+  getLogs,
+} from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
