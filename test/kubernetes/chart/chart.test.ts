@@ -5,7 +5,11 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readConfigFile } from '../../../src/config-file.ts'
+import { autoscalingDefaults } from '../../../src/contract/app-envs.ts'
 import { randomText } from '../../../src/domain/ids.ts'
+import { jobManifests } from '../../../src/regions/kubernetes/jobs/manifest.ts'
+import { accountManifests } from '../../../src/regions/kubernetes/manifests/account.ts'
+import { appManifests } from '../../../src/regions/kubernetes/manifests/app.ts'
 import { cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
 
 const chart = path.resolve(import.meta.dirname, '../../../deploy/chart')
@@ -127,6 +131,51 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the chart', () => {
   })
 })
 
+/** What Longshore applies for an account, an app with everything, a function and a job. */
+function everyManifest(namespacePrefix: string): object[] {
+  const options = { namespacePrefix, appDomain: 'app.example.com' }
+  const healthCheck = {
+    path: null,
+    expectedStatus: 200,
+    intervalSeconds: 5,
+    timeoutSeconds: 2,
+    stabilitySeconds: 0,
+  }
+  const workload = {
+    ...{
+      installationId: 'test',
+      accountId: 'acc_account',
+      appEnvId: 'env_a',
+      envName: 'web',
+      rolloutId: 'rol_a',
+    },
+    ...{ contentId: 'dep_a', image: 'app.test/app:1', port: 8080, env: { TOKEN: 'x' }, containers: 2 },
+    ...{
+      cpuMillicores: 500,
+      memoryMb: 512,
+      healthCheck,
+      autoscaling: { ...autoscalingDefaults, minContainers: 2 },
+    },
+    ...{ functionConfig: null, warm: 0, volume: { mountPath: '/data', diskMb: 100 } },
+  }
+  const job = {
+    ...{ name: 'job-1', podId: 'pod_a', appEnvId: 'env_a', accountId: 'acc_account', contentId: 'dep_a' },
+    ...{
+      image: 'app.test/app:1',
+      port: null,
+      env: {},
+      cpuMillicores: 500,
+      memoryMb: 512,
+      internalHost: 'job-1',
+    },
+  }
+  return [
+    ...accountManifests('acc_account', 'test', { ...options, zCloudLimit: 64 }),
+    ...appManifests(workload, options),
+    ...jobManifests(job, { installationId: 'test', namespace: `${namespacePrefix}account`, claimOf: String }),
+  ]
+}
+
 describe.skipIf(!hasHelm || !cluster.kubeconfig)('the permissions of the chart', () => {
   it('let Longshore run environments in the namespaces of its regions, and nothing else', async () => {
     const namespace = await newNamespace()
@@ -179,9 +228,14 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the permissions of the chart',
     await expect
       .poll(() => create('namespace', `lst-other-${randomText(8)}`, '--dry-run=server').catch(String))
       .toMatch(/only to the namespaces of its regions/)
-    await create('namespace', own)
-    onTestFinished(async () => void (await kubectl(['delete', 'namespace', own, '--wait=false'])))
-    await create('-n', own, 'secret', 'generic', 'variables')
+    onTestFinished(
+      async () => void (await kubectl(['delete', 'namespace', own, '--ignore-not-found', '--wait=false'])),
+    )
+    for (const manifest of everyManifest(prefix))
+      await kubectl(
+        ['--as', user, 'apply', '--server-side', '--field-manager=longshore', '-f', '-'],
+        manifest,
+      )
     const outside = create('-n', namespace, 'secret', 'generic', 'variables')
     await expect(outside).rejects.toThrow(/only to the namespaces of its regions/)
     const removal = kubectl(['--as', user, 'delete', 'namespace', namespace, '--dry-run=server'])
