@@ -39,7 +39,9 @@ export function installationOf(platform: Platform, started: Started): Installati
       return hostsOf(environment, app, secrets, {
         isolates: own?.engine.capabilities.isolates ?? foreign?.isolates ?? false,
         addresses:
-          own?.addresses ?? foreign?.addresses ?? machineAddresses(foreign?.gatewayPort ?? started.gatewayPort),
+          own?.addresses ??
+          foreign?.addresses ??
+          machineAddresses(foreign?.gatewayPort ?? started.gatewayPort),
       })
     },
     engineProblem: (region) => (directory.foreign(region) ? directory.problem(region) : problemOf(region)),
@@ -56,7 +58,10 @@ function engineProblem({ clusters, reconciler }: Started, region: string): strin
 }
 
 /** Looks at environments again, wherever they run; null: at all of them. */
-export function wakeEnvironments({ clusters, reconciler }: Started, appEnvIds: readonly string[] | null): void {
+export function wakeEnvironments(
+  { clusters, reconciler }: Started,
+  appEnvIds: readonly string[] | null,
+): void {
   reconciler?.wake(appEnvIds)
   for (const cluster of clusters) cluster.wake(appEnvIds)
 }

@@ -28,7 +28,12 @@ interface Named {
 
 /** Every address of an environment, whatever its preset. `isolates`: the engine has networks with internal names. */
 export function hostsOf(
-  environment: { cliEnvName: string; accountId: string; database?: DatabaseAccess; applied?: { containers: number } },
+  environment: {
+    cliEnvName: string
+    accountId: string
+    database?: DatabaseAccess
+    applied?: { containers: number }
+  },
   app: { port: number | null; dockerPreset: string },
   secrets: DatabaseSecrets | undefined,
   facts: { isolates: boolean; addresses: RegionAddresses },

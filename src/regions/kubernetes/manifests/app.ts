@@ -96,7 +96,9 @@ function podSpec(workload: Workload, { name }: Metadata): object {
         ...(volume ? { volumeMounts: [{ name: 'data', mountPath: volume.mountPath }] } : {}),
       },
     ],
-    ...(volume ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: volumeClaim(name) } }] } : {}),
+    ...(volume
+      ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: volumeClaim(name) } }] }
+      : {}),
   }
 }
 
