@@ -7,8 +7,8 @@ import { ClusterClient } from '../regions/kubernetes/client.ts'
 import { ClusterEngine } from '../regions/kubernetes/engine.ts'
 import { ClusterJobs } from '../regions/kubernetes/jobs/engine.ts'
 import { namespaceOf } from '../regions/kubernetes/manifests/workload.ts'
-import { ClusterRegion, type ClusterRegionDeps } from '../regions/kubernetes/region.ts'
-import type { PlatformRegion } from './regions.ts'
+import { ClusterRegion } from '../regions/kubernetes/region.ts'
+import type { PlatformRegion } from './platform-region.ts'
 
 interface ClusterRegionOptions {
   installationId: string
@@ -55,9 +55,3 @@ function builderOf({ buildkit: address, registry }: ClusterSetting, clock: Clock
   return (spec, onLog, signal) =>
     buildWithBuildKit({ address, registry: options, clock }, spec, onLog, signal)
 }
-
-/** What a cluster region needs of the platform to run. */
-export type ClusterWork = Omit<
-  ClusterRegionDeps,
-  'region' | 'options' | 'installationId' | 'client' | 'engine'
->

@@ -21,9 +21,10 @@ import type { Membership } from '../store/membership.ts'
 import { joinStore } from '../store/open.ts'
 import { makeMasterKey, readMasterKey } from '../store/secrets/master-key.ts'
 import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../store/secrets/secret-box.ts'
+import type { PlatformRegion } from './platform-region.ts'
 import { RegionDirectory } from './region-directory.ts'
 import { regionMetrics } from './region-metrics.ts'
-import { openRegions, type PlatformRegion } from './regions.ts'
+import { openRegions } from './regions.ts'
 
 const buildTimeoutMs = 30 * 60_000
 

@@ -3,13 +3,11 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { createDockerEngine } from '../engines/docker/engine.ts'
 import { dockerSocketAnswers } from '../engines/docker/socket.ts'
-import type { RegionAddresses } from '../domain/environments/hosts.ts'
 import type { Engine } from '../engines/engine.ts'
 import { createProcessEngine } from '../engines/process/engine.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { RegionSetting } from '../region-setting.ts'
-import type { ClusterRegion } from '../regions/kubernetes/region.ts'
 import type { Db, Tx } from '../store/db.ts'
 import {
   environmentsDeployedIn,
@@ -19,21 +17,9 @@ import {
   saveRegionEngine,
 } from '../store/repositories/region-engines.ts'
 import { adoptRuns } from '../store/repositories/usage.ts'
-
-import type { ClusterWork } from './cluster-region.ts'
+import type { PlatformRegion } from './platform-region.ts'
 
 const stopGraceSeconds = 10
-
-/** A region with its own instance of an engine. */
-export interface PlatformRegion {
-  region: string
-  name: string
-  engine: Engine
-  /** Absent: those of this machine's gateway. */
-  addresses?: RegionAddresses
-  /** What runs its environments; absent: the reconciler of this machine. */
-  cluster?: (work: ClusterWork) => ClusterRegion
-}
 
 interface EngineOptions {
   config: Config

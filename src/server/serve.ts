@@ -22,8 +22,6 @@ import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
 import { handlers } from '../operations/index.ts'
-import type { ClusterRegion } from '../regions/kubernetes/region.ts'
-import { Reconciler } from '../regions/machine/reconciler.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
@@ -37,7 +35,7 @@ import {
   wakeEnvironments,
 } from './installation.ts'
 import { sharingOf } from './instances.ts'
-import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
+import { keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
 import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { Peers, peerPath } from './peers.ts'
@@ -45,6 +43,7 @@ import { openPlatform, type Platform } from './platform.ts'
 import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
+import { reconcilerOf, startClusters } from './run-regions.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
 import { watchDataKeys } from './watch-data-keys.ts'
 
@@ -279,30 +278,6 @@ function apiServer(
     host: config.host,
     log,
   })
-}
-
-function reconcilerOf(platform: Platform, measuring: Measuring, gateway: GatewayKeeper): Reconciler {
-  const { membership, nodeName: node, regions } = platform
-  const own = regions.filter(({ cluster }) => !cluster)
-  const scope = { regions: own.map(({ region }) => region), ...(membership.isShared ? { node } : {}) }
-  return new Reconciler({
-    ...platform,
-    db: membership.machineDb,
-    ...(membership.isShared || own.length < regions.length ? { scope } : {}),
-    metrics: measuring,
-    routes: gateway.link,
-    clockScale: platform.config.clockScale,
-    keptVersions: platform.config.keptVersions,
-    engines: new Map(own.map(({ region, engine }) => [region, engine])),
-  })
-}
-
-async function startClusters(platform: Platform): Promise<ClusterRegion[]> {
-  const { config, membership, regions } = platform
-  const work = { ...platform, db: membership.machineDb, clockScale: config.clockScale }
-  const clusters = regions.flatMap(({ cluster }) => (cluster ? [cluster(work)] : []))
-  await Promise.all(clusters.map((one) => one.start()))
-  return clusters
 }
 
 function stopSignal(): Promise<string> {

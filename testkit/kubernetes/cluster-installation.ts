@@ -15,7 +15,9 @@ export class ClusterInstallation extends Installation {
     const configDir = mkdtempSync(path.join(os.tmpdir(), 'longshore-cluster-'))
     const file = path.join(configDir, 'longshore.yaml')
     super({ LONGSHORE_CONFIG: file, ...env })
-    const own = randomText(8).toLowerCase().replaceAll(/[^a-z0-9]/g, 'x')
+    const own = randomText(8)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]/g, 'x')
     this.namespacePrefix = `lst${own}-`
     const region = {
       name: 'eu',

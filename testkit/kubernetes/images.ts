@@ -14,7 +14,8 @@ export async function shellImage(name: string, script: string): Promise<string> 
   const manifestType = 'application/vnd.oci.image.manifest.v1+json'
   const from = await answer(`${api}/busybox/manifests/1`, { headers: { accept: manifestType } })
   const manifest = (await from.json()) as Manifest
-  const image = await (await answer(`${api}/busybox/blobs/${manifest.config.digest}`)).json()
+  const read = await answer(`${api}/busybox/blobs/${manifest.config.digest}`)
+  const image = (await read.json()) as { config: object }
   image.config = { ...image.config, Entrypoint: ['/bin/sh', '-c', script], Cmd: null }
   const config = JSON.stringify(image)
   const digest = `sha256:${createHash('sha256').update(config).digest('hex')}`
@@ -36,6 +37,6 @@ async function answer(url: string | URL, init?: RequestInit): Promise<Response> 
   return response
 }
 
-/** Serves a page with the variable COLOR on PORT, and says so. */
+/** Serves a page with the variable COLOR on PORT, says so, and ends when it is asked to. */
 export const webScript =
-  'mkdir -p /tmp/www && echo "$COLOR" > /tmp/www/index.html && echo "listening on $PORT" && exec httpd -f -p "$PORT" -h /tmp/www'
+  'trap "exit 0" TERM; mkdir -p /tmp/www; echo "$COLOR" > /tmp/www/index.html; echo "listening on $PORT"; httpd -f -p "$PORT" -h /tmp/www & wait'

@@ -195,7 +195,9 @@ export class ClusterEnvironment {
     const isAutoscaled =
       environment.autoscaling.enabled && account.settings.allowAutoScaling && !app.isFunction
     const { functionConfig: given } = version === current ? environment.applied : settings
-    const functionConfig = app.isFunction ? effectiveFunctionConfig(given, account.settings) : null
+    const effective = app.isFunction ? effectiveFunctionConfig(given, account.settings) : null
+    const idleTimeoutSeconds = Math.ceil((effective?.idleTimeoutSeconds ?? 0) / this.#deps.clockScale)
+    const functionConfig = effective && { ...effective, idleTimeoutSeconds }
     return {
       installationId: this.#deps.installationId,
       accountId: environment.accountId,

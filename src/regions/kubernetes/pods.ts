@@ -77,7 +77,6 @@ function newRecord(pod: WorkloadPod, placed: Placed): PodRecord {
     name: metadata.name,
     rolloutId: metadata.labels?.[label.rollout] ?? '',
     contentId: metadata.labels?.[label.content] ?? '',
-    desiredState: 'run',
     createdAt: instant(metadata.creationTimestamp) ?? '',
     finishedAt: null,
     ...placed,

@@ -6,15 +6,11 @@ import {
   stopAppEnv,
   updateAppEnvVariables,
 } from '../../../src/contract/app-env-actions.ts'
-import {
-  getAppEnvPods,
-  getAppEnvStatus,
-  getAppEnvUsage,
-  getLogs,
-} from '../../../src/contract/app-env-reads.ts'
+import { getAppEnvPods, getAppEnvStatus, getLogs } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
+import { getAppEnvUsage } from '../../../src/contract/measurements.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
@@ -29,7 +25,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
   let image = ''
   beforeAll(async () => {
     image = await shellImage('web', webScript)
-    installation = new ClusterInstallation()
+    installation = new ClusterInstallation({ LONGSHORE_CLOCK_SCALE: '60' })
     await installation.start()
   })
   afterAll(() => installation.dispose())
@@ -37,10 +33,10 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
   async function make(name: string, values: { dockerPreset?: 'FUNCTION' } = {}) {
     const client = installation.client()
     const { accountId } = installation.ready
-    const { appId } = await client.call(createApp, { name, accountId, port: 8080, ...noWindow, ...values })
-    const functionConfig = values.dockerPreset ? { functionConfig: { idleTimeoutSeconds: 6 } } : {}
+    const { appId } = await client.call(createApp, { name, accountId, port: 8080, useImage: true, ...values })
+    const functionConfig = values.dockerPreset ? { functionConfig: { idleTimeoutSeconds: 300 } } : {}
     const { appEnvId } = await client.call(createAppEnv, {
-      ...{ accountId, appId, name: 'prod', region: 'eu', ...functionConfig },
+      ...{ accountId, appId, name: 'prod', region: 'eu', ...noWindow, ...functionConfig },
       envVars: [{ name: 'COLOR', value: 'blue', type: 'DEPLOY', isSecret: false }],
     })
     const { hosts } = await client.call(getAppEnv, { appEnvId })
@@ -144,7 +140,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     await untilServed(host, 'blue')
     await client.call(updateAppEnvVariables, {
       appEnvId,
-      envVars: [{ name: 'COLOR', value: 'green', type: 'DEPLOY', isSecret: true }],
+      set: [{ name: 'COLOR', value: 'green', isSecret: true }],
     })
     await client.call(deployAppEnvImage, { appEnvId, image })
     await untilServed(host, 'green')

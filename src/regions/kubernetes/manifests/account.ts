@@ -21,55 +21,7 @@ export function accountManifests(
       kind: 'Namespace',
       metadata: { name: namespace, labels: { ...labels, 'pod-security.kubernetes.io/enforce': 'baseline' } },
     },
-    {
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'NetworkPolicy',
-      metadata: metadata('longshore'),
-      spec: {
-        podSelector: {},
-        policyTypes: ['Ingress', 'Egress'],
-        // Other accounts' pods cannot connect; the ingress and Knative can.
-        ingress: [
-          {
-            from: [
-              { podSelector: {} },
-              {
-                namespaceSelector: {
-                  matchExpressions: [{ key: label.account, operator: 'DoesNotExist' }],
-                },
-              },
-            ],
-          },
-        ],
-        egress: [
-          { to: [{ podSelector: {} }] },
-          {
-            to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } } }],
-            ports: [
-              { port: 53, protocol: 'UDP' },
-              { port: 53, protocol: 'TCP' },
-            ],
-          },
-          // The internet, but neither the cluster's own network nor instance metadata.
-          {
-            to: [
-              {
-                ipBlock: {
-                  cidr: '0.0.0.0/0',
-                  except: [
-                    '10.0.0.0/8',
-                    '172.16.0.0/12',
-                    '192.168.0.0/16',
-                    '169.254.0.0/16',
-                    '100.64.0.0/10',
-                  ],
-                },
-              },
-            ],
-          },
-        ],
-      },
-    },
+    networkPolicy(metadata('longshore')),
     {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
@@ -98,4 +50,50 @@ export function accountManifests(
       },
     },
   ]
+}
+
+function networkPolicy(metadata: Manifest['metadata']): Manifest {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata,
+    spec: {
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+      // Other accounts' pods cannot connect; the ingress and Knative can.
+      ingress: [
+        {
+          from: [
+            { podSelector: {} },
+            {
+              namespaceSelector: {
+                matchExpressions: [{ key: label.account, operator: 'DoesNotExist' }],
+              },
+            },
+          ],
+        },
+      ],
+      egress: [
+        { to: [{ podSelector: {} }] },
+        {
+          to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } } }],
+          ports: [
+            { port: 53, protocol: 'UDP' },
+            { port: 53, protocol: 'TCP' },
+          ],
+        },
+        // The internet, but neither the cluster's own network nor instance metadata.
+        {
+          to: [
+            {
+              ipBlock: {
+                cidr: '0.0.0.0/0',
+                except: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10'],
+              },
+            },
+          ],
+        },
+      ],
+    },
+  }
 }

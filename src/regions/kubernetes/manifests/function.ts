@@ -10,8 +10,10 @@ import {
   type Workload,
 } from './workload.ts'
 
-/** The longest stable window that Knative accepts, in seconds. */
+/** Stable windows of Knative in seconds: the shortest and longest it accepts, and its default. */
+const shortestWindow = 6
 const longestWindow = 3_600
+const usualWindow = 60
 
 /**
  * The objects of a function: a Knative Service, which scales, starts on a request (F2) and goes to zero (F1). A version
@@ -25,6 +27,7 @@ export function functionManifests(workload: Workload, options: ClusterOptions): 
   const scaling = {
     'autoscaling.knative.dev/min-scale': String(workload.warm),
     'autoscaling.knative.dev/max-scale': String(config.maxScale),
+    'autoscaling.knative.dev/window': `${Math.min(Math.max(idleTimeoutSeconds, shortestWindow), usualWindow)}s`,
     // The last container stays for the idle time; the others go with the load.
     'autoscaling.knative.dev/scale-to-zero-pod-retention-period': `${Math.min(idleTimeoutSeconds, longestWindow)}s`,
   }
