@@ -1,3 +1,5 @@
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
 import { workloadName } from '../domain/environments/cluster-names.ts'
 import { PrometheusClient } from '../metrics/prometheus/client.ts'
 import type { PrometheusTarget } from '../metrics/prometheus/queries.ts'
@@ -10,12 +12,21 @@ import type {
   TrafficCounts,
   TrafficQuery,
 } from '../metrics/source.ts'
+import type { MetricStore } from '../metrics/store.ts'
 import { namespaceOf } from '../regions/kubernetes/manifests/workload.ts'
+import type { Db } from '../store/db.ts'
 import { listEnvironmentNamesIn } from '../store/repositories/environments.ts'
-import type { Platform } from './platform.ts'
 
 const placesKeptMs = 5_000
 const noRequests = { requests: 0, failed: 0 }
+
+interface RegionMetricsDeps {
+  config: Config
+  db: Db
+  clock: Clock
+  /** Samples of this machine. */
+  metrics: MetricStore
+}
 
 interface Place {
   target: PrometheusTarget
@@ -24,18 +35,18 @@ interface Place {
 }
 
 /** The measurements of every region: samples of this machine, and the Prometheus of each cluster. */
-export function regionMetrics(platform: Pick<Platform, 'config' | 'db' | 'clock' | 'metrics'>): MetricReader {
+export function regionMetrics(platform: RegionMetricsDeps): MetricReader {
   const { config, metrics } = platform
   return config.regions.some(({ cluster }) => cluster) ? new RegionMetrics(platform) : metrics
 }
 
 class RegionMetrics implements MetricReader {
-  readonly #platform: Pick<Platform, 'config' | 'db' | 'clock' | 'metrics'>
+  readonly #platform: RegionMetricsDeps
   readonly #sources: ReadonlyMap<string, MetricSource | null>
   #places: Promise<Map<string, Place>> = Promise.resolve(new Map())
   #readAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(platform: Pick<Platform, 'config' | 'db' | 'clock' | 'metrics'>) {
+  constructor(platform: RegionMetricsDeps) {
     this.#platform = platform
     const source = (url: string) =>
       new PrometheusMetrics({

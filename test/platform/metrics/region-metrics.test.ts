@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => platform.close())
 
-/** A Prometheus that answers every query with one pod of the namespace and workload that it is asked for. */
+/** A Prometheus that answers every query with one pod of the namespace and workload of the query. */
 async function prometheus() {
   const queries: string[] = []
   const server = createServer(async (request, response) => {
