@@ -11,6 +11,7 @@ import { openFiles } from '../files/open.ts'
 import { createUploadStore, type UploadStore } from '../files/upload-store.ts'
 import type { Log } from '../log.ts'
 import { periodAt } from '../metrics/sampler.ts'
+import type { MetricReader } from '../metrics/source.ts'
 import { MetricStore } from '../metrics/store.ts'
 import type { Builder } from '../regions/machine/ports.ts'
 import { type Home, lockHome, openHome } from '../store/data-directory.ts'
@@ -21,8 +22,10 @@ import { joinStore } from '../store/open.ts'
 import { makeMasterKey, readMasterKey } from '../store/secrets/master-key.ts'
 import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../store/secrets/secret-box.ts'
 import type { SpanSink } from '../trace.ts'
+import type { PlatformRegion } from './platform-region.ts'
 import { RegionDirectory } from './region-directory.ts'
-import { openRegions, type PlatformRegion } from './regions.ts'
+import { regionMetrics } from './region-metrics.ts'
+import { openRegions } from './regions.ts'
 
 const buildTimeoutMs = 30 * 60_000
 
@@ -39,8 +42,10 @@ export interface Platform {
   membership: Membership
   secrets: RefreshingSecretBox
   logs: LogStore
-  /** Metric samples; call `open` before use. */
+  /** Metric samples of this machine; call `open` before use. */
   metrics: MetricStore
+  /** Measurements of environments, wherever they are kept. */
+  readings: MetricReader
   uploads: UploadStore
   /** Every control plane of the installation uses the same files. */
   hasSharedFiles: boolean
@@ -92,6 +97,7 @@ export async function openPlatform(
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
     return {
       ...{ config, clock, log, home, db, membership, logs, metrics },
+      readings: regionMetrics({ config, db, clock, metrics }),
       ...opened,
       uploads: createUploadStore({ files }),
       backups: new BackupFiles(files, home.builds),

@@ -74,7 +74,7 @@ export function shareWork(
   }
   // Sends tests of contact points; the loop under the lease sends everything else.
   const tests = new NotificationWorker({ ...platform, clockScale })
-  const evaluator = evaluatorOf(membership.machineDb, platform.metrics, () =>
+  const evaluator = evaluatorOf(membership.machineDb, platform.readings, () =>
     regions.map(({ region }) => region),
   )
   const rateSharing = membership.isShared

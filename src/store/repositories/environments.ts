@@ -152,6 +152,18 @@ export function listed(regions: readonly string[]): string[] {
   return regions.length === 0 ? ['-'] : [...regions]
 }
 
+/** Names and accounts of all environments in these regions. */
+export async function listEnvironmentNamesIn(
+  tx: Tx,
+  regions: readonly string[],
+): Promise<{ appEnvId: string; accountId: string; region: string; envName: string }[]> {
+  return tx
+    .selectFrom('app_envs')
+    .select(['app_env_id as appEnvId', 'account_id as accountId', 'region', 'cli_env_name as envName'])
+    .where('region', 'in', listed(regions))
+    .execute()
+}
+
 /** The revision of each environment of some regions, by id; `onlyIds` limits the result. */
 export async function listRevisionsIn(
   tx: Tx,

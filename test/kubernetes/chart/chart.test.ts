@@ -4,7 +4,12 @@ import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { readConfigFile } from '../../../src/config-file.ts'
+import { autoscalingDefaults } from '../../../src/contract/app-envs.ts'
 import { randomText } from '../../../src/domain/ids.ts'
+import { jobManifests } from '../../../src/regions/kubernetes/jobs/manifest.ts'
+import { accountManifests } from '../../../src/regions/kubernetes/manifests/account.ts'
+import { appManifests } from '../../../src/regions/kubernetes/manifests/app.ts'
 import { cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
 
 const chart = path.resolve(import.meta.dirname, '../../../deploy/chart')
@@ -17,6 +22,7 @@ const region = { name: 'eu', engine: 'kubernetes', namespacePrefix: 'ls-', appDo
 interface Manifest {
   kind: string
   metadata: { name: string }
+  data?: Record<string, string>
   // biome-ignore lint/suspicious/noExplicitAny: manifests of many kinds
   spec: any
 }
@@ -59,6 +65,23 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the chart', () => {
     const pod = { metadata: { name: 'one' }, spec: spec.template.spec, apiVersion: 'v1', kind: 'Pod' }
     await kubectl(['-n', namespace, 'create', 'serviceaccount', 'longshore'])
     await kubectl(['-n', namespace, 'create', '--dry-run=server', '-f', '-'], pod)
+  })
+
+  it('writes a regions file that Longshore reads', async () => {
+    const namespace = await newNamespace()
+    const full = {
+      ...{ ...region, functionDomain: 'fn.example.com', publicPort: 443, ingressClass: 'traefik' },
+      registry: { push: 'r.example.com/apps', pull: 'r.example.com/apps' },
+      ...{ buildkit: 'tcp://buildkitd.build:1234', prometheus: 'http://prometheus.monitoring:9090' },
+    }
+    const made = await manifests(namespace, await render(namespace, { regions: [full] }))
+    const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-chart-'))
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+    const file = path.join(dir, 'longshore.yaml')
+    writeFileSync(file, made.get('ConfigMap/longshore')!.data!['longshore.yaml']!)
+    const { value, problems } = readConfigFile(file)
+    expect(problems).toEqual([])
+    expect(value?.regions).toMatchObject([full])
   })
 
   it('takes every secret from the Secret of the operator', async () => {
@@ -107,6 +130,51 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the chart', () => {
     await expect(render('any', values)).rejects.toThrow(problem)
   })
 })
+
+/** What Longshore applies for an account, an app with everything, a function and a job. */
+function everyManifest(namespacePrefix: string): object[] {
+  const options = { namespacePrefix, appDomain: 'app.example.com' }
+  const healthCheck = {
+    path: null,
+    expectedStatus: 200,
+    intervalSeconds: 5,
+    timeoutSeconds: 2,
+    stabilitySeconds: 0,
+  }
+  const workload = {
+    ...{
+      installationId: 'test',
+      accountId: 'acc_account',
+      appEnvId: 'env_a',
+      envName: 'web',
+      rolloutId: 'rol_a',
+    },
+    ...{ contentId: 'dep_a', image: 'app.test/app:1', port: 8080, env: { TOKEN: 'x' }, containers: 2 },
+    ...{
+      cpuMillicores: 500,
+      memoryMb: 512,
+      healthCheck,
+      autoscaling: { ...autoscalingDefaults, minContainers: 2 },
+    },
+    ...{ functionConfig: null, warm: 0, volume: { mountPath: '/data', diskMb: 100 } },
+  }
+  const job = {
+    ...{ name: 'job-1', podId: 'pod_a', appEnvId: 'env_a', accountId: 'acc_account', contentId: 'dep_a' },
+    ...{
+      image: 'app.test/app:1',
+      port: null,
+      env: {},
+      cpuMillicores: 500,
+      memoryMb: 512,
+      internalHost: 'job-1',
+    },
+  }
+  return [
+    ...accountManifests('acc_account', 'test', { ...options, zCloudLimit: 64 }),
+    ...appManifests(workload, options),
+    ...jobManifests(job, { installationId: 'test', namespace: `${namespacePrefix}account`, claimOf: String }),
+  ]
+}
 
 describe.skipIf(!hasHelm || !cluster.kubeconfig)('the permissions of the chart', () => {
   it('let Longshore run environments in the namespaces of its regions, and nothing else', async () => {
@@ -160,9 +228,14 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the permissions of the chart',
     await expect
       .poll(() => create('namespace', `lst-other-${randomText(8)}`, '--dry-run=server').catch(String))
       .toMatch(/only to the namespaces of its regions/)
-    await create('namespace', own)
-    onTestFinished(async () => void (await kubectl(['delete', 'namespace', own, '--wait=false'])))
-    await create('-n', own, 'secret', 'generic', 'variables')
+    onTestFinished(
+      async () => void (await kubectl(['delete', 'namespace', own, '--ignore-not-found', '--wait=false'])),
+    )
+    for (const manifest of everyManifest(prefix))
+      await kubectl(
+        ['--as', user, 'apply', '--server-side', '--field-manager=longshore', '-f', '-'],
+        manifest,
+      )
     const outside = create('-n', namespace, 'secret', 'generic', 'variables')
     await expect(outside).rejects.toThrow(/only to the namespaces of its regions/)
     const removal = kubectl(['--as', user, 'delete', 'namespace', namespace, '--dry-run=server'])
