@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts'
+import { withApp } from '../apps/apps.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
 import { getPrompt, listedPrompts } from '../resources/prompts.ts'
 import { type CallTool, listedResources, listedTemplates, readResource } from '../resources/resources.ts'
@@ -24,21 +25,31 @@ export interface McpServerOptions {
 type Params = Record<string, unknown>
 type Answer = Record<string, unknown>
 
+interface Requester {
+  callTool: CallTool
+  /** Whether its host shows pages of servers. */
+  takesApps: boolean
+}
+
 /** Answers one method. Throws `AppError`, which the adapter turns into a protocol error. */
-type Responder = (params: Params, callTool: CallTool) => Promise<Answer>
+type Responder = (params: Params, requester: Requester) => Promise<Answer>
 
 /** What every era answers, by method; `tools/call` is up to the adapters. */
 export function respondersOf(options: McpServerOptions): Readonly<Record<string, Responder>> {
   const names = async () => new Set((await options.tools()).map(({ name }) => name))
   return {
-    'tools/list': async () => ({ tools: await options.tools() }),
-    'resources/list': async () => ({ resources: listedResources(await names()) }),
+    'tools/list': async (_params, { takesApps }) => ({
+      tools: takesApps ? withApp(await options.tools()) : await options.tools(),
+    }),
+    'resources/list': async (_params, { takesApps }) => ({
+      resources: listedResources(await names(), takesApps),
+    }),
     'resources/templates/list': async () => ({ resourceTemplates: listedTemplates(await names()) }),
-    'resources/read': async ({ uri }, callTool) => ({
+    'resources/read': async ({ uri }, { callTool }) => ({
       contents: [await readResource(String(uri), await names(), callTool)],
     }),
     'prompts/list': async () => ({ prompts: listedPrompts(await names()) }),
-    'prompts/get': async ({ name, arguments: args = {} }, callTool) =>
+    'prompts/get': async ({ name, arguments: args = {} }, { callTool }) =>
       promptResponse(await getPrompt(String(name), args as Record<string, string>, await names(), callTool)),
   }
 }
@@ -48,10 +59,14 @@ function promptResponse({ description, text, resources }: Awaited<ReturnType<typ
   return { description, messages: [{ role: 'user', content: { type: 'text', text } }, ...known] }
 }
 
-/** Result of `tools/call`: the same facts as text and as an object. */
-export function toolResponse({ isError, text, structured }: ToolResult): Answer {
+/** Result of `tools/call`: the same facts as text and as an object, and links for clients that take them. */
+export function toolResponse(
+  { isError, text, structured, links = [] }: ToolResult,
+  takesLinks: boolean,
+): Answer {
+  const linked = takesLinks ? links.map((link) => ({ type: 'resource_link', ...link })) : []
   return {
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text }, ...linked],
     structuredContent: structured,
     ...(isError ? { isError: true } : {}),
   }
