@@ -58,6 +58,11 @@ export function publicUrlOf(config: Config, { apiUrl }: Started): string {
   return config.publicUrl ?? apiUrl.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, 'http://127.0.0.1')
 }
 
+/** The name in `Host` behind a proxy. */
+export function publicNameOf({ publicUrl }: Config): string | undefined {
+  return publicUrl === undefined ? undefined : new URL(publicUrl).hostname
+}
+
 export async function readinessOf({ db, home, membership }: Platform, { reconciler, gateway }: Started) {
   const problems = [
     reconciler ? reconciler.problem : 'The platform is still starting.',

@@ -27,7 +27,14 @@ import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { sweepFiles } from './housekeeping.ts'
-import { installationOf, publicUrlOf, publishedFacts, readinessOf, type Started } from './installation.ts'
+import {
+  installationOf,
+  publicNameOf,
+  publicUrlOf,
+  publishedFacts,
+  readinessOf,
+  type Started,
+} from './installation.ts'
 import { sharingOf } from './instances.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
@@ -215,6 +222,7 @@ function mcpHandler(
     ...access,
     questions: sharedQuestionStates(platform),
     host: config.host,
+    installationName: publicNameOf(config),
   })
 }
 
@@ -267,6 +275,7 @@ function apiServer(
     },
     referenceDir: path.join(import.meta.dirname, 'reference'),
     host: config.host,
+    installationName: publicNameOf(config),
     log,
   })
 }
