@@ -27,7 +27,7 @@ export function installationOf(platform: Platform, started: Started): Installati
   const { regions, directory } = platform
   const problemOf = (region: string) => started.reconciler?.engineProblem(region) ?? null
   return {
-    regions: () => directory.regions(problemOf),
+    regions: () => directory.regions(problemOf, (region) => platform.databaseAvailability.current(region)),
     instances: () => instancesOf(platform.membership),
     apiUrl: () => started.apiUrl,
     publicUrl: () => publicUrlOf(platform.config, started),

@@ -17,7 +17,7 @@ import { createSecretEntry } from '../operations/access/secret-entry.ts'
 import { TokenMail } from '../operations/access/token-mail.ts'
 import { TokenUses } from '../operations/access/token-uses.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
-import type { Context } from '../operations/core/handler.ts'
+import type { Sources } from '../operations/core/handler.ts'
 import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
@@ -156,8 +156,8 @@ async function begin(platform: Platform, started: Started, measuring: Measuring)
 
 /** Logs, metrics and probes: those of this machine, and from any machine. */
 interface DataSources {
-  local: Pick<Context, 'logs' | 'metrics' | 'prober'>
-  all: Pick<Context, 'logs' | 'metrics' | 'prober'>
+  local: Sources
+  all: Sources
   peers: Peers
   machines: EnvironmentMachines
 }
@@ -185,7 +185,7 @@ function operationRunner(
     db,
     clock,
     secrets,
-    ...sources.all,
+    sources: sources.all,
     notifications: work.sender,
     installation: installationOf(platform, started),
     handlers,

@@ -248,15 +248,17 @@ export class TestPlatform {
       db,
       clock,
       secrets,
-      logs,
-      metrics: options.metrics ? withTraffic(options.metrics, this.metrics) : this.metrics,
+      sources: {
+        logs,
+        metrics: options.metrics ? withTraffic(options.metrics, this.metrics) : this.metrics,
+        prober: new HttpProber({
+          clock,
+          // The discard port is closed, so a probe of a platform without a gateway fails immediately.
+          ingress: () => options.ingress ?? { host: '127.0.0.1', port: 9 },
+          running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
+        }),
+      },
       notifications: this.alerting.notifications,
-      prober: new HttpProber({
-        clock,
-        // The discard port is closed, so a probe of a platform without a gateway fails immediately.
-        ingress: () => options.ingress ?? { host: '127.0.0.1', port: 9 },
-        running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
-      }),
       tokenUses,
       installation: testInstallation(this, () => this.#databaseAvailability, options.clockScale ?? 1),
       handlers,

@@ -5,6 +5,7 @@ import { isRegularApp } from '../../domain/apps/presets.ts'
 import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis/facts.ts'
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
 import type { PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import type { LogQuery } from '../../domain/environments/log-query.ts'
 import { pendingFields, refreshedVariables } from '../../domain/environments/pending-changes.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { servesSince, servingOf } from '../../domain/environments/serving.ts'
@@ -15,12 +16,12 @@ import { listActivities } from '../../store/repositories/activities.ts'
 import { accountSize } from '../../store/repositories/environments.ts'
 import { findContent, findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Context } from '../core/handler.ts'
+import type { AfterRead, Context } from '../core/handler.ts'
 import { settingsInForce } from '../environments/responses.ts'
 import { loadAlertFacts } from './alert-facts.ts'
 import { loadDatabaseFacts, loadReferredDatabases } from './database-facts.ts'
 import { evidenceMask } from './evidence-mask.ts'
-import { loadJobLog, loadJobRuns } from './job-facts.ts'
+import { jobLogQuery, loadJobRuns } from './job-facts.ts'
 import { loadLogs, loadRequests } from './log-facts.ts'
 import { loadMetricFacts, loadTraffic } from './metric-facts.ts'
 
@@ -36,56 +37,84 @@ interface LoadedFacts {
   checked: Checked[]
 }
 
-export async function loadFacts(context: Context, target: EnvironmentTarget): Promise<LoadedFacts> {
-  const { appEnvId, applied, saved } = target.environment
+/** Reads the rows; the result reads the rest, after the transaction. */
+export async function loadFacts(
+  context: Context,
+  target: EnvironmentTarget,
+): Promise<(after: AfterRead) => Promise<LoadedFacts>> {
+  const { appEnvId } = target.environment
   const { rollouts, ...history } = await loadHistory(context, target)
-  const settings = [saved, applied, ...rollouts.map((rollout) => rollout.settings)]
-  const mask = evidenceMask(context, target.environment, settings)
-  const failed = rollouts.find(({ status }) => status === 'FAILED')
-  const { envVars } = failed?.settings ?? applied
-  const variables = { applied: envVars.map(({ name }) => name), saved: saved.envVars.map(({ name }) => name) }
+  const { envVars } =
+    rollouts.find(({ status }) => status === 'FAILED')?.settings ?? target.environment.applied
   const jobRuns = target.app.isJob ? await loadJobRuns(context, appEnvId) : []
-  const logs = await readOrNull(async () => {
-    const found = await loadLogs(context, appEnvId, history)
-    return target.app.isJob ? { ...found, servingLog: await loadJobLog(context, appEnvId, jobRuns) } : found
-  })
-  const masked = (lines: readonly LogLine[] = []) =>
-    lines.map((line) => ({ ...line, message: mask(line.message) }))
-  const [failedLog, servingLog, crashLog] = [logs?.failedLog, logs?.servingLog, logs?.crashLog].map(masked)
-  const output = [...failedLog!, ...servingLog!, ...crashLog!]
-  const isRefused = [failedLog!, servingLog!, crashLog!].some(
-    (lines) => runtimeSign(lines, variables.applied)?.cause === 'dependency-refused',
-  )
-  const metrics = await readOrNull(() => loadMetricFacts(context, target))
-  const unread = [logs ? null : 'logs', metrics ? null : 'metrics', target.membership ? null : 'alerts']
-  return {
-    facts: {
-      ...environmentFacts(target),
-      ...(await settingsFacts(context, target)),
-      ...(await requestFacts(context, target, history.serving, mask)),
-      ...history,
-      latest: history.latest && maskedFailure(history.latest, mask),
-      current: history.current && maskedFailure(history.current, mask),
-      nowMs: Date.parse(context.now),
-      buildLog: masked(logs?.buildLog),
-      failedLog: failedLog!,
-      servingLog: servingLog!,
-      crashLog: crashLog!,
-      metrics,
-      variables,
-      jobRuns,
-      databases: await (isRefused
-        ? loadDatabaseFacts(context, target, envVars, output)
-        : loadReferredDatabases(context, target, envVars)),
-      engineProblem: context.installation.engineProblem(target.environment.region),
-    },
-    checked: diagnosedFacts.filter((fact) => !unread.includes(fact)),
+  const jobLog = await jobLogQuery(context, appEnvId, jobRuns)
+  const referred = await loadReferredDatabases(context, target, envVars)
+  const rows = {
+    ...environmentFacts(target),
+    ...(await settingsFacts(context, target)),
+    ...history,
+    nowMs: Date.parse(context.now),
+    variables: { applied: namesOf(envVars), saved: namesOf(target.environment.saved.envVars) },
+    jobRuns,
+    engineProblem: context.installation.engineProblem(target.environment.region),
   }
+  return async (after) => {
+    const { saved, applied } = target.environment
+    const mask = evidenceMask(context, target.environment, [
+      saved,
+      applied,
+      ...rollouts.map(({ settings }) => settings),
+    ])
+    const logs = await readOrNull(() => loadOutput(after, context, appEnvId, history, jobLog))
+    const masked = (lines: readonly LogLine[] = []) =>
+      lines.map((line) => ({ ...line, message: mask(line.message) }))
+    const [failedLog, servingLog, crashLog] = [logs?.failedLog, logs?.servingLog, logs?.crashLog].map(masked)
+    const output = [failedLog!, servingLog!, crashLog!]
+    const isRefused = output.some(
+      (lines) => runtimeSign(lines, rows.variables.applied)?.cause === 'dependency-refused',
+    )
+    const metrics = await readOrNull(() => loadMetricFacts(context, after.metrics, target))
+    const unread = [logs ? null : 'logs', metrics ? null : 'metrics', target.membership ? null : 'alerts']
+    return {
+      facts: {
+        ...rows,
+        ...(await requestFacts(context, after, target, history.serving, mask)),
+        latest: history.latest && maskedFailure(history.latest, mask),
+        current: history.current && maskedFailure(history.current, mask),
+        buildLog: masked(logs?.buildLog),
+        failedLog: failedLog!,
+        servingLog: servingLog!,
+        crashLog: crashLog!,
+        metrics,
+        databases: isRefused
+          ? await after.read((tx) => loadDatabaseFacts({ ...context, tx }, target, envVars, output.flat()))
+          : referred,
+      },
+      checked: diagnosedFacts.filter((fact) => !unread.includes(fact)),
+    }
+  }
+}
+
+function namesOf(variables: readonly { name: string }[]): string[] {
+  return variables.map(({ name }) => name)
+}
+
+/** The output of a job is that of its newest run. */
+async function loadOutput(
+  { logs }: AfterRead,
+  context: Context,
+  appEnvId: string,
+  history: Parameters<typeof loadLogs>[3],
+  jobLog: LogQuery | null,
+) {
+  const found = await loadLogs(logs, context, appEnvId, history)
+  return jobLog ? { ...found, servingLog: (await logs.read(appEnvId, jobLog)).logs } : found
 }
 
 /** Requests of the last minute, none of those that came before what serves now. */
 async function requestFacts(
   context: Context,
+  { logs, metrics }: AfterRead,
   { environment, app }: EnvironmentTarget,
   serving: DeploymentFacts | null,
   mask: Mask,
@@ -93,10 +122,10 @@ async function requestFacts(
   if (!serving || app.isDatabase || app.isJob) return { traffic: null, requests: [] }
   const { appEnvId } = environment
   const sinceMs = Date.parse(serving.servesSince)
-  const traffic = await loadTraffic(context, appEnvId, sinceMs)
+  const traffic = await loadTraffic(context, metrics, appEnvId, sinceMs)
   if (traffic.failed + traffic.unanswered === 0) return { traffic, requests: [] }
   const fromMs = Math.max(sinceMs, Date.parse(context.now) - recentTrafficMs)
-  const requests = await readOrNull(() => loadRequests(context, appEnvId, fromMs, mask))
+  const requests = await readOrNull(() => loadRequests(logs, appEnvId, fromMs, mask))
   return { traffic, requests: requests ?? [] }
 }
 

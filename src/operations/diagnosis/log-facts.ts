@@ -3,7 +3,7 @@ import type { DeploymentFacts, RequestFacts } from '../../domain/diagnosis/facts
 import { endingsOf } from '../../domain/diagnosis/runtime.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
-import type { Context } from '../core/handler.ts'
+import type { Context, Sources } from '../core/handler.ts'
 
 const linesRead = 60
 const requestsRead = 100
@@ -22,7 +22,8 @@ interface History {
 
 /** What the newest deployment printed if it failed, what serves printed lately, and what ended it. */
 export async function loadLogs(
-  { logs, now }: Context,
+  logs: Sources['logs'],
+  { now }: Context,
   appEnvId: string,
   { latest, serving, current, pods }: History,
 ): Promise<{ buildLog: Lines; failedLog: Lines; servingLog: Lines; crashLog: Lines }> {
@@ -66,7 +67,7 @@ function lastOutput(pods: readonly PodRecord[], rolloutId: string, nowMs: number
 
 /** Requests since `fromMs` that failed, were refused or got no answer. */
 export async function loadRequests(
-  { logs }: Context,
+  logs: Sources['logs'],
   appEnvId: string,
   fromMs: number,
   mask: Mask,

@@ -2,13 +2,14 @@ import { isIngressMetric, type Metric } from '../../contract/metrics.ts'
 import type { MetricFacts, TrafficFacts } from '../../domain/diagnosis/facts.ts'
 import { recentTrafficMs } from '../../metrics/source.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Context } from '../core/handler.ts'
+import type { Context, Sources } from '../core/handler.ts'
 
 /** Five minutes of samples. */
 const periods = 30
 
 export async function loadMetricFacts(
-  { metrics, now }: Context,
+  { now }: Context,
+  metrics: Sources['metrics'],
   { environment, app }: EnvironmentTarget,
 ): Promise<MetricFacts> {
   const toMs = Date.parse(now)
@@ -35,7 +36,8 @@ export async function loadMetricFacts(
 
 /** Requests of the last minute to the version that takes them since `sinceMs`. */
 export async function loadTraffic(
-  { metrics, now }: Context,
+  { now }: Context,
+  metrics: Sources['metrics'],
   appEnvId: string,
   sinceMs: number,
 ): Promise<TrafficFacts> {

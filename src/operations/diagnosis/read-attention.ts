@@ -10,7 +10,7 @@ import { listActivities } from '../../store/repositories/activities.ts'
 import { countAlertStates } from '../../store/repositories/alerts.ts'
 import { listAppsOfAccount } from '../../store/repositories/apps.ts'
 import { findRollout, listDesiredPods } from '../../store/repositories/rollouts.ts'
-import type { Context } from '../core/handler.ts'
+import type { AfterRead, Context } from '../core/handler.ts'
 
 /** Failures that a newer call brought about. */
 const endedByCall = new Set(['superseded', 'canceled'])
@@ -22,12 +22,15 @@ interface AccountAttention {
   alerts: Map<AlertState, number>
 }
 
-/** Reads rows only: no logs, no metrics, no engine. Counts nothing of environments that are not given (M2). */
+/**
+ * Reads rows; the result counts requests of the last minute, after the transaction. Counts nothing of environments that
+ * are not given (M2).
+ */
 export async function readAttention(
   context: Context,
   accountId: string,
   environments: readonly Environment[],
-): Promise<AccountAttention> {
+): Promise<(after: AfterRead) => Promise<AccountAttention>> {
   const { tx } = context
   const given = new Set(environments.map(({ appEnvId }) => appEnvId))
   const states = (await countAlertStates(tx, { accountId })).filter(({ appEnvId }) => given.has(appEnvId))
@@ -41,11 +44,10 @@ export async function readAttention(
   for (const pod of await listDesiredPods(tx, accountId)) {
     pods.set(pod.appEnvId, [...(pods.get(pod.appEnvId) ?? []), pod])
   }
-  const traffic = await readTraffic(context, environments, kinds)
-  const attention = new Map<string, Attention>()
+  const known: Omit<AttentionFacts, 'traffic'>[] = []
   for (const environment of environments) {
     const { appEnvId, appId, cliEnvName: envName, status, desiredState, currentRolloutId } = environment
-    const found = attentionOf({
+    known.push({
       envName,
       kind: kinds.get(appId) ?? 'app',
       status,
@@ -53,14 +55,20 @@ export async function readAttention(
       currentRolloutId,
       failed: await failedDeployment(context, environment),
       pods: pods.get(appEnvId) ?? [],
-      traffic: traffic.get(appEnvId) ?? null,
       firingAlerts: firing.get(appEnvId) ?? 0,
       pendingSince: pendingSinceOf(environment),
       nowMs: Date.parse(context.now),
     })
-    if (found) attention.set(appEnvId, found)
   }
-  return { attention, alerts }
+  return async (after) => {
+    const traffic = await readTraffic(context, after, environments, kinds)
+    const attention = new Map<string, Attention>()
+    for (const [index, { appEnvId }] of environments.entries()) {
+      const found = attentionOf({ ...known[index]!, traffic: traffic.get(appEnvId) ?? null })
+      if (found) attention.set(appEnvId, found)
+    }
+    return { attention, alerts }
+  }
 }
 
 /** One read for each environment whose newest deployment neither serves nor is under way: few. */
@@ -82,7 +90,8 @@ async function failedDeployment(
 
 /** Requests of the last minute, without those that came before what serves now: one read for all. */
 async function readTraffic(
-  { tx, metrics, now }: Context,
+  { now }: Context,
+  { metrics, read }: AfterRead,
   environments: readonly Environment[],
   kinds: ReadonlyMap<string, Facts['kind']>,
 ): Promise<Map<string, NonNullable<Facts['traffic']>>> {
@@ -96,7 +105,7 @@ async function readTraffic(
     const { requests, failed, unanswered } = counts[index]!
     if (failed + unanswered === 0) continue
     const traffic = { seconds: recentTrafficMs / 1_000, requests, failed, unanswered }
-    const sinceMs = await servesSinceMs(tx, environment)
+    const sinceMs = await read((tx) => servesSinceMs(tx, environment))
     if (sinceMs === null) continue
     const isRecent = sinceMs > fromMs
     const [own] = isRecent ? await metrics.traffic([{ ...queries[index]!, fromMs: sinceMs }]) : [traffic]

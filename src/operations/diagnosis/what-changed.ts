@@ -5,7 +5,7 @@ import { type Break, breakOf, burstOf, rankChanges, watchedMetrics } from '../..
 import { AppError } from '../../errors.ts'
 import type { MetricPoint, SeriesQuery } from '../../metrics/source.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import { type Context, handler } from '../core/handler.ts'
+import { handler, type Sources } from '../core/handler.ts'
 import { alertBreak, readChanges } from './read-changes.ts'
 
 const dayMs = 86_400_000
@@ -21,22 +21,24 @@ export default handler(whatChanged, async (context, input, target) => {
   }
   const range = { from: timestamp(fromMs), to: timestamp(toMs) }
   const changes = await readChanges(context, target, range)
-  const broke =
-    (await metricBreak(context, target, fromMs, toMs)) ?? (await alertBreak(context, target, range))
+  const alerted = await alertBreak(context, target, range)
+  const answerWith = (broke: Break | null) => ({
+    appEnvId: target.environment.appEnvId,
+    ...range,
+    broke,
+    changes: rankChanges(changes, broke).slice(0, mostChanges),
+    truncated: changes.length > mostChanges,
+  })
   return {
-    answer: {
-      appEnvId: target.environment.appEnvId,
-      ...range,
-      broke,
-      changes: rankChanges(changes, broke).slice(0, mostChanges),
-      truncated: changes.length > mostChanges,
-    },
+    answer: answerWith(alerted),
+    afterRead: async (_answer, sources) =>
+      answerWith((await metricBreak(sources, target, fromMs, toMs)) ?? alerted),
   }
 })
 
 /** The first of the watched metrics that broke. */
 async function metricBreak(
-  { metrics }: Context,
+  { metrics }: Sources,
   { environment, app }: EnvironmentTarget,
   fromMs: number,
   toMs: number,
@@ -60,7 +62,7 @@ async function metricBreak(
 
 /** A rise of failed requests that is over before the next point. */
 async function burst(
-  metrics: Context['metrics'],
+  metrics: Sources['metrics'],
   range: Omit<SeriesQuery, 'metric'>,
   percents: readonly MetricPoint[],
   leastRise: number,
@@ -82,7 +84,7 @@ function later(one: Break | null, other: Break | null): Break | null {
 
 /** The sample in which it broke: a step of a long range is minutes long, and changes within it differ. */
 async function exactly(
-  metrics: Context['metrics'],
+  metrics: Sources['metrics'],
   appEnvId: string,
   found: Break,
   stepMs: number,

@@ -24,7 +24,9 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
       pendingChanges: await pendingOf(context, environment),
       hosts: context.installation.hosts(environment, app),
     },
-    ...(complete ? { afterRead: async (answer) => ({ ...answer, health: await complete() }) } : {}),
+    ...(complete
+      ? { afterRead: async (answer, after) => ({ ...answer, health: await complete(after) }) }
+      : {}),
   }
 })
 

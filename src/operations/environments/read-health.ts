@@ -8,7 +8,7 @@ import { AppError } from '../../errors.ts'
 import { recentTrafficMs } from '../../metrics/source.ts'
 import { findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Context } from '../core/handler.ts'
+import type { Context, Sources } from '../core/handler.ts'
 import { evidenceMask } from '../diagnosis/evidence-mask.ts'
 
 const podsRead = 50
@@ -21,7 +21,7 @@ interface HealthRead {
   /** Null while the environment is not meant to run, and for jobs. */
   health: Health | null
   /** Adds requests of the last minute, and the end of the log of what is not well. For after the transaction. */
-  complete: (() => Promise<Health>) | null
+  complete: ((sources: Sources) => Promise<Health>) | null
 }
 
 /** The health of an environment, without the end of its log. */
@@ -47,17 +47,19 @@ export async function readHealth(
   const { path } = effectiveHealthCheck(app, (serving ?? wanted)?.settings.healthCheck)
   const found: Health = { ...health, path, failedPercent: null, logTail: [] }
   const isWell = health.verdict === 'HEALTHY' || health.verdict === 'IDLE'
-  const complete = async () => ({
+  const complete = async ({ logs, metrics }: Sources) => ({
     ...found,
-    failedPercent: serving && hasHealthCheck(app) ? await readFailed(context, appEnvId, serving) : null,
-    logTail: isWell || !serving ? [] : await logTail(context, environment, serving),
+    failedPercent:
+      serving && hasHealthCheck(app) ? await readFailed(context, metrics, appEnvId, serving) : null,
+    logTail: isWell || !serving ? [] : await logTail(context, logs, environment, serving),
   })
   return { health: found, complete }
 }
 
 /** Share of the requests of the last minute to what serves that went wrong, in percent; null without requests. */
 async function readFailed(
-  { metrics, now }: Context,
+  { now }: Context,
+  metrics: Sources['metrics'],
   appEnvId: string,
   serving: Rollout,
 ): Promise<number | null> {
@@ -68,14 +70,19 @@ async function readFailed(
 }
 
 /** The log is optional: the verdict does not depend on it. */
-async function logTail(context: Context, environment: Environment, serving: Rollout): Promise<string[]> {
+async function logTail(
+  context: Context,
+  logs: Sources['logs'],
+  environment: Environment,
+  serving: Rollout,
+): Promise<string[]> {
   const { appEnvId, saved, applied } = environment
   const settings: Settings[] = [saved, applied, serving.settings]
   const query = { type: 'RUNTIME' as const, contentId: serving.contentId, size: tailLines }
   try {
     const mask = evidenceMask(context, environment, settings)
-    const { logs } = await context.logs.read(appEnvId, query)
-    return logs.map(({ message }) => mask(message).slice(0, longestLine))
+    const tail = await logs.read(appEnvId, query)
+    return tail.logs.map(({ message }) => mask(message).slice(0, longestLine))
   } catch (error) {
     if (error instanceof AppError) return []
     throw error
