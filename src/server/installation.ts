@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import { accountSettings } from '../contract/accounts.ts'
 import { hostsOf } from '../domain/environments/hosts.ts'
+import type { ServerNames } from '../host-check.ts'
 import type { Installation } from '../operations/core/handler.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { homeProblem } from '../store/data-directory.ts'
@@ -58,9 +59,9 @@ export function publicUrlOf(config: Config, { apiUrl }: Started): string {
   return config.publicUrl ?? apiUrl.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, 'http://127.0.0.1')
 }
 
-/** The name in `Host` behind a proxy. */
-export function publicNameOf({ publicUrl }: Config): string | undefined {
-  return publicUrl === undefined ? undefined : new URL(publicUrl).hostname
+/** The names in `Host`: the address that is bound, and the public one behind a proxy. */
+export function namesOf({ host, publicUrl }: Config): ServerNames {
+  return { host, installationName: publicUrl === undefined ? undefined : new URL(publicUrl).hostname }
 }
 
 export async function readinessOf({ db, home, membership }: Platform, { reconciler, gateway }: Started) {

@@ -216,13 +216,8 @@ function mcpHandler(
   return createMcpHttpHandler({
     registry: tools,
     apiUrl: () => started.apiUrl,
-    log,
-    clock,
-    toolPolicy,
-    ...access,
+    ...{ log, clock, toolPolicy, ...access, ...namesOf(config) },
     questions: sharedQuestionStates(platform),
-    host: config.host,
-    installationName: publicNameOf(config),
   })
 }
 
@@ -274,8 +269,7 @@ function apiServer(
       allowsLinks: isLoopback(config.host),
     },
     referenceDir: path.join(import.meta.dirname, 'reference'),
-    host: config.host,
-    installationName: publicNameOf(config),
+    ...namesOf(config),
     log,
   })
 }
