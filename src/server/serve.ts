@@ -29,7 +29,7 @@ import { commandLine } from './build-id.ts'
 import { sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
-  publicNameOf,
+  namesOf,
   publicUrlOf,
   publishedFacts,
   readinessOf,
