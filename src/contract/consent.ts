@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { isoTime } from './fields.ts'
 import { allScopes, type Scope } from './scopes.ts'
 import { type ToolGroup, toolGroups } from './tool-groups.ts'
 
@@ -22,7 +21,7 @@ export const consentDecision = z.strictObject({
     .nullable()
     .default(null),
   pin: z.strictObject({ account: pin, app: pin, env: pin }).default({ account: null, app: null, env: null }),
-  expiresAt: isoTime.nullable().default(null),
+  expiresAt: z.iso.datetime({ offset: true }).nullable().default(null),
 })
 export type ConsentDecision = z.output<typeof consentDecision>
 

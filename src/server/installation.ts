@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import { accountSettings } from '../contract/accounts.ts'
 import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
+import type { ServerNames } from '../host-check.ts'
 import type { Installation } from '../operations/core/handler.ts'
 import type { ClusterRegion } from '../regions/kubernetes/region.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
@@ -75,6 +76,11 @@ export function publishedFacts(platform: Platform, started: Started): InstanceFa
 /** A server bound to every address has no single address for links; uses that of this machine. */
 export function publicUrlOf(config: Config, { apiUrl }: Started): string {
   return config.publicUrl ?? apiUrl.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, 'http://127.0.0.1')
+}
+
+/** The names in `Host`: the address that is bound, and the public one behind a proxy. */
+export function namesOf({ host, publicUrl }: Config): ServerNames {
+  return { host, installationName: publicUrl === undefined ? undefined : new URL(publicUrl).hostname }
 }
 
 export async function readinessOf({ db, home, membership }: Platform, { reconciler, gateway }: Started) {

@@ -28,6 +28,7 @@ import { commandLine } from './build-id.ts'
 import { sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
+  namesOf,
   publicUrlOf,
   publishedFacts,
   readinessOf,
@@ -218,13 +219,9 @@ function mcpHandler(
   return createMcpHttpHandler({
     registry: tools,
     apiUrl: () => started.apiUrl,
-    log,
-    clock,
     spans: spans ?? undefined,
-    toolPolicy,
-    ...access,
+    ...{ log, clock, toolPolicy, ...access, ...namesOf(config) },
     questions: sharedQuestionStates(platform),
-    host: config.host,
   })
 }
 
@@ -277,7 +274,7 @@ function apiServer(
     },
     referenceDir: path.join(import.meta.dirname, 'reference'),
     spans: platform.spans ?? undefined,
-    host: config.host,
+    ...namesOf(config),
     log,
   })
 }

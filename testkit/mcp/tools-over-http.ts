@@ -9,6 +9,8 @@ export interface Agent {
   does(name: string, args?: Record<string, unknown>): Promise<any>
   /** Calls a tool and accepts any result. */
   says(name: string, args?: Record<string, unknown>): Promise<ToolReply>
+  /** Names of the listed tools. */
+  names(): Promise<string[]>
   close(): Promise<void>
 }
 
@@ -31,6 +33,7 @@ export function agentOf(client: Client): Agent {
       if (reply.isError) throw new Error(`${name}: ${reply.text}`)
       return reply.structured
     },
+    names: async () => (await client.listTools()).tools.map(({ name }) => name),
     close: () => client.close(),
   }
 }

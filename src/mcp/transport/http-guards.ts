@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createHostCheck } from '../../host-check.ts'
+import { createHostCheck, type ServerNames } from '../../host-check.ts'
 
 /** The response to a request that is rejected before its protocol messages are read. */
 export interface Refusal {
@@ -9,9 +9,9 @@ export interface Refusal {
   headers?: Record<string, string>
 }
 
-/** Makes the check against web pages that make a browser talk to this server, which is bound to `host`. */
-export function createForeignGuard(host: string): (req: IncomingMessage) => Refusal | null {
-  const check = createHostCheck({ host })
+/** Makes the check against web pages that make a browser talk to this server, known by these names. */
+export function createForeignGuard(names: ServerNames): (req: IncomingMessage) => Refusal | null {
+  const check = createHostCheck(names)
   return ({ headers }) => {
     const problem = check(headers)
     if (problem === null) return null

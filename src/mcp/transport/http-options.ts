@@ -43,6 +43,8 @@ export interface McpHttpOptions {
   limits?: Partial<McpHttpLimits>
   /** The address that the server is bound to, which decides which `Host` and `Origin` it accepts; default loopback. */
   host?: string
+  /** The public host name, if there is one. */
+  installationName?: string | undefined
   toolPolicy?: Partial<ToolPolicy>
   /**
    * Resolves to the principal, for counting its sessions. Throws `unauthenticated` for an unknown token, so that the

@@ -80,7 +80,7 @@ class McpEndpoint {
 
   constructor(options: McpHttpOptions) {
     this.#options = options
-    this.#refuseForeign = createForeignGuard(options.host ?? '127.0.0.1')
+    this.#refuseForeign = createForeignGuard({ host: '127.0.0.1', ...options })
     this.#limits = { ...mcpHttpLimits, ...options.limits }
     this.#tools = new HttpTools(options)
     this.#questions = options.questions ?? processQuestionStates(options.clock)

@@ -101,6 +101,20 @@ describe('sign-in of agents with the embedded authorization server', () => {
     await more.close()
   })
 
+  it('answers with the issuer, so that the client detects an answer of another server (mix-up)', async () => {
+    const browser = async (url: URL) => {
+      const back = await person.approves(url)
+      back.searchParams.set('iss', 'https://other.example.com')
+      return back
+    }
+    const host = new OAuthHost(`${platform.apiUrl}/mcp`, browser, 'second')
+    await expect(host.connect()).rejects.toThrow()
+    expect(host.held).toBeUndefined()
+    const honest = hostOf({}, 'second')
+    await (await honest.connect()).close()
+    expect(honest.held).toBeDefined()
+  })
+
   it('ends at the revocation endpoint', async () => {
     const host = hostOf()
     await (await host.connect()).close()

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../../src/config.ts'
 import { getUser } from '../../../src/contract/users.ts'
+import type { AppError } from '../../../src/errors.ts'
 import { checkHandlers } from '../../../src/operations/core/check-handlers.ts'
 import { RateLimit, rateLimitsOf } from '../../../src/operations/core/rate-limit.ts'
 import { handlers } from '../../../src/operations/index.ts'
@@ -15,6 +16,40 @@ describe('the start', () => {
     expect(() => checkHandlers([one], [open])).toThrow('states no policy')
     expect(() => checkHandlers([one], [])).toThrow('no row of the contract')
     expect(() => checkHandlers([one, one], [getUser])).toThrow('two handlers')
+  })
+})
+
+describe('LONGSHORE_OAUTH', () => {
+  const publicUrl = 'https://longshore.example.com'
+  const issuer = 'https://login.example.com/'
+
+  it('is off, embedded or external with an issuer', () => {
+    expect(readConfig({}).oauth).toBeNull()
+    expect(readConfig({ LONGSHORE_OAUTH: 'embedded' }).oauth).toEqual({ issuer: null })
+    const external = { LONGSHORE_OAUTH: 'external', LONGSHORE_OAUTH_ISSUER: issuer }
+    expect(readConfig(external).oauth).toEqual({ issuer })
+    const open = { LONGSHORE_OAUTH: 'embedded', LONGSHORE_HOST: '0.0.0.0', LONGSHORE_PUBLIC_URL: publicUrl }
+    expect(readConfig(open).oauth).toEqual({ issuer: null })
+  })
+
+  it.each([
+    [{ LONGSHORE_OAUTH: 'on' }, 'LONGSHORE_OAUTH: must be off, embedded or external'],
+    [{ LONGSHORE_OAUTH: 'external' }, 'external needs LONGSHORE_OAUTH_ISSUER'],
+    [{ LONGSHORE_OAUTH_ISSUER: issuer }, 'needs LONGSHORE_OAUTH=external'],
+    [
+      { LONGSHORE_OAUTH: 'external', LONGSHORE_OAUTH_ISSUER: 'http://login.example.com' },
+      'must be an https address',
+    ],
+    [{ LONGSHORE_OAUTH: 'embedded', LONGSHORE_HOST: '0.0.0.0' }, 'needs LONGSHORE_PUBLIC_URL'],
+    [{ LONGSHORE_OAUTH: 'embedded', LONGSHORE_PUBLIC_URL: 'http://longshore.example.com' }, 'must be https'],
+  ])('%j does not start', (env, details) => {
+    let problem = ''
+    try {
+      readConfig(env)
+    } catch (error) {
+      problem = (error as AppError).details ?? ''
+    }
+    expect(problem).toContain(details)
   })
 })
 

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getApp } from '../../../src/contract/apps.ts'
+import { TestClock } from '../../../testkit/fakes/clock.ts'
+import { OAuthHost } from '../../../testkit/oauth/host.ts'
+import { Person } from '../../../testkit/oauth/person.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+
+type Decision = NonNullable<Parameters<Person['approves']>[1]>
+const nowhere = { account: null, app: null, env: null }
+
+describe('what a person narrows holds at every call', () => {
+  let platform: TestPlatform
+  let person: Person
+  beforeAll(async () => {
+    platform = await TestPlatform.start({ reconciles: false, oauth: {}, consoleDir: 'dist/console' })
+    person = await Person.signIn(platform, platform.admin.token)
+  })
+  afterAll(() => platform.close())
+
+  const agentWith = (decision: Decision, query = '') =>
+    new OAuthHost(`${platform.apiUrl}/mcp${query}`, (url) => person.approves(url, decision)).connect()
+
+  it('read-only: nothing that writes is listed, and calls by name are refused', async () => {
+    const agent = await agentWith({ readOnly: true })
+    const names = await agent.names()
+    expect(names).toContain('list-apps')
+    expect(names).not.toContain('create-app')
+    await expect(agent.says('create-app', { accountId: platform.accountId, name: 'x' })).rejects.toThrow()
+    await agent.close()
+  })
+
+  it('one environment: others do not exist for the agent, whatever ids it names', async () => {
+    const inside = await platform.makeEnvironment()
+    const outside = await platform.makeEnvironment()
+    const pin = { ...nowhere, account: platform.accountId, env: inside.appEnvId }
+    const agent = await agentWith({ pin })
+    expect(await agent.does('get-app-env-status')).toMatchObject({ appEnvId: inside.appEnvId })
+    const refused = await agent.says('get-app-env-status', { appEnvId: outside.appEnvId })
+    expect(refused).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('outside the pinned environment'),
+    })
+    expect((await agent.says('create-app', { accountId: platform.accountId, name: 'x' })).isError).toBe(true)
+    await agent.close()
+    // The address can narrow further, never widen.
+    await expect(agentWith({ pin }, `?env=${outside.appEnvId}`)).rejects.toThrow('pinned to another')
+  })
+
+  it('one app, and one account', async () => {
+    const { appId } = await platform.makeEnvironment()
+    const other = await platform.makeEnvironment()
+    const agent = await agentWith({ pin: { ...nowhere, account: platform.accountId, app: appId } })
+    expect((await agent.does('get-app')).appId).toBe(appId)
+    expect((await agent.says('get-app', { appId: other.appId })).isError).toBe(true)
+    await agent.close()
+
+    const stranger = await platform.makeAccount('Other')
+    const held = await agentWith({ pin: { ...nowhere, account: stranger } })
+    expect((await held.says('list-apps', { accountId: platform.accountId })).isError).toBe(true)
+    await held.close()
+  })
+
+  it('groups of tools: the others are neither listed nor called', async () => {
+    const { appEnvId, appId } = await platform.makeEnvironment()
+    const agent = await agentWith({ groups: ['logs'] })
+    expect(await agent.names()).not.toContain('get-app')
+    await agent.does('get-logs', { appEnvId, type: 'BUILD' })
+    expect(await agent.says('get-app', { appId })).toMatchObject({ isError: true })
+    await agent.close()
+    expect((await platform.admin.client.call(getApp, { appId })).appId).toBe(appId)
+  })
+
+  it('refuses a decision that names what does not exist', async () => {
+    for (const wrong of [
+      { groups: ['everything'] },
+      { groups: [] },
+      { scopes: ['root'] },
+      { pin: { ...nowhere, env: '../x' } },
+      { expiresAt: 'tomorrow' },
+      { expiresAt: '2001-01-01T00:00:00.000Z' },
+    ] as unknown as Decision[]) {
+      await expect(agentWith(wrong), JSON.stringify(wrong)).rejects.toThrow('consent: 400')
+    }
+  })
+})
+
+it('access ends at the time that the person chose, and tokens and codes at theirs', async () => {
+  const clock = new TestClock()
+  const platform = await TestPlatform.start({
+    reconciles: false,
+    clock,
+    oauth: {},
+    consoleDir: 'dist/console',
+  })
+  try {
+    const person = await Person.signIn(platform, platform.admin.token)
+    const minuteMs = 60_000
+    const expiresAt = new Date(clock.wallMs() + 90 * minuteMs).toISOString()
+    const host = new OAuthHost(`${platform.apiUrl}/mcp`, (url) => person.approves(url, { expiresAt }))
+    await (await host.connect()).close()
+    const status = async () => {
+      const headers = {
+        authorization: `Bearer ${host.held!.access_token}`,
+        'content-type': 'application/json',
+      }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+      const accept = 'application/json, text/event-stream'
+      return (await fetch(host.mcpUrl, { method: 'POST', headers: { ...headers, accept }, body })).status
+    }
+    const refresh = async () => {
+      const { refresh_token } = host.held!
+      const form = {
+        grant_type: 'refresh_token',
+        refresh_token: refresh_token!,
+        client_id: host.information!.client_id,
+      }
+      const answer = await fetch(`${platform.apiUrl}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams(form),
+      })
+      if (answer.status === 200) host.held = (await answer.json()) as typeof host.held
+      return answer.status
+    }
+    expect(host.held!.expires_in).toBe(3_600)
+    await clock.advance(59 * minuteMs)
+    expect(await status()).toBe(200)
+    await clock.advance(2 * minuteMs)
+    expect(await status()).toBe(401)
+    expect(await refresh()).toBe(200)
+    expect(host.held!.expires_in).toBe(29 * 60)
+    expect(await status()).toBe(200)
+    await clock.advance(30 * minuteMs)
+    expect(await status()).toBe(401)
+    expect(await refresh()).toBe(400)
+
+    const other = await Person.signIn(platform, platform.admin.token)
+    const late = new OAuthHost(`${platform.apiUrl}/mcp`, async (url) => {
+      const back = await other.approves(url)
+      await clock.advance(61_000)
+      return back
+    })
+    await expect(late.connect()).rejects.toThrow('unknown or expired')
+  } finally {
+    await platform.close()
+  }
+})
