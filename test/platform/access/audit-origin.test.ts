@@ -148,7 +148,7 @@ describe('the origin of an audit entry', () => {
     const { entry_id, at, account_id, principal, surface, operation, object_type, object_id } = rest
     const identity = [previous_hash, entry_id, at, account_id, principal, surface, operation]
     const content = [...identity, object_type, object_id, outcome, before, after]
-    expect(hashOfEntry({ ...old, token_id: null, session_id: null })).toBe(
+    expect(hashOfEntry({ ...old, token_id: null, session_id: null, trace_id: null })).toBe(
       createHash('sha256')
         .update(JSON.stringify(content).replaceAll(/"v1\.key_[^"]+"/g, '"sealed"'))
         .digest('hex'),
