@@ -1,4 +1,4 @@
-import { useId, useLayoutEffect, useRef } from 'react'
+import { DialogDismiss, DialogHeading, Dialog as Modal } from '@ariakit/react/dialog'
 
 interface Props {
   title: string
@@ -10,33 +10,29 @@ interface Props {
   actions: React.ReactNode
 }
 
-/** The platform's own modal: it traps focus, closes on Escape and gives focus back. */
+/** A modal with a form: it keeps focus, closes on Escape and gives focus back. A click beside it loses no typed text. */
 export function Dialog({ title, onClose, onSubmit, dismiss = 'Cancel', children, actions }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const heading = useId()
-  // Close it before React unmounts it, or the browser does not restore focus.
-  useLayoutEffect(() => {
-    const element = dialog.current
-    if (element && !element.open) element.showModal()
-    return () => element?.close()
-  }, [])
   return (
-    <dialog ref={dialog} aria-labelledby={heading} onCancel={onClose} onClose={onClose}>
+    <Modal
+      open
+      onClose={onClose}
+      className="dialog"
+      backdrop={<div className="backdrop" />}
+      hideOnInteractOutside={false}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()
           onSubmit()
         }}
       >
-        <h2 id={heading}>{title}</h2>
+        <DialogHeading render={<h2 />}>{title}</DialogHeading>
         {children}
         <div className="dialog-actions">
-          <button type="button" className="button" onClick={onClose}>
-            {dismiss}
-          </button>
+          <DialogDismiss className="button">{dismiss}</DialogDismiss>
           {actions}
         </div>
       </form>
-    </dialog>
+    </Modal>
   )
 }
