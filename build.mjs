@@ -28,8 +28,8 @@ const shared = {
   },
 }
 
-// The MCP library's server loads a JSON-Schema validator for answers to questions, 10 ms and 3 MiB at every
-// start; ours gives it another (src/mcp/transport/server.ts). Its client, which the demo uses, keeps the real one.
+// The servers of both MCP libraries load a JSON-Schema validator for answers to questions, 10 ms and 3 MiB at every
+// start; ours give them another (src/mcp/transport/responses.ts). The client, which the demo uses, keeps the real one.
 const serverWithoutValidator = {
   name: 'server-without-validator',
   setup(bundler) {
@@ -39,7 +39,12 @@ const serverWithoutValidator = {
         : undefined,
     )
     bundler.onLoad({ filter: /^no-validator$/, namespace: 'longshore' }, () => ({
-      contents: 'export class AjvJsonSchemaValidator { constructor() { throw new Error("not bundled") } }',
+      contents:
+        'export class AjvJsonSchemaValidator { constructor() { throw new Error("not bundled") } }; export { AjvJsonSchemaValidator as DefaultJsonSchemaValidator }; export { default as process } from "node:process"',
+    }))
+    bundler.onResolve({ filter: /^@modelcontextprotocol\/server\/_shims$/ }, () => ({
+      path: 'no-validator',
+      namespace: 'longshore',
     }))
   },
 }

@@ -32,13 +32,16 @@ function tier(name: string, order: number, { testTimeout, maxWorkers, globalSetu
 
 export default defineConfig({
   test: {
+    reporters: ['default', './testkit/failures-reporter.ts'],
     projects: [
       tier('unit', 0, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('platform', 0, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('real', 1, { testTimeout: 240_000, maxWorkers: 4, globalSetup: ['testkit/engines/setup.ts'] }),
-      tier('browser', 2, { testTimeout: 180_000, maxWorkers: 2 }),
+      // One cluster for all files, which KUBECONFIG names.
+      tier('kubernetes', 2, { testTimeout: 600_000, maxWorkers: 2 }),
+      tier('browser', 3, { testTimeout: 180_000, maxWorkers: 2 }),
       // Budgets of time: alone on the machine.
-      tier('budget', 3, { testTimeout: 180_000, maxWorkers: 1 }),
+      tier('budget', 4, { testTimeout: 180_000, maxWorkers: 1 }),
     ],
   },
 })

@@ -1,8 +1,8 @@
 /**
  * 64 agents at once against the real control plane over Streamable HTTP, each with a token and an environment of its
- * own, all with the same request ids in the same order: no answer may reach another one (M7). Every other client
- * keeps a session and supports elicitation, the others are served without state; one client keeps sending
- * cancellations of the ids of all clients.
+ * own, all with the same request ids in the same order: no answer may reach another one (M7). Half of the clients send
+ * requests of 2026-07-28; of the others, every second one keeps a session and supports elicitation. One client keeps
+ * sending cancellations of the ids of all clients.
  * Run: npm run bench -- mcp-clients [calls] [clients]      after `npm run build`; 10,000 and 64 by default
  */
 import { readFileSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { Agent, request } from 'undici'
 import { createAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
 import { addMember } from '../src/contract/members.ts'
+import { rpc2026 } from '../testkit/mcp/rpc-2026.ts'
 import { Installation } from '../testkit/platform/installation.ts'
 
 const calls = Number(process.argv[2] ?? 10_000)
@@ -25,6 +26,7 @@ interface Caller {
   envName: string
   session: string | null
   asks: boolean
+  is2026: boolean
 }
 
 interface Rpc {
@@ -38,10 +40,17 @@ const tookMs: number[] = []
 const crossed: string[] = []
 const failed: string[] = []
 
-async function send(
-  caller: Caller,
-  message: Record<string, unknown>,
-): Promise<{ status: number; rpc: Rpc | null }> {
+interface Message extends Record<string, unknown> {
+  id?: number
+  method: string
+  params: Record<string, unknown>
+}
+
+async function send(caller: Caller, message: Message): Promise<{ status: number; rpc: Rpc | null }> {
+  const { id = 0, method, params } = message
+  const posted = caller.is2026
+    ? rpc2026(method, params, { id })
+    : { headers: {}, body: JSON.stringify({ jsonrpc: '2.0', ...message }) }
   const { statusCode, headers, body } = await request(installation.ready.mcp, {
     method: 'POST',
     dispatcher: agent,
@@ -50,8 +59,9 @@ async function send(
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       ...(caller.session === null ? {} : { 'mcp-session-id': caller.session }),
+      ...posted.headers,
     },
-    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    body: posted.body,
   })
   const text = await body.text()
   if (typeof headers['mcp-session-id'] === 'string') caller.session = headers['mcp-session-id']
@@ -77,13 +87,21 @@ async function makeCallers(): Promise<Caller[]> {
     const { appEnvId } = await client.call(createAppEnv, environment)
     const member = { accountId, email: `${envName}@example.com`, name: envName }
     const { token } = await client.call(addMember, member)
-    callers.push({ token: token!, appEnvId, envName, session: null, asks: index % 2 === 0 })
+    callers.push({
+      token: token!,
+      appEnvId,
+      envName,
+      session: null,
+      asks: index % 4 === 0,
+      is2026: index % 2 === 1,
+    })
   }
   return callers
 }
 
 async function greet(caller: Caller): Promise<void> {
-  const { asks } = caller
+  const { asks, is2026 } = caller
+  if (is2026) return
   const { status } = await send(caller, {
     id: 0,
     method: 'initialize',

@@ -1,16 +1,16 @@
 /**
  * The MCP side, medians side by side in one run:
- *   spawn to `initialize` and to `tools/list` on stdio, against `node -e 0`; resident memory then and after a call
+ *   spawn to `initialize` or `server/discover` and to `tools/list` on stdio, against `node -e 0`; resident memory then and
+ *   after a call
  *   tokens of `tools/list`
  *   one call on stdio against the REST call it makes
- *   calls a second over HTTP, and memory of an idle session
+ *   calls a second over HTTP in both eras, and memory of an idle session
  * The platform behind it is a server that answers one environment's status at once, in a process of its own.
  *
  * Run: npm run bench -- mcp [runs]
  * after `npm run build`, whose dist/longshore.js is what gets measured.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -24,7 +24,9 @@ import { defaultToolPolicy } from '../src/mcp/policy/tool-policy.ts'
 import { publishTools } from '../src/mcp/tools/publish.ts'
 import { listedTools } from '../src/mcp/tools/published-tool.ts'
 import { createMcpHttpHandler } from '../src/mcp/transport/http.ts'
+import { rpc2026 } from '../testkit/mcp/rpc-2026.ts'
 import { tools } from '../tools/index.ts'
+import { bareEnv, StdioSession } from './mcp/stdio-session.ts'
 
 const status = JSON.stringify({
   appEnvId: 'env_1',
@@ -36,7 +38,6 @@ const status = JSON.stringify({
   pendingChanges: { hasBuildChanges: false, hasDeployChanges: false, deployPendingChanges: [] },
   hosts: [],
 })
-const command = fileURLToPath(new URL('../longshore.js', import.meta.url))
 async function main(runs: number): Promise<void> {
   const backend = await start(['backend'])
   const http = await start(['http', backend.url])
@@ -63,26 +64,38 @@ function median(values: number[]): number {
 
 async function startFigures(runs: number, backendUrl: string): Promise<void> {
   const bare: number[] = []
-  const seen: StartFigures[] = []
+  const seen: Record<'initialize' | 'server/discover', StartFigures[]> = {
+    initialize: [],
+    'server/discover': [],
+  }
   for (let run = -1; run < runs; run += 1) {
     const floor = await bareNode()
-    const figures = await startOnce(backendUrl)
-    if (run < 0) continue // the first pair only warms the disk
+    const old = await startOnce(backendUrl, 'initialize', (_method, params) => params)
+    const recent = await startOnce(backendUrl, 'server/discover', params2026)
+    if (run < 0) continue // the first round only warms the disk
     bare.push(floor)
-    seen.push(figures)
+    seen.initialize.push(old)
+    seen['server/discover'].push(recent)
   }
   const floor = median(bare)
-  const initialize = median(seen.map((one) => one.initializeMs))
-  const list = median(seen.map((one) => one.listMs))
   say('node -e 0', `${floor.toFixed(0)} ms`)
-  say('spawn to initialize', `${initialize.toFixed(0)} ms = ${(initialize / floor).toFixed(2)} x (goal 3.0)`)
-  say('spawn to tools/list', `${list.toFixed(0)} ms = ${(list / floor).toFixed(2)} x (goal 3.2)`)
-  say('resident after tools/list', `${median(seen.map((one) => one.listMb)).toFixed(0)} MiB (goal 60)`)
-  say('resident after the first call', `${median(seen.map((one) => one.callMb)).toFixed(0)} MiB (goal 90)`)
+  for (const [greeting, figures] of Object.entries(seen)) {
+    const hello = median(figures.map((one) => one.helloMs))
+    const list = median(figures.map((one) => one.listMs))
+    const mb = (of: (one: StartFigures) => number) => median(figures.map(of)).toFixed(0)
+    say(`spawn to ${greeting}`, `${hello.toFixed(0)} ms = ${(hello / floor).toFixed(2)} x (goal 2.2)`)
+    say('  then to tools/list', `${list.toFixed(0)} ms = ${(list / floor).toFixed(2)} x (goal 3.2)`)
+    say('  resident after tools/list', `${mb((one) => one.listMb)} MiB (goal 60)`)
+    say('  resident after the first call', `${mb((one) => one.callMb)} MiB (goal 90)`)
+  }
 }
 
-// The same for both sides: some variables, such as NODE_EXTRA_CA_CERTS, cost a start 100 ms.
-const bareEnv = { PATH: process.env.PATH }
+type Params = Record<string, unknown>
+
+/** The parameters of a request of 2026-07-28, with its envelope. */
+function params2026(method: string, params: Params): Params {
+  return JSON.parse(rpc2026(method, params).body).params
+}
 
 function bareNode(): Promise<number> {
   const startedMs = performance.now()
@@ -94,24 +107,29 @@ function bareNode(): Promise<number> {
 }
 
 interface StartFigures {
-  initializeMs: number
+  helloMs: number
   listMs: number
   listMb: number
   callMb: number
 }
 
-async function startOnce(backendUrl: string): Promise<StartFigures> {
+async function startOnce(
+  backendUrl: string,
+  greeting: string,
+  enveloped: (method: string, params: Params) => Params,
+): Promise<StartFigures> {
   const startedMs = performance.now()
   const session = new StdioSession(backendUrl)
-  await session.ask('initialize', clientHello)
-  const initializeMs = performance.now() - startedMs
-  await session.ask('tools/list', {})
+  const ask = (method: string, params: Params) => session.ask(method, enveloped(method, params))
+  await ask(greeting, greeting === 'initialize' ? clientHello : {})
+  const helloMs = performance.now() - startedMs
+  await ask('tools/list', {})
   const listMs = performance.now() - startedMs
   const listMb = session.residentMb()
-  await session.ask('tools/call', statusCall)
+  await ask('tools/call', statusCall)
   const callMb = session.residentMb()
   session.end()
-  return { initializeMs, listMs, listMb, callMb }
+  return { helloMs, listMs, listMb, callMb }
 }
 
 const clientHello = {
@@ -120,43 +138,6 @@ const clientHello = {
   clientInfo: { name: 'bench', version: '1' },
 }
 const statusCall = { name: 'get-app-env-status', arguments: { appEnvId: 'env_1' } }
-
-/** The least a client can be, so that only the server is measured. */
-class StdioSession {
-  readonly #child: ChildProcess
-  readonly #waiting = new Map<number, () => void>()
-  #nextId = 1
-
-  constructor(backendUrl: string) {
-    this.#child = spawn(process.execPath, [command, 'mcp'], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...bareEnv, LONGSHORE_URL: backendUrl, LONGSHORE_TOKEN: 'lsu_bench' },
-    })
-    createInterface({ input: this.#child.stdout! }).on('line', (line) => {
-      const { id, error } = JSON.parse(line)
-      if (error !== undefined) throw new Error(`the server answered ${JSON.stringify(error)}`)
-      this.#waiting.get(id)?.()
-      this.#waiting.delete(id)
-    })
-  }
-
-  ask(method: string, params: unknown): Promise<void> {
-    const id = this.#nextId++
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve)
-      this.#child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
-    })
-  }
-
-  residentMb(): number {
-    const text = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')
-    return Number(/VmRSS:\s+(\d+)/.exec(text)![1]) / 1024
-  }
-
-  end(): void {
-    this.#child.stdin!.end()
-  }
-}
 
 // --- tokens
 
@@ -204,15 +185,22 @@ async function callFigures(backendUrl: string): Promise<void> {
 
 async function httpFigures(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 })
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: statusCall })
-  await load(agent, `${url}/mcp`, body, 500)
-  const calls = 5_000
-  const startedMs = performance.now()
-  await load(agent, `${url}/mcp`, body, calls)
-  const perSecond = calls / ((performance.now() - startedMs) / 1000)
-  say('calls a second over HTTP, stateless, 32 connections', `${perSecond.toFixed(0)} (goal 600)`)
+  const old = { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: statusCall }) }
+  for (const [era, call] of [
+    ['2025', old],
+    ['2026', rpc2026('tools/call', statusCall)],
+  ] as const) {
+    await load(agent, `${url}/mcp`, call, 500)
+    const calls = 5_000
+    const startedMs = performance.now()
+    await load(agent, `${url}/mcp`, call, calls)
+    const perSecond = calls / ((performance.now() - startedMs) / 1000)
+    say(`calls a second over HTTP, ${era}, 32 connections`, `${perSecond.toFixed(0)} (goal 600)`)
+  }
   const hello = { ...clientHello, capabilities: { elicitation: {} } }
-  const initialize = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: hello })
+  const initialize = {
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: hello }),
+  }
   const before = await heapOf(url)
   await load(agent, `${url}/mcp`, initialize, 500)
   const after = await heapOf(url)
@@ -220,23 +208,29 @@ async function httpFigures(url: string): Promise<void> {
   agent.destroy()
 }
 
-async function load(agent: Agent, url: string, body: string, calls: number): Promise<void> {
+interface Posted {
+  body: string
+  headers?: Record<string, string>
+}
+
+async function load(agent: Agent, url: string, posted: Posted, calls: number): Promise<void> {
   let left = calls
   const worker = async () => {
     while (left > 0) {
       left -= 1
-      await post(agent, url, body)
+      await post(agent, url, posted)
     }
   }
   await Promise.all(Array.from({ length: 32 }, worker))
 }
 
-function post(agent: Agent, url: string, body: string): Promise<string> {
+function post(agent: Agent, url: string, { body, headers: own }: Posted): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: 'lsu_bench',
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
+      ...own,
     }
     const req = request(url, { method: 'POST', agent, headers }, (res) => {
       let text = ''

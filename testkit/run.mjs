@@ -14,6 +14,10 @@ const tiers = [
     partly: runs('docker', 'info') ? null : 'tests on the docker engine (Docker does not answer)',
   },
   {
+    name: 'kubernetes',
+    missing: process.env.KUBECONFIG ? null : 'no cluster: set KUBECONFIG',
+  },
+  {
     name: 'browser',
     projects: ['browser', 'budget'],
     missing: existsSync(chromium) ? null : `no Chromium at ${chromium}; CHROMIUM names another`,

@@ -1,6 +1,6 @@
 import { updateJobConfig } from '../src/contract/jobs.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
-import { isAJob, warnClearedJobFields, warnUnusedArgs } from '../src/mcp/tools/job-checks.ts'
+import { isAJob, warnClearedJobFields } from '../src/mcp/tools/job-checks.ts'
 
 export default defineTool({
   operation: updateJobConfig,
@@ -10,8 +10,11 @@ export default defineTool({
     'Changes job settings. Omitted fields stay; clear resets fields to inherited. Pending until apply-app-env-changes, unless applyImmediately.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   unlistedInputs: ['jobConfig', 'ttlSecondsAfterFinished'],
-  checks: [isAJob, warnClearedJobFields, warnUnusedArgs],
+  checks: [isAJob, warnClearedJobFields],
   namesEnvironment: true,
-  point: ({ appliedImmediately }, _input, envName) =>
-    `Job settings of ${envName} are ${appliedImmediately ? 'in effect from the next run' : 'pending until apply-app-env-changes'}.`,
+  point: ({ appliedImmediately, warnings = [] }, _input, envName) =>
+    [
+      `Job settings of ${envName} are ${appliedImmediately ? 'in effect from the next run' : 'pending until apply-app-env-changes'}.`,
+      ...warnings,
+    ].join(' '),
 })

@@ -79,7 +79,7 @@ export class Evaluator {
     const nowMs = clock.wallMs()
     const rules = await db.read((tx) => listEvaluatedAlerts(tx, this.#deps.evaluatedRegions?.()))
     this.#forgetAllBut(rules)
-    const groups = [...groupsOf(rules).values()]
+    const groups = groupsOf(rules)
     for (let index = 0; index < groups.length && !this.#worker.stopped; index += groupsAtOnce) {
       const some = groups.slice(index, index + groupsAtOnce)
       const found = await Promise.all(some.map((group) => this.#evaluate(group, nowMs)))
@@ -164,14 +164,15 @@ export class Evaluator {
   }
 }
 
-function groupsOf(rules: readonly Rule[]): Map<string, Rule[]> {
+/** Groups for the same time and metric follow each other: a source may read them together. */
+function groupsOf(rules: readonly Rule[]): Rule[][] {
   const groups = new Map<string, Rule[]>()
   for (const rule of rules) {
     const { appEnvId, metric, queryRange } = rule.alert
-    const key = `${appEnvId} ${metric} ${queryRange}`
+    const key = `${queryRange} ${metric} ${appEnvId}`
     const group = groups.get(key)
     if (group) group.push(rule)
     else groups.set(key, [rule])
   }
-  return groups
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group)
 }

@@ -17,10 +17,10 @@ export function tokenOf(headers: IncomingHttpHeaders): string | null {
 }
 
 /** Options of a call from its headers. */
-type CallHeaders = Pick<Call, 'surface' | 'agentSession' | 'idempotencyKey' | 'dryRun'>
+type CallHeaders = Pick<Call, 'surface' | 'agentSession' | 'idempotencyKey' | 'dryRun' | 'declined'>
 
 /**
- * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` (true or false), `Longshore-Surface` and
+ * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` and `Longshore-Declined` (true or false), `Longshore-Surface` and
  * `Longshore-Session` (1 to 64 letters, digits, _ and -), which names an agent session in the audit log.
  * An invalid safety header is rejected with 400, never ignored. Reads ignore both, because they change nothing.
  */
@@ -31,21 +31,24 @@ export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallH
       details: 'The header Idempotency-Key must be 1 to 255 printable characters.',
     })
   }
-  const dryRun = dryRunOf(headers['dry-run'] as string | undefined)
+  const declined = booleanOf(headers, 'Longshore-Declined')
+  const dryRun = booleanOf(headers, 'Dry-Run') || declined
   const read = isRead(row)
   return {
     agentSession: sessionOf(headers['longshore-session'] as string | undefined),
     surface: surfaceOf(headers['longshore-surface'] as string | undefined),
     idempotencyKey: read ? null : (idempotencyKey ?? null),
     dryRun: !read && dryRun,
+    declined: !read && declined,
   }
 }
 
-function dryRunOf(value: string | undefined): boolean {
+function booleanOf(headers: IncomingHttpHeaders, name: 'Dry-Run' | 'Longshore-Declined'): boolean {
+  const value = headers[name.toLowerCase()] as string | undefined
   if (value === undefined) return false
   const word = value.toLowerCase()
   if (word === 'true' || word === 'false') return word === 'true'
-  throw new AppError('invalid', 'Invalid request', { details: 'The header Dry-Run must be true or false.' })
+  throw new AppError('invalid', 'Invalid request', { details: `The header ${name} must be true or false.` })
 }
 
 function sessionOf(value: string | undefined): string | undefined {

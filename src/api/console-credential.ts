@@ -8,7 +8,7 @@ import { tokenOf } from './authenticate.ts'
 /** The credential of a request. */
 interface Credential {
   token: string | null
-  credential: 'token' | 'session'
+  credential: 'token' | 'session' | 'grant'
 }
 
 declare module 'fastify' {
@@ -24,10 +24,19 @@ export type CredentialReader = (headers: IncomingHttpHeaders) => Promise<Credent
 /** The header of the console's own script; a page of another origin cannot send it without a preflight. */
 const consoleHeader = 'longshore-console'
 
+/** The id of the grant that `/mcp` of this process acts for; null for every text that it did not make. */
+export type GrantReader = (credential: string) => string | null
+
 /** A cookie is accepted only from the console's own pages; `Authorization` always wins over it. */
-export function credentialReader(sessions: ConsoleSessions | undefined): CredentialReader {
+export function credentialReader(
+  sessions: ConsoleSessions | undefined,
+  grantOf: GrantReader = () => null,
+): CredentialReader {
   return async (headers) => {
-    const byToken = { token: tokenOf(headers), credential: 'token' as const }
+    const token = tokenOf(headers)
+    const grant = token === null ? null : grantOf(token)
+    if (grant !== null) return { token: grant, credential: 'grant' }
+    const byToken = { token, credential: 'token' as const }
     if (!sessions || headers.authorization !== undefined || headers[consoleHeader] === undefined)
       return byToken
     requireOwnPage(headers)

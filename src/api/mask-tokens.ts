@@ -1,4 +1,4 @@
-const tokenLike = /ls[ue]_[0-9A-Za-z]{16,}/g
+const tokenLike = /ls[uearc]_[0-9A-Za-z]{16,}/g
 
 /** Masks text that looks like one of our tokens, for logs and responses. */
 export function maskTokens(text: string): string {

@@ -6,12 +6,14 @@ import type { Operation } from '../contract/operation.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { OAuthRoutes } from '../oauth/server.ts'
 import type { SecretEntry } from '../operations/access/secret-entry.ts'
 import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
-import { credentialReader } from './console-credential.ts'
+import { credentialReader, type GrantReader } from './console-credential.ts'
 import { addConsoleRoutes, type ConsoleOptions } from './console-routes.ts'
 import { describeForLog, errorResponse } from './error-response.ts'
 import { hostCheck } from './host-check.ts'
+import { addOAuthRoutes } from './oauth-routes.ts'
 import { openapiText } from './openapi.ts'
 import { addOperationRoutes } from './operation-routes.ts'
 import { addPeerRoute } from './peer-route.ts'
@@ -42,6 +44,8 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   referenceDir?: string | undefined
   /** The web console; absent = not served, and cookies are ignored. */
   console?: ConsoleOptions | undefined
+  /** Sign-in of agents; absent = off. */
+  oauth?: (OAuthRoutes & { grantOf: GrantReader }) | undefined
   /** The address to bind, such as `127.0.0.1`; decides which `Host` headers are accepted (host-check.ts). */
   host: string
   /** The public host name, if there is one. */
@@ -161,7 +165,7 @@ function notFound(request: FastifyRequest, reply: FastifyReply, allowed: Map<str
 
 function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   const limits = { bytes: bodyLimitBytes, timeoutMs: options.bodyTimeoutMs ?? 30_000 }
-  const credentialOf = credentialReader(options.console?.sessions)
+  const credentialOf = credentialReader(options.console?.sessions, options.oauth?.grantOf)
   addOperationRoutes(app, options.operations, options.runner, limits, credentialOf)
   addUploadRoute(app, options.uploads, limits.timeoutMs)
   if (options.secrets !== undefined) addSecretPage(app, options.secrets, limits)
@@ -183,6 +187,7 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
     }
   })
   if (options.console !== undefined) addConsoleRoutes(app, options.console, options.runner, limits)
+  if (options.oauth !== undefined) addOAuthRoutes(app, options.oauth, options.console?.sessions)
   if (referenceDir !== undefined) addReferenceRoutes(app, referenceDir)
   let openapi: Promise<string> | undefined
   app.get(`${apiPrefix}/openapi.json`, async (_request, reply) => {

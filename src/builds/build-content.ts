@@ -24,7 +24,8 @@ interface ContentToBuild {
 }
 
 type ContentSource =
-  | { kind: 'upload'; file: string; extension: ArchiveExtension }
+  /** `fetch` gives the path of the archive, which may be a copy in `dir`; null if it is gone. */
+  | { kind: 'upload'; fetch: (dir: string) => Promise<string | null>; extension: ArchiveExtension }
   | ({ kind: 'git' } & Omit<GitSource, 'baseUrl'>)
 
 /** The result of `buildContent`. */
@@ -140,7 +141,10 @@ async function bringSource(
   }
   say('Unpacking the upload')
   const inContext = (name: string) => path.posix.join(contextDir, name)
-  const { file, extension } = source
+  const { fetch, extension } = source
+  const file = await fetch(workDir)
+  if (file === null)
+    throw new EngineFailure('lost upload', 'The uploaded source no longer exists; upload it again.')
   const unpacked = await unpackArchive({
     file,
     extension,

@@ -50,10 +50,16 @@ async function connectionOf({ env, words }: Cli): Promise<Connection> {
   return {
     url,
     token: config.token?.reveal() ?? '',
-    folder: path.resolve(import.meta.dirname, '..'),
+    folder: installedFolder(),
     ...(url === '' ? { env: { ...settingsOf(env), LONGSHORE_HOME: config.home } } : {}),
     flags: given.map(([name, value]) => (value === '' ? `--${name}` : `--${name}=${value}`)),
   }
+}
+
+/** The folder of this program; null in the cache of npx, which npm may empty at any time. */
+function installedFolder(): string | null {
+  const folder = path.resolve(import.meta.dirname, '..')
+  return folder.split(path.sep).includes('_npx') ? null : folder
 }
 
 /** Settings that may start a platform but are secrets: never copied into the file of another program. */

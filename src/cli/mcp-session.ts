@@ -4,16 +4,20 @@ import { createReconnectingClient } from '../client/reconnecting-client.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
+import { processQuestionStates } from '../mcp/policy/questions.ts'
 import type { ToolPolicy } from '../mcp/policy/tool-policy.ts'
 import type { ListedTool } from '../mcp/tools/published-tool.ts'
 import { createReadCache } from '../mcp/tools/read-cache.ts'
 import { runTool } from '../mcp/tools/run-tool.ts'
-import { createMcpServer, type IncomingCall, type McpServer } from '../mcp/transport/server.ts'
+import type { IncomingCall, McpServerOptions } from '../mcp/transport/responses.ts'
+import type { McpServer } from '../mcp/transport/server.ts'
+import type { Era } from '../mcp/transport/stdio.ts'
 import { readAdminToken } from './local-installation.ts'
 import { LocalPlatform } from './local-platform.ts'
 
 export interface McpSession {
-  server: McpServer
+  /** Loads the library of an era; the servers of both share everything else. */
+  serverOf(era: Era): Promise<McpServer>
   close(): void
 }
 
@@ -33,7 +37,7 @@ export function openSession(
   const client = createReconnectingClient(platform.connect)
   const reads = createReadCache(client, systemClock)
   const registry = new Map(tools.map((tool) => [tool.name, tool]))
-  const server = createMcpServer({
+  const options: McpServerOptions = {
     tools: () => listed,
     async callTool(call) {
       const stopTelling = tellWaiting(call, platform.connect)
@@ -45,8 +49,15 @@ export function openSession(
         stopTelling()
       }
     },
-  })
-  return { server, close: platform.close }
+  }
+  return { serverOf: (era) => serverOf(era, options), close: platform.close }
+}
+
+async function serverOf(era: Era, options: McpServerOptions): Promise<McpServer> {
+  if (era === 'initialize') return (await import('../mcp/transport/server.ts')).createMcpServer(options)
+  const { createStdioServer2026 } = await import('../mcp/transport/stdio-2026.ts')
+  const questions = processQuestionStates(systemClock)
+  return createStdioServer2026({ ...options, questions }, systemClock)
 }
 
 interface Platform {

@@ -24,10 +24,10 @@ export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): P
   await serveStdio({
     prebuilt,
     tools,
-    async openServer() {
+    async openServer(era) {
       const { openSession } = await import('./mcp-session.ts')
-      session = openSession(env, toolPolicy, tools)
-      return session.server
+      session ??= openSession(env, toolPolicy, tools)
+      return session.serverOf(era)
     },
     onBroken(error) {
       process.stderr.write(`longshore mcp: ${describe(error)}\n`)

@@ -10,6 +10,8 @@ export interface CallOptions {
   idempotencyKey?: string
   /** Runs all checks without any effect; returns a dry-run response instead of the row's (docs/interface.md#dry-runs). */
   dryRun?: boolean
+  /** Changes nothing, and records that the person did not agree to the call. */
+  declined?: boolean
 }
 
 export interface Client {
@@ -96,7 +98,9 @@ function requestFor(
 ): { url: string; request: HttpRequest } {
   const headers = { ...common }
   if (!isRead(row)) headers['idempotency-key'] = options.idempotencyKey ?? randomUUID()
-  if (options.dryRun === true) headers['dry-run'] = 'true'
+  // A declined call must have no effect on a platform that does not know the second header either.
+  if (options.dryRun === true || options.declined === true) headers['dry-run'] = 'true'
+  if (options.declined === true) headers['longshore-declined'] = 'true'
   const inQuery = row.method === 'GET' || row.method === 'DELETE'
   if (!inQuery) headers['content-type'] = 'application/json'
   return {

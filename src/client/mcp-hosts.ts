@@ -6,8 +6,8 @@ export interface Connection {
   /** Address of the platform, without a path. */
   url: string
   token: string
-  /** Folder of Longshore on the machine of the agent; for stdio. */
-  folder: string
+  /** Folder of Longshore on the machine of the agent, or null to run the published package with npx; for stdio. */
+  folder: string | null
   /** Environment of the program instead of `LONGSHORE_URL` and `LONGSHORE_TOKEN`; for stdio. */
   env?: Readonly<Record<string, string>>
   /** Options that narrow the agent, such as `--read-only`; for stdio. */
@@ -36,8 +36,15 @@ interface McpHost {
 }
 
 const envOf = ({ url, token, env }: Connection) => env ?? { LONGSHORE_URL: url, LONGSHORE_TOKEN: token }
-const argsOf = ({ folder, flags = [] }: Connection) => [`${folder}/dist/longshore.js`, 'mcp', ...flags]
-const program = (to: Connection) => ({ command: 'node', args: argsOf(to), env: envOf(to) })
+const commandOf = ({ folder, flags = [] }: Connection) => [
+  ...(folder === null ? ['npx', '-y', 'longshore'] : ['node', `${folder}/dist/longshore.js`]),
+  'mcp',
+  ...flags,
+]
+function program(to: Connection) {
+  const [command, ...args] = commandOf(to)
+  return { command, args, env: envOf(to) }
+}
 const address = ({ url }: Connection) => `${url}/mcp`
 const headers = ({ token }: Connection) => ({ Authorization: `Bearer ${token}` })
 const json = (value: unknown) => JSON.stringify(value, null, 2)
@@ -74,14 +81,13 @@ function claudeCommand(to: Connection): string[] {
     'longshore',
     ...env,
     '--',
-    'node',
-    ...argsOf(to),
+    ...commandOf(to),
   ]
 }
 
 function codexCommand(to: Connection): string[] {
   const env = settings(to).flatMap((setting) => ['--env', setting])
-  return ['codex', 'mcp', 'add', 'longshore', ...env, '--', 'node', ...argsOf(to)]
+  return ['codex', 'mcp', 'add', 'longshore', ...env, '--', ...commandOf(to)]
 }
 
 export const mcpHosts: Readonly<Record<string, McpHost>> = {
@@ -127,8 +133,8 @@ export const mcpHosts: Readonly<Record<string, McpHost>> = {
     stdio: (to) =>
       [
         '[mcp_servers.longshore]',
-        'command = "node"',
-        `args = ${toml(argsOf(to))}`,
+        `command = ${toml(program(to).command!)}`,
+        `args = ${toml(program(to).args)}`,
         `env = { ${Object.entries(envOf(to))
           .map(([name, value]) => `${name} = ${toml(value)}`)
           .join(', ')} }`,

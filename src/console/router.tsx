@@ -10,7 +10,7 @@ import { jobRunStatuses } from '../contract/jobs.ts'
 import { NotFound } from './components/states.tsx'
 import { OverviewPage } from './pages/overview/OverviewPage.tsx'
 import { SignInPage } from './pages/sign-in/SignInPage.tsx'
-import { count, text, timelineSearch } from './search.ts'
+import { count, longText, text, timelineSearch } from './search.ts'
 import { Frame } from './shell/Frame.tsx'
 
 // The pages of sign-in and of the overview come with the first script. Every other one is loaded when it is opened.
@@ -19,8 +19,16 @@ const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: (search): { next?: string } => ({ next: text(search.next) }),
+  validateSearch: (search): { next?: string } => ({ next: longText(search.next) }),
   component: SignInPage,
+})
+
+/** Outside the frame: nothing there belongs to the decision. */
+const authorize = createRoute({
+  getParentRoute: () => root,
+  path: '/authorize',
+  validateSearch: (search): { request?: string } => ({ request: longText(search.request) }),
+  component: lazyRouteComponent(() => import('./pages/authorize/AuthorizePage.tsx'), 'AuthorizePage'),
 })
 
 /** Everything that needs a session. `account` selects one of the reader's accounts; default the first. */
@@ -236,6 +244,7 @@ const settings = createRoute({
 
 const routeTree = root.addChildren([
   signIn,
+  authorize,
   frame.addChildren([
     overview,
     activity,

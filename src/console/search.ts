@@ -4,6 +4,10 @@ import { type AuditOutcome, auditOutcomes, type Surface, surfaces } from '../con
 export const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value.slice(0, 500) : undefined
 
+/** An address, or the parameters of one. */
+export const longText = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' && value.length <= 8_000 ? value : undefined
+
 export const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
 

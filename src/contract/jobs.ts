@@ -32,6 +32,8 @@ export const updateJobConfig = operation({
     appEnv: z.object({ appEnvId: z.string(), pendingChanges }),
     jobConfig: jobConfigRead,
     appliedImmediately: z.boolean(),
+    /** What of the saved settings will not do what it seems to; absent if there is nothing to say. */
+    warnings: z.array(z.string()).optional(),
   }),
 })
 

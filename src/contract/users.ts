@@ -53,12 +53,23 @@ export const createUserToken = operation({
   peopleOnly: true,
 })
 
+/** What a person allowed an agent (docs/interface.md#oauth). */
+const agentAccess = z.object({
+  clientId: z.string(),
+  /** Host of the client's identity document, or where the sign-in ended. */
+  host: z.string(),
+  scopes: z.array(z.string()),
+  readOnly: z.boolean(),
+  groups: z.array(z.string()).nullable(),
+  pin: z.object({ account: z.string().nullable(), app: z.string().nullable(), env: z.string().nullable() }),
+})
+
 export const listUserTokens = operation({
   id: 'list-user-tokens',
   method: 'GET',
   path: '/user/tokens',
   summary:
-    'Lists the tokens of the caller, when they expire and when they were last used, without their values.',
+    'Lists the tokens of the caller and the agents that signed in for them, when they expire and when they were last used, without their values.',
   policy: { on: 'installation' },
   input: z.strictObject({}),
   output: z.object({
@@ -72,6 +83,7 @@ export const listUserTokens = operation({
         expiresAt: isoTime.nullable(),
         expired: z.boolean(),
         lastUsedAt: isoTime.nullable(),
+        agent: agentAccess.nullable().describe('Set for an agent that signed in with OAuth'),
       }),
     ),
   }),
@@ -82,7 +94,7 @@ export const revokeUserToken = operation({
   id: 'revoke-user-token',
   method: 'DELETE',
   path: '/user/token',
-  summary: 'Revokes a token of the caller, effective from its next request.',
+  summary: 'Revokes a token of the caller, or the access of an agent, effective from its next request.',
   policy: { on: 'installation' },
   input: z.strictObject({ tokenId: id }),
   output: z.object(message),

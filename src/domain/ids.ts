@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ResourceIdPrefix } from '../contract/resources.ts'
 
 /** Prefixes of object types, and of what an object consists of or leaves behind. */
-type IdPrefix = ResourceIdPrefix | 'usr' | 'dep' | 'rol' | 'pod' | 'var' | 'key' | 'evt' | 'ntc'
+type IdPrefix = ResourceIdPrefix | 'usr' | 'dep' | 'rol' | 'pod' | 'var' | 'key' | 'evt' | 'ntc' | 'cli'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { PassThrough, type Readable, Transform, type Writable } from 'node:stream'
+import { pipeline as joined, PassThrough, type Readable, Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { type Backup, backupFileName } from '../domain/databases/backup.ts'
 import { AppError } from '../errors.ts'
+import type { Files } from './files.ts'
 
 /** Properties of a complete file. */
 interface BackupFacts {
@@ -14,88 +15,91 @@ interface BackupFacts {
   sha256: string
 }
 
-const partSuffix = '.part'
+const folder = 'backups'
 
-/** Backups as files of mode 0600, written under a temporary name and renamed, so that no file is ever partial. */
+/** Backups, each a whole file or none. */
 export class BackupFiles {
-  readonly #dir: string
+  readonly #files: Files
+  readonly #workDir: string
 
-  constructor(dir: string) {
-    this.#dir = dir
+  /** `workDir` takes copies of backups that are restored, if the files are not on this machine. */
+  constructor(files: Files, workDir: string) {
+    this.#files = files
+    this.#workDir = workDir
   }
 
-  /** Calls `fill` with the sink for the copy; rejects and keeps nothing if `fill` or the disk fails. */
+  /** Calls `fill` with the sink for the copy; rejects and keeps nothing if `fill` or the storage fails. */
   async write(backup: Backup, fill: (sink: Writable) => Promise<void>): Promise<BackupFacts> {
-    const file = path.join(this.#dir, backupFileName(backup))
-    const part = file + partSuffix
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-    await rm(part, { force: true })
-    try {
-      const measure = new Measure()
-      const sink = backup.format === 'sql.gz' ? createGzip() : new PassThrough()
-      const stored = pipeline(
-        sink,
-        measure,
-        createWriteStream(part, { mode: 0o600, flags: 'wx', flush: true }),
-      )
-      const filled = fill(sink).then(
-        () => sink.end(),
-        (error) => {
-          sink.destroy()
-          throw error
-        },
-      )
-      // Prefer a disk error as the cause: a full disk also breaks the pipe of the copy.
-      const [copied, kept] = await Promise.allSettled([filled, stored])
-      const cause = kept.status === 'rejected' && isOfDisk(kept.reason) ? kept : copied
-      if (cause.status === 'rejected') throw cause.reason
-      if (kept.status === 'rejected') throw kept.reason
-      await rename(part, file)
-      await syncFolder(path.dirname(file))
-      return measure.facts()
-    } catch (error) {
-      await rm(part, { force: true })
-      throw error
-    }
+    const measure = new Measure()
+    const sink = backup.format === 'sql.gz' ? createGzip() : new PassThrough()
+    const body = joined(sink, measure, () => {})
+    const stored = this.#files.put(keyOf(backup), body)
+    const filled = fill(sink).then(
+      () => sink.end(),
+      (error) => {
+        // With the error, so that the storage sees a broken stream, not a short one.
+        sink.destroy(error)
+        throw error
+      },
+    )
+    // Prefer an error of the storage as the cause: a full disk also breaks the pipe of the copy.
+    const [copied, kept] = await Promise.allSettled([filled, stored])
+    const cause = kept.status === 'rejected' && isOfStorage(kept.reason) ? kept : copied
+    if (cause.status === 'rejected') throw cause.reason
+    if (kept.status === 'rejected') throw kept.reason
+    return measure.facts()
   }
 
   /** The copy as written. Verifies the whole file first, so that no data is replaced by a damaged copy. */
   async read(backup: Backup): Promise<Readable> {
-    const file = path.join(this.#dir, backupFileName(backup))
+    await mkdir(this.#workDir, { recursive: true, mode: 0o700 })
+    const dir = await mkdtemp(path.join(this.#workDir, 'restore-'))
+    const discard = () => rm(dir, { recursive: true, force: true })
+    try {
+      const source = createReadStream(await this.#verified(backup, dir))
+      source.once('close', discard)
+      if (backup.format !== 'sql.gz') return source
+      const plain = createGunzip()
+      source.on('error', (error) => plain.destroy(error))
+      plain.once('close', () => source.destroy())
+      return source.pipe(plain)
+    } catch (error) {
+      await discard()
+      throw error
+    }
+  }
+
+  /** The path of the file, or of a copy in `dir`. */
+  async #verified(backup: Backup, dir: string): Promise<string> {
+    const file = await this.#files.localCopy(keyOf(backup), dir)
+    if (file === null) throw damaged('Its file is gone.')
     const measure = new Measure()
     try {
       await pipeline(createReadStream(file), measure, async (chunks) => {
         for await (const _chunk of chunks);
       })
     } catch (cause) {
-      const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT'
-      throw damaged(missing ? 'Its file is gone.' : 'Its file cannot be read.', cause)
+      throw damaged('Its file cannot be read.', cause)
     }
     if (measure.facts().sha256 !== backup.sha256) throw damaged('Its file has changed since it was written.')
-    const source = createReadStream(file)
-    if (backup.format !== 'sql.gz') return source
-    const plain = createGunzip()
-    source.on('error', (error) => plain.destroy(error))
-    return source.pipe(plain)
-  }
-
-  async remove(backup: Backup): Promise<void> {
-    const file = path.join(this.#dir, backupFileName(backup))
-    for (const name of [file, file + partSuffix]) await rm(name, { force: true })
-    // Removes the folder with its last file; fails harmlessly if it is not empty.
-    await rmdir(path.dirname(file)).catch(() => {})
+    return file
   }
 
   /** Removes files of unknown backups, left by a crash between file and row. */
-  async removeOthers(backupIds: ReadonlySet<string>): Promise<void> {
-    for (const folder of await namesIn(this.#dir)) {
-      for (const name of await namesIn(path.join(this.#dir, folder))) {
-        if (backupIds.has(name.split('.')[0] ?? '')) continue
-        await rm(path.join(this.#dir, folder, name), { force: true })
-      }
-      await rmdir(path.join(this.#dir, folder)).catch(() => {})
+  async removeOthers(listIds: () => Promise<readonly string[]>): Promise<void> {
+    // Listed before the rows are read: the row of a backup is older than its file.
+    const stored = await this.#files.list(folder)
+    const known = new Set(await listIds())
+    for (const { key } of stored) {
+      const backupId = path.posix.basename(key).split('.')[0] ?? ''
+      if (!known.has(backupId)) await this.#files.remove(key)
     }
+    await this.#files.tidy(folder)
   }
+}
+
+function keyOf(backup: Backup): string {
+  return `${folder}/${backupFileName(backup)}`
 }
 
 /** Passes all data through and computes its length and hash. */
@@ -114,7 +118,8 @@ class Measure extends Transform {
   }
 }
 
-function isOfDisk(error: unknown): boolean {
+function isOfStorage(error: unknown): boolean {
+  if (error instanceof AppError) return true
   const { code } = error as NodeJS.ErrnoException
   return typeof code === 'string' && ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EROFS', 'EFBIG'].includes(code)
 }
@@ -124,21 +129,4 @@ function damaged(what: string, cause?: unknown): AppError {
     details: 'Choose another backup.',
     cause,
   })
-}
-
-async function namesIn(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir)
-  } catch {
-    return []
-  }
-}
-
-async function syncFolder(dir: string): Promise<void> {
-  const handle = await open(dir, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

@@ -1,113 +1,74 @@
-import { randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
-import path from 'node:path'
 import { AppError } from '../errors.ts'
 import { diskFull } from './disk-full.ts'
+import type { Files } from './files.ts'
 
 const uploadLimitBytes = 512 * 1024 ** 2
+const folder = 'uploads'
 
-/** The files of uploads, below `<home>/uploads`. The database store has their owners and states. */
+/** The files of uploads. The database store has their owners and states. */
 export interface UploadStore {
   /**
-   * Streams `body` to disk; when it returns, the whole file is synced. Returns the number of bytes. Throws `AppError`
-   * `too-large`, `invalid` (empty, or shorter than declared) or `unavailable` (disk full) and then keeps nothing.
+   * Streams `body` into the file; when it returns, the whole file is stored. Returns the number of bytes. Throws `AppError`
+   * `too-large`, `invalid` (empty, or shorter than declared) or `unavailable` (disk full, storage away) and then keeps
+   * nothing.
    */
   receive(key: string, body: AsyncIterable<Uint8Array>, declaredLength: number | null): Promise<number>
-  /** Path of the file for this key, whether it exists or not. */
-  path(key: string): string
-  /** Unknown keys are ignored. */
-  remove(key: string): Promise<void>
-  /** Removes every file whose key is not in the list, including partial files of an earlier process. */
-  sweep(keepKeys: Iterable<string>): Promise<number>
+  /** Path of the whole file, which may be a copy in `dir`; null if there is none. The caller removes `dir`. */
+  fetch(key: string, dir: string): Promise<string | null>
+  /** Removes every file whose key `listKept` does not give, and what interrupted uploads left. Returns their number. */
+  sweep(listKept: () => Promise<Iterable<string>>): Promise<number>
 }
 
 /** A key is a plain file name made by the platform: the upload's id, with or without its extension. */
 const keyPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.tgz|\.tar\.gz|\.zip)?$/
 
-export function createUploadStore(options: { home: string; limitBytes?: number }): UploadStore {
-  const folder = path.join(options.home, 'uploads')
-  const limitBytes = options.limitBytes ?? uploadLimitBytes
-  const receiving = new Set<string>()
-
-  function fileOf(key: string): string {
-    if (!keyPattern.test(key)) throw new Error(`Not a key of an upload: ${JSON.stringify(key)}`)
-    return path.join(folder, key)
-  }
-
+export function createUploadStore(options: { files: Files; limitBytes?: number }): UploadStore {
+  const { files, limitBytes = uploadLimitBytes } = options
   return {
     async receive(key, body, declaredLength) {
-      const target = fileOf(key)
+      const name = nameOf(key)
       if (declaredLength !== null && declaredLength > limitBytes) throw tooLarge(limitBytes)
-      const partName = `.${key}.${randomBytes(6).toString('hex')}.part`
-      const part = path.join(folder, partName)
-      receiving.add(partName)
-      try {
-        await mkdir(folder, { recursive: true, mode: 0o700 })
-        const bytes = await writeBody(part, body, limitBytes, declaredLength)
-        await rename(part, target)
-        await syncFolder(folder)
-        return bytes
-      } catch (error) {
-        await rm(part, { force: true })
+      const checked = checkedBody(body, limitBytes, declaredLength)
+      await files.put(name, checked.body).catch((error) => {
         throw isDiskFull(error) ? diskFull(error) : error
-      } finally {
-        receiving.delete(partName)
-      }
-    },
-    path: fileOf,
-    async remove(key) {
-      await rm(fileOf(key), { force: true })
-    },
-    async sweep(keepKeys) {
-      const keep = new Set([...keepKeys, ...receiving])
-      const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return []
-        throw error
       })
-      const gone = names.filter((name) => !keep.has(name) && !receiving.has(name))
-      for (const name of gone) await rm(path.join(folder, name), { force: true, recursive: true })
+      return checked.bytes()
+    },
+    async fetch(key, dir) {
+      return files.localCopy(nameOf(key), dir)
+    },
+    async sweep(listKept) {
+      // Listed before the rows are read: the row of an upload is older than its file.
+      const stored = await files.list(folder)
+      const kept = new Set([...(await listKept())].map(nameOf))
+      const gone = stored.filter(({ key }) => !kept.has(key))
+      for (const { key } of gone) await files.remove(key)
+      await files.tidy(folder)
       return gone.length
     },
   }
 }
 
-async function writeBody(
-  part: string,
-  body: AsyncIterable<Uint8Array>,
-  limitBytes: number,
-  declaredLength: number | null,
-): Promise<number> {
+function nameOf(key: string): string {
+  if (!keyPattern.test(key)) throw new Error(`Not a key of an upload: ${JSON.stringify(key)}`)
+  return `${folder}/${key}`
+}
+
+/** Checks the body while it streams. */
+function checkedBody(source: AsyncIterable<Uint8Array>, limitBytes: number, declaredLength: number | null) {
   let bytes = 0
-  const file = await open(part, 'wx', 0o600)
-  try {
-    for await (const chunk of body) {
+  async function* body() {
+    for await (const chunk of source) {
       bytes += chunk.byteLength
       if (bytes > limitBytes) throw tooLarge(limitBytes)
-      await writeWhole(file, chunk)
+      yield chunk
     }
     if (bytes === 0) throw incomplete('The body was empty. Send the archive as the body of the PUT.')
     if (declaredLength !== null && bytes < declaredLength) {
       throw incomplete(`Only ${bytes} of ${declaredLength} bytes arrived. Send the archive again.`)
     }
-    await file.sync()
-    return bytes
-  } finally {
-    await file.close()
   }
-}
-
-/** A single write may be partial, for example on a nearly full disk. */
-async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  let written = 0
-  while (written < chunk.byteLength) {
-    written += (await file.write(chunk, written, chunk.byteLength - written)).bytesWritten
-  }
-}
-
-/** A rename is on disk only after its folder is synced. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  await handle.sync().finally(() => handle.close())
+  return { body: body(), bytes: () => bytes }
 }
 
 function isDiskFull(error: unknown): boolean {

@@ -33,7 +33,7 @@ export interface SeriesQuery {
  * sample are omitted. For steps without a request, latencies are omitted, and rates and percentages are 0. Throws
  * `AppError('unavailable')` if the source cannot be read.
  */
-interface MetricSource {
+export interface MetricSource {
   series(query: SeriesQuery): Promise<MetricPoint[]>
 }
 
@@ -41,4 +41,29 @@ interface MetricSource {
 export interface MetricValues extends MetricSource {
   /** Milliseconds between two samples: 10 s divided by the clock scale, at least 250 ms. */
   readonly periodMs: number
+}
+
+/** Requests of one environment within a time, as the gateway counted them. */
+export interface TrafficCounts {
+  requests: number
+  /** Answered with a 5xx status. */
+  failed: number
+  /** The client disconnected after a second or more without the beginning of a response. */
+  unanswered: number
+}
+
+/** Requests of the last minute, and not before `fromMs`. */
+export interface TrafficQuery {
+  appEnvId: string
+  /** Milliseconds since the epoch. */
+  fromMs: number
+  toMs: number
+}
+
+export const recentTrafficMs = 60_000
+
+/** A source that also knows the requests of the last minute. */
+export interface MetricReader extends MetricValues {
+  /** In the order of the queries; none where they are not known. */
+  traffic(queries: readonly TrafficQuery[]): Promise<TrafficCounts[]>
 }

@@ -10,7 +10,7 @@ export function sweepFiles({ db, clock, log, uploads, logs }: Platform): Worker 
     clock,
     everyMs: periodMs,
     async pass() {
-      await uploads.sweep(await db.read((tx) => listUploadIds(tx)))
+      await uploads.sweep(() => db.read(listUploadIds))
       await logs.sweep(clock.wallMs())
     },
     failed: (error) => log.warn({ err: error }, 'old files cannot be deleted; retrying'),

@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import { DatabaseAvailabilityWatch } from '../engines/database-availability.ts'
 import { BackupFiles } from '../files/backup-files.ts'
 import { LogStore } from '../files/log-store.ts'
+import { openFiles } from '../files/open.ts'
 import { createUploadStore, type UploadStore } from '../files/upload-store.ts'
 import type { Log } from '../log.ts'
 import { periodAt } from '../metrics/sampler.ts'
@@ -40,6 +41,8 @@ export interface Platform {
   /** Metric samples; call `open` before use. */
   metrics: MetricStore
   uploads: UploadStore
+  /** Every control plane of the installation uses the same files. */
+  hasSharedFiles: boolean
   backups: BackupFiles
   builder: Builder
   /** Those of this machine, in the order of the configuration. */
@@ -78,12 +81,13 @@ export async function openPlatform(
     // Interrupted builds start again from scratch. The data directory is locked, so no other process uses these files.
     rmSync(home.builds, { recursive: true, force: true })
     const logs = new LogStore(home.logs)
+    const { files } = opened
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
     return {
       ...{ config, clock, log, home, db, membership, logs, metrics },
       ...opened,
-      uploads: createUploadStore({ home: home.dir }),
-      backups: new BackupFiles(home.backups),
+      uploads: createUploadStore({ files }),
+      backups: new BackupFiles(files, home.builds),
       builder: createBuilder(config, home, clock),
       notifier: notifierOf(config, clock, log),
       nodeName: config.node,
@@ -114,6 +118,7 @@ async function openState(
   const secrets = await openSecretBox(db, () => given ?? readMasterKey(home.masterKey), now)
   const installation = await firstStart(db, home, config.bootstrapToken, now)
   const { installationId } = installation
+  const files = await openFiles(config.filesUrl, home.dir, installationId)
   const { node: nodeName } = config
   const { isShared } = membership
   const regions = await openRegions({ config, db, installationId, nodeName, isShared, clock, log, command })
@@ -125,7 +130,7 @@ async function openState(
   })
   // In the background, so that a slow registry does not delay the start.
   void databaseAvailability.refresh()
-  return { ...installation, secrets, regions, directory, databaseAvailability }
+  return { ...installation, ...files, secrets, regions, directory, databaseAvailability }
 }
 
 function notifierOf(config: Config, clock: Clock, log: Log): Notifier {

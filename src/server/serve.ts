@@ -17,8 +17,7 @@ import { createSecretEntry } from '../operations/access/secret-entry.ts'
 import { TokenMail } from '../operations/access/token-mail.ts'
 import { TokenUses } from '../operations/access/token-uses.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
-import type { Context } from '../operations/core/handler.ts'
-import { permissionsOf } from '../operations/core/permissions.ts'
+import type { Sources } from '../operations/core/handler.ts'
 import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
@@ -32,8 +31,10 @@ import { installationOf, publicUrlOf, publishedFacts, readinessOf, type Started 
 import { sharingOf } from './instances.ts'
 import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
+import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { Peers, peerPath } from './peers.ts'
 import { openPlatform, type Platform } from './platform.ts'
+import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
@@ -93,19 +94,20 @@ async function startControlPlane(
   const tokenUses = new TokenUses(platform)
   const sources = dataSources(platform, started)
   const runner = measuring.figures.counted(operationRunner(platform, started, { work, tokenUses, sources }))
-  const mcp = mcpHandler(platform, started, runner, toolPolicy)
+  const oauth = oauthOf(platform, () => started.apiUrl)
+  const mcp = mcpHandler(platform, started, toolPolicy, mcpAccess(platform, runner, oauth))
   const sessions = createConsoleSessions(platform)
   const dataKeys = watchDataKeys(platform, (keyId) => {
     started.dataKey = keyId
   })
-  const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources })
+  const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources, oauth })
   let begun: Awaited<ReturnType<typeof begin>>
   try {
     started.apiUrl = (await api.listen(config.port)).url
     begun = await begin(platform, started, measuring)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
-    await membership.start({ environments: (appEnvIds) => started.reconciler?.wake(appEnvIds) })
+    await membership.start(work.wakes((appEnvIds) => started.reconciler?.wake(appEnvIds)))
   } catch (error) {
     await api.close()
     await started.gateway?.close()
@@ -147,8 +149,8 @@ async function begin(platform: Platform, started: Started, measuring: Measuring)
 
 /** Logs, metrics and probes: those of this machine, and from any machine. */
 interface DataSources {
-  local: Pick<Context, 'logs' | 'metrics' | 'prober'>
-  all: Pick<Context, 'logs' | 'metrics' | 'prober'>
+  local: Sources
+  all: Sources
   peers: Peers
   machines: EnvironmentMachines
 }
@@ -176,13 +178,14 @@ function operationRunner(
     db,
     clock,
     secrets,
-    ...sources.all,
+    sources: sources.all,
     notifications: work.sender,
     installation: installationOf(platform, started),
     handlers,
     tokenMail: tokenMailOf(platform),
     tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),
+    rateSharing: work.rateSharing,
     wake: (appEnvIds) => {
       started.reconciler?.wake(appEnvIds)
       membership.announce(appEnvIds)
@@ -199,8 +202,8 @@ function tokenMailOf({ config, clock }: Platform): TokenMail | null {
 function mcpHandler(
   platform: Platform,
   started: Started,
-  runner: OperationRunner,
   toolPolicy: ToolPolicy,
+  access: ReturnType<typeof mcpAccess>,
 ): McpHttpHandler {
   const { config, log, clock } = platform
   return createMcpHttpHandler({
@@ -209,8 +212,8 @@ function mcpHandler(
     log,
     clock,
     toolPolicy,
-    authenticate: (token, address) => runner.authenticate(token, { address, reads: true }),
-    permissions: (token) => permissionsOf(platform, token),
+    ...access,
+    questions: sharedQuestionStates(platform),
     host: config.host,
   })
 }
@@ -221,13 +224,15 @@ interface ApiSurfaces {
   measuring: Measuring
   sessions: ConsoleSessions
   sources: DataSources
+  oauth: OAuth | undefined
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, membership }: Platform,
+  platform: Platform,
   started: Started,
-  { runner, mcp, measuring, sessions, sources }: ApiSurfaces,
+  { runner, mcp, measuring, sessions, sources, oauth }: ApiSurfaces,
 ): ApiServer {
+  const { config, log, clock, db, metrics, uploads, hasSharedFiles, membership } = platform
   const startedMs = clock.wallMs()
   const { isShared } = membership
   const { peers, machines, local } = sources
@@ -237,10 +242,13 @@ function apiServer(
   return createApiServer({
     operations,
     runner,
-    uploads: createUploadReceiver({ ...{ db, clock, files: uploads }, ...(isShared ? { elsewhere } : {}) }),
+    uploads: createUploadReceiver({
+      ...{ db, clock, files: uploads },
+      ...(isShared && !hasSharedFiles ? { elsewhere } : {}),
+    }),
     secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
-    readiness: () => readinessOf(db, home, started),
+    readiness: () => readinessOf(platform, started),
     ...(isShared ? { sharing: () => sharingOf(membership, clock) } : {}),
     async metricsText(known) {
       const store = config.databaseUrl ? 'postgresql' : 'sqlite'
@@ -251,6 +259,7 @@ function apiServer(
       return measuring.figures.text(measuring.ingress, environments, metrics.memoryBytes, facts)
     },
     mcp,
+    ...(oauth ? { oauth: { ...oauth.routes, grantOf: oauth.grantOf } } : {}),
     console: {
       dir: path.join(import.meta.dirname, 'console'),
       sessions,

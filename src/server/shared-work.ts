@@ -4,10 +4,14 @@ import { forgetNotificationsBefore } from '../alerting/outbox.ts'
 import { timestamp } from '../clock.ts'
 import { alertPage } from '../domain/alerts/console-pages.ts'
 import type { MetricValues } from '../metrics/source.ts'
+import { forgetExpiredOAuth } from '../oauth/server.ts'
 import { createConsoleSessions } from '../operations/access/console-sessions.ts'
 import type { Context } from '../operations/core/handler.ts'
+import { RateSharing } from '../operations/core/rate-sharing.ts'
 import { foldUsage } from '../regions/machine/usage-meter.ts'
 import type { Db } from '../store/db.ts'
+import type { Wakes } from '../store/membership.ts'
+import { forgetAnsweredQuestionsBefore } from '../store/repositories/answered-questions.ts'
 import { forgetAnswersBefore } from '../store/repositories/idempotency.ts'
 import { forgetUnusedUploads } from '../store/repositories/uploads.ts'
 import { Worker } from '../worker.ts'
@@ -24,6 +28,10 @@ export interface SharedWork {
   sender: Context['notifications']
   /** Evaluates the alerts of this machine's environments, whose metrics are here. */
   evaluator: Evaluator
+  /** Absent without a shared store. */
+  rateSharing: RateSharing | undefined
+  /** What this instance does when another one has changed environments, or let calls through. */
+  wakes(environments: Wakes['environments']): Wakes
   stop(): Promise<void>
 }
 
@@ -69,8 +77,13 @@ export function shareWork(
   const evaluator = evaluatorOf(membership.machineDb, platform.metrics, () =>
     regions.map(({ region }) => region),
   )
+  const rateSharing = membership.isShared
+    ? new RateSharing(clock, (spent) => membership.announceSpent(spent))
+    : undefined
   return {
     evaluator,
+    rateSharing,
+    wakes: (environments) => ({ environments, spent: (spent) => rateSharing?.spent(spent) }),
     async stop() {
       await evaluator.stop()
       await tests.stop()
@@ -104,11 +117,13 @@ function periodic(
   return worker
 }
 
-/** Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses and console sessions. */
+/** Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses, console sessions, codes and tokens of OAuth. */
 async function forgetTheOld({ clock }: Platform, db: Db): Promise<void> {
   const nowMs = clock.wallMs()
   await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
   await db.write((tx) => forgetNotificationsBefore(tx, timestamp(nowMs - 7 * dayMs)))
   await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs)))
+  await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
   await createConsoleSessions({ db, clock }).sweep()
+  await forgetExpiredOAuth(db, clock)
 }

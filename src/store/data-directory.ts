@@ -13,7 +13,6 @@ export interface Home {
   logs: string
   metrics: string
   builds: string
-  backups: string
   adminToken: string
   masterKey: string
   /** Id of the newest data key known to the control plane. */
@@ -45,7 +44,6 @@ export function openHome(dir: string): Home {
     logs: path.join(dir, 'logs'),
     metrics: path.join(dir, 'metrics'),
     builds: path.join(dir, 'builds'),
-    backups: path.join(dir, 'backups'),
     adminToken: path.join(dir, 'admin-token'),
     masterKey: path.join(dir, 'master-key'),
     dataKeyFile: path.join(run, 'data-key'),

@@ -61,6 +61,8 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('button', { name: 'Cancel run' }).click()
       await dialog.getByRole('listitem').first().waitFor()
       await dialog.getByRole('button', { name: 'Cancel run' }).click()
+      // The dialog names the coming status too.
+      await dialog.waitFor({ state: 'hidden' })
       await page.getByText('Canceled', { exact: true }).waitFor()
       expect((await newest()).status).toBe('CANCELED')
     })

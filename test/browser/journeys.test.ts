@@ -53,7 +53,7 @@ describe.skipIf(noBrowser !== null)(
         'exited: The container was lost. The Logs tab shows its output.',
       )
       await row.getByRole('link').click()
-      await page.getByText('The Logs tab shows its output.').waitFor()
+      await page.getByText('The Logs tab shows its output.').first().waitFor()
     })
 
     it('adds a variable without seeing others, applies it, and undoes it from the activity', async () => {
@@ -188,6 +188,10 @@ describe.skipIf(noBrowser !== null)(
       await page.keyboard.press('Enter')
       await dialog.getByRole('textbox').focus()
       await page.keyboard.type(envName)
+      // Enter does nothing before the effects are counted.
+      await expect
+        .poll(() => dialog.getByRole('button', { name: 'Delete environment' }).isEnabled())
+        .toBe(true)
       await page.keyboard.press('Enter')
       await page.waitForURL(bed.address('/'))
       await expect(read()).rejects.toMatchObject({ kind: 'not-found' })

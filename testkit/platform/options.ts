@@ -2,10 +2,21 @@ import type { Notifier } from '../../src/alerting/notifiers/notifier.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import type { Log } from '../../src/log.ts'
+import type { ToolPolicy } from '../../src/mcp/policy/tool-policy.ts'
 import type { MetricValues } from '../../src/metrics/source.ts'
+import type { FetchDocument } from '../../src/oauth/clients.ts'
 import type { RateLimits } from '../../src/operations/core/rate-limit.ts'
 import type { Db } from '../../src/store/db.ts'
 import type { FakeEngine } from '../fakes/engine.ts'
+
+interface TestOAuthOptions {
+  /** The external authorization server; default: the embedded one. */
+  issuer?: string
+  publicUrl?: string
+  /** Reads identity documents of clients; default: none can be reached. */
+  fetchDocument?: FetchDocument
+  toolPolicy?: Partial<ToolPolicy>
+}
 
 export interface TestPlatformOptions {
   clock?: Clock
@@ -30,6 +41,8 @@ export interface TestPlatformOptions {
   keptVersions?: number
   /** Folder with the built console; without one it is not served. */
   consoleDir?: string
+  /** Serves /mcp, with sign-in of agents. */
+  oauth?: TestOAuthOptions
   /** By region, in place of the fake ones. */
   engines?: ReadonlyMap<string, Engine>
   /** Replaces the platform's store. */

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { buildContent } from '../../src/builds/build-content.ts'
 import type { Clock } from '../../src/clock.ts'
 import { BackupFiles } from '../../src/files/backup-files.ts'
+import { FolderFiles } from '../../src/files/folder.ts'
 import type { LogStore } from '../../src/files/log-store.ts'
 import type { UploadStore } from '../../src/files/upload-store.ts'
 import type { Log } from '../../src/log.ts'
@@ -42,7 +43,7 @@ export function createTestReconciler(platform: PlatformOfReconciler, uploads: Up
     logs,
     secrets,
     uploads,
-    backups: new BackupFiles(path.join(platform.dir, 'backups')),
+    backups: new BackupFiles(new FolderFiles(platform.dir), builds),
     metrics: platform.metrics,
     routes,
     engines:

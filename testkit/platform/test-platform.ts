@@ -14,6 +14,7 @@ import { operations } from '../../src/contract/index.ts'
 import { newToken, tokenHash } from '../../src/domain/access/tokens.ts'
 import { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
 import type { Engine } from '../../src/engines/engine.ts'
+import { FolderFiles } from '../../src/files/folder.ts'
 import { LogStore } from '../../src/files/log-store.ts'
 import { createUploadStore, type UploadStore } from '../../src/files/upload-store.ts'
 import { HttpProber } from '../../src/gateway/control/prober.ts'
@@ -34,8 +35,10 @@ import { countRunningPods } from '../../src/store/repositories/rollouts.ts'
 import { insertToken } from '../../src/store/repositories/tokens.ts'
 import { openSecretBox, parseMasterKey, type SecretBox } from '../../src/store/secrets/secret-box.ts'
 import { FakeEngine } from '../fakes/engine.ts'
+import { withTraffic } from '../metrics/with-traffic.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { insertMember, insertTestAccount, type MemberOptions } from './accounts.ts'
+import { oauthSurfaces } from './oauth-surfaces.ts'
 import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
@@ -218,7 +221,7 @@ export class TestPlatform {
     const publicUrl = () => this.apiUrl
     this.alerting = createAlerting({ db, clock, log, secrets, metrics, notifier, clockScale, publicUrl })
     this.#closers.push(() => this.alerting.stop())
-    const uploads = createUploadStore({ home: this.dir })
+    const uploads = createUploadStore({ files: new FolderFiles(this.dir) })
     this.#databaseAvailability = new DatabaseAvailabilityWatch({
       regions: [...(options.engines ?? new Map<string, Engine>([[this.region, engine]]))].map(
         ([region, of]) => ({ region, engine: of }),
@@ -245,15 +248,17 @@ export class TestPlatform {
       db,
       clock,
       secrets,
-      logs,
-      metrics: options.metrics ?? this.metrics,
+      sources: {
+        logs,
+        metrics: options.metrics ? withTraffic(options.metrics, this.metrics) : this.metrics,
+        prober: new HttpProber({
+          clock,
+          // The discard port is closed, so a probe of a platform without a gateway fails immediately.
+          ingress: () => options.ingress ?? { host: '127.0.0.1', port: 9 },
+          running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
+        }),
+      },
       notifications: this.alerting.notifications,
-      prober: new HttpProber({
-        clock,
-        // The discard port is closed, so a probe of a platform without a gateway fails immediately.
-        ingress: () => options.ingress ?? { host: '127.0.0.1', port: 9 },
-        running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
-      }),
       tokenUses,
       installation: testInstallation(this, () => this.#databaseAvailability, options.clockScale ?? 1),
       handlers,
@@ -273,6 +278,7 @@ export class TestPlatform {
       : undefined
     const api = createApiServer({
       console,
+      ...(options.oauth ? oauthSurfaces(this, runner, options.oauth) : {}),
       operations,
       runner,
       uploads: createUploadReceiver({ db, clock, files }),

@@ -10,10 +10,11 @@ const tables = [
   'job_runs',
 ] as const
 
-/** All stored state that a tool's write can change. */
+/** All stored state that a tool's write can change; entries of refused calls are no change. */
 export async function storedState(db: Db): Promise<string> {
   const rows = await db.read((tx) =>
     Promise.all(tables.map((table) => tx.selectFrom(table).selectAll().execute())),
   )
-  return JSON.stringify(rows)
+  const changes = rows.map((table) => table.filter((row) => !('outcome' in row) || row.outcome !== 'refused'))
+  return JSON.stringify(changes)
 }

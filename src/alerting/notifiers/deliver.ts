@@ -1,10 +1,11 @@
 import type { Clock } from '../../clock.ts'
 import type { Log, Secret } from '../../log.ts'
 import { sendChat } from './chat.ts'
+import type { Resolve } from './dial.ts'
 import { sendEmail } from './email.ts'
 import { sendIncident } from './incident.ts'
 import type { Notifier } from './notifier.ts'
-import { createOutbound, type Resolve } from './outbound.ts'
+import { createOutbound } from './outbound.ts'
 import { sendWebhook } from './webhook.ts'
 
 interface NotifierOptions {

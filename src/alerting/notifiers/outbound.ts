@@ -1,8 +1,6 @@
-import { lookup as systemLookup } from 'node:dns/promises'
-import { isIP, type Socket } from 'node:net'
-import { Agent, buildConnector, request } from 'undici'
+import { type Agent, request } from 'undici'
 import type { Clock } from '../../clock.ts'
-import { isPublicAddress } from './address-check.ts'
+import { createDial, type DialOptions, dialFailure } from './dial.ts'
 import type { NotifyResult } from './notifier.ts'
 
 interface OutboundRequest {
@@ -14,57 +12,25 @@ interface OutboundRequest {
   trusted?: boolean
 }
 
-export type Resolve = (hostname: string) => Promise<string[]>
-
-export interface OutboundOptions {
-  clock: Clock
-  allowPrivate: boolean
-  /** Deadline of the whole request: name, connection and response. */
-  deadlineMs?: number
-  resolve?: Resolve
-}
-
 export type Outbound = (request: OutboundRequest) => Promise<NotifyResult>
 
-const defaultDeadlineMs = 10_000
 const mostAnswerBytes = 64 * 1024
 const longestRequestedMs = 3_600_000
-
-/** A rejection with our own message. */
-class Refused extends Error {
-  readonly retry: boolean
-  constructor(reason: string, retry: boolean) {
-    super(reason)
-    this.retry = retry
-  }
-}
 
 /**
  * The client for addresses that tenants choose (docs/interface.md#outbound-requests): resolves the name, checks every
  * address, connects to the checked one and verifies the connection, follows no redirects, has one deadline, and
  * reports only the status of the response.
  */
-export function createOutbound(options: OutboundOptions): Outbound {
-  const { clock, allowPrivate, deadlineMs = defaultDeadlineMs } = options
-  const resolve = sharedResolve(options.resolve ?? systemResolve)
+export function createOutbound(options: DialOptions): Outbound {
+  const { clock, deadlineMs } = options
+  const dial = createDial(options)
   return async (wanted) => {
-    const gate = new AbortController()
-    const cancel = clock.after(deadlineMs, () => gate.abort())
-    const isOpen = allowPrivate || wanted.trusted === true
-    let agent: Agent | null = null
     try {
-      const url = new URL(wanted.url)
-      const address = await orAborted(checkedAddress(url, resolve, isOpen), gate.signal)
-      agent = pinnedAgent(address, isOpen)
-      return await send(agent, url, wanted, gate.signal, clock)
+      return await dial(wanted, (agent, url, signal) => send(agent, url, wanted, signal, clock))
     } catch (error) {
-      if (gate.signal.aborted)
-        return { ok: false, retry: true, reason: `no answer within ${deadlineMs / 1000} s` }
-      if (error instanceof Refused) return { ok: false, retry: error.retry, reason: error.message }
-      return { ok: false, retry: true, reason: failureText(error) }
-    } finally {
-      cancel()
-      void agent?.destroy().catch(() => {})
+      const { message: reason, retry } = dialFailure(error, deadlineMs)
+      return { ok: false, retry, reason }
     }
   }
 }
@@ -105,101 +71,4 @@ function requestedDelayMs(header: string | undefined, nowMs: number): number | u
   if (header === undefined) return undefined
   const delayMs = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - nowMs
   return Number.isFinite(delayMs) && delayMs > 0 ? Math.min(delayMs, longestRequestedMs) : undefined
-}
-
-/** The address to connect to. A name with any private address is rejected. */
-async function checkedAddress(url: URL, resolve: Resolve, isOpen: boolean): Promise<string> {
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  const addresses = isIP(host) ? [host] : await resolve(host)
-  const [first] = addresses
-  if (first === undefined) throw new Refused('the name of the receiver does not resolve', true)
-  if (!isOpen && !addresses.every(isPublicAddress)) throw privateAddress()
-  return first
-}
-
-function privateAddress(): Refused {
-  return new Refused(
-    'the address of the receiver is private; the operator can allow it with LONGSHORE_ALLOW_PRIVATE_WEBHOOKS',
-    false,
-  )
-}
-
-/** Connects to the checked address, whatever the name resolves to by then, and verifies the peer address. */
-function pinnedAgent(address: string, isOpen: boolean): Agent {
-  const family = isIP(address)
-  const connect = buildConnector({
-    lookup: (_hostname, options, callback) => {
-      if (options.all) callback(null, [{ address, family }])
-      else callback(null, address, family)
-    },
-  })
-  return new Agent({
-    connections: 1,
-    pipelining: 1,
-    connect(options, callback) {
-      connect(options, (...result) => {
-        const [error, socket] = result
-        if (error || isOpen || isPublicAddress((socket as Socket).remoteAddress ?? '')) callback(...result)
-        else {
-          socket.destroy()
-          callback(privateAddress(), null)
-        }
-      })
-    },
-  })
-}
-
-/** One lookup per name at a time: a name server that does not answer blocks one thread instead of all. */
-function sharedResolve(resolve: Resolve): Resolve {
-  const lookups = new Map<string, Promise<string[]>>()
-  return (hostname) => {
-    const known = lookups.get(hostname)
-    if (known) return known
-    const answer = resolve(hostname).finally(() => lookups.delete(hostname))
-    lookups.set(hostname, answer)
-    return answer
-  }
-}
-
-async function systemResolve(hostname: string): Promise<string[]> {
-  try {
-    const found = await systemLookup(hostname, { all: true, verbatim: true })
-    return found.map(({ address }) => address)
-  } catch {
-    throw new Refused('the name of the receiver does not resolve', true)
-  }
-}
-
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  work.catch(() => {})
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    work.then(resolve, reject)
-  })
-}
-
-/** A message derived only from the error code: messages of libraries may contain the address. */
-function failureText(error: unknown): string {
-  const code = codeOf(error)
-  if (code === 'ECONNREFUSED') return 'the receiver refused the connection'
-  if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET' || code === 'EPIPE') {
-    return 'the receiver broke the connection'
-  }
-  if (/TIMEOUT|ETIMEDOUT/.test(code)) return 'the receiver did not answer in time'
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)) {
-    return 'the certificate of the receiver is not trusted'
-  }
-  if (/^E(NET|HOST)UNREACH$/.test(code)) return 'the receiver cannot be reached'
-  if (/^HPE_|UND_ERR_/.test(code)) return 'the receiver does not speak HTTP'
-  return 'the connection to the receiver failed'
-}
-
-function codeOf(error: unknown): string {
-  let current = error
-  for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth += 1) {
-    const { code, cause } = current as { code?: unknown; cause?: unknown }
-    if (typeof code === 'string') return code
-    current = cause
-  }
-  return ''
 }

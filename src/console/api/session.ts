@@ -36,7 +36,8 @@ export async function signOut(everywhere: boolean): Promise<void> {
   drafts.clear()
 }
 
-async function sessionRequest(method: string, path: string, body: object | null): Promise<void> {
+/** A request of the console that is no operation of the contract. Throws `AppError`. */
+export async function sessionRequest(method: string, path: string, body: object | null): Promise<unknown> {
   const answer = await send(location.origin + path, {
     method,
     headers: body ? { 'content-type': 'application/json' } : {},
@@ -48,5 +49,7 @@ async function sessionRequest(method: string, path: string, body: object | null)
       cause,
     })
   })
-  if (answer.status !== 200) throw errorFromResponse(answer, JSON.parse(answer.text), location.origin)
+  const value = JSON.parse(answer.text)
+  if (answer.status !== 200) throw errorFromResponse(answer, value, location.origin)
+  return value
 }

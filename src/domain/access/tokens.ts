@@ -12,9 +12,12 @@ function base62(bytes: Buffer, length: number): string {
   return text
 }
 
-/** `lsu_` or `lse_`, 32 random bytes in base62, and a checksum by which secret scanners recognize real tokens. */
-export function newToken(kind: 'user' | 'environment'): string {
-  const prefix = kind === 'user' ? 'lsu_' : 'lse_'
+/** What a token is, with its prefix. The last three are of OAuth: a token of an agent, its successor, and a code. */
+const prefixes = { user: 'lsu_', environment: 'lse_', access: 'lsa_', refresh: 'lsr_', code: 'lsc_' } as const
+
+/** The prefix, 32 random bytes in base62, and a checksum by which secret scanners recognize real tokens. */
+export function newToken(kind: keyof typeof prefixes): string {
+  const prefix = prefixes[kind]
   const body = base62(randomBytes(32), 43)
   const checksum = base62(
     createHash('sha256')

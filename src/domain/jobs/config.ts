@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EffectiveJobConfig, JobConfig, JobConfigName } from '../../contract/job-config.ts'
-import { jobConfigNames } from '../../contract/job-config.ts'
+import { ignoresArguments, jobConfigNames } from '../../contract/job-config.ts'
 import type { SnapshotLayers } from '../../contract/jobs.ts'
 import { AppError } from '../../errors.ts'
 
@@ -61,6 +61,15 @@ export type ResolvedJobConfig = JobConfig &
 /** The settings of a run: the environment's over the app's over the platform's. */
 export function resolvedJobConfig(app: JobConfig | null, environment: JobConfig): ResolvedJobConfig {
   return { ...platformJobConfig, ...withoutEmpty(app ?? {}), ...withoutEmpty(environment) }
+}
+
+/** In words for people: runs with such settings succeed and do not do what was meant. */
+export function jobConfigWarnings(app: JobConfig | null, saved: JobConfig): string[] {
+  const { command = '', shell } = resolvedJobConfig(app, saved)
+  if (!ignoresArguments({ command, args: saved.args, shell })) return []
+  return [
+    'args have no effect: with shell true they are $1, $2, … of the command, which uses none of these. Set shell to false to pass them to the command.',
+  ]
 }
 
 /** Maximum number of active runs; null if unlimited (docs/interface.md#job-runs). */

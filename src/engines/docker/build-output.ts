@@ -1,9 +1,9 @@
 import { cutMark, type Mask } from '../../domain/environments/secret-masker.ts'
 import type { AppError } from '../../errors.ts'
+import { remoteAdd } from '../dockerfile/remote-add.ts'
 import { EngineFailure } from '../engine.ts'
 import { ErrorExcerpt } from '../error-excerpt.ts'
 import { engineAway, engineSentence } from './client.ts'
-import { remoteAdd } from './remote-add.ts'
 
 /** One line of a build log. */
 interface BuildLine {

@@ -4,7 +4,9 @@ import { type Clock, timestamp } from '../../clock.ts'
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { openContext, readDockerfile } from '../dockerfile/build-context.ts'
 import { checkExpansion } from '../dockerfile/expansion-check.ts'
+import { refuseRemoteAdd } from '../dockerfile/remote-add.ts'
 import {
   type BuildSpec,
   type BuiltImage,
@@ -13,7 +15,6 @@ import {
   shortestBuildSecret,
 } from '../engine.ts'
 import { baseImageOf } from './base-image.ts'
-import { openContext, readDockerfile } from './build-context.ts'
 import { BuildOutput, buildFailure } from './build-output.ts'
 import { explainBuildKit, refuseHereDocument } from './buildkit-only.ts'
 import {
@@ -29,7 +30,6 @@ import {
 import { refuseOthersImages } from './cross-tenant-image-guard.ts'
 import { imageNamespace, imageTag, stageRepository } from './image-names.ts'
 import { buildContainerPrefix, label } from './names.ts'
-import { refuseRemoteAdd } from './remote-add.ts'
 import { type BuildSecret, secretsTaken, withoutSecrets } from './secrets.ts'
 
 /** Memory limit of the RUN steps of one build, including their page cache. */

@@ -1,4 +1,4 @@
-import { instructionsOf } from '../dockerfile/readings.ts'
+import { hasHereDocument } from '../dockerfile/here-document.ts'
 import { EngineFailure } from '../engine.ts'
 
 /**
@@ -26,15 +26,4 @@ export function explainBuildKit(error: unknown): unknown {
     `${option[1]}: the ${option[2]} option is one of BuildKit, and this platform builds with Docker’s classic builder. Leave it out; a secret of a build comes as an ARG from a variable of type BUILD.`,
     { cause: error },
   )
-}
-
-/** An instruction that supports here-documents opens one, and a later line is its end marker. */
-function hasHereDocument(dockerfile: string): boolean {
-  const lines = new Set(dockerfile.split(/\r?\n/).map((line) => line.trim()))
-  return instructionsOf(dockerfile).some((instruction) => {
-    if (!/^(?:ONBUILD\s+)*(?:RUN|COPY|ADD)\s/i.test(instruction)) return false
-    return [...instruction.matchAll(/<<-?\s*(?:"([^"]+)"|'([^']+)'|([^\s"'<]+))/g)].some(([, ...words]) =>
-      lines.has(words.find((word) => word !== undefined)!),
-    )
-  })
 }

@@ -27,8 +27,8 @@ const parsed = new Set(['EXPOSE', 'STOPSIGNAL', 'USER'])
 const longestParsed = 1_000
 /** Characters of all instructions together: a trigger of ONBUILD is read again in each stage that starts from it. */
 const mostRead = 512 * 1024
-/** About 5 ms of work. */
-const readBetweenYields = 32 * 1024
+/** About a millisecond of work. */
+const readBetweenYields = 8 * 1024
 const platformFlag = /^--platform=(?:[A-Za-z0-9_-]{1,32}(?:\/[A-Za-z0-9._-]{1,32}){0,2})?$/
 
 /**

@@ -1,9 +1,9 @@
 import { EngineFailure } from '../engine.ts'
 
-/** Limit of a Dockerfile in bytes: far above any written by hand, and parsed in a few milliseconds. */
-export const longestText = 128 * 1024
+/** Limit of a Dockerfile in bytes: far above any written by hand, and each check of it takes at most 20 ms. */
+export const longestText = 64 * 1024
 /** Each line is read several times, once for each way that a builder may read it. */
-const mostLines = 5_000
+const mostLines = 2_500
 
 /** An instruction with continued lines joined; comments and blank lines are dropped. */
 export interface LogicalLine {

@@ -25,6 +25,8 @@ const mostOrdinary = 20
 const slowMs = 1_000
 const longestPath = 512
 const longestMethod = 16
+/** Such as `;jsessionid=…`: they hold what a query holds. */
+const pathParameters = /(?:;|%3b)[^/]*/gi
 
 /** A uniform sample of a stream, in memory for `most` records. */
 class Sample {
@@ -106,8 +108,9 @@ export class RequestLog {
 }
 
 function pathOf(target: string, withQuery: boolean): string {
-  const query = withQuery ? -1 : target.indexOf('?')
-  const path = query < 0 ? target : target.slice(0, query)
+  const query = withQuery ? -1 : target.search(/[?#]/)
+  const whole = query < 0 ? target : target.slice(0, query)
+  const path = withQuery ? whole : whole.replace(pathParameters, '')
   // The head is read as latin1; most clients that do not escape send UTF-8.
   const text = Buffer.from(path.slice(0, longestPath), 'latin1').toString('utf8')
   return path.length > longestPath ? `${text}…` : text

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
 import type { Loss, ToolContext, ToolInput } from '../tools/define-tool.ts'
-import { readDryRun } from '../tools/dry-run.ts'
+import { readDryRun, recordDecline } from '../tools/dry-run.ts'
 import { sanitize, sanitizeDeep, sanitizeInline } from './untrusted-text.ts'
 
 /** A refusal that waits for `confirm`; `fields` is text that tenants chose, shown beside its sentences. */
@@ -43,6 +43,7 @@ export async function confirmLoss(
   const shown = loss.fields === undefined ? '' : `\n${JSON.stringify(sanitizeDeep(loss.fields))}`
   const question = `${verb[0]!.toUpperCase()}${verb.slice(1)} ${what}? ${counted}${forGood}${shown}`
   if (await ctx.askPerson(question, `Yes, ${verb} ${name}`)) return
+  await recordDecline(ctx, sent)
   throw new AppError('forbidden', 'The person did not agree', {
     details: `${nothing} Ask them what they want before trying ${name} again.`,
   })

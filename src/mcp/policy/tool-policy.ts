@@ -1,6 +1,7 @@
 import { isPolicyTarget, type PinLevel, pinLevels, toolScopeOf } from '../../contract/resources.ts'
+import type { Scope } from '../../contract/scopes.ts'
+import type { ToolGroup } from '../../contract/tool-groups.ts'
 import { AppError } from '../../errors.ts'
-import type { ToolGroup } from '../tools/groups.ts'
 
 /** The account, app or environment a server is pinned to; null = not pinned. `env` is an appEnvId or an envName. */
 export interface PinnedScope {
@@ -21,6 +22,8 @@ export interface ToolPolicy {
   groups: readonly ToolGroup[] | null
   excludedTools: readonly string[]
   pin: PinnedScope
+  /** What an agent was allowed by OAuth; null for other callers. Tools beyond it stay listed, so that it can ask for more. */
+  scopes: readonly Scope[] | null
 }
 
 export const noPin: PinnedScope = Object.freeze({ account: null, app: null, env: null })
@@ -33,6 +36,7 @@ export const defaultToolPolicy: ToolPolicy = Object.freeze({
   groups: null,
   excludedTools: [],
   pin: noPin,
+  scopes: null,
 })
 
 /** The facts of a tool that decide whether it is listed and can be called. */
@@ -120,7 +124,8 @@ export function narrowed(base: ToolPolicy, requested: ToolPolicy): ToolPolicy {
     allowSecrets: base.allowSecrets && requested.allowSecrets,
     readOnly: base.readOnly || requested.readOnly,
     noDestructive: base.noDestructive || requested.noDestructive,
-    groups: commonGroups(base.groups, requested.groups),
+    groups: inBoth(base.groups, requested.groups),
+    scopes: inBoth(base.scopes, requested.scopes),
     excludedTools: [...new Set([...base.excludedTools, ...requested.excludedTools])],
     pin: {
       account: samePin('account', base.pin.account, requested.pin.account),
@@ -130,9 +135,10 @@ export function narrowed(base: ToolPolicy, requested: ToolPolicy): ToolPolicy {
   }
 }
 
-function commonGroups(base: ToolPolicy['groups'], requested: ToolPolicy['groups']): ToolPolicy['groups'] {
+/** Null limits nothing. */
+function inBoth<T>(base: readonly T[] | null, requested: readonly T[] | null): readonly T[] | null {
   if (base === null || requested === null) return requested ?? base
-  return base.filter((group) => requested.includes(group))
+  return base.filter((one) => requested.includes(one))
 }
 
 function samePin(level: PinLevel, base: string | null, requested: string | null): string | null {

@@ -29,9 +29,17 @@ export async function readDryRun(ctx: ToolContext, input: ToolInput): Promise<Dr
  * A dry run is refused for the same reason, and recorded.
  */
 export async function recordRefusal(ctx: ToolContext, input: ToolInput, error: unknown): Promise<never> {
-  const isRefused = error instanceof AppError && error.kind === 'forbidden' && !recorded.has(error)
+  const isRefused =
+    error instanceof AppError &&
+    (error.kind === 'forbidden' || error.rule !== undefined) &&
+    !recorded.has(error)
   if (isRefused && !isRead(ctx.operation)) await readDryRun(ctx, input).catch(() => {})
   throw error
+}
+
+/** The person did not agree: the platform has not seen the call, so it is reported for the audit log. */
+export async function recordDecline(ctx: ToolContext, input: ToolInput): Promise<void> {
+  await ctx.client.call(ctx.operation, input, { declined: true }).catch(() => {})
 }
 
 export function dryRunPoint(title: string, { changes, effects }: DryRun): string {

@@ -1,4 +1,3 @@
-import { ignoresArguments } from '../../contract/job-config.ts'
 import { AppError } from '../../errors.ts'
 import type { Check } from './define-tool.ts'
 
@@ -29,18 +28,4 @@ export const warnClearedJobFields: Check = (_ctx, input) => {
   })
   if (cleared.length === 0) return undefined
   return `Empty ${cleared.join(', ')}: the override is removed and the app's value is inherited. To keep an override, omit the field.`
-}
-
-/**
- * A model that meant `node -e …` would save settings whose runs succeed and do nothing. start-job-run itself refuses
- * such args.
- */
-export const warnUnusedArgs: Check = async (ctx, input) => {
-  const given = { ...(input.jobConfig as Record<string, unknown> | undefined), ...input }
-  if (given.args === undefined) return undefined
-  const { effectiveJobConfig: saved } = await ctx.reads.environment(input, ctx.signal)
-  const shell = given.shell ?? saved?.shell.value ?? true
-  const command = String(given.command ?? saved?.command.value ?? '')
-  if (!ignoresArguments({ command, args: given.args, shell })) return undefined
-  return 'args have no effect: with shell true they are $1, $2, … of the command, which uses none of these. Send shell false to pass args to the command.'
 }

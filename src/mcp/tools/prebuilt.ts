@@ -7,7 +7,11 @@ export const prebuiltFile = 'mcp-prebuilt.json'
 export interface Prebuilt {
   /** Result of `initialize` for a client of an unknown version: it names the newest supported one. */
   hello: { protocolVersion: string; [key: string]: unknown }
-  /** Supported protocol versions. */
+  /** Supported protocol versions that begin with `initialize`. */
   versions: string[]
+  /** Result of `server/discover`. */
+  discover: Record<string, unknown>
+  /** The fields of 2026-07-28 around every list. */
+  listEnvelope: Record<string, unknown>
   tools: PublishedTool[]
 }

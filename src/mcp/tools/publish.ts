@@ -43,7 +43,7 @@ function inputOf(tool: Tool): SchemaNode {
 }
 
 /** Accepted but not listed, because nearly every call wants the default. */
-const seldomGiven = ['waitSeconds', 'expectedRevision', 'idempotencyKey']
+const seldomGiven = ['waitSeconds', 'expectedRevision', 'idempotencyKey', 'maxTokens', 'resumeAt']
 
 function listedInput(tool: Tool): z.ZodObject {
   const shape = Object.entries(inputSchemaOf(tool).shape)

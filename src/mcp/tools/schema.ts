@@ -3,6 +3,7 @@ import { environmentStatuses } from '../../contract/fields.ts'
 import { AppError } from '../../errors.ts'
 import type { Tool, ToolInput } from './define-tool.ts'
 import { pageFields } from './result-size.ts'
+import { budgetFields } from './token-budget.ts'
 
 /** Inputs that only tools have; they are never sent to the platform. The default of `waitSeconds` is in waitSecondsOf. */
 const waitFields = {
@@ -41,6 +42,7 @@ function ownShape(tool: Tool): z.ZodRawShape {
     // Idempotent calls need no key.
     ...(tool.hints.idempotent ? {} : idempotencyField),
     ...(tool.pages === undefined ? {} : pageFields),
+    ...(tool.hints.readOnly ? budgetFields : {}),
     ...tool.ownInputs,
   }
 }

@@ -1,4 +1,7 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Refusal, readBody } from './http-guards.ts'
+import type { McpHttpLimits } from './http-options.ts'
+import { notAcceptable, notJson, tooLarge } from './http-refusals.ts'
 import { isRpcMessage, type RequestId } from './json-rpc.ts'
 import type { JSONRPCMessage } from './server.ts'
 
@@ -15,20 +18,33 @@ export function knowsPriming(message: JSONRPCMessage): boolean {
   return typeof protocolVersion === 'string' && protocolVersion >= '2025-11-25'
 }
 
-type Parsed =
-  | { messages: JSONRPCMessage[]; isBatch: boolean }
-  | { refusal: { code: number; message: string } }
+type ProtocolRefusal = { refusal: { code: number; message: string } }
+type Parsed = { messages: JSONRPCMessage[]; isBatch: boolean } | ProtocolRefusal
 
 const mostMessages = 32
 
-/** The messages of a body: one, or an array. */
-export function messagesOf(body: Buffer): Parsed {
-  let value: unknown
+/** The body of a POST; `gone` if the client disconnected or was too slow. */
+export async function readPost(
+  req: IncomingMessage,
+  { bodyBytes, bodyMs }: McpHttpLimits,
+): Promise<Buffer | Refusal | 'gone'> {
+  if (streamingOf(req.headers.accept) === null) return notAcceptable
+  if (!/^application\/json\s*(?:;|$)/i.test(req.headers['content-type'] ?? '')) return notJson
+  const body = await readBody(req, { bytes: bodyBytes, ms: bodyMs })
+  return body === 'too large' ? tooLarge(bodyBytes) : body
+}
+
+/** A body as JSON, whatever its era. */
+export function parseBody(body: Buffer): { value: unknown } | ProtocolRefusal {
   try {
-    value = JSON.parse(body.toString('utf8'))
+    return { value: JSON.parse(body.toString('utf8')) }
   } catch {
     return { refusal: { code: -32700, message: 'Parse error: the body is not JSON' } }
   }
+}
+
+/** The messages of a body: one, or an array. */
+export function messagesOf(value: unknown): Parsed {
   const isBatch = Array.isArray(value)
   const messages = isBatch ? (value as unknown[]) : [value]
   if (messages.length === 0 || messages.length > mostMessages || !messages.every(isRpcMessage)) {

@@ -1,9 +1,12 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
+import type { QuestionStates } from '../policy/questions.ts'
 import type { ToolPolicy } from '../policy/tool-policy.ts'
 import type { Tool } from '../tools/define-tool.ts'
 import type { Permissions } from '../tools/published-tool.ts'
+import type { McpOAuth } from './http-oauth.ts'
 import type { createMcpServer } from './server.ts'
+import type { createServer2026 } from './server-2026.ts'
 
 export interface McpHttpLimits {
   /** Largest request body, in bytes. */
@@ -43,8 +46,13 @@ export interface McpHttpOptions {
    * response is 401 and not a result, and `rate-limited` for a caller or an address with too many requests.
    */
   authenticate?(token: string, address: string): Promise<string>
+  /** Sign-in of agents; absent = off. */
+  oauth?: McpOAuth | undefined
   /** The highest permissions of a token; its list omits tools that it may never call. Absent = the whole list. */
   permissions?(token: string): Promise<Permissions>
-  /** The adapter; tests of the transport replace it with one that supports more of the protocol. */
+  /** States of questions that end a call (2026-07-28); default: of this process only. */
+  questions?: QuestionStates
+  /** The adapters; tests of the transport replace them with ones that support more of the protocol. */
   createServer?: typeof createMcpServer
+  createServer2026?: typeof createServer2026
 }

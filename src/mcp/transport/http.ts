@@ -1,53 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createClient, newAgentSession } from '../../client/client.ts'
-import { AppError } from '../../errors.ts'
-import { toolPolicyOfRequest } from '../policy/http-policy.ts'
-import { defaultToolPolicy, type ToolPolicy } from '../policy/tool-policy.ts'
-import type { Tool } from '../tools/define-tool.ts'
-import { publishTools } from '../tools/publish.ts'
-import { type ListedTool, listedTools, type PublishedTool } from '../tools/published-tool.ts'
-import { createReadCache } from '../tools/read-cache.ts'
-import type { ToolResult } from '../tools/result.ts'
-import { runTool } from '../tools/run-tool.ts'
+import { newAgentSession } from '../../client/client.ts'
+import { processQuestionStates, type QuestionStates } from '../policy/questions.ts'
+import { isHttpOf2026 } from './era.ts'
+import type { Http2026 } from './http-2026.ts'
 import { HttpExchange, type Resumption } from './http-exchange.ts'
-import {
-  createForeignGuard,
-  isOurMethod,
-  type Refusal,
-  readBody,
-  refuse,
-  tokenOf,
-  unauthenticated,
-} from './http-guards.ts'
+import { createForeignGuard, isOurMethod, type Refusal, refuse, tokenOf } from './http-guards.ts'
 import {
   answerProtocolError,
   canElicit,
   knowsPriming,
   messagesOf,
+  parseBody,
+  readPost,
   requestIdsOf,
   streamingOf,
 } from './http-messages.ts'
+import { admittedAgent, unauthenticatedBy } from './http-oauth.ts'
 import { type McpHttpLimits, type McpHttpOptions, mcpHttpLimits } from './http-options.ts'
 import {
   notAcceptable,
-  notJson,
   otherOptions,
-  tooLarge,
-  tooMany,
   unknownSession,
   unknownStream,
   unknownVersion,
   wrongMethod,
 } from './http-refusals.ts'
 import { HttpSessions, type Session } from './http-sessions.ts'
+import { HttpTools, type Visitor } from './http-tools.ts'
 import { HttpTransport } from './http-transport.ts'
-import {
-  createMcpServer,
-  type IncomingCall,
-  type JSONRPCMessage,
-  type McpServer,
-  protocolVersions,
-} from './server.ts'
+import { createMcpServer, type JSONRPCMessage, type McpServer, protocolVersions } from './server.ts'
 
 /** How long calls in flight may continue when the platform stops. */
 const closeGraceMs = 1_000
@@ -78,15 +59,12 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   }) as McpHttpHandler
 }
 
-/** The caller of a request, its tools, and its address of this server. */
-interface Visitor {
-  token: string
-  /** Null while the store is unavailable. */
-  principal: string | null
-  toolPolicy: ToolPolicy
-  host: string | undefined
-  /** Name of the session in the audit log; stateless requests have none. */
-  agentSession?: string | undefined
+/** The messages of one POST. */
+interface Posted {
+  visitor: Visitor
+  known: Session | null
+  messages: JSONRPCMessage[]
+  isBatch: boolean
 }
 
 class McpEndpoint {
@@ -94,18 +72,18 @@ class McpEndpoint {
   readonly #options: McpHttpOptions
   readonly #limits: McpHttpLimits
   readonly #refuseForeign: ReturnType<typeof createForeignGuard>
-  readonly #tools: ReadonlyMap<string, Tool>
-  readonly #toolPolicy: ToolPolicy
+  readonly #tools: HttpTools
   /** Sessions with calls in flight. */
   readonly #busy = new Set<Session>()
-  #published: PublishedTool[] | undefined
+  readonly #questions: QuestionStates
+  #http2026: Promise<Http2026> | undefined
 
   constructor(options: McpHttpOptions) {
     this.#options = options
     this.#refuseForeign = createForeignGuard(options.host ?? '127.0.0.1')
     this.#limits = { ...mcpHttpLimits, ...options.limits }
-    this.#tools = new Map(options.registry.map((tool) => [tool.name, tool]))
-    this.#toolPolicy = { ...defaultToolPolicy, ...options.toolPolicy }
+    this.#tools = new HttpTools(options)
+    this.#questions = options.questions ?? processQuestionStates(options.clock)
     this.sessions = new HttpSessions(
       {
         most: this.#limits.sessions,
@@ -117,11 +95,13 @@ class McpEndpoint {
   }
 
   close(): void {
+    const { clock } = this.#options
+    void this.#http2026?.then((http) => clock.after(closeGraceMs, () => http.close()))
     if (this.#busy.size === 0) {
       this.sessions.close()
       return
     }
-    this.#options.clock.after(closeGraceMs, () => {
+    clock.after(closeGraceMs, () => {
       for (const { server } of [...this.#busy]) void server.close()
       this.sessions.close()
     })
@@ -131,91 +111,85 @@ class McpEndpoint {
     const foreign = this.#refuseForeign(req)
     if (foreign !== null) return refuse(req, res, foreign)
     if (!isOurMethod(req)) return refuse(req, res, wrongMethod)
-    const token = tokenOf(req)
-    if (token === null) return refuse(req, res, unauthenticated)
-    const principal = await this.#principalOf(token, req.socket.remoteAddress ?? '')
+    const { oauth } = this.#options
+    const sent = tokenOf(req)
+    if (sent === null) return refuse(req, res, unauthenticatedBy(oauth, req))
+    const agent = await admittedAgent(oauth, req, sent)
+    if ('status' in agent) return refuse(req, res, agent)
+    const { token } = agent
+    const principal = await this.#tools.principalOf(token, req)
     if (principal !== null && typeof principal !== 'string') return refuse(req, res, principal)
-    const version = req.headers['mcp-protocol-version']
-    if (version !== undefined && !protocolVersions.includes(String(version))) {
-      return refuse(req, res, unknownVersion)
-    }
-    const session = this.#sessionOf(req, token)
-    if (session === 'unknown') return refuse(req, res, unknownSession)
-    const toolPolicy = this.#toolPolicyOf(req)
+    const toolPolicy = this.#tools.toolPolicyOf(req, agent.limits)
     if ('status' in toolPolicy) return refuse(req, res, toolPolicy)
-    if (session !== null && session.policyText !== JSON.stringify(toolPolicy))
-      return refuse(req, res, otherOptions)
-    if (req.method === 'POST') {
-      const visitor = { token, principal, toolPolicy, host: req.headers.host }
-      return this.#post(req, res, visitor, session)
-    }
+    const visitor = { token, principal, toolPolicy, host: req.headers.host }
+    if (req.method === 'POST') return this.#post(req, res, visitor)
+    const session = this.#sessionOf(req, visitor)
     if (session === null) return refuse(req, res, wrongMethod)
+    if ('status' in session) return refuse(req, res, session)
     if (req.method === 'GET') return resume(req, res, session)
     this.sessions.end(session.id)
     res.writeHead(204).end()
   }
 
-  #toolPolicyOf(req: IncomingMessage): ToolPolicy | Refusal {
-    try {
-      return toolPolicyOfRequest(req, this.#toolPolicy, [...this.#tools.keys()])
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      return { status: 400, error: error.message, details: error.details ?? '' }
-    }
-  }
-
-  async #principalOf(token: string, address: string): Promise<string | Refusal | null> {
-    const { authenticate } = this.#options
-    try {
-      return authenticate ? await authenticate(token, address) : token
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      if (error.kind === 'unauthenticated') return unauthenticated
-      if (error.kind === 'rate-limited') return tooMany(error)
-      // The store is unavailable; the call itself reports that in a result.
-      return null
-    }
-  }
-
-  #sessionOf(req: IncomingMessage, token: string): Session | null | 'unknown' {
+  /** The session that a request names; null if it names none. */
+  #sessionOf(req: IncomingMessage, { token, toolPolicy }: Visitor): Session | Refusal | null {
+    const version = req.headers['mcp-protocol-version']
+    if (version !== undefined && !protocolVersions.includes(String(version))) return unknownVersion
     const id = req.headers['mcp-session-id']
     if (id === undefined) return null
-    return this.sessions.find(String(id), token) ?? 'unknown'
+    const session = this.sessions.find(String(id), token)
+    if (session === null) return unknownSession
+    return session.policyText === JSON.stringify(toolPolicy) ? session : otherOptions
   }
 
-  async #post(
+  async #post(req: IncomingMessage, res: ServerResponse, visitor: Visitor): Promise<void> {
+    const body = await readPost(req, this.#limits)
+    if (body === 'gone') return
+    if (!Buffer.isBuffer(body)) return refuse(req, res, body)
+    const json = parseBody(body)
+    if ('refusal' in json) return answerProtocolError(res, json.refusal)
+    const beyond = this.#tools.scopeRefusalOf(req, json.value, visitor)
+    if (beyond !== null) return refuse(req, res, beyond)
+    if (isHttpOf2026(req.headers, json.value)) return this.#serve2026(req, res, visitor, json.value)
+    const known = this.#sessionOf(req, visitor)
+    if (known !== null && 'status' in known) return refuse(req, res, known)
+    const parsed = messagesOf(json.value)
+    if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
+    this.#serveMessages(req, res, { visitor, known, ...parsed })
+  }
+
+  /** Without sessions: each request names its revision and capabilities. */
+  async #serve2026(req: IncomingMessage, res: ServerResponse, visitor: Visitor, body: unknown) {
+    const { log, clock, createServer2026: create } = this.#options
+    this.#http2026 ??= import('./http-2026.ts').then(
+      ({ Http2026 }) => new Http2026({ log, clock, ...(create && { create }) }),
+    )
+    const { token, principal } = visitor
+    const server = { ...this.#tools.serverOptions(visitor), questions: this.#questions }
+    await (await this.#http2026).serve(req, res, { body, token, principal: principal ?? token, server })
+  }
+
+  #serveMessages(
     req: IncomingMessage,
     res: ServerResponse,
-    visitor: Visitor,
-    known: Session | null,
-  ): Promise<void> {
+    { visitor, known, messages, isBatch }: Posted,
+  ): void {
     const { token } = visitor
-    const streaming = streamingOf(req.headers.accept)
-    if (streaming === null) return refuse(req, res, notAcceptable)
-    if (!/^application\/json\s*(?:;|$)/i.test(req.headers['content-type'] ?? '')) {
-      return refuse(req, res, notJson)
-    }
-    const { bodyBytes, bodyMs } = this.#limits
-    const body = await readBody(req, { bytes: bodyBytes, ms: bodyMs })
-    if (body === 'too large') return refuse(req, res, tooLarge(bodyBytes))
-    if (body === 'gone') return
-    const parsed = messagesOf(body)
-    if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
-    const ids = requestIdsOf(parsed.messages)
+    const ids = requestIdsOf(messages)
     if (ids.length === 0) {
       // Without a session, notifications have no receiver.
-      known?.transport.accept(parsed.messages, null, token)
+      known?.transport.accept(messages, null, token)
       res.writeHead(202).end()
       return
     }
-    const serving = known ?? this.#serve(visitor, parsed.messages)
+    const serving = known ?? this.#serve(visitor, messages)
     const headers: Record<string, string> = serving.id === '' ? {} : { 'mcp-session-id': serving.id }
     const resumption = serving.id === '' ? null : this.#resumptionOf(serving)
     const done = serving.id === '' ? () => void serving.server.close() : this.sessions.use(serving)
     const exchange = new HttpExchange(res, {
       ids,
-      isBatch: parsed.isBatch,
-      streaming,
+      isBatch,
+      streaming: streamingOf(req.headers.accept) ?? 'refused',
       headers,
       resumption,
       onOver: (unanswered) => {
@@ -225,7 +199,7 @@ class McpEndpoint {
       },
     })
     this.#busy.add(serving)
-    serving.transport.accept(parsed.messages, exchange, token)
+    serving.transport.accept(messages, exchange, token)
   }
 
   #resumptionOf({ transport, primes }: Session): Resumption {
@@ -255,37 +229,7 @@ class McpEndpoint {
 
   #newServer(caller: Visitor): McpServer {
     const { createServer = createMcpServer } = this.#options
-    const { token, toolPolicy } = caller
-    return createServer({
-      tools: () => this.#list(token, toolPolicy),
-      callTool: (call) => this.#callTool(call, { ...caller, token: call.token ?? token }),
-    })
-  }
-
-  async #list(token: string, toolPolicy: ToolPolicy): Promise<ListedTool[]> {
-    this.#published ??= publishTools(this.#options.registry)
-    return listedTools(this.#published, toolPolicy, (await this.#options.permissions?.(token)) ?? null)
-  }
-
-  async #callTool(call: IncomingCall, visitor: Visitor): Promise<ToolResult> {
-    const { token, toolPolicy, host, agentSession } = visitor
-    const { clock, log, apiUrl } = this.#options
-    const client = createClient({ url: apiUrl(), token, surface: 'mcp', agentSession, forwardedHost: host })
-    return runTool(
-      {
-        tools: this.#tools,
-        toolPolicy,
-        client,
-        reads: createReadCache(client, clock),
-        clock,
-        signal: call.signal,
-        progress: call.progress,
-        askPerson: call.askPerson,
-        onFault: (error, requestId, tool) => log.error({ err: error, requestId, tool }, 'tool call failed'),
-      },
-      call.name,
-      call.args,
-    )
+    return createServer(this.#tools.serverOptions(caller))
   }
 }
 

@@ -1,14 +1,20 @@
 import type { Prebuilt } from '../tools/prebuilt.ts'
 import type { ListedTool } from '../tools/published-tool.ts'
+import type { DeferredServer } from './deferred-server.ts'
+import { claimsRevision } from './era.ts'
+import { LazyDiscover } from './lazy-discover.ts'
 import { LazyInitialize } from './lazy-initialize.ts'
 import { MessageLines } from './message-lines.ts'
 import type { McpServer } from './server.ts'
 
+/** `initialize`: the revisions that begin with it. `2026`: revision 2026-07-28. */
+export type Era = 'initialize' | '2026'
+
 interface StdioOptions {
   prebuilt: Prebuilt
   tools: ListedTool[]
-  /** Loads and configures the full server: at the first call, or shortly after the first responses. */
-  openServer(): Promise<McpServer>
+  /** Loads and configures the full server of an era: at the first call, or shortly after the first responses. */
+  openServer(era: Era): Promise<McpServer>
   /** Called when opening failed; no call can be served then. */
   onBroken(error: unknown): void
   /** How long calls in flight may continue after standard input has ended, in milliseconds. */
@@ -25,22 +31,31 @@ const longestBytes = 16 * 1024 * 1024
  */
 export async function serveStdio(options: StdioOptions): Promise<void> {
   keepStandardOutputClean()
-  const session = new LazyInitialize({
+  const openingWith = (era: Era) => ({
     ...options,
-    write(message) {
+    write(message: unknown) {
       process.stdout.write(`${JSON.stringify(message)}\n`)
       openWhenQuiet()
     },
     openServer() {
-      const opening = options.openServer()
+      const opening = options.openServer(era)
       opening.catch(options.onBroken)
       return opening
     },
   })
-  const openWhenQuiet = onceQuiet(() => session.open().catch(() => {}))
+  const initialize = new LazyInitialize(openingWith('initialize'))
+  const discover = new LazyDiscover(openingWith('2026'))
+  const servers = [initialize.server, discover.server]
+  let used: LazyInitialize | LazyDiscover = initialize
+  const openWhenQuiet = onceQuiet(() => used.server.open().catch(() => {}))
   const { inputEnded, terminated } = endOfSession()
   const lines = new MessageLines({
-    accept: (message) => session.accept(message),
+    accept(message) {
+      // Notifications such as cancellations need not name their revision: they belong to the era in use.
+      if (claimsRevision(message)) used = discover
+      else if (message.id !== undefined) used = initialize
+      used.accept(message)
+    },
     refuse(refusal) {
       process.stderr.write(`longshore mcp: ${refusal.error.message}\n`)
       process.stdout.write(`${JSON.stringify(refusal)}\n`)
@@ -49,10 +64,14 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   })
   process.stdin.on('data', (chunk: Buffer) => lines.push(chunk))
   await Promise.race([inputEnded, terminated])
-  await Promise.race([terminated, atMost(options.graceMs ?? 10_000, session.idle())])
+  await Promise.race([terminated, atMost(options.graceMs ?? 10_000, allIdle(servers))])
   openWhenQuiet.cancel()
-  await session.close()
+  await Promise.all(servers.map((server) => server.close()))
   await new Promise((resolve) => process.stdout.write('', resolve))
+}
+
+async function allIdle(servers: readonly DeferredServer[]): Promise<void> {
+  await Promise.all(servers.map((server) => server.idle()))
 }
 
 /**

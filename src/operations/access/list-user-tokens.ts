@@ -1,21 +1,33 @@
 import { listUserTokens } from '../../contract/users.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
+import { findGrants, type StoredGrant } from '../../store/repositories/oauth-grants.ts'
 import { listTokensOfUser } from '../../store/repositories/tokens.ts'
 import { handler } from '../core/handler.ts'
 import { userOf } from '../core/user-of.ts'
 
 export default handler(listUserTokens, async ({ tx, caller, now, tokenUses }) => {
-  const tokens = (await listTokensOfUser(tx, userOf(caller))).map(
-    ({ tokenId, name, readOnly, createdAt, expiresAt, lastUsedAt }) => ({
-      tokenId,
-      name,
-      readOnly,
-      current: tokenId === caller.token.tokenId,
-      createdAt,
-      expiresAt,
-      expired: isExpired(expiresAt, now),
-      lastUsedAt: tokenUses.latest(tokenId) ?? lastUsedAt,
-    }),
+  const stored = await listTokensOfUser(tx, userOf(caller))
+  const grants = await findGrants(
+    tx,
+    stored.map(({ tokenId }) => tokenId),
   )
+  const tokens = stored.map(({ tokenId, name, readOnly, createdAt, expiresAt, lastUsedAt }) => ({
+    tokenId,
+    name,
+    readOnly,
+    current: tokenId === caller.token.tokenId,
+    createdAt,
+    expiresAt,
+    expired: isExpired(expiresAt, now),
+    lastUsedAt: tokenUses.latest(tokenId) ?? lastUsedAt,
+    agent: agentOf(grants.get(tokenId)),
+  }))
   return { answer: { tokens } }
 })
+
+function agentOf(grant: StoredGrant | undefined) {
+  if (grant === undefined) return null
+  const { clientId, clientHost: host, scopes, limits } = grant
+  const { readOnly, groups, pin } = limits
+  return { clientId, host, scopes, readOnly, groups: groups && [...groups], pin }
+}

@@ -50,6 +50,6 @@ export default handler(createAlert, async (context, input, target) => {
       `Fires on ${condition}; notifications go to ${counted(points.length, 'contact point')}.`,
       ...warnings,
     ],
-    preview: () => alertPreviewFacts(context, alert, environment),
+    preview: ({ metrics }) => alertPreviewFacts(context, metrics, alert, environment),
   }
 })

@@ -4,7 +4,7 @@ import { type Alert, getAlert } from '../../contract/alerts.ts'
 import { metricUnits } from '../../contract/metrics.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import { AppError } from '../../errors.ts'
-import { type Context, handler } from '../core/handler.ts'
+import { type Context, handler, type Sources } from '../core/handler.ts'
 import { alertResponses, currentValueOf } from './responses.ts'
 
 export default handler(getAlert, async (context, _input, { alert }) => {
@@ -12,18 +12,26 @@ export default handler(getAlert, async (context, _input, { alert }) => {
   return {
     answer: {
       ...(shown as Alert),
-      currentValue: await valueOrNull(context, alert),
+      currentValue: null,
       unit: metricUnits[alert.metric],
       stateHistory: await listStateChanges(context.tx, alert.alertId),
       notifications: await listNotificationRecords(context.tx, alert.alertId),
     },
+    afterRead: async (answer, { metrics }) => ({
+      ...answer,
+      currentValue: await valueOrNull(context, metrics, alert),
+    }),
   }
 })
 
 /** Return the alert even if its metric source is unavailable. */
-async function valueOrNull(context: Context, alert: StoredAlert): Promise<number | null> {
+async function valueOrNull(
+  context: Context,
+  metrics: Sources['metrics'],
+  alert: StoredAlert,
+): Promise<number | null> {
   try {
-    return await currentValueOf(context, alert)
+    return await currentValueOf(context, metrics, alert)
   } catch (error) {
     if (error instanceof AppError) return null
     throw error

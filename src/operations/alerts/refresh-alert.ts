@@ -8,7 +8,7 @@ import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { TargetOn } from '../core/access-targets.ts'
 import { notFound } from '../core/authorize.ts'
-import { type Context, handler } from '../core/handler.ts'
+import { type Context, handler, type Sources } from '../core/handler.ts'
 import { alertUrl, currentValueOf } from './responses.ts'
 
 /**
@@ -24,16 +24,16 @@ export default handler(refreshAlert, async (context, _input, target) => {
   if (!alert.enabled) return { answer }
   return {
     answer,
-    preview: async () => {
-      const evaluation = await evaluationOf(context, target, state)
+    preview: async ({ metrics }) => {
+      const evaluation = await evaluationOf(context, metrics, target, state)
       const { progress } = nextAlertState(state.progress, evaluation.reading, evaluation)
       return {
         effects: [`The alert is evaluated now: ${previousState} becomes ${progress.state}.`],
         facts: {},
       }
     },
-    afterCommit: async (write) => {
-      const evaluation = await evaluationOf(context, target, state)
+    afterCommit: async (write, { metrics }) => {
+      const evaluation = await evaluationOf(context, metrics, target, state)
       // Null: the alert changed in the meantime, so the evaluation no longer applies.
       const after = await write(async (tx) => (await storeEvaluation(tx, evaluation)) ?? stateOf(tx, alert))
       return answerOf(after.progress.state, previousState, after.checkedAt ?? context.now)
@@ -49,6 +49,7 @@ async function stateOf(tx: Tx, { alertId }: StoredAlert): Promise<StoredAlertSta
 
 async function evaluationOf(
   context: Context,
+  metrics: Sources['metrics'],
   { alert, environment }: TargetOn<'alert'>,
   state: StoredAlertState,
 ): Promise<Evaluation> {
@@ -56,7 +57,7 @@ async function evaluationOf(
     alert,
     state,
     appEnvName: environment.cliEnvName,
-    reading: await readNow(context, alert),
+    reading: await readNow(context, metrics, alert),
     sinceMs: 0,
     durationMs: spanMs(alert.duration) / context.installation.clockScale,
     nowMs: Date.parse(context.now),
@@ -65,9 +66,9 @@ async function evaluationOf(
   }
 }
 
-async function readNow(context: Context, alert: StoredAlert): Promise<Reading> {
+async function readNow(context: Context, metrics: Sources['metrics'], alert: StoredAlert): Promise<Reading> {
   try {
-    return readingOf(alert, await currentValueOf(context, alert))
+    return readingOf(alert, await currentValueOf(context, metrics, alert))
   } catch (error) {
     if (error instanceof AppError) return { kind: 'error' }
     throw error

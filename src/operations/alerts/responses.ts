@@ -13,7 +13,7 @@ import { aggregate, queryRangeMs } from '../../domain/alerts/reading.ts'
 import { zCloudSize } from '../../domain/environments/environment.ts'
 import { listContactPointsOf } from '../../store/repositories/contact-points.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Change, Context } from '../core/handler.ts'
+import type { Change, Context, Sources } from '../core/handler.ts'
 
 const dayMs = 86_400_000
 const readsInARow = 20
@@ -56,11 +56,15 @@ export function alertUrl(context: Context, envName: string, alertId: string): st
 }
 
 /** The value the condition is compared with now; null without samples. Throws when the source is unavailable. */
-export async function currentValueOf(context: Context, alert: StoredAlert): Promise<number | null> {
+export async function currentValueOf(
+  context: Context,
+  metrics: Sources['metrics'],
+  alert: StoredAlert,
+): Promise<number | null> {
   const { clockScale } = context.installation
   const toMs = Date.parse(context.now)
-  const rangeMs = queryRangeMs(alert, { clockScale, periodMs: context.metrics.periodMs })
-  const points = await context.metrics.series({
+  const rangeMs = queryRangeMs(alert, { clockScale, periodMs: metrics.periodMs })
+  const points = await metrics.series({
     appEnvId: alert.appEnvId,
     metric: alert.metric,
     fromMs: toMs - rangeMs,
@@ -93,11 +97,12 @@ function warningsOfThreshold(alert: StoredAlert, { environment, app }: Environme
 /** Replays the alert over the stored values (docs/interface.md#alert-preview). */
 export async function alertPreviewFacts(
   context: Context,
+  metrics: Sources['metrics'],
   alert: StoredAlert,
   environment: { createdAt: string },
 ): Promise<{ effects: string[]; facts: { preview: AlertPreview } }> {
   const scale = context.installation.clockScale
-  const { periodMs } = context.metrics
+  const { periodMs } = metrics
   const toMs = Date.parse(context.now)
   const fineFromMs = toMs - (2 * 3_600_000) / scale
   const sinceMs = Math.max(Date.parse(environment.createdAt), toMs - (7 * dayMs) / scale)
@@ -108,10 +113,15 @@ export async function alertPreviewFacts(
     [Math.max(sinceMs, fineFromMs), toMs, periodMs],
   ] as const) {
     if (endMs <= fromMs) continue
-    const points = await context.metrics.series({ appEnvId, metric, fromMs, toMs: endMs, stepMs })
+    const points = await metrics.series({ appEnvId, metric, fromMs, toMs: endMs, stepMs })
     chunks.push({ fromMs, toMs: endMs, stepMs, points })
   }
-  const preview = previewAlert(alert, chunks, scale, await exactValues(context, alert, chunks.at(-1)))
+  const preview = previewAlert(
+    alert,
+    chunks,
+    scale,
+    await exactValues(context, metrics, alert, chunks.at(-1)),
+  )
   return { effects: previewSentences(preview), facts: { preview } }
 }
 
@@ -121,13 +131,14 @@ export async function alertPreviewFacts(
  */
 async function exactValues(
   context: Context,
+  metrics: Sources['metrics'],
   alert: StoredAlert,
   fine: StoredChunk | undefined,
 ): Promise<Map<number, number | null>> {
   const values = new Map<number, number | null>()
   const weighs = /^ingress_.*_(percent|latency)$/.test(alert.metric) && alert.aggregation === 'mean'
   if (!fine || !weighs) return values
-  const { metrics, installation } = context
+  const { installation } = context
   const rangeMs = queryRangeMs(alert, { clockScale: installation.clockScale, periodMs: metrics.periodMs })
   const { appEnvId, metric } = alert
   const inMemoryFromMs = fine.toMs - (2 * 3_600_000) / installation.clockScale

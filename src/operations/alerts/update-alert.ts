@@ -24,6 +24,6 @@ export default handler(updateAlert, async (context, input, target) => {
     },
     change,
     effects: [alert.enabled ? 'The next evaluation uses the changes.' : 'The alert is paused.', ...warnings],
-    preview: () => alertPreviewFacts(context, alert, target.environment),
+    preview: ({ metrics }) => alertPreviewFacts(context, metrics, alert, target.environment),
   }
 })

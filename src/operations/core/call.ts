@@ -17,6 +17,8 @@ export interface Call {
   agentSession?: string | undefined
   idempotencyKey: string | null
   dryRun: boolean
+  /** With `dryRun`: the person did not agree to the call, which the audit log records. */
+  declined?: boolean | undefined
   /** Address the caller reached this server at, such as `http://box:4400`; for addresses shown to that caller only. */
   requestedUrl?: string | undefined
   /** Runs in the transaction of a write, after the permission check. */

@@ -1,13 +1,18 @@
+import type { Scope } from '../../contract/scopes.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { findTokenOfSession } from '../../store/repositories/console-sessions.ts'
+import { findGrant } from '../../store/repositories/oauth-grants.ts'
 import { findTokenOfSecretRequest } from '../../store/repositories/secret-requests.ts'
-import { findToken, type StoredToken } from '../../store/repositories/tokens.ts'
+import { findToken, grantHash, type StoredToken } from '../../store/repositories/tokens.ts'
 
-/** A token, the id of a signed-in browser session, or the code of a link of request-secret. */
-export type CredentialKind = 'token' | 'session' | 'secret-link'
+/**
+ * A token, the id of a signed-in browser session, the code of a link of request-secret, or the id of a grant: this
+ * program checked the access token and never takes the id from a caller.
+ */
+export type CredentialKind = 'token' | 'session' | 'secret-link' | 'grant'
 
 /** The caller. `principal` names the caller in the audit log and scopes its idempotency keys. */
 export type Caller =
@@ -19,6 +24,8 @@ interface CallerToken {
   name: string
   /** May call reads only, whatever its owner may. */
   readOnly: boolean
+  /** What an agent was allowed by OAuth; null for other tokens, which may do what their owner may. */
+  scopes: readonly Scope[] | null
   /** Null if it does not expire. */
   expiresAt: string | null
 }
@@ -37,10 +44,12 @@ export async function callerOf(
       details: 'Send a token in the Authorization header.',
     })
   }
-  const stored = await storedToken(tx, kind, tokenHash(token), now)
+  const grant = kind === 'grant' ? await findGrant(tx, token) : null
+  const hash = grant ? grantHash(grant.tokenId) : tokenHash(token)
+  const stored = await storedToken(tx, kind, hash, now)
   if (!stored || isExpired(stored.expiresAt, now)) throw unknownToken()
   const { owner, tokenId, name, readOnly, expiresAt } = stored
-  const credential = { tokenId, name, readOnly, expiresAt }
+  const credential = { tokenId, name, readOnly, expiresAt, scopes: grant?.scopes ?? null }
   return owner.kind === 'user'
     ? { kind: 'user', userId: owner.userId, principal: owner.userId, token: credential }
     : { kind: 'environment', appEnvId: owner.appEnvId, principal: owner.appEnvId, token: credential }

@@ -10,7 +10,7 @@ import type { DatabaseAccess, DatabaseSecrets } from '../../domain/databases/cre
 import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
 import type { ProbeOrder, ProbeOutcome } from '../../domain/functions/probe.ts'
-import type { MetricValues } from '../../metrics/source.ts'
+import type { MetricReader } from '../../metrics/source.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
@@ -76,6 +76,21 @@ interface NotificationAttempt {
   reason?: string
 }
 
+/**
+ * What comes from log files, samples or another machine. Tenants decide how long it takes, so handlers get it only
+ * after their transaction: on PostgreSQL each holds one of a few connections, and a write makes others wait.
+ */
+export interface Sources {
+  logs: LogReader
+  metrics: MetricReader
+  prober: FunctionProber
+}
+
+/** For after the transaction of a read; `read` opens another one. */
+export interface AfterRead extends Sources {
+  read: Db['read']
+}
+
 export interface Context {
   tx: Tx
   caller: Caller
@@ -85,10 +100,7 @@ export interface Context {
   /** ISO time of this call. */
   now: string
   secrets: SecretBox
-  logs: LogReader
-  metrics: MetricValues
   notifications: NotificationSender
-  prober: FunctionProber
   /** Null where no mail server is configured. */
   tokenMail: TokenMail | null
   tokenUses: TokenUses
@@ -113,17 +125,14 @@ export interface Outcome<Answer> {
   /** What follows from it, in sentences for people; shown by a dry run. */
   effects?: string[]
   /** Additional fields of a dry run; called only for dry runs, after the transaction has ended. */
-  preview?: () => Promise<{ effects: string[]; facts: Record<string, unknown> }>
+  preview?: (sources: Sources) => Promise<{ effects: string[]; facts: Record<string, unknown> }>
   /**
    * Makes the answer after the commit, where it depends on what happens then, such as whether a test notification
    * arrived. `write` stores what depends on it.
    */
-  afterCommit?: (write: Db['write']) => Promise<Answer>
-  /**
-   * Completes the answer of a read after its transaction, where that takes log files or another machine: tenants decide
-   * how long it takes, and on PostgreSQL each transaction holds one of a few connections.
-   */
-  afterRead?: (answer: Answer) => Promise<Answer>
+  afterCommit?: (write: Db['write'], sources: Sources) => Promise<Answer>
+  /** Completes the answer of a read after its transaction. */
+  afterRead?: (answer: Answer, after: AfterRead) => Promise<Answer>
   /** Environments the reconciler should look at once this is stored. */
   wake?: string[]
 }

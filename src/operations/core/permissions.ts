@@ -1,7 +1,7 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import type { Db } from '../../store/db.ts'
 import { listMembershipsOfUser } from '../../store/repositories/accounts.ts'
-import { callerOf } from './caller.ts'
+import { type CredentialKind, callerOf } from './caller.ts'
 
 /** What a caller may do at best, in any of its accounts. */
 interface Permissions {
@@ -12,9 +12,12 @@ interface Permissions {
 }
 
 /** Used to list permitted operations only; every call is still authorized. Throws `unauthenticated`. */
-export function permissionsOf({ db, clock }: { db: Db; clock: Clock }, token: string): Promise<Permissions> {
+export function permissionsOf(
+  { db, clock }: { db: Db; clock: Clock },
+  presented: { token: string; credential?: CredentialKind },
+): Promise<Permissions> {
   return db.read(async (tx) => {
-    const caller = await callerOf(tx, { token }, timestamp(clock.wallMs()))
+    const caller = await callerOf(tx, presented, timestamp(clock.wallMs()))
     const { readOnly } = caller.token
     if (caller.kind === 'environment')
       return { kind: 'environment', readOnly, admin: false, manageMembers: false }

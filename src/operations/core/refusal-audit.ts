@@ -21,7 +21,15 @@ export interface Trace {
 /** So that refused calls cannot fill the disk. Calls over this limit are still refused, but not recorded. */
 const recorded = { perSecond: 0.5, burst: 60 }
 
-/** Audit entries of writes that were refused for lack of permission, so that an attempt leaves a trace too. */
+/**
+ * Whether an attempt is worth an entry: the caller lacks the permission, or a rule forbids what it wants, such as scaling
+ * a function by hand (F8). Malformed, late and unknown calls are not.
+ */
+function isRefusal(error: unknown): error is AppError {
+  return error instanceof AppError && (error.kind === 'forbidden' || error.rule !== undefined)
+}
+
+/** Audit entries of writes that were refused, so that an attempt leaves a trace too. */
 export class RefusalAudit {
   readonly #db: Db
   readonly #clock: Clock
@@ -35,9 +43,14 @@ export class RefusalAudit {
     this.#limit = new RateLimit(recorded, clock)
   }
 
-  /** Runs in a separate transaction after the refused one is rolled back. Never changes the answer. */
-  async note(error: unknown, call: Call, { caller, accountId }: Trace): Promise<void> {
-    if (!(error instanceof AppError) || error.kind !== 'forbidden' || !caller) return
+  /** Records the call if the error is a refusal. Never changes the answer. */
+  async note(error: unknown, call: Call, trace: Trace): Promise<void> {
+    if (isRefusal(error)) await this.record(call, trace)
+  }
+
+  /** Runs in a separate transaction after that of the call is rolled back. Never throws. */
+  async record(call: Call, { caller, accountId }: Trace): Promise<void> {
+    if (!caller) return
     if (this.#limit.take(caller.principal) > 0) return
     const entry = {
       at: timestamp(this.#clock.wallMs()),

@@ -10,24 +10,25 @@ import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
-import type { Change, Context, Handler, Outcome } from './handler.ts'
+import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
 import { hashOf, keptBody, replay } from './idempotency.ts'
 import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
+import type { RateSharing } from './rate-sharing.ts'
 import { recorded } from './recorded.ts'
 import { originOf, RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
 
 interface RunnerDeps
-  extends Pick<
-    Context,
-    'secrets' | 'logs' | 'metrics' | 'notifications' | 'prober' | 'tokenMail' | 'tokenUses' | 'installation'
-  > {
+  extends Pick<Context, 'secrets' | 'notifications' | 'tokenMail' | 'tokenUses' | 'installation'> {
   db: Db
+  sources: Sources
   clock: Clock
   handlers: readonly Handler[]
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void
   rateLimits: RateLimits
+  /** Absent: this instance is the only one. */
+  rateSharing?: RateSharing | undefined
 }
 
 /**
@@ -47,7 +48,7 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
     if (wake.length > 0) deps.wake(wake)
     deps.notifications.wake()
     if (!afterCommit) return reply
-    const answer = await afterCommit((work) => deps.db.write(work))
+    const answer = await afterCommit((work) => deps.db.write(work), deps.sources)
     deps.notifications.wake()
     const settled = { status: 200, body: JSON.stringify(answer) }
     await deps.db.write((tx) => keep(tx, settled))
@@ -58,7 +59,9 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
   async function dry(handler: Handler, call: Call): Promise<Reply> {
     const trace: Trace = { caller: null, accountId: null, wake: [] }
     try {
-      return await runDry(deps, handler, call, trace)
+      const reply = await runDry(deps, handler, call, trace)
+      if (call.declined) await refusals.record(call, trace)
+      return reply
     } catch (error) {
       await refusals.note(error, call, trace)
       throw error
@@ -80,10 +83,10 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
   return { run, authenticate: createAuthenticate(deps) }
 }
 
-function createAuthenticate({ db, clock, rateLimits, tokenUses }: RunnerDeps) {
-  const writes = new RateLimit(rateLimits.writes, clock)
-  const reads = new RateLimit(rateLimits.reads, clock)
-  const failures = new RateLimit(rateLimits.failures, clock)
+function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: RunnerDeps) {
+  const limit = (name: keyof RateLimits) =>
+    rateSharing?.limit(name, rateLimits[name]) ?? new RateLimit(rateLimits[name], clock)
+  const [writes, reads, failures] = [limit('writes'), limit('reads'), limit('failures')]
   return async (token: string | null, origin?: RequestOrigin): Promise<string> => {
     const address = origin?.address ?? ''
     let caller: Caller
@@ -111,7 +114,9 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call): Promise<
   })
   if (outcome.change) await deps.db.write((tx) => record(tx, context, call, outcome))
   const { answer, afterRead } = outcome
-  return { status: 200, body: JSON.stringify(afterRead ? await afterRead(answer) : answer) }
+  if (!afterRead) return { status: 200, body: JSON.stringify(answer) }
+  const read: Db['read'] = (work) => deps.db.read(work)
+  return { status: 200, body: JSON.stringify(await afterRead(answer, { ...deps.sources, read })) }
 }
 
 /** Slow reads come after the transaction: while it is open, all other writes wait. */
@@ -121,7 +126,7 @@ async function runDry(deps: RunnerDeps, handler: Handler, call: Call, trace: Tra
     return handler.run(context, call.input, target)
   })
   const changes = outcome.change ? changedPaths(outcome.change.before, outcome.change.after) : []
-  const previewed = await outcome.preview?.()
+  const previewed = await outcome.preview?.(deps.sources)
   const effects = [...(outcome.effects ?? []), ...(previewed?.effects ?? [])]
   return { status: 200, body: JSON.stringify({ dryRun: true, changes, effects, ...previewed?.facts }) }
 }
@@ -186,7 +191,7 @@ async function admit(
   }
   const target = await authorize({ tx, caller, operation, input, onAccount })
   checkRevision(operation.policy, target, input.expectedRevision)
-  const { secrets, logs, metrics, notifications, prober, tokenMail, tokenUses, installation } = deps
+  const { secrets, notifications, tokenMail, tokenUses, installation } = deps
   const context = {
     tx,
     caller,
@@ -194,10 +199,7 @@ async function admit(
     apiUrl: addressFor(installation.apiUrl(), call.requestedUrl),
     now,
     secrets,
-    logs,
-    metrics,
     notifications,
-    prober,
     tokenMail,
     tokenUses,
     installation,

@@ -5,15 +5,22 @@ import { loadFacts } from './load-facts.ts'
 
 export default handler(diagnoseAppEnv, async (context, _input, target) => {
   const { environment } = target
-  const { facts, checked } = await loadFacts(context, target)
-  const findings = diagnose(facts)
+  const readFacts = await loadFacts(context, target)
+  const { appEnvId } = environment
+  const none = { healthy: true, servingVersion: null, findings: [], checked: [] }
   return {
-    answer: {
-      appEnvId: environment.appEnvId,
-      healthy: isHealthy(findings),
-      findings,
-      checked,
-      checkedAt: context.now,
+    answer: { appEnvId, ...none, checkedAt: context.now },
+    afterRead: async (_answer, after) => {
+      const { facts, checked } = await readFacts(after)
+      const findings = diagnose(facts)
+      return {
+        appEnvId,
+        healthy: isHealthy(findings),
+        servingVersion: facts.serving?.version ?? null,
+        findings,
+        checked,
+        checkedAt: context.now,
+      }
     },
   }
 })

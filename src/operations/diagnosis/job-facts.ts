@@ -1,5 +1,5 @@
-import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { Facts, JobRunFacts } from '../../domain/diagnosis/facts.ts'
+import type { LogQuery } from '../../domain/environments/log-query.ts'
 import { listAttemptsOfRun, listJobRuns } from '../../store/repositories/job-runs.ts'
 import type { Context } from '../core/handler.ts'
 
@@ -16,16 +16,14 @@ export async function loadJobRuns({ tx }: Context, appEnvId: string): Promise<Fa
   )
 }
 
-/** The end of the output of the newest run, if it failed. */
-export async function loadJobLog(
-  { tx, logs }: Context,
+/** Selects the end of the output of the newest run, if it failed. */
+export async function jobLogQuery(
+  { tx }: Context,
   appEnvId: string,
   [newest]: Facts['jobRuns'],
-): Promise<LogLine[]> {
-  if (!newest || newest.status === 'SUCCEEDED') return []
+): Promise<LogQuery | null> {
+  if (!newest || newest.status === 'SUCCEEDED') return null
   const attempts = (await listAttemptsOfRun(tx, appEnvId, newest.jobRunId)) ?? []
   const last = attempts.reduce((one, other) => (other.number > one.number ? other : one), attempts[0]!)
-  if (!last) return []
-  const query = { type: 'JOB', podNames: [last.containerName], size: linesRead } as const
-  return (await logs.read(appEnvId, query)).logs
+  return last ? { type: 'JOB', podNames: [last.containerName], size: linesRead } : null
 }

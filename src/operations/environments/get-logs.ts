@@ -2,16 +2,16 @@ import { getLogs, type LogLine } from '../../contract/app-env-reads.ts'
 import { AppError } from '../../errors.ts'
 import { listAttemptsOfRun } from '../../store/repositories/job-runs.ts'
 import { notFound } from '../core/authorize.ts'
-import { handler } from '../core/handler.ts'
+import { handler, type Sources } from '../core/handler.ts'
 
 /** With a job run, returns the lines of its attempts and ignores the requested type. */
-export default handler(getLogs, async ({ logs, tx }, input, { environment }) => {
+export default handler(getLogs, async ({ tx }, input, { environment }) => {
   const { appEnvId: _id, envName: _name, jobRunId, ...query } = input
   const { appEnvId } = environment
   checkFilters(input)
   const answer = { appEnvId, logs: [], cursor: null, truncated: false }
   if (jobRunId === undefined) {
-    const afterRead = async () => {
+    const afterRead = async (_answer: unknown, { logs }: Sources) => {
       const page = await logs.read(appEnvId, query)
       const sampling = query.type === 'REQUEST' ? { sampling: samplingOf(page.logs) } : {}
       return { appEnvId, ...page, ...sampling }
@@ -22,7 +22,10 @@ export default handler(getLogs, async ({ logs, tx }, input, { environment }) => 
   if (attempts === null) throw notFound('job-run')
   const podNames = attempts.map(({ containerName }) => containerName)
   const ofRun = { ...query, type: 'JOB' as const, podNames }
-  return { answer, afterRead: async () => ({ appEnvId, ...(await logs.read(appEnvId, ofRun)) }) }
+  return {
+    answer,
+    afterRead: async (_answer, { logs }) => ({ appEnvId, ...(await logs.read(appEnvId, ofRun)) }),
+  }
 })
 
 const requestFilters = ['status', 'path', 'slowerThanMs'] as const

@@ -6,7 +6,7 @@ import { slugOf } from '../../domain/environments/names.ts'
 import { checkEnvironmentUpdate } from '../../domain/environments/update.ts'
 import { replacedVariables } from '../../domain/environments/variables.ts'
 import { checkVolumeContainers, withVolume } from '../../domain/environments/volume.ts'
-import { changedJobConfig } from '../../domain/jobs/config.ts'
+import { changedJobConfig, jobConfigWarnings } from '../../domain/jobs/config.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { beginRollout } from '../deployments/begin-rollout.ts'
@@ -39,6 +39,7 @@ export default handler(updateAppEnv, async (context, input, target) => {
   const effects = [
     'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
   ]
+  if (input.jobConfig !== undefined) effects.push(...jobConfigWarnings(app.jobConfig, draft.saved.jobConfig))
   const { containers } = input
   if (!app.isDatabase && containers !== undefined && containers !== environment.saved.containers)
     effects.push(`${await setContainers(context, draft, app, containers)}, immediately.`)

@@ -32,8 +32,8 @@ export default handler(probeFunction, async (context, input, { environment, app,
     effects: [
       `Sends at most ${requests} GET requests, ${concurrency} at a time, to http://${host}${path}, for at most 20 seconds. Containers that they start are billed.`,
     ],
-    afterCommit: async () => {
-      const result = await context.prober.probe({ appEnvId, host, path, requests, concurrency })
+    afterCommit: async (_write, { prober }) => {
+      const result = await prober.probe({ appEnvId, host, path, requests, concurrency })
       return {
         appEnvId,
         startedAt: context.now,

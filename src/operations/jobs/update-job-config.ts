@@ -1,5 +1,5 @@
 import { updateJobConfig } from '../../contract/jobs.ts'
-import { changedJobConfig, givenJobConfig } from '../../domain/jobs/config.ts'
+import { changedJobConfig, givenJobConfig, jobConfigWarnings } from '../../domain/jobs/config.ts'
 import { AppError } from '../../errors.ts'
 import { findRollout, saveRollout } from '../../store/repositories/rollouts.ts'
 import { handler } from '../core/handler.ts'
@@ -40,18 +40,21 @@ export default handler(updateJobConfig, async (context, input, target) => {
     })
   }
   const change = await saveChange(context, target, draft)
+  const warnings = jobConfigWarnings(app.jobConfig, draft.saved.jobConfig)
   return {
     answer: {
       success: true as const,
       appEnv: { appEnvId: draft.appEnvId, pendingChanges: await pendingOf(context, draft) },
       jobConfig: draft.saved.jobConfig,
       appliedImmediately: input.applyImmediately,
+      ...(warnings.length > 0 && { warnings }),
     },
     change,
     effects: [
       input.applyImmediately
         ? 'Applies from the next run; running runs keep their settings.'
         : 'Saved as pending; runs keep using the applied settings.',
+      ...warnings,
     ],
     wake: [draft.appEnvId],
   }

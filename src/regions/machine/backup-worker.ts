@@ -34,7 +34,7 @@ export interface BackupStore {
     fill: (sink: Writable) => Promise<void>,
   ): Promise<{ sizeBytes: number; sha256: string }>
   read(backup: Backup): Promise<Readable>
-  removeOthers(backupIds: ReadonlySet<string>): Promise<void>
+  removeOthers(listIds: () => Promise<readonly string[]>): Promise<void>
 }
 
 interface BackupWorkerDeps {
@@ -123,7 +123,7 @@ export class BackupWorker {
   async #removeFiles(ids: readonly string[]): Promise<void> {
     const known = [...ids].sort().join()
     if (known === this.#knownFiles || this.#busy.size > 0) return
-    await this.#deps.files.removeOthers(new Set(ids))
+    await this.#deps.files.removeOthers(() => this.#deps.db.read(listBackupIds))
     this.#knownFiles = known
   }
 
@@ -142,7 +142,8 @@ export class BackupWorker {
       } else {
         const backup = await db.read((tx) => findBackup(tx, work.of.backupId))
         if (!backup) throw new EngineFailure('database', 'The backup was deleted.')
-        await loadOf(engine)(spec, await files.read(backup), work.id, signal)
+        const copy = await files.read(backup)
+        await loadOf(engine)(spec, copy, work.id, signal).finally(() => copy.destroy())
         await this.#saveOutcome(work, { status: 'SUCCEEDED' })
       }
     } catch (error) {

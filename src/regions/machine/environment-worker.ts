@@ -63,6 +63,7 @@ export class EnvironmentWorker {
     this.#pods = new EnvironmentPods(appEnvId, deps, {
       ready: (pod, view) => this.#observer.ready(pod, view),
       failed: (pod, reason, message) => this.#observer.startFailed(pod, reason, message),
+      listensElsewhere: (pod, message) => this.#observer.listensElsewhere(pod, message),
       exited: (pod, container) => this.#observer.exited(pod, container),
       drained: (pod) => {
         pod.drained = true
@@ -176,13 +177,14 @@ export class EnvironmentWorker {
     if (!this.#adopted) return
     // Before the view is read: an observation may have failed the version that is rolling out.
     await this.#pods.saveObservations()
+    const { ended } = this.#images
     const view = await loadView(this.#deps.db, this.#appEnvId)
     if (!view) return this.#forget()
     // Another version serves now and has not failed yet.
     if (view.environment.currentRolloutId !== this.#view?.environment.currentRolloutId) this.#backoff.reset()
     this.#view = view
     this.#pods.sync(view)
-    this.#images.look(view)
+    this.#images.look(view, ended)
     if (lacksPorts(view)) {
       await chooseDatabasePorts(this.#deps.db, view)
       this.wake()

@@ -135,8 +135,9 @@ export class ImageBuilder {
     }
     const upload = await this.#deps.db.read((tx) => findUpload(tx, { uploadId: content.uploadId ?? '' }))
     if (!upload)
-      throw new EngineFailure('bad archive', 'The uploaded source no longer exists; upload it again.')
-    return { kind: 'upload', file: this.#deps.uploads.path(upload.uploadId), extension: upload.extension }
+      throw new EngineFailure('lost upload', 'The uploaded source no longer exists; upload it again.')
+    const { uploadId, extension } = upload
+    return { kind: 'upload', fetch: (dir) => this.#deps.uploads.fetch(uploadId, dir), extension }
   }
 
   async #pull(

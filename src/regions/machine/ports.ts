@@ -10,8 +10,11 @@ export interface RouteSink {
   startFailed(appEnvId: string, message: string): void
 }
 
+/** Path of the archive, which may be a copy in `dir`; null if it is gone. The caller removes `dir`. */
+type FetchUpload = (dir: string) => Promise<string | null>
+
 export type BuildSource =
-  | { kind: 'upload'; file: string; extension: '.tgz' | '.tar.gz' | '.zip' }
+  | { kind: 'upload'; fetch: FetchUpload; extension: '.tgz' | '.tar.gz' | '.zip' }
   | { kind: 'git'; namespace: string; repo: string; branch: string; commitId: string | null }
 
 interface BuildRequest {
@@ -35,10 +38,12 @@ interface BuildRequest {
 /** Fetches a source and builds it with the engine. Failures of the tenant's code are `EngineFailure`s. */
 export type Builder = (request: BuildRequest) => Promise<BuiltImage & { gitCommitId: string | null }>
 
+/** What runs the attempts of jobs, one container each; a repeated call is harmless. */
+export type JobEngine = Pick<Engine, 'apply' | 'stop' | 'remove' | 'logs'>
+
 /** Uploaded archives. */
 export interface UploadFiles {
-  path(uploadId: string): string
-  remove(uploadId: string): Promise<void>
+  fetch(uploadId: string, dir: string): Promise<string | null>
 }
 
 /** Stored measurements of environments. */

@@ -16,6 +16,7 @@ export class RolloutImage {
   #making: { rolloutId: string; controller: AbortController } | null = null
   /** The rollout whose image has to wait for an unavailable engine, and the time of the next attempt. */
   #held: { rolloutId: string; tries: number; notBeforeMs: number } | null = null
+  #ended = 0
 
   /** `finished` is called after each attempt; `later` with the delay until the next check. */
   constructor(deps: WorkerDeps, finished: () => void, later: (delayMs: number) => void) {
@@ -28,13 +29,22 @@ export class RolloutImage {
     this.#making?.controller.abort()
   }
 
-  look(view: EnvironmentView): void {
+  /** How many attempts have ended. */
+  get ended(): number {
+    return this.#ended
+  }
+
+  /**
+   * `ended` is the count from before the view was read. If an attempt ended since then, the view may lack its image: to
+   * begin again would replace the image of containers that start from it. `finished` wakes a pass with another view.
+   */
+  look(view: EnvironmentView, ended: number): void {
     const { wanted } = view
     const needs =
       wanted && !(wanted.rollout.region in wanted.content.images) && wanted.rollout.status !== 'FAILED'
     // The next one starts after this one has ended: both may be of the same content.
     if (this.#making && this.#making.rolloutId !== wanted?.rollout.rolloutId) this.abort()
-    if (!needs || this.#making || this.#isHeld(wanted.rollout.rolloutId)) return
+    if (!needs || this.#making || ended !== this.#ended || this.#isHeld(wanted.rollout.rolloutId)) return
     const making = { rolloutId: wanted.rollout.rolloutId, controller: new AbortController() }
     this.#making = making
     void this.#deps.images
@@ -47,6 +57,7 @@ export class RolloutImage {
       })
       .finally(() => {
         this.#making = null
+        this.#ended += 1
         this.#finished()
       })
   }

@@ -16,6 +16,8 @@ import { tokenExpiry } from './023-token-expiry.ts'
 import { auditOrigin } from './024-audit-origin.ts'
 import { secretRequests } from './025-secret-requests.ts'
 import { instances } from './026-instances.ts'
+import { oauth } from './030-oauth.ts'
+import { answeredQuestions } from './035-answered-questions.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -37,4 +39,6 @@ export const migrations: readonly Migration[] = [
   auditOrigin,
   secretRequests,
   instances,
+  oauth,
+  answeredQuestions,
 ]

@@ -15,6 +15,11 @@ export interface StoredToken {
   expiresAt: string | null
 }
 
+/** In place of the hash of a token, for what a person granted an agent: no token has it. */
+export function grantHash(tokenId: string): string {
+  return `grant:${tokenId}`
+}
+
 export async function findToken(tx: Tx, hash: string): Promise<StoredToken | null> {
   const row = await tx.selectFrom('tokens').selectAll().where('hash', '=', hash).executeTakeFirst()
   return row ? tokenOf(row) : null

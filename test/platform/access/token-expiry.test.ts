@@ -26,7 +26,7 @@ beforeAll(async () => {
     log: platform.log,
     clock,
     authenticate: (token, address) => platform.runner.authenticate(token, { address, reads: true }),
-    permissions: (token) => permissionsOf(platform, token),
+    permissions: (token) => permissionsOf(platform, { token }),
   })
   const server = createServer(mcp)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

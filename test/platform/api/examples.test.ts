@@ -11,7 +11,7 @@ let played: Played[] = []
 const receiver = createServer((request, response) => {
   request.resume()
   // Long enough that short pauses of the machine do not count as overload.
-  setTimeout(() => response.end(), 60)
+  setTimeout(() => response.end(), 300)
 })
 
 beforeAll(async () => {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { mcpHosts } from '../../../src/client/mcp-hosts.ts'
 import { runCli } from '../../../src/server/run-cli.ts'
 
 const token = `lsu_${'a'.repeat(49)}`
@@ -118,6 +119,16 @@ describe('longshore mcp install', () => {
     expect((await install(['--host', 'claude-code'], { PATH: `${home}:${process.env.PATH}` })).code).toBe(0)
     expect(readFileSync(path.join(home, 'words'), 'utf8')).toContain(
       `--env\nLONGSHORE_HOME=${home}/data\n--\nnode\n`,
+    )
+  })
+
+  it('runs the published package with npx where it was not installed in a folder', () => {
+    const to = { url: 'http://127.0.0.1:4400', token, folder: null, flags: ['--read-only'] }
+    const { longshore } = JSON.parse(mcpHosts.cursor!.stdio(to)).mcpServers
+    expect(longshore).toMatchObject({ command: 'npx', args: ['-y', 'longshore', 'mcp', '--read-only'] })
+    expect(mcpHosts['claude-code']!.stdio(to)).toMatch(/ -- npx -y longshore mcp --read-only$/)
+    expect(mcpHosts.codex!.stdio(to)).toContain(
+      'command = "npx"\nargs = ["-y","longshore","mcp","--read-only"]',
     )
   })
 

@@ -34,9 +34,15 @@ it('reports each request with times, bytes, container and trace, and drops its q
   })
   const { port, heard } = await startGateway([functionRoute([one.container('one')])], { requestLog: 'on' })
   await get(port, f, { path: '/orders?key=geheim', headers: { traceparent }, method: 'POST', body: 'abcd' })
+  await get(port, f, { path: '/cart;jsessionid=geheim/7%3Bsid=geheim' })
+  await get(port, f, { path: '/page#geheim' })
   await get(port, f, { path: '/fails' })
   await get(port, f, { path: '/caf\u00c3\u00a9' })
-  const { '/orders': order, '/fails': failed, ...others } = await logged(heard, '/orders', '/fails', '/café')
+  const {
+    '/orders': order,
+    '/fails': failed,
+    ...others
+  } = await logged(heard, '/orders', '/fails', '/café', '/cart/7', '/page')
 
   expect(order).toMatchObject({
     method: 'POST',
@@ -52,7 +58,7 @@ it('reports each request with times, bytes, container and trace, and drops its q
   expect(order!.durationMs).toBeGreaterThanOrEqual(order!.firstByteMs!)
   expect(Math.abs(order!.endedMs - Date.now())).toBeLessThan(60_000)
   expect(failed).toMatchObject({ status: 500, refused: null })
-  expect(Object.keys(others)).toEqual(['/café'])
+  expect(Object.keys(others).sort()).toEqual(['/café', '/cart/7', '/page'])
   expect(JSON.stringify(heard.requests)).not.toContain('geheim')
   // The container gets the trace of the caller, or a new one.
   expect(seen['/orders?key=geheim']).toBe(traceparent)

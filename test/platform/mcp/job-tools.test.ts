@@ -64,14 +64,4 @@ describe('start-job-run as a tool', () => {
     const said = await session.call('update-job-config', { ...job, command: '' })
     expect(said.structured.notes).toEqual([expect.stringContaining('override is removed')])
   })
-
-  it('warns when args have no effect because the shell command does not use them', async () => {
-    const notesOf = async (input: Record<string, unknown>) =>
-      (await session.call('update-job-config', { ...job, ...input })).structured.notes
-    const args = ['-e', 'process.exit(3)']
-    expect(await notesOf({ command: 'node', args })).toEqual([expect.stringContaining('Send shell false')])
-    expect(await notesOf({ command: 'node', args, shell: false })).toBeUndefined()
-    expect(await notesOf({ command: 'node "$@"', args })).toBeUndefined()
-    expect(await notesOf({ command: 'node' })).toBeUndefined()
-  })
 })

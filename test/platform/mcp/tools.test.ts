@@ -147,7 +147,6 @@ describe('an error of the platform', () => {
   })
 
   it.each([
-    ['list_app_envs', 'list-app-envs'],
     ['listAppEnvironments', 'list-app-envs'],
     ['get-environment-status', 'get-app-env-status'],
     ['create-function', 'create-app'],
@@ -162,6 +161,16 @@ describe('an error of the platform', () => {
     else expect(details).toMatch(new RegExp(`^Similar names: .*\\b${meant}\\b`))
   })
 
+  it.each([
+    ['list_app_envs', 'list-app-envs'],
+    ['listAppEnvs', 'list-app-envs'],
+    ['List-Accounts', 'list-accounts'],
+    ['list-acounts', 'list-accounts'],
+    ['deploy-app-env-imgae', 'deploy-app-env-image'],
+  ])('names the tool that the misspelled %s stands for', async (wrong, meant) => {
+    expect((await session.call(wrong, {})).structured.details).toBe(`Call ${meant} instead.`)
+  })
+
   it('does not suggest a disabled tool', async () => {
     await reopen({ toolPolicy: { readOnly: true } })
     expect((await session.call('delete_app_env', {})).structured.details).not.toContain('delete-app-env')
@@ -171,7 +180,7 @@ describe('an error of the platform', () => {
     const said = await session.call('delete-app-env', { ...prod, confirm: true })
     expect(said.structured.details).toBe('confirm: must be text')
     const tried = await session.call('apply-app-env-changes', { ...prod, dryRun: 'true' })
-    expect(tried.structured.details).toBe('dryRun: must be true or false')
+    expect(tried.structured.details).toBe('dryRun: must be true or false. Send dryRun as true.')
   })
 
   it('does not report a function as configured when no setting was sent', async () => {

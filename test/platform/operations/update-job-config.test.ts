@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const path = '/app-env/job-config'
@@ -23,6 +24,28 @@ describe('update-job-config', () => {
   const save = (input: Record<string, unknown>, by = token) =>
     platform.request('PATCH', path, { token: by, input: { appEnvId, ...input } })
   const read = async () => (await platform.request('GET', '/app-env', { token, input: { appEnvId } })).json
+
+  it('warns about saved args that the shell command does not use, also in a dry run', async () => {
+    const warning = expect.stringContaining('Set shell to false')
+    const node = { command: 'node', args: ['job.js'] }
+    expect((await save(node)).json.warnings).toEqual([warning])
+    const input = { appEnvId, ...node }
+    const tried = await platform.request('PATCH', path, { token, input, headers: { 'dry-run': 'true' } })
+    expect(tried.json.effects).toContainEqual(warning)
+    const whole = { appEnvId, jobConfig: node }
+    const updated = await platform.request('PUT', '/app-env', {
+      ...{ token, input: whole },
+      headers: { 'dry-run': 'true' },
+    })
+    expect(updated.json.effects).toContainEqual(warning)
+    for (const fine of [{ shell: false }, { command: 'node "$@"', shell: true }, { args: [], shell: true }])
+      expect((await save({ ...node, ...fine })).json, JSON.stringify(fine)).not.toHaveProperty('warnings')
+    const session = await openToolSession(platform.apiUrl, { token })
+    expect((await session.call('update-job-config', { appEnvId, ...node, shell: true })).text).toContain(
+      'Set shell to false',
+    )
+    await session.close()
+  })
 
   it('E4 saves pending changes by default and answers exactly what is documented', async () => {
     const answer = await save({ command: 'echo hi', backoffLimit: 2 })

@@ -35,6 +35,13 @@ describe.skipIf(noPostgres)(
       server = await PostgresServer.start()
       const machines = { alder: 'north=process', birch: 'south=process', cedar: 'none' }
       planes = await ControlPlanes.start(server, machines)
+      for (const plane of [alder(), birch(), cedar()]) {
+        await until(
+          async () => (await plane.client().call(listRegions, {})).regions,
+          (regions) => regions.length === 2 && regions.every(({ available }) => available),
+          'each control plane sees both regions',
+        )
+      }
       accountId = alder().ready.accountId
       appEnvId = await make('web', { dockerPreset: 'CUSTOM', port: 8080 })
       jobEnvId = await make('job', {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { getAppEnvPods, getAppEnvStatus, getLogs } from '../../../src/contract/app-env-reads.ts'
+import { getAppEnvPods, getAppEnvStatus, getLogs, type Pod } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { freePort } from '../../../testkit/free-port.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, noWindow, sampleSource, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, sampleSource, until } from '../../../testkit/platform/story.ts'
 
 for (const { engine, base } of await enginesHere()) {
   describe.concurrent(`where an app listens, on the ${engine} engine`, () => {
@@ -25,12 +25,25 @@ for (const { engine, base } of await enginesHere()) {
       })
       const { cliEnvName } = await client.call(getAppEnv, { appEnvId })
       await deploy(installation, appEnvId, sampleSource(base, code))
-      await untilDeployed(installation, appEnvId)
-      const status = await client.call(getAppEnvStatus, { appEnvId })
-      const { pods } = await client.call(getAppEnvPods, { appEnvId })
+      let pods: Pod[] = []
+      let startedMs = Number.NaN
+      const status = await until(
+        async () => {
+          const listed = await client.call(getAppEnvPods, { appEnvId })
+          // The container of a failed deployment is removed soon: the last listing that has it counts.
+          if (listed.pods.length > 0) {
+            pods = listed.pods
+            startedMs ||= Date.now()
+          }
+          return client.call(getAppEnvStatus, { appEnvId })
+        },
+        ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status ?? ''),
+        'a finished deployment',
+      )
+      const startTookMs = Date.now() - startedMs
       const { logs } = await client.call(getLogs, { appEnvId, type: 'BUILD' })
       const buildLog = logs.map(({ message }) => message).join('\n')
-      return { status, pods, buildLog, host: `${cliEnvName}.app.localhost` }
+      return { status, pods, startTookMs, buildLog, host: `${cliEnvName}.app.localhost` }
     }
     const listen = (port: string, host: string) =>
       `require('http').createServer((q, s) => s.end('here')).listen(${port}, '${host}')\n`
@@ -47,15 +60,13 @@ for (const { engine, base } of await enginesHere()) {
 
     it('fails an app on another port before the time to start is over, and does not blame its exit code', async () => {
       const port = await freePort()
-      const { status, pods } = await deployed('elsewhere', listen(String(port), '0.0.0.0'))
+      const { status, pods, startTookMs } = await deployed('elsewhere', listen(String(port), '0.0.0.0'))
       expect(status.currentDeployment?.failure).toMatchObject({
         reason: 'wrong-port',
         message: expect.stringContaining(`listens on 0.0.0.0:${port}. Expected: port 3000`),
       })
       // Its container, not the build before it: the time to start is 60 s.
-      const [{ startedAt, lastTermination }] = pods as [(typeof pods)[number]]
-      const endedMs = Date.parse(lastTermination?.finishedAt ?? '')
-      expect(endedMs - Date.parse(startedAt ?? '')).toBeLessThan(55_000)
+      expect(startTookMs).toBeLessThan(55_000)
       expect(JSON.stringify([status, pods])).not.toMatch(/(?:exitCode":|code )(?:143|137)/)
     })
 

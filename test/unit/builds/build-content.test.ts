@@ -37,7 +37,7 @@ async function run(engine: Engine, options: Partial<BuildContentOptions> = {}, a
   await writeFile(file, archive ?? tgz(source))
   return buildContent({
     engine,
-    source: { kind: 'upload', file, extension: '.tgz' },
+    source: { kind: 'upload', fetch: async () => file, extension: '.tgz' },
     gitBaseUrl: 'https://git.invalid',
     nodeImage: 'node:20-alpine',
     content: {

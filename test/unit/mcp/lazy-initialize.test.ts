@@ -5,12 +5,8 @@ import { listedTools } from '../../../src/mcp/tools/published-tool.ts'
 import type { ToolResult } from '../../../src/mcp/tools/result.ts'
 import type { RpcMessage } from '../../../src/mcp/transport/json-rpc.ts'
 import { LazyInitialize } from '../../../src/mcp/transport/lazy-initialize.ts'
-import {
-  createMcpServer,
-  type IncomingCall,
-  type McpServer,
-  type Transport,
-} from '../../../src/mcp/transport/server.ts'
+import type { IncomingCall } from '../../../src/mcp/transport/responses.ts'
+import { createMcpServer, type McpServer, type Transport } from '../../../src/mcp/transport/server.ts'
 import { tools } from '../../../tools/index.ts'
 
 const prebuilt = await prebuild(tools)
@@ -140,7 +136,7 @@ describe('the front desk', () => {
     front.accept(initialize('2025-11-25'))
     front.accept(call(2))
     let isIdle = false
-    const idle = front.idle().then(() => {
+    const idle = front.server.idle().then(() => {
       isIdle = true
     })
     front.accept(request(3, 'ping'))

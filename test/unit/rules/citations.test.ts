@@ -71,7 +71,9 @@ describe('a citation resolves within the repository', () => {
 
   it('of a file or a folder', () => {
     expect(
-      broken(/(?<![\w/.-])((?!tools\/(?:list|call)\b)(?:src|tools|test|bench|docs|examples)\/[\w./-]*[\w])/g),
+      broken(
+        /(?<![\w/.-])((?!tools\/(?:list|call)\b)(?:src|tools|test|bench|evals|docs|examples)\/[\w./-]*[\w])/g,
+      ),
     ).toEqual([])
   })
 

@@ -28,7 +28,10 @@ const allowed: Record<string, readonly string[]> = {
   pacer: [],
   nearest: [],
   counted: [],
-  config: ['errors', 'log', 'nearest'],
+  'oauth-setting': ['errors', 'host-check'],
+  'config-file': [],
+  'region-setting': ['config-file', 'errors'],
+  config: ['config-file', 'errors', 'log', 'nearest', 'oauth-setting', 'region-setting'],
   log: [],
   contract: [],
   domain: ['contract', 'counted', 'errors'],
@@ -41,7 +44,8 @@ const allowed: Record<string, readonly string[]> = {
   alerting: [...foundation, 'metrics:port', 'store'],
   operations: [...foundation, 'alerting:port', 'engines:port', 'gateway:port', 'metrics:port', 'store'],
   regions: [...foundation, 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
-  api: ['contract', 'operations', 'errors', 'host-check', 'log'],
+  oauth: [...foundation, 'operations', 'store'],
+  api: ['contract', 'oauth', 'operations', 'errors', 'host-check', 'log'],
   client: ['contract', 'errors'],
   console: ['client', 'contract', 'errors'],
   mcp: ['client', 'contract', 'counted', 'errors', 'host-check', 'log', 'clock', 'nearest'],
@@ -153,7 +157,7 @@ describe('the direction of imports (docs/architecture.md#imports)', () => {
   })
 
   it('has no cycle, types included, in tests and benches too', () => {
-    const all = [...files, ...['test', 'testkit', 'bench'].flatMap(filesBelow)]
+    const all = [...files, ...['test', 'testkit', 'bench', 'evals'].flatMap(filesBelow)]
     const imports = new Map(
       all.map((file) => [file, importsOf(file).filter((target) => /\.tsx?$/.test(target))]),
     )
@@ -161,11 +165,12 @@ describe('the direction of imports (docs/architecture.md#imports)', () => {
   })
 
   it('leads from tests and benches to the testkit and the sources only', () => {
-    const wrong = ['src', 'tools', 'testkit', 'bench'].flatMap(filesBelow).flatMap((file) =>
+    const wrong = ['src', 'tools', 'testkit', 'bench', 'evals'].flatMap(filesBelow).flatMap((file) =>
       importsOf(file)
         .filter(
           (target) =>
-            target.startsWith('test/') || (/^(src|tools)/.test(file) && /^(testkit|bench)/.test(target)),
+            target.startsWith('test/') ||
+            (/^(src|tools)/.test(file) && /^(testkit|bench|evals)/.test(target)),
         )
         .map((target) => `${file} imports ${target}`),
     )

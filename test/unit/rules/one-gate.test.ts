@@ -18,12 +18,30 @@ const all = new Map([...mcp, ...tools])
 
 /** test/platform/mcp/gullible-agent.test.ts shows that the gate holds; here, that nothing goes round it. */
 describe('hostile text has one gate', () => {
-  it('only result.ts makes a result, and only server.ts hands one to the library', () => {
+  it('only result.ts makes a result, and only the adapters hand one to a library', () => {
     expect(holding(all, /isError: (?:true|false), text/)).toEqual(['src/mcp/tools/result.ts'])
-    expect(holding(all, /structuredContent|type: 'text'/)).toEqual(['src/mcp/transport/server.ts'])
-    expect(holding(all, /new McpError\(/)).toEqual(['src/mcp/transport/server.ts'])
-    const server = mcp.get('src/mcp/transport/server.ts') as string
-    expect(server.match(/new McpError\(.*/g)).toEqual([expect.stringContaining('sanitizeInline(')])
+    // The page for hosts reads results.
+    expect(holding(all, /structuredContent|type: 'text'/)).toEqual([
+      'src/mcp/apps/environment-page.ts',
+      'src/mcp/transport/responses.ts',
+    ])
+    for (const [thrown, name] of [
+      [/new McpError\(.*/g, 'src/mcp/transport/server.ts'],
+      [/new ProtocolError\(.*/g, 'src/mcp/transport/server-2026.ts'],
+    ] as const) {
+      expect(holding(all, new RegExp(thrown.source))).toEqual([name])
+      for (const line of (mcp.get(name) as string).match(thrown)!)
+        expect(line).toContain('protocolErrorText(')
+    }
+    expect(mcp.get('src/mcp/transport/responses.ts')).toMatch(/return sanitizeInline\(details === undefined/)
+  })
+
+  it('only adapters import a library of the protocol', () => {
+    expect(holding(all, /from '@modelcontextprotocol\/sdk/)).toEqual(['src/mcp/transport/server.ts'])
+    const adapters = ['http-2026.ts', 'server-2026.ts', 'stdio-2026.ts'].map(
+      (name) => `src/mcp/transport/${name}`,
+    )
+    expect(holding(all, /from '@modelcontextprotocol\/server/).sort()).toEqual(adapters)
   })
 
   it('only the gate knows what an envelope looks like, and what is added to a result stands in one', () => {

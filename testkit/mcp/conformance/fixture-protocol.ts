@@ -18,19 +18,23 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { createMcpServer, type McpServer, type McpServerOptions } from '../../../src/mcp/transport/server.ts'
+import type { McpServerOptions } from '../../../src/mcp/transport/responses.ts'
+import { createMcpServer, type McpServer } from '../../../src/mcp/transport/server.ts'
+import {
+  embedded,
+  fixedPrompts,
+  fixedResource,
+  fixedResources,
+  fixedTemplates,
+  image,
+  listedFixedPrompts,
+  schema2020,
+  text,
+  wav,
+} from './fixture-content.ts'
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
 type Handler = (request: unknown, extra: Extra) => Promise<Record<string, unknown>>
-
-const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
-const wav = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA='
-const text = (value: string) => ({ type: 'text' as const, text: value })
-const image = { type: 'image' as const, data: png, mimeType: 'image/png' }
-const embedded = (uri: string) => ({
-  type: 'resource' as const,
-  resource: { uri, mimeType: 'text/plain', text: 'Embedded for the suite.' },
-})
 
 /** A server as the product makes it, and on it the parts of the protocol that only the suite asks for. */
 export function createFixtureServer(options: McpServerOptions): McpServer {
@@ -49,16 +53,6 @@ export function createFixtureServer(options: McpServerOptions): McpServer {
 function oursFor(server: Server, method: string): Handler {
   const handlers = (server as unknown as { _requestHandlers: Map<string, Handler> })._requestHandlers
   return handlers.get(method)!
-}
-
-const schema2020 = {
-  $schema: 'https://json-schema.org/draft/2020-12/schema',
-  type: 'object' as const,
-  $defs: {
-    address: { type: 'object', properties: { street: { type: 'string' }, city: { type: 'string' } } },
-  },
-  properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' } },
-  additionalProperties: false,
 }
 
 function addTools(server: Server): void {
@@ -156,23 +150,16 @@ const formWithChoices = {
 function addResources(server: Server): void {
   const listed = oursFor(server, 'resources/list')
   const read = oursFor(server, 'resources/read')
-  const fixed: Record<string, { mimeType: string; text: string } | { mimeType: string; blob: string }> = {
-    'test://static-text': { mimeType: 'text/plain', text: 'The static text.' },
-    'test://static-binary': { mimeType: 'image/png', blob: png },
-    'test://watched-resource': { mimeType: 'text/plain', text: 'The watched text.' },
-  }
   server.setRequestHandler(ListResourcesRequestSchema, async (request, extra) => {
     const { resources } = (await listed(request, extra)) as { resources: never[] }
-    return { resources: [...resources, ...Object.keys(fixed).map((uri) => ({ uri, name: uri }))] }
+    return { resources: [...resources, ...Object.keys(fixedResources).map((uri) => ({ uri, name: uri }))] }
   })
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
-    resourceTemplates: [{ uriTemplate: 'test://template/{id}/data', name: 'template' }],
+    resourceTemplates: fixedTemplates,
   }))
   server.setRequestHandler(ReadResourceRequestSchema, async (request, extra) => {
     const { uri } = request.params
-    const id = uri.match(/^test:\/\/template\/([^/]+)\/data$/)?.[1]
-    const known =
-      id === undefined ? fixed[uri] : { mimeType: 'application/json', text: JSON.stringify({ id }) }
+    const known = fixedResource(uri)
     if (known === undefined) return (await read(request, extra)) as never
     return { contents: [{ uri, ...known }] }
   })
@@ -183,31 +170,13 @@ function addResources(server: Server): void {
 function addPrompts(server: Server): void {
   const listed = oursFor(server, 'prompts/list')
   const got = oursFor(server, 'prompts/get')
-  const needs = (...names: string[]) => names.map((name) => ({ name, required: true }))
-  const fixed: Record<string, { arguments?: unknown[]; say(args: Record<string, string>): unknown[] }> = {
-    test_simple_prompt: { say: () => [text('A simple prompt.')] },
-    test_prompt_with_arguments: {
-      arguments: needs('arg1', 'arg2'),
-      say: ({ arg1, arg2 }) => [text(`arg1=${arg1}, arg2=${arg2}`)],
-    },
-    test_prompt_with_embedded_resource: {
-      arguments: needs('resourceUri'),
-      say: ({ resourceUri }) => [embedded(resourceUri!), text('Look at the resource.')],
-    },
-    test_prompt_with_image: { say: () => [image, text('Look at the image.')] },
-  }
   server.setRequestHandler(ListPromptsRequestSchema, async (request, extra) => {
     const { prompts } = (await listed(request, extra)) as { prompts: never[] }
-    const more = Object.entries(fixed).map(([name, prompt]) => ({
-      name,
-      description: `For the suite: ${name}`,
-      arguments: prompt.arguments as never,
-    }))
-    return { prompts: [...prompts, ...more] }
+    return { prompts: [...prompts, ...listedFixedPrompts] }
   })
   server.setRequestHandler(GetPromptRequestSchema, async (request, extra) => {
     const { name, arguments: args = {} } = request.params
-    const contents = fixed[name]?.say(args)
+    const contents = fixedPrompts[name]?.say(args)
     if (contents === undefined) return (await got(request, extra)) as never
     return { messages: contents.map((content) => ({ role: 'user' as const, content: content as never })) }
   })

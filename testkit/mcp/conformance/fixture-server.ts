@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../../src/clock.ts'
 import { createLog } from '../../../src/log.ts'
 import { createMcpHttpHandler } from '../../../src/mcp/transport/http.ts'
+import { createFixtureServer2026 } from './fixture-2026.ts'
 import { createFixtureServer } from './fixture-protocol.ts'
 import { fixtureTools } from './fixture-tools.ts'
 
@@ -37,6 +38,7 @@ export async function startFixtureServer(): Promise<Listening> {
     log: createLog('test', 'silent'),
     clock: systemClock,
     createServer: createFixtureServer,
+    createServer2026: createFixtureServer2026,
   })
   const front = await listen(withToken('lsu_suite', handler))
   return {

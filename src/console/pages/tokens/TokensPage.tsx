@@ -49,7 +49,7 @@ function UserTokens({ onMade }: { onMade: (made: Made) => void }) {
       <header>
         <h2 id="user-tokens">Your tokens</h2>
         <span className="muted small">
-          For agents, the command line and programs. They are valid in all your accounts.
+          For agents, the command line and programs, and agents that signed in. Valid in all your accounts.
         </span>
         <div className="actions">
           <button type="button" className="button primary" onClick={() => setCreates(true)}>
@@ -98,13 +98,15 @@ const columns: Column<Token>[] = [
     cell: (token) => (
       <>
         <TokenName token={token} /> {token.current && <Badge tone="busy">This session</Badge>}
+        {token.agent && <Badge tone="idle">Agent</Badge>}
       </>
     ),
   },
   {
     title: 'May',
     kind: 'muted',
-    cell: ({ readOnly }) => (readOnly ? 'Read only' : 'Everything you may'),
+    cell: ({ readOnly, agent }) =>
+      agent ? <AgentMay agent={agent} /> : readOnly ? 'Read only' : 'Everything you may',
   },
   { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { title: 'Expires', cell: expiryOf },
@@ -113,6 +115,20 @@ const columns: Column<Token>[] = [
     cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span className="muted">Never</span>),
   },
 ]
+
+/** What the person allowed an agent that signed in. */
+function AgentMay({ agent }: { agent: NonNullable<Token['agent']> }) {
+  const { scopes, groups, pin, host } = agent
+  const place = pin.env ?? pin.app ?? pin.account
+  return (
+    <>
+      {scopes.join(', ')}
+      {place && <> in {place}</>}
+      {groups && <>, tools: {groups.join(', ')}</>}
+      <span className="small"> ({host})</span>
+    </>
+  )
+}
 
 /** A link to what was done with the token, for those who may read the audit log. */
 function TokenName({ token }: { token: Token }) {

@@ -1,10 +1,7 @@
 import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  answerResult,
-  createOutbound,
-  type OutboundOptions,
-} from '../../../../src/alerting/notifiers/outbound.ts'
+import type { DialOptions } from '../../../../src/alerting/notifiers/dial.ts'
+import { answerResult, createOutbound } from '../../../../src/alerting/notifiers/outbound.ts'
 import { systemClock } from '../../../../src/clock.ts'
 import { Receiver } from '../../../../testkit/alerting/receiver.ts'
 
@@ -15,7 +12,7 @@ describe('the one way out', () => {
   })
   afterEach(() => receiver.close())
 
-  const post = (url: string, options: Partial<OutboundOptions> = {}) =>
+  const post = (url: string, options: Partial<DialOptions> = {}) =>
     createOutbound({ clock: systemClock, allowPrivate: true, deadlineMs: 30_000, ...options })({
       url,
       method: 'POST',

@@ -95,7 +95,7 @@ describe('parsing a Dockerfile', () => {
     ['RUN echo\n', /line 1: the first instruction must be FROM/],
     ['FROM node\nFRMO x\n', /line 2: unknown instruction FRMO/],
     ['FROM node\nCMD\n', /line 2: CMD needs an argument/],
-    [`FROM node\nRUN ${'x'.repeat(200_000)}`, /longer than 128 KiB/],
+    [`FROM node\nRUN ${'x'.repeat(200_000)}`, /longer than 64 KiB/],
   ])('refuses bad text %#', (text, message) => {
     expect(() => parseDockerfile(text)).toThrow(message)
   })

@@ -1,0 +1,194 @@
+import { useState } from 'react'
+import type { Consent, ConsentDecision } from '../../../contract/consent.ts'
+import { type Scope, scopes } from '../../../contract/scopes.ts'
+import { type ToolGroup, toolGroups, toolGroupWords } from '../../../contract/tool-groups.ts'
+import type { AppError } from '../../../errors.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
+import { Field } from '../../components/Field.tsx'
+import { Problem } from '../../components/states.tsx'
+import { expiresAtOf } from '../tokens/expiry.ts'
+import { everything, type Reach, ReachFields } from './ReachFields.tsx'
+
+interface Props {
+  consent: Extract<Consent, { client: unknown }>
+  error: AppError | null
+  busy: boolean
+  decide: (decision: Omit<ConsentDecision, 'request'>) => void
+}
+
+interface Narrowed {
+  scopes: readonly Scope[]
+  readOnly: boolean
+  reach: Reach
+  groups: readonly ToolGroup[]
+  expiry: string
+}
+
+const expiryChoices = [
+  ['1', 'In 1 day'],
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['never', 'When I revoke it'],
+] as const
+
+/** What the agent will be able to do, in words, and what the person takes away from it. */
+export function ConsentForm({ consent, error, busy, decide }: Props) {
+  const [chosen, setChosen] = useState<Narrowed>({
+    scopes: consent.scopes,
+    readOnly: consent.readOnly,
+    reach: everything,
+    groups: toolGroups,
+    expiry: '30',
+  })
+  const set = (change: Partial<Narrowed>) => setChosen((before) => ({ ...before, ...change }))
+  const submit = () =>
+    decide({
+      approve: true,
+      scopes: [...chosen.scopes],
+      readOnly: chosen.readOnly,
+      groups: chosen.groups.length === toolGroups.length ? null : [...chosen.groups],
+      pin: chosen.reach,
+      expiresAt: expiresAtOf(chosen.expiry, '').expiresAt ?? null,
+    })
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <Asker consent={consent} />
+      <Permissions requested={consent.scopes} chosen={chosen} set={set} readOnly={consent.readOnly} />
+      <ReachFields reach={chosen.reach} set={(reach) => set({ reach })} />
+      <Groups chosen={chosen.groups} set={(groups) => set({ groups })} />
+      <Expiry consent={consent} expiry={chosen.expiry} set={(expiry) => set({ expiry })} error={error} />
+      <Problem error={error} />
+      <div className="row">
+        <button
+          type="submit"
+          className="button primary"
+          disabled={busy || chosen.scopes.length === 0 || chosen.groups.length === 0}
+        >
+          Allow
+        </button>
+        <button type="button" className="button" disabled={busy} onClick={() => decide(denied)}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  )
+}
+
+const denied = {
+  approve: false,
+  scopes: [],
+  readOnly: true,
+  groups: null,
+  pin: everything,
+  expiresAt: null,
+} satisfies Omit<ConsentDecision, 'request'>
+
+function Asker({ consent: { client, returnsTo, email } }: Pick<Props, 'consent'>) {
+  return (
+    <>
+      <p>
+        <strong>{client.name}</strong> asks to use Longshore as you, <strong>{email}</strong>. Its actions are
+        recorded under your name, with the name of the agent.
+      </p>
+      {client.verifiedHost ? (
+        <p className="muted small">
+          Published by <strong>{client.verifiedHost}</strong>. The answer goes to {returnsTo}.
+        </p>
+      ) : (
+        <p className="note tone-warn">
+          The program chose this name itself. Continue only if you just started to connect it. The answer goes
+          to {returnsTo}.
+        </p>
+      )}
+    </>
+  )
+}
+
+function Permissions({
+  requested,
+  chosen,
+  set,
+  readOnly,
+}: {
+  requested: readonly Scope[]
+  chosen: Narrowed
+  set: (change: Partial<Narrowed>) => void
+  readOnly: boolean
+}) {
+  const only = (scope: Scope) => !chosen.readOnly || scope === 'environments:read'
+  const toggle = (scope: Scope, on: boolean) =>
+    set({ scopes: requested.filter((one) => (one === scope ? on : chosen.scopes.includes(one))) })
+  return (
+    <fieldset>
+      <legend>It will be able to</legend>
+      {requested.map((scope) => (
+        <Checkbox
+          key={scope}
+          checked={chosen.scopes.includes(scope) && only(scope)}
+          disabled={!only(scope)}
+          set={(on) => toggle(scope, on)}
+        >
+          {scopes[scope]}
+        </Checkbox>
+      ))}
+      <Checkbox checked={chosen.readOnly} disabled={readOnly} set={(on) => set({ readOnly: on })}>
+        Read-only: it can change nothing
+      </Checkbox>
+    </fieldset>
+  )
+}
+
+function Groups({
+  chosen,
+  set,
+}: {
+  chosen: readonly ToolGroup[]
+  set: (groups: readonly ToolGroup[]) => void
+}) {
+  return (
+    <details>
+      <summary>Tools: {chosen.length === toolGroups.length ? 'all' : `${chosen.length} groups`}</summary>
+      <fieldset>
+        <legend>Groups of tools it gets</legend>
+        {toolGroups.map((group) => (
+          <Checkbox
+            key={group}
+            checked={chosen.includes(group)}
+            set={(on) => set(toolGroups.filter((one) => (one === group ? on : chosen.includes(one))))}
+          >
+            {toolGroupWords[group]}
+          </Checkbox>
+        ))}
+      </fieldset>
+    </details>
+  )
+}
+
+function Expiry({
+  consent,
+  expiry,
+  set,
+  error,
+}: Pick<Props, 'consent' | 'error'> & { expiry: string; set: (expiry: string) => void }) {
+  const hint = consent.expiresAt ? { hint: `Your own token expires at ${consent.expiresAt}` } : {}
+  return (
+    <Field label="Access ends" name="expiresAt" error={error} {...hint}>
+      {(props) => (
+        <select {...props} value={expiry} onChange={(event) => set(event.target.value)}>
+          {expiryChoices.map(([choice, words]) => (
+            <option key={choice} value={choice}>
+              {words}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}

@@ -1,0 +1,63 @@
+import { listAccounts } from '../../contract/accounts.ts'
+import { listApps } from '../../contract/apps.ts'
+import { resources } from '../../contract/resources.ts'
+import { AppError } from '../../errors.ts'
+import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
+
+const mostAccounts = 5
+
+/** Names that were sent where an id belongs: the id of an account or app, and the tool that lists any other. */
+export async function idCorrections(tool: Tool, ctx: ToolContext, args: ToolInput): Promise<string[]> {
+  const sentences: string[] = []
+  for (const { idPrefix, idFields, listedBy } of Object.values<Facts>(resources)) {
+    for (const field of idFields) {
+      const given = args[field]
+      const isName = typeof given === 'string' && field !== 'envName' && !given.startsWith(`${idPrefix}_`)
+      // `appEnvId` has an error of its own, which names envName.
+      if (!isName || field === 'appEnvId' || !(field in tool.operation.input.shape)) continue
+      const id = await idOf(ctx, field, given)
+      const listed = listedBy === undefined ? '' : `; ${listedBy} shows ids`
+      sentences.push(
+        id === null
+          ? `${field} is an id that begins with ${idPrefix}_, not a name${listed}.`
+          : `Send ${field} ${id}: what you sent is the name of it.`,
+      )
+    }
+  }
+  return sentences
+}
+
+interface Facts {
+  idPrefix: string
+  idFields: readonly string[]
+  listedBy?: string
+}
+
+/** The id of the one account or app with this name; null if there is none or several. */
+async function idOf(ctx: ToolContext, field: string, name: string): Promise<string | null> {
+  if (field !== 'accountId' && field !== 'appId') return null
+  try {
+    const options = { signal: ctx.signal }
+    const { accounts } = await ctx.client.call(listAccounts, {}, options)
+    const lists = accounts.slice(0, mostAccounts)
+    if (field === 'accountId')
+      return only(lists.filter((one) => isNamed(one, name)).map((one) => one.accountId))
+    const apps = await Promise.all(
+      lists.map(({ accountId }) => ctx.client.call(listApps, { accountId }, options)),
+    )
+    return only(apps.flatMap((one) => one.apps.filter((app) => isNamed(app, name)).map((app) => app.appId)))
+  } catch (error) {
+    // The token of an environment lists neither.
+    if (error instanceof AppError) return null
+    throw error
+  }
+}
+
+function isNamed({ name, slug }: { name: string; slug?: string }, wanted: string): boolean {
+  const plain = wanted.toLowerCase()
+  return name.toLowerCase() === plain || slug?.toLowerCase() === plain
+}
+
+function only(ids: readonly string[]): string | null {
+  return ids.length === 1 ? ids[0]! : null
+}

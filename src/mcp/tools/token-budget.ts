@@ -1,0 +1,161 @@
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
+import type { Note, ToolInput } from './define-tool.ts'
+import type { ToolResult } from './result.ts'
+import { cut } from './result-size.ts'
+
+/** Inputs of every read; the instructions of the server describe them. */
+export const budgetFields = {
+  maxTokens: z.number().int().min(100).max(100_000).optional(),
+  resumeAt: z.string().max(100).optional(),
+}
+
+type Answer = Record<string, unknown>
+type Render = (answer: Answer, notes: Note[]) => ToolResult
+
+/** A conservative count: JSON with ids has 2.8 bytes a token. */
+const bytesPerToken = 2.5
+/** Texts are cut to these lengths, one after the other, if shorter lists do not suffice. */
+const textLengths = [1_000, 300, 100]
+const deepest = 3
+
+/**
+ * The result of a read within `maxTokens`. The rule: the longest list is shortened until the result fits, then the next
+ * one, each to at least one item; then long texts are cut. Lists lose their last items, `logs` its oldest.
+ * `resumeAt` goes on after the items that a result showed of its longest list. Throws `invalid` for a `resumeAt` of
+ * another result.
+ */
+export function withinBudget(answer: Answer, { maxTokens, resumeAt }: ToolInput, render: Render): ToolResult {
+  const start = resumeAt === undefined ? null : startOf(answer, String(resumeAt))
+  const rest = start === null ? answer : replaced(answer, start.path, (list) => from(list, start))
+  const whole = render(rest, [])
+  if (maxTokens === undefined || fits(whole, Number(maxTokens))) return whole
+  const shortener = new Shortener(rest, start, (shown, notes) => render(shown, notes))
+  return shortener.fit(Number(maxTokens))
+}
+
+interface Start {
+  path: string
+  offset: number
+}
+
+class Shortener {
+  readonly #whole: Answer
+  readonly #start: Start | null
+  readonly #render: Render
+  #shown: Answer
+  readonly #kept: { path: string; count: number; of: number }[] = []
+  #textLength: number | undefined
+
+  constructor(whole: Answer, start: Start | null, render: Render) {
+    this.#whole = whole
+    this.#start = start
+    this.#render = render
+    this.#shown = whole
+  }
+
+  fit(maxTokens: number): ToolResult {
+    for (const { path, length } of listsOf(this.#whole)) {
+      const kept = { path, count: length, of: length }
+      this.#kept.push(kept)
+      kept.count = mostThat(length, (count) => {
+        kept.count = count
+        return fits(this.#result(), maxTokens)
+      })
+      if (fits(this.#result(), maxTokens)) return this.#result()
+    }
+    for (const length of textLengths) {
+      this.#textLength = length
+      if (fits(this.#result(), maxTokens)) break
+    }
+    return this.#result()
+  }
+
+  #result(): ToolResult {
+    this.#shown = this.#kept.reduce(
+      (answer, { path, count }) => replaced(answer, path, (list) => first(list, { path, offset: count })),
+      this.#whole,
+    )
+    const most = this.#textLength
+    const shown = most === undefined ? this.#shown : (withShortTexts(this.#shown, most) as Answer)
+    return this.#render(shown, this.#notes())
+  }
+
+  #notes(): Note[] {
+    const cuts = this.#kept.filter(({ count, of }) => count < of)
+    const main = cuts[0]
+    if (main === undefined) return ['Long texts are cut to maxTokens.']
+    const before = this.#start?.path === main.path ? this.#start.offset : 0
+    const resumeAt = `${main.path}:${before + main.count}`
+    const counted = cuts.map(({ path, count, of }) => `${path} ${count} of ${of}`).join(', ')
+    const text = `Shortened to maxTokens: ${counted}. The same call with resumeAt ${resumeAt} shows the next of ${main.path}.`
+    return [{ text, fields: { resumeAt } }]
+  }
+}
+
+function fits({ text, structured }: ToolResult, maxTokens: number): boolean {
+  const bytes = Math.max(Buffer.byteLength(text), Buffer.byteLength(JSON.stringify(structured)))
+  return bytes <= maxTokens * bytesPerToken
+}
+
+/** The greatest count from 1 that passes, else 1. */
+function mostThat(length: number, passes: (count: number) => boolean): number {
+  let [low, high] = [1, length]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (passes(middle)) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** The lists of an answer with more than one item, longest text first. */
+function listsOf(answer: Answer): { path: string; length: number }[] {
+  const found: { path: string; length: number; size: number }[] = []
+  const visit = (value: unknown, path: string[]) => {
+    if (Array.isArray(value)) {
+      if (value.length > 1)
+        found.push({ path: path.join('.'), length: value.length, size: JSON.stringify(value).length })
+    } else if (typeof value === 'object' && value !== null && path.length < deepest) {
+      for (const [key, one] of Object.entries(value)) visit(one, [...path, key])
+    }
+  }
+  visit(answer, [])
+  return found.sort((one, other) => other.size - one.size)
+}
+
+function startOf(answer: Answer, resumeAt: string): Start {
+  const [, path = '', offset = ''] = /^([\w.]+):(\d{1,9})$/.exec(resumeAt) ?? []
+  const list = path.split('.').reduce<unknown>((value, key) => (value as Answer | undefined)?.[key], answer)
+  if (Array.isArray(list)) return { path, offset: Number(offset) }
+  throw new AppError('invalid', 'resumeAt does not belong to this result', {
+    details: 'Send the value that a result of the same call shows as resumeAt, or leave it out.',
+  })
+}
+
+/** A copy of the answer in which the list at `path` is changed. */
+function replaced(answer: Answer, path: string, change: (list: unknown[]) => unknown[]): Answer {
+  const [key = '', ...inner] = path.split('.')
+  const value = answer[key]
+  const changed =
+    inner.length === 0 ? change(value as unknown[]) : replaced(value as Answer, inner.join('.'), change)
+  return { ...answer, [key]: changed }
+}
+
+/** The newest log lines are the last. */
+const isNewestLast = (path: string) => path === 'logs'
+
+function first(list: unknown[], { path, offset: count }: Start): unknown[] {
+  return isNewestLast(path) ? list.slice(-count) : list.slice(0, count)
+}
+
+function from(list: unknown[], { path, offset }: Start): unknown[] {
+  return isNewestLast(path) ? list.slice(0, Math.max(0, list.length - offset)) : list.slice(offset)
+}
+
+function withShortTexts(value: unknown, most: number): unknown {
+  if (typeof value === 'string') return cut(value, most)
+  if (Array.isArray(value)) return value.map((one) => withShortTexts(one, most))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withShortTexts(one, most)]))
+}

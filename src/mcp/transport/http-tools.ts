@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http'
+import { createClient } from '../../client/client.ts'
+import { AppError } from '../../errors.ts'
+import { toolPolicyOfRequest } from '../policy/http-policy.ts'
+import { defaultToolPolicy, narrowed, type ToolPolicy } from '../policy/tool-policy.ts'
+import type { Tool } from '../tools/define-tool.ts'
+import { publishTools } from '../tools/publish.ts'
+import { type ListedTool, listedTools, type PublishedTool } from '../tools/published-tool.ts'
+import { createReadCache } from '../tools/read-cache.ts'
+import type { ToolResult } from '../tools/result.ts'
+import { runTool } from '../tools/run-tool.ts'
+import type { Refusal } from './http-guards.ts'
+import { scopeRefusal, unauthenticatedBy } from './http-oauth.ts'
+import type { McpHttpOptions } from './http-options.ts'
+import { tooMany } from './http-refusals.ts'
+import type { IncomingCall, McpServerOptions } from './responses.ts'
+
+/** The caller of a request, its tools, and its address of this server. */
+export interface Visitor {
+  token: string
+  /** Null while the store is unavailable. */
+  principal: string | null
+  toolPolicy: ToolPolicy
+  host: string | undefined
+  /** Name of the session in the audit log; stateless requests have none. */
+  agentSession?: string | undefined
+}
+
+/** What callers over HTTP may list and call, the same in both eras of the protocol. */
+export class HttpTools {
+  readonly #options: McpHttpOptions
+  readonly #tools: ReadonlyMap<string, Tool>
+  readonly #toolPolicy: ToolPolicy
+  #published: PublishedTool[] | undefined
+
+  constructor(options: McpHttpOptions) {
+    this.#options = options
+    this.#tools = new Map(options.registry.map((tool) => [tool.name, tool]))
+    this.#toolPolicy = { ...defaultToolPolicy, ...options.toolPolicy }
+  }
+
+  /** The policy of a request: the server's own, narrowed by what the agent was allowed, its address and its headers. */
+  toolPolicyOf(req: IncomingMessage, limits: Partial<ToolPolicy>): ToolPolicy | Refusal {
+    try {
+      const allowed = narrowed(this.#toolPolicy, { ...defaultToolPolicy, allowSecrets: true, ...limits })
+      return toolPolicyOfRequest(req, allowed, [...this.#tools.keys()])
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { status: 400, error: error.message, details: error.details ?? '' }
+    }
+  }
+
+  /** Whose token it is; null while the store is unavailable. */
+  async principalOf(token: string, req: IncomingMessage): Promise<string | Refusal | null> {
+    const { authenticate, oauth } = this.#options
+    try {
+      return authenticate ? await authenticate(token, req.socket.remoteAddress ?? '') : token
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      if (error.kind === 'unauthenticated') return unauthenticatedBy(oauth, req)
+      if (error.kind === 'rate-limited') return tooMany(error)
+      // The store is unavailable; the call itself reports that in a result.
+      return null
+    }
+  }
+
+  /** The 403 for a body with calls beyond the scopes of the agent; null if there is none. */
+  scopeRefusalOf(req: IncomingMessage, body: unknown, { toolPolicy }: Visitor): Refusal | null {
+    const { oauth } = this.#options
+    return oauth ? scopeRefusal(oauth, req, body, { toolPolicy, tools: this.#tools }) : null
+  }
+
+  serverOptions(caller: Visitor): McpServerOptions {
+    const { token, toolPolicy } = caller
+    return {
+      tools: () => this.#list(token, toolPolicy),
+      callTool: (call) => this.#callTool(call, { ...caller, token: call.token ?? token }),
+    }
+  }
+
+  async #list(token: string, toolPolicy: ToolPolicy): Promise<ListedTool[]> {
+    this.#published ??= publishTools(this.#options.registry)
+    return listedTools(this.#published, toolPolicy, (await this.#options.permissions?.(token)) ?? null)
+  }
+
+  async #callTool(call: IncomingCall, visitor: Visitor): Promise<ToolResult> {
+    const { token, toolPolicy, host, agentSession } = visitor
+    const { clock, log, apiUrl } = this.#options
+    const client = createClient({ url: apiUrl(), token, surface: 'mcp', agentSession, forwardedHost: host })
+    return runTool(
+      {
+        tools: this.#tools,
+        toolPolicy,
+        client,
+        reads: createReadCache(client, clock),
+        clock,
+        signal: call.signal,
+        progress: call.progress,
+        askPerson: call.askPerson,
+        onFault: (error, requestId, tool) => log.error({ err: error, requestId, tool }, 'tool call failed'),
+      },
+      call.name,
+      call.args,
+    )
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * The adapter to the MCP library of revision 2026-07-28. It is loaded when a request of that revision arrives; server.ts
+ * serves the revisions before it.
+ */
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { AppError } from '../../errors.ts'
+import { takesApps } from '../apps/apps.ts'
+import { QuestionPending, type QuestionStates, type QuestionSubject } from '../policy/questions.ts'
+import { isGuide } from '../resources/resources.ts'
+import {
+  type IncomingCall,
+  increasingProgress,
+  isYes,
+  type McpServerOptions,
+  noValidator,
+  protocolErrorText,
+  questionForm,
+  respond,
+  respondersOf,
+  toolResponse,
+} from './responses.ts'
+import { instructions, serverInfo } from './server-info.ts'
+
+export interface Server2026Options extends McpServerOptions {
+  questions: QuestionStates
+}
+
+/** Lists depend on the caller, and stay the same until the platform is updated. */
+const listHint = { ttlMs: 5 * 60_000, cacheScope: 'private' as const }
+const fixedHint = { ttlMs: 60 * 60_000, cacheScope: 'public' as const }
+/** The one question of a call. */
+const questionKey = 'confirm'
+
+/** A server object for one request, or for one stdio connection. */
+export function createServer2026(options: Server2026Options): Server {
+  const server = new Server(serverInfo, {
+    capabilities: { tools: {}, resources: { subscribe: true }, prompts: {} },
+    instructions,
+    jsonSchemaValidator: noValidator,
+    cacheHints: {
+      'server/discover': fixedHint,
+      'tools/list': listHint,
+      'prompts/list': listHint,
+      'resources/list': listHint,
+      'resources/templates/list': listHint,
+    },
+  })
+  for (const [method, responder] of Object.entries(respondersOf(options))) {
+    server.setRequestHandler(method as 'tools/list', async (request, ctx) => {
+      const params: Record<string, unknown> = request.params ?? {}
+      const caller = { signal: ctx.mcpReq.signal, token: tokenOf(ctx), progress: null, askPerson: null }
+      const answer = await respond(
+        () =>
+          responder(params, {
+            callTool: (name, args) => options.callTool({ name, args, ...caller }),
+            takesApps: takesApps(capabilitiesOf(ctx)),
+          }),
+        (error) => protocolError(error, params),
+      )
+      return { ...answer, ...(isGuide(params.uri) ? fixedHint : {}) } as never
+    })
+  }
+  server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+    const { name, arguments: args = {} } = params
+    return (await callTool(options, { name, args }, ctx)) as never
+  })
+  return server
+}
+
+async function callTool(
+  options: Server2026Options,
+  { name, args }: Pick<IncomingCall, 'name' | 'args'>,
+  ctx: ServerContext,
+): Promise<unknown> {
+  const token = tokenOf(ctx)
+  const subject = { token, tool: name, args }
+  const askPerson = canAsk(ctx) ? await answerOf(options.questions, subject, ctx) : null
+  const { signal } = ctx.mcpReq
+  try {
+    const progress = progressOf(ctx)
+    return toolResponse(await options.callTool({ name, args, signal, token, progress, askPerson }), true)
+  } catch (error) {
+    if (!(error instanceof QuestionPending)) throw error
+    const { question, yes } = error
+    return inputRequired({
+      inputRequests: { [questionKey]: inputRequired.elicit(questionForm(question, yes)) },
+      requestState: options.questions.issue(question, subject),
+    })
+  }
+}
+
+function canAsk(ctx: ServerContext): boolean {
+  const { elicitation } = capabilitiesOf(ctx)
+  // Without a mode, a client supports forms.
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+}
+
+interface ClientCapabilities {
+  elicitation?: { form?: unknown; url?: unknown }
+}
+
+function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
+  const envelope = mcpReq.envelope as Record<string, unknown> | undefined
+  return (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {}) as ClientCapabilities
+}
+
+/** Answers a question from the responses of this call; a question that they do not answer ends the call. */
+async function answerOf(
+  questions: QuestionStates,
+  subject: QuestionSubject,
+  { mcpReq }: ServerContext,
+): Promise<NonNullable<IncomingCall['askPerson']>> {
+  const state = mcpReq.requestState<string>()
+  const answer = mcpReq.inputResponses?.[questionKey]
+  const isAnswered =
+    state === undefined || answer === undefined
+      ? () => false
+      : await respond(() => questions.redeem(state, subject), invalidState)
+  return async (question, yes) => {
+    if (!isAnswered(question)) throw new QuestionPending(question, yes)
+    return isYes(answer)
+  }
+}
+
+function invalidState(error: AppError): ProtocolError {
+  const reason = { reason: 'invalid_request_state' }
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, protocolErrorText(error), reason)
+}
+
+/** The revision has no code for a missing resource; it is an invalid parameter, named in the data. */
+function protocolError(error: AppError, { uri }: Record<string, unknown>): ProtocolError {
+  const isCallers = error.kind === 'not-found' || error.kind === 'invalid'
+  const code = isCallers ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
+  const data = error.kind === 'not-found' && uri !== undefined ? { uri } : undefined
+  return new ProtocolError(code, protocolErrorText(error), data)
+}
+
+function progressOf({ mcpReq }: ServerContext): IncomingCall['progress'] {
+  const progressToken = mcpReq._meta?.progressToken
+  return progressToken === undefined ? null : increasingProgress(progressToken, (one) => mcpReq.notify(one))
+}
+
+function tokenOf(ctx: ServerContext): string | null {
+  return ctx.http?.authInfo?.token ?? null
+}

@@ -1,0 +1,201 @@
+import { type Clock, timestamp } from '../clock.ts'
+import type { Consent, ConsentAnswer, ConsentDecision } from '../contract/consent.ts'
+import type { Scope } from '../contract/scopes.ts'
+import { scopesWithin } from '../domain/access/agent-limits.ts'
+import type { OAuthClient } from '../domain/access/oauth-client.ts'
+import { expiryOf } from '../domain/access/token-expiry.ts'
+import { newToken, tokenHash } from '../domain/access/tokens.ts'
+import { newId } from '../domain/ids.ts'
+import { AppError } from '../errors.ts'
+import { type Caller, callerOf } from '../operations/core/caller.ts'
+import type { Db, Tx } from '../store/db.ts'
+import { insertAuditEntry } from '../store/repositories/audit.ts'
+import { insertOAuthSecret, type OAuthSecret } from '../store/repositories/oauth-grants.ts'
+import { listTokensOfUser } from '../store/repositories/tokens.ts'
+import { findUser } from '../store/repositories/users.ts'
+import type { SecretBox } from '../store/secrets/secret-box.ts'
+import type { OAuthAddresses } from './addresses.ts'
+import {
+  type AuthorizationRequest,
+  answerAddress,
+  type ReturnAddress,
+  readAuthorizationRequest,
+  returnAddressOf,
+} from './authorization-request.ts'
+import type { OAuthClients } from './clients.ts'
+import { OAuthError } from './oauth-error.ts'
+import type { CodeRecord } from './token-endpoint.ts'
+
+const codeLifeMs = 60_000
+const mostTokens = 50
+
+interface ConsentDeps {
+  db: Db
+  clock: Clock
+  secrets: SecretBox
+  clients: OAuthClients
+}
+
+/** The request of a client as the browser brought it, and the session of the person. */
+interface ConsentRequest {
+  query: URLSearchParams
+  sessionId: string
+  addresses: OAuthAddresses
+}
+
+type Loaded = { to: ReturnAddress; caller: UserCaller } & (
+  | { request: AuthorizationRequest }
+  | { problem: OAuthError }
+)
+type UserCaller = Extract<Caller, { kind: 'user' }>
+
+/** The decision of a person about the request of a client. Only a console session may decide, never a token. */
+export class ConsentDesk {
+  readonly #deps: ConsentDeps
+
+  constructor(deps: ConsentDeps) {
+    this.#deps = deps
+  }
+
+  /** What the page shows. A request that cannot be granted is answered at once, at the client's own address. */
+  async describe(request: ConsentRequest): Promise<Consent> {
+    const loaded = await this.#load(request)
+    if ('problem' in loaded) return { redirectTo: refusal(loaded.to, request.addresses, loaded.problem) }
+    const { client, redirectUri, scopes } = loaded.request
+    const { email } = (await this.#deps.db.read((tx) => findUser(tx, loaded.caller)))!
+    const { readOnly, expiresAt } = loaded.caller.token
+    return {
+      client: { clientId: client.clientId, name: client.name, verifiedHost: documentHost(client) },
+      returnsTo: placeOf(redirectUri),
+      email,
+      scopes: scopesWithin(scopes, { readOnly }),
+      readOnly,
+      expiresAt,
+    }
+  }
+
+  async decide(request: ConsentRequest, decision: ConsentDecision): Promise<ConsentAnswer> {
+    const loaded = await this.#load(request)
+    const { to } = loaded
+    if ('problem' in loaded) return { redirectTo: refusal(to, request.addresses, loaded.problem) }
+    if (!decision.approve) {
+      const denied = new OAuthError('access_denied', 'The person did not agree.')
+      return { redirectTo: refusal(to, request.addresses, denied) }
+    }
+    const code = newToken('code')
+    await this.#deps.db.write((tx) =>
+      this.#record(tx, { ...request, code, decision, wanted: loaded.request }),
+    )
+    return { redirectTo: answerAddress(to, request.addresses.issuer, { code }) }
+  }
+
+  async #load({ query, sessionId, addresses }: ConsentRequest): Promise<Loaded> {
+    const { db, clients } = this.#deps
+    const caller = await db.read((tx) => this.#person(tx, sessionId))
+    const to = await returnAddressOf(query, (clientId) => clients.find(clientId, caller.userId))
+    try {
+      return { to, caller, request: readAuthorizationRequest(query, to, addresses) }
+    } catch (error) {
+      if (error instanceof OAuthError) return { to, caller, problem: error }
+      throw error
+    }
+  }
+
+  /** Stores the code with what was granted, and the audit entry. */
+  async #record(
+    tx: Tx,
+    {
+      sessionId,
+      addresses,
+      code,
+      decision,
+      wanted,
+    }: ConsentRequest & { code: string; decision: ConsentDecision; wanted: AuthorizationRequest },
+  ): Promise<void> {
+    const { clock, secrets } = this.#deps
+    const now = timestamp(clock.wallMs())
+    const caller = await this.#person(tx, sessionId)
+    const { userId, token } = caller
+    const readOnly = decision.readOnly || token.readOnly
+    const scopes = scopesWithin(
+      wanted.scopes.filter((scope) => decision.scopes.includes(scope)),
+      { readOnly },
+    )
+    await checkRoom(tx, userId, scopes)
+    const { client, redirectUri, challenge } = wanted
+    const record: CodeRecord = {
+      grant: {
+        userId,
+        clientId: client.clientId,
+        clientName: client.name,
+        clientHost: documentHost(client) ?? placeOf(redirectUri),
+        scopes,
+        limits: { readOnly, groups: decision.groups, pin: decision.pin },
+      },
+      grantExpiresAt: expiryOf(decision.expiresAt ?? undefined, { now, creatorExpiresAt: token.expiresAt }),
+      redirectUri,
+      challenge,
+      resource: addresses.resource,
+    }
+    const tokenId = newId('tok')
+    const secret: OAuthSecret<CodeRecord> = {
+      hash: tokenHash(code),
+      kind: 'code',
+      tokenId,
+      record,
+      expiresAt: timestamp(clock.wallMs() + codeLifeMs),
+    }
+    await insertOAuthSecret(tx, secret)
+    const { clientId, clientName, limits } = record.grant
+    const after = { tokenId, clientId, clientName, scopes, limits, expiresAt: record.grantExpiresAt }
+    await insertAuditEntry(
+      tx,
+      {
+        ...{ at: now, accountId: null, principal: userId, surface: 'console' as const, sessionId: null },
+        tokenId: token.tokenId,
+        operation: 'authorize-client',
+        objectType: 'token',
+        objectId: tokenId,
+        outcome: 'done',
+        before: null,
+        after,
+      },
+      secrets,
+    )
+  }
+
+  async #person(tx: Tx, sessionId: string): Promise<UserCaller> {
+    const now = timestamp(this.#deps.clock.wallMs())
+    const caller = await callerOf(tx, { token: sessionId, credential: 'session' }, now)
+    if (caller.kind === 'user') return caller
+    throw new Error('a console session belongs to a user')
+  }
+}
+
+async function checkRoom(tx: Tx, userId: string, scopes: readonly Scope[]): Promise<void> {
+  if (scopes.length === 0) {
+    throw new AppError('invalid', 'Nothing is allowed', {
+      details: 'Choose at least one permission, or cancel.',
+    })
+  }
+  if ((await listTokensOfUser(tx, userId)).length < mostTokens) return
+  throw new AppError('invalid', `A user has at most ${mostTokens} tokens and connected agents`, {
+    details: 'Revoke one that is no longer needed on the page Tokens, then try again.',
+  })
+}
+
+function refusal(to: ReturnAddress, { issuer }: OAuthAddresses, { code, description }: OAuthError): string {
+  return answerAddress(to, issuer, { error: code, error_description: description })
+}
+
+/** The host that vouches for the client. */
+function documentHost({ clientId }: OAuthClient): string | null {
+  return clientId.startsWith('https:') ? new URL(clientId).host : null
+}
+
+/** Where the answer goes, for people. */
+function placeOf(redirectUri: string): string {
+  const { protocol, host, hostname } = new URL(redirectUri)
+  if (protocol === 'http:') return `a program on this computer (${hostname})`
+  return protocol === 'https:' ? host : `an app on this computer (${protocol.slice(0, -1)})`
+}

@@ -1,0 +1,187 @@
+import { type Clock, timestamp } from '../clock.ts'
+import { verifiesChallenge } from '../domain/access/pkce.ts'
+import { isExpired } from '../domain/access/token-expiry.ts'
+import { newToken, tokenHash } from '../domain/access/tokens.ts'
+import { RateLimit } from '../operations/core/rate-limit.ts'
+import type { Db, Tx } from '../store/db.ts'
+import { noteOAuthClientUse } from '../store/repositories/oauth-clients.ts'
+import {
+  endGrant,
+  findGrant,
+  findOAuthSecret,
+  insertGrant,
+  insertOAuthSecret,
+  type StoredGrant,
+  takeOAuthSecret,
+} from '../store/repositories/oauth-grants.ts'
+import { findToken, grantHash } from '../store/repositories/tokens.ts'
+import { namesResource } from './addresses.ts'
+import { OAuthError } from './oauth-error.ts'
+
+const accessLifeMs = 60 * 60_000
+/** A client that is not used for this long must ask the person again. */
+const refreshLifeMs = 30 * 24 * 60 * 60_000
+/** Wrong codes and tokens from one address. */
+const failures = { perSecond: 1, burst: 100 }
+
+/** What an authorization code stands for. */
+export interface CodeRecord {
+  grant: Omit<StoredGrant, 'tokenId' | 'endedAt'>
+  grantExpiresAt: string | null
+  redirectUri: string
+  challenge: string
+  resource: string
+}
+
+/** What an access or refresh token is for. */
+export interface TokenRecord {
+  resource: string
+}
+
+interface TokenAnswer {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  refresh_token: string
+  scope: string
+}
+
+/** A refusal is returned, not thrown, so that what it ends is stored. */
+type Outcome = TokenAnswer | OAuthError
+
+export class TokenEndpoint {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #failures: RateLimit
+
+  constructor({ db, clock }: { db: Db; clock: Clock }) {
+    this.#db = db
+    this.#clock = clock
+    this.#failures = new RateLimit(failures, clock)
+  }
+
+  /** Answers a token request (RFC 6749, 4.1.3 and 6). Throws `OAuthError`. */
+  async answer(form: URLSearchParams, address: string): Promise<TokenAnswer> {
+    const type = one(form, 'grant_type')
+    if (type !== 'authorization_code' && type !== 'refresh_token') {
+      throw new OAuthError(
+        'unsupported_grant_type',
+        'grant_type must be authorization_code or refresh_token.',
+      )
+    }
+    const work = type === 'refresh_token' ? this.#refresh(form) : this.#exchange(form)
+    const outcome = await this.#db.write(work)
+    if (!(outcome instanceof OAuthError)) return outcome
+    const wait = this.#failures.take(address)
+    if (wait === 0) throw outcome
+    throw new OAuthError('temporarily_unavailable', 'Too many wrong codes or tokens. Wait, then try again.', {
+      retryAfterSeconds: Math.ceil(wait),
+    })
+  }
+
+  /** Ends the grant of an access or refresh token (RFC 7009); unknown tokens are ignored. */
+  async revoke(form: URLSearchParams): Promise<void> {
+    const [hash, clientId] = [tokenHash(one(form, 'token')), one(form, 'client_id')]
+    await this.#db.write(async (tx) => {
+      const secret = await findOAuthSecret(tx, hash, this.#at())
+      const grant = secret && (await findGrant(tx, secret.tokenId))
+      if (grant?.clientId === clientId) await endGrant(tx, grant.tokenId, this.#at())
+    })
+  }
+
+  #exchange(form: URLSearchParams): (tx: Tx) => Promise<Outcome> {
+    const [hash, verifier] = [tokenHash(one(form, 'code')), one(form, 'code_verifier')]
+    const [clientId, redirectUri] = [one(form, 'client_id'), one(form, 'redirect_uri')]
+    return async (tx) => {
+      const now = this.#at()
+      const code = await findOAuthSecret<CodeRecord>(tx, hash, now)
+      if (code?.kind !== 'code') return wrong('The code is unknown or expired. Ask the person again.')
+      const { tokenId, record } = code
+      // A code that comes twice was stolen from one of the two, so what the first one got ends too.
+      if (!(await takeOAuthSecret(tx, hash, now)))
+        return this.#stolen(tx, tokenId, 'The code was used before.')
+      const fits =
+        record.grant.clientId === clientId &&
+        record.redirectUri === redirectUri &&
+        verifiesChallenge(verifier, record.challenge)
+      if (!fits) return wrong('The code is of another client, address or verifier. Ask the person again.')
+      if (!isFor(form, record)) return otherResource(record)
+      await insertGrant(tx, { ...record.grant, tokenId }, { now, expiresAt: record.grantExpiresAt })
+      await noteOAuthClientUse(tx, clientId, now)
+      return this.#issue(tx, { tokenId, expiresAt: record.grantExpiresAt }, record)
+    }
+  }
+
+  #refresh(form: URLSearchParams): (tx: Tx) => Promise<Outcome> {
+    const [hash, clientId] = [tokenHash(one(form, 'refresh_token')), one(form, 'client_id')]
+    return async (tx) => {
+      const now = this.#at()
+      const secret = await findOAuthSecret<TokenRecord>(tx, hash, now)
+      const grant = secret?.kind === 'refresh' ? await findGrant(tx, secret.tokenId) : null
+      const token = grant && (await findToken(tx, grantHash(grant.tokenId)))
+      if (!secret || !grant || !token || isExpired(token.expiresAt, now) || grant.clientId !== clientId)
+        return wrong('The refresh token is unknown, revoked or expired. Ask the person again.')
+      if (!(await takeOAuthSecret(tx, hash, now)))
+        return this.#stolen(tx, grant.tokenId, 'The refresh token was used before.')
+      if (!isFor(form, secret.record)) return otherResource(secret.record)
+      await noteOAuthClientUse(tx, clientId, now)
+      return this.#issue(tx, token, secret.record)
+    }
+  }
+
+  async #issue(
+    tx: Tx,
+    { tokenId, expiresAt }: { tokenId: string; expiresAt: string | null },
+    { resource }: TokenRecord,
+  ): Promise<TokenAnswer> {
+    const { scopes } = (await findGrant(tx, tokenId))!
+    const nowMs = this.#clock.wallMs()
+    const endMs = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
+    const issue = async (kind: 'access' | 'refresh', lifeMs: number) => {
+      const token = newToken(kind)
+      const until = timestamp(Math.min(nowMs + lifeMs, endMs))
+      await insertOAuthSecret(tx, {
+        hash: tokenHash(token),
+        kind,
+        tokenId,
+        record: { resource },
+        expiresAt: until,
+      })
+      return token
+    }
+    return {
+      access_token: await issue('access', accessLifeMs),
+      token_type: 'Bearer',
+      expires_in: Math.floor(Math.min(accessLifeMs, endMs - nowMs) / 1000),
+      refresh_token: await issue('refresh', refreshLifeMs),
+      scope: scopes.join(' '),
+    }
+  }
+
+  async #stolen(tx: Tx, tokenId: string, what: string): Promise<OAuthError> {
+    await endGrant(tx, tokenId, this.#at())
+    return wrong(`${what} All tokens of this sign-in were revoked. Ask the person again.`)
+  }
+
+  #at(): string {
+    return timestamp(this.#clock.wallMs())
+  }
+}
+
+function wrong(description: string): OAuthError {
+  return new OAuthError('invalid_grant', description)
+}
+
+function isFor(form: URLSearchParams, { resource }: TokenRecord): boolean {
+  return form.getAll('resource').every((named) => namesResource(named, resource))
+}
+
+function otherResource({ resource }: TokenRecord): OAuthError {
+  return new OAuthError('invalid_target', `This sign-in is for ${resource} only. Ask the person again.`)
+}
+
+function one(form: URLSearchParams, name: string): string {
+  const [value = '', ...more] = form.getAll(name)
+  if (value !== '' && more.length === 0 && value.length <= 2_000) return value
+  throw new OAuthError('invalid_request', `${name} must be sent once, with at most 2000 characters.`)
+}

@@ -1,0 +1,104 @@
+import { createFetchDocument } from '../alerting/notifiers/fetch-document.ts'
+import type { McpOAuth } from '../mcp/transport/http-oauth.ts'
+import type { McpHttpOptions } from '../mcp/transport/http-options.ts'
+import { addressesOf } from '../oauth/addresses.ts'
+import type { FetchDocument } from '../oauth/clients.ts'
+import { GrantCredentials } from '../oauth/grant-credentials.ts'
+import { createOAuthResource, embeddedGrants, type FindGrant } from '../oauth/resource.ts'
+import { createEmbeddedServer, type OAuthRoutes } from '../oauth/server.ts'
+import type { OAuthSetting } from '../oauth-setting.ts'
+import type { OperationRunner } from '../operations/core/call.ts'
+import type { CredentialKind } from '../operations/core/caller.ts'
+import { permissionsOf } from '../operations/core/permissions.ts'
+import type { StoredGrant } from '../store/repositories/oauth-grants.ts'
+import type { SecretBox } from '../store/secrets/secret-box.ts'
+import type { Platform } from './platform.ts'
+
+interface OAuthDeps extends Pick<Platform, 'db' | 'clock' | 'log'> {
+  secrets: SecretBox
+  setting: NonNullable<OAuthSetting>
+  publicUrl: string | undefined
+  apiUrl: () => string
+  fetchDocument: FetchDocument
+  /** Reaches private addresses too, for the operator's own authorization server. */
+  fetchTrusted: FetchDocument
+  keyCooldownMs?: number
+}
+
+/** Sign-in of agents: its routes, and its sides towards `/mcp` and the API. */
+export interface OAuth {
+  routes: OAuthRoutes
+  mcp: McpOAuth
+  grantOf: (credential: string) => string | null
+}
+
+export function openOAuth(deps: OAuthDeps): OAuth {
+  const addresses = addressesOf(deps.publicUrl, deps.apiUrl)
+  const credentials = new GrantCredentials()
+  const { issuer: external } = deps.setting
+  const find = external === null ? embeddedGrants(deps) : grantsOfIssuer(external, deps)
+  const resource = createOAuthResource({ addresses, credentials, find })
+  const server = external === null ? createEmbeddedServer(deps) : null
+  return {
+    routes: { addresses, issuerOf: ({ issuer }) => external ?? issuer, server },
+    grantOf: (credential) => credentials.read(credential),
+    mcp: {
+      challenge: resource.challenge,
+      async admit(token, host) {
+        const agent = await resource.admit(token, host)
+        return agent && { token: agent.token, limits: limitsOf(agent.grant) }
+      },
+    },
+  }
+}
+
+/** Its library is loaded by the first token. */
+function grantsOfIssuer(issuer: string, deps: OAuthDeps): FindGrant {
+  let loaded: Promise<FindGrant> | undefined
+  return async (token, resource) => {
+    loaded ??= import('../oauth/external.ts').then(({ externalGrants }) =>
+      externalGrants({ ...deps, issuer, fetchDocument: deps.fetchTrusted }),
+    )
+    return (await loaded)(token, resource)
+  }
+}
+
+/** OAuth as the configuration says; undefined: off. */
+export function oauthOf(platform: Platform, apiUrl: () => string): OAuth | undefined {
+  const { clock, config } = platform
+  const { oauth: setting, publicUrl, allowPrivateWebhooks: allowPrivate } = config
+  if (setting === null) return undefined
+  const fetchDocument = createFetchDocument({ clock, allowPrivate })
+  const fetchTrusted = createFetchDocument({ clock, allowPrivate: true })
+  return openOAuth({ ...platform, setting, publicUrl, apiUrl, fetchDocument, fetchTrusted })
+}
+
+/** What `/mcp` asks about a token: who it is and what it may do. A grant is looked up by its id. */
+export function mcpAccess(
+  platform: Pick<Platform, 'db' | 'clock'>,
+  runner: OperationRunner,
+  oauth: OAuth | undefined,
+): Required<Pick<McpHttpOptions, 'authenticate' | 'permissions'>> & Pick<McpHttpOptions, 'oauth'> {
+  const credentialOf = (token: string): { token: string; credential: CredentialKind } => {
+    const grant = oauth?.grantOf(token) ?? null
+    return grant === null ? { token, credential: 'token' } : { token: grant, credential: 'grant' }
+  }
+  return {
+    oauth: oauth?.mcp,
+    authenticate: (token, address) => {
+      const { token: presented, credential } = credentialOf(token)
+      return runner.authenticate(presented, { address, reads: true, credential })
+    },
+    permissions: (token) => permissionsOf(platform, credentialOf(token)),
+  }
+}
+
+function limitsOf({ limits: { readOnly, groups, pin }, scopes }: StoredGrant) {
+  return {
+    readOnly,
+    groups,
+    pin,
+    scopes,
+    allowSecrets: scopes.includes('secrets:read'),
+  }
+}

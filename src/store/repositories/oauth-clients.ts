@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import type { OAuthClient } from '../../domain/access/oauth-client.ts'
+import type { Tx } from '../db.ts'
+import { recordReader } from '../record.ts'
+
+declare module '../db.ts' {
+  interface Tables {
+    oauth_clients: { client_id: string; record: string; created_at: string; used_at: string | null }
+  }
+}
+
+const clientRecord = recordReader<OAuthClient>(
+  'oauth_clients',
+  'clientId',
+  z.object({ clientId: z.string(), name: z.string(), redirectUris: z.array(z.string()) }),
+)
+
+/** Stores a client that registered itself. */
+export async function insertOAuthClient(tx: Tx, client: OAuthClient, now: string): Promise<void> {
+  const row = { client_id: client.clientId, record: JSON.stringify(client), created_at: now, used_at: null }
+  await tx.insertInto('oauth_clients').values(row).execute()
+}
+
+export async function findOAuthClient(tx: Tx, clientId: string): Promise<OAuthClient | null> {
+  const row = await tx
+    .selectFrom('oauth_clients')
+    .select('record')
+    .where('client_id', '=', clientId)
+    .executeTakeFirst()
+  return clientRecord.one(row)
+}
+
+export async function countOAuthClients(tx: Tx): Promise<number> {
+  const { count } = await tx
+    .selectFrom('oauth_clients')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export async function noteOAuthClientUse(tx: Tx, clientId: string, now: string): Promise<void> {
+  await tx.updateTable('oauth_clients').set({ used_at: now }).where('client_id', '=', clientId).execute()
+}
+
+/** Deletes clients that were registered but never used, and those not used for long. */
+export async function forgetOAuthClientsBefore(
+  tx: Tx,
+  { unusedSince, usedBefore }: { unusedSince: string; usedBefore: string },
+): Promise<void> {
+  await tx
+    .deleteFrom('oauth_clients')
+    .where((row) =>
+      row.or([
+        row.and([row('used_at', 'is', null), row('created_at', '<=', unusedSince)]),
+        row('used_at', '<=', usedBefore),
+      ]),
+    )
+    .execute()
+}

@@ -1,0 +1,219 @@
+import { z } from 'zod'
+import { allScopes, type Scope } from '../../contract/scopes.ts'
+import type { AgentLimits } from '../../domain/access/agent-limits.ts'
+import type { Tx } from '../db.ts'
+import { recordReader } from '../record.ts'
+import { grantHash } from './tokens.ts'
+
+declare module '../db.ts' {
+  interface Tables {
+    oauth_grants: {
+      token_id: string
+      user_id: string
+      client_id: string
+      record: string
+      /** Issuer, subject and client of an external authorization server; null for grants of the embedded one. */
+      subject: string | null
+      ended_at: string | null
+    }
+    oauth_secrets: {
+      /** SHA-256 of what the client presents. */
+      hash: string
+      kind: SecretKind
+      token_id: string
+      record: string
+      expires_at: string
+      used_at: string | null
+    }
+  }
+}
+
+type SecretKind = 'code' | 'access' | 'refresh'
+
+/** What a person allowed a client to do. */
+interface Grant {
+  clientName: string
+  /** Host of the client's identity document or of its redirect address. */
+  clientHost: string
+  scopes: Scope[]
+  limits: AgentLimits
+}
+
+export interface StoredGrant extends Grant {
+  tokenId: string
+  userId: string
+  clientId: string
+  endedAt: string | null
+}
+
+const grantRecord = recordReader<Grant>(
+  'oauth_grants',
+  null,
+  z.object({ clientName: z.string(), scopes: z.array(z.enum(allScopes as [Scope, ...Scope[]])) }),
+)
+
+type Row = { token_id: string; user_id: string; client_id: string; record: string; ended_at: string | null }
+
+function grantOf(row: Row): StoredGrant {
+  const { token_id: tokenId, user_id: userId, client_id: clientId, ended_at: endedAt } = row
+  return { ...grantRecord.parse(row.record, tokenId), tokenId, userId, clientId, endedAt }
+}
+
+type NewGrant = Omit<StoredGrant, 'endedAt'>
+
+/** Stores a grant as a token that no request can present; what the client presents are its secrets. */
+export async function insertGrant(
+  tx: Tx,
+  grant: NewGrant,
+  { now, expiresAt, subject = null }: { now: string; expiresAt: string | null; subject?: string | null },
+): Promise<void> {
+  await tx
+    .insertInto('tokens')
+    .values(tokenRowOf(grant, now, expiresAt))
+    .execute()
+  await tx
+    .insertInto('oauth_grants')
+    .values({
+      token_id: grant.tokenId,
+      user_id: grant.userId,
+      client_id: grant.clientId,
+      record: recordOf(grant),
+      subject,
+      ended_at: null,
+    })
+    .execute()
+}
+
+/** Stores what an external authorization server grants now, also after the grant was ended. */
+export async function renewGrant(
+  tx: Tx,
+  grant: NewGrant,
+  { now, expiresAt }: { now: string; expiresAt: string },
+): Promise<void> {
+  const { hash, created_at: _, ...row } = tokenRowOf(grant, now, expiresAt)
+  await tx
+    .insertInto('tokens')
+    .values({ ...row, hash, created_at: now })
+    .onConflict((conflict) => conflict.column('hash').doUpdateSet(row))
+    .execute()
+  await tx
+    .updateTable('oauth_grants')
+    .set({ user_id: grant.userId, record: recordOf(grant), ended_at: null })
+    .where('token_id', '=', grant.tokenId)
+    .execute()
+}
+
+function recordOf({ clientName, clientHost, scopes, limits }: NewGrant): string {
+  return JSON.stringify({ clientName, clientHost, scopes, limits } satisfies Grant)
+}
+
+function tokenRowOf(
+  { tokenId, userId, clientName, limits }: NewGrant,
+  now: string,
+  expiresAt: string | null,
+) {
+  return {
+    hash: grantHash(tokenId),
+    kind: 'user' as const,
+    user_id: userId,
+    app_env_id: null,
+    created_at: now,
+    token_id: tokenId,
+    name: clientName,
+    read_only: limits.readOnly ? 1 : 0,
+    expires_at: expiresAt,
+  }
+}
+
+/** The grant of an external authorization server; `expiresAt` is null if it was ended. */
+export async function findGrantOfSubject(
+  tx: Tx,
+  subject: string,
+): Promise<(StoredGrant & { expiresAt: string | null }) | null> {
+  const row = await tx
+    .selectFrom('oauth_grants')
+    .leftJoin('tokens', 'tokens.token_id', 'oauth_grants.token_id')
+    .selectAll('oauth_grants')
+    .select('tokens.expires_at')
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  return row ? { ...grantOf(row), expiresAt: row.expires_at } : null
+}
+
+export async function findGrant(tx: Tx, tokenId: string): Promise<StoredGrant | null> {
+  const row = await tx
+    .selectFrom('oauth_grants')
+    .selectAll()
+    .where('token_id', '=', tokenId)
+    .executeTakeFirst()
+  return row ? grantOf(row) : null
+}
+
+/** Grants by the ids of their tokens, also ended ones. */
+export async function findGrants(tx: Tx, tokenIds: readonly string[]): Promise<Map<string, StoredGrant>> {
+  if (tokenIds.length === 0) return new Map()
+  const rows = await tx.selectFrom('oauth_grants').selectAll().where('token_id', 'in', tokenIds).execute()
+  return new Map(rows.map((row) => [row.token_id, grantOf(row)]))
+}
+
+/** Ends a grant and everything that was issued for it; the row stays for the audit log. Ignores other tokens. */
+export async function endGrant(tx: Tx, tokenId: string, now: string): Promise<void> {
+  await tx.deleteFrom('tokens').where('hash', '=', grantHash(tokenId)).execute()
+  await tx.deleteFrom('oauth_secrets').where('token_id', '=', tokenId).execute()
+  await tx.updateTable('oauth_grants').set({ ended_at: now }).where('token_id', '=', tokenId).execute()
+}
+
+/** A code, access token or refresh token, found by its hash. */
+export interface OAuthSecret<T = unknown> {
+  hash: string
+  kind: SecretKind
+  tokenId: string
+  record: T
+  expiresAt: string
+}
+
+export async function insertOAuthSecret(tx: Tx, secret: OAuthSecret): Promise<void> {
+  await tx
+    .insertInto('oauth_secrets')
+    .values({
+      hash: secret.hash,
+      kind: secret.kind,
+      token_id: secret.tokenId,
+      record: JSON.stringify(secret.record ?? null),
+      expires_at: secret.expiresAt,
+      used_at: null,
+    })
+    .execute()
+}
+
+/** Null if it is unknown or expired; `usedAt` is set for one that was taken before. */
+export async function findOAuthSecret<T>(
+  tx: Tx,
+  hash: string,
+  now: string,
+): Promise<(OAuthSecret<T> & { usedAt: string | null }) | null> {
+  const row = await tx
+    .selectFrom('oauth_secrets')
+    .selectAll()
+    .where('hash', '=', hash)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  if (!row) return null
+  const { kind, token_id: tokenId, expires_at: expiresAt, used_at: usedAt } = row
+  return { hash, kind, tokenId, record: JSON.parse(row.record) as T, expiresAt, usedAt }
+}
+
+/** Marks it as used; false if it was used meanwhile. The row stays, so that a second use is detected. */
+export async function takeOAuthSecret(tx: Tx, hash: string, now: string): Promise<boolean> {
+  const taken = await tx
+    .updateTable('oauth_secrets')
+    .set({ used_at: now })
+    .where('hash', '=', hash)
+    .where('used_at', 'is', null)
+    .executeTakeFirst()
+  return Number(taken.numUpdatedRows) === 1
+}
+
+export async function forgetOAuthSecretsBefore(tx: Tx, now: string): Promise<void> {
+  await tx.deleteFrom('oauth_secrets').where('expires_at', '<=', now).execute()
+}

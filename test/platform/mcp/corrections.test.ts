@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+
+let platform: TestPlatform
+let session: ToolSession
+let appId: string
+let appEnvId: string
+beforeAll(async () => {
+  platform = await TestPlatform.start({ reconciles: false })
+  ;({ appEnvId } = await platform.makeEnvironment())
+  session = await openToolSession(platform.apiUrl, { token: platform.admin.token })
+  const { structured } = await session.call('get-app-env', { appEnvId })
+  appId = structured.appId as string
+})
+afterAll(async () => {
+  await session.close()
+  await platform.close()
+})
+
+async function detailsOf(tool: string, input: Record<string, unknown>): Promise<string> {
+  const { isError, structured, text } = await session.call(tool, input)
+  expect(isError, text).toBe(true)
+  expect(text).toContain(structured.details as string)
+  return structured.details as string
+}
+
+describe('a mistaken input is answered with what to send instead', () => {
+  it.each([
+    ['a text with a unit', { timeoutSeconds: '30s' }, 'Send timeoutSeconds as 30.'],
+    ['minutes for seconds', { idleTimeoutSeconds: '15 minutes' }, 'Send idleTimeoutSeconds as 900.'],
+    ['hours for seconds', { timeoutSeconds: '1h' }, 'Send timeoutSeconds as 3600.'],
+    ['a number as text', { maxScale: '5' }, 'Send maxScale as 5.'],
+    ['a snake-case name', { timeout_seconds: 30 }, 'Send timeoutSeconds instead of timeout_seconds.'],
+    ['a shorter name', { timeout: 30 }, 'Send timeoutSeconds instead of timeout.'],
+    ['a misspelled name', { maxScael: 3 }, 'Send maxScale instead of maxScael.'],
+    ['a name that is given as well', { maxScale: 3, max_scale: 3 }, 'Omit max_scale: maxScale is given.'],
+    ['a text for a choice', { applyImmediately: 'yes' }, 'Send applyImmediately as true.'],
+  ])('%s', async (_name, input, correction) => {
+    expect(await detailsOf('update-function-config', { appEnvId, ...input })).toContain(correction)
+  })
+
+  it.each([
+    ['GB for MB', { disk: '5GB' }, 'Send disk as 5120.'],
+    ['MB with a space', { disk: '2048 MiB' }, 'Send disk as 2048.'],
+    ['a number as text', { zClouds: '2' }, 'Send zClouds as 2.'],
+    [
+      'a nested unit',
+      { functionConfig: { timeoutSeconds: '2m' } },
+      'Send functionConfig.timeoutSeconds as 120.',
+    ],
+    [
+      'a nested name',
+      { functionConfig: { timeout: 30 } },
+      'Send functionConfig.timeoutSeconds instead of functionConfig.timeout.',
+    ],
+  ])('%s in update-app-env', async (_name, input, correction) => {
+    expect(await detailsOf('update-app-env', { appEnvId, ...input })).toContain(correction)
+  })
+
+  it('a value that is near an allowed one', async () => {
+    const app = { accountId: platform.accountId, name: 'near', port: 8080 }
+    expect(await detailsOf('create-app', { ...app, dockerPreset: 'nodejs' })).toContain(
+      'Send dockerPreset as "NODE_JS".',
+    )
+    expect(await detailsOf('create-app', { ...app, dockerPreset: 'function' })).toContain(
+      'Send dockerPreset as "FUNCTION".',
+    )
+  })
+
+  it('memory, which no input takes, with all inputs', async () => {
+    expect(await detailsOf('scale-app-env-containers', { appEnvId, containers: 2, memory: '512MB' })).toMatch(
+      /scale-app-env-containers takes .*containers/,
+    )
+  })
+
+  it('the name of an app or account where an id belongs', async () => {
+    const { structured } = await session.call('get-app', { appId })
+    const { name } = structured as { name: string }
+    expect(await detailsOf('get-app', { appId: name })).toContain(`Send appId ${appId}: `)
+    const { accounts } = (await session.call('list-accounts', {})).structured as {
+      accounts: { name: string }[]
+    }
+    expect(await detailsOf('list-apps', { accountId: accounts[0]!.name })).toContain(
+      `Send accountId ${platform.accountId}: `,
+    )
+  })
+
+  it('another name where an id belongs, with the tool that lists ids', async () => {
+    expect(await detailsOf('get-alert', { alertId: 'too many errors' })).toContain(
+      'alertId is an id that begins with alr_, not a name; list-alerts shows ids.',
+    )
+    expect(await detailsOf('get-app', { appId: 'no such app' })).toContain('list-apps shows ids.')
+  })
+
+  it('nothing about a text, which may be secret, or a unit that fits no whole number', async () => {
+    const set = [{ name: 'KEY', value: 12, isSecret: true }]
+    expect(await detailsOf('update-app-env-variables', { appEnvId, set })).not.toContain('Send')
+    expect(await detailsOf('update-function-config', { appEnvId, timeoutSeconds: '5GB' })).not.toContain(
+      'Send',
+    )
+    expect(await detailsOf('update-function-config', { appEnvId, timeoutSeconds: '500ms' })).not.toContain(
+      'Send',
+    )
+  })
+})

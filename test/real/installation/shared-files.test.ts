@@ -1,0 +1,130 @@
+import { existsSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
+import { createApp } from '../../../src/contract/apps.ts'
+import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
+import { notifyCodeUpload, requestDeployStorageKey } from '../../../src/contract/deployments.ts'
+import { BucketFiles } from '../../../src/files/bucket.ts'
+import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
+import { FaultyLink } from '../../../testkit/files/faulty-link.ts'
+import { noS3Server, S3Server, s3Credentials, withS3Credentials } from '../../../testkit/files/s3-server.ts'
+import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
+import { deploy, noWindow, sampleSource, tgz, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+
+const leftOut = noPostgres ?? noS3Server
+const hasRedis = await present('redis-cli', 'redis-server')
+
+describe.skipIf(leftOut)(
+  `control planes with files in a bucket${leftOut ? `: left out, ${leftOut}` : ''}`,
+  () => {
+    withS3Credentials()
+    let server: PostgresServer
+    let bucket: S3Server
+    let link: FaultyLink
+    let planes: ControlPlanes
+    const north = () => planes.at('north-machine')
+    const south = () => planes.at('south-machine')
+
+    beforeAll(async () => {
+      server = await PostgresServer.start()
+      bucket = await S3Server.start()
+      link = await FaultyLink.start(bucket.port)
+      planes = await ControlPlanes.start(
+        server,
+        { 'north-machine': 'north=process', 'south-machine': 'south=process' },
+        { ...s3Credentials, LONGSHORE_FILES_URL: `s3://files/tests?endpoint=${link.endpoint}` },
+      )
+    })
+    afterAll(async () => {
+      await planes?.dispose()
+      link?.close()
+      await bucket?.close()
+      await server?.stop()
+    })
+
+    const stored = async (folder: string) => {
+      const address = { kind: 'bucket', bucket: 'files', prefix: 'tests/', region: undefined } as const
+      const files = await new BucketFiles({ ...address, endpoint: bucket.endpoint }).list(folder)
+      return files.map(({ key }) => key)
+    }
+    const filesOf = (home: string, folder: string) =>
+      existsSync(path.join(home, folder)) ? readdirSync(path.join(home, folder)) : []
+
+    async function makeApp(name: string): Promise<string> {
+      const client = south().client()
+      const { accountId } = south().ready
+      const { appId } = await client.call(createApp, { accountId, name, dockerPreset: 'CUSTOM', port: 8080 })
+      const input = { accountId, appId, name: 'prod', region: 'north', ...noWindow }
+      return (await client.call(createAppEnv, input)).appEnvId
+    }
+
+    it('an archive sent to one machine is built on another', async () => {
+      const appEnvId = await makeApp('web')
+      await deploy(south(), appEnvId, sampleSource('node:22-alpine'))
+      expect((await untilDeployed(south(), appEnvId)).currentDeployment).toMatchObject({ failure: null })
+      const { hosts } = await north().client().call(getAppEnv, { appEnvId })
+      expect((await north().request(hosts[0]?.host ?? '')).status).toBe(200)
+      expect(await stored('uploads')).toHaveLength(1)
+      for (const plane of [north(), south()]) expect(filesOf(plane.home, 'uploads')).toEqual([])
+    })
+
+    it('a bucket that is away is 503 with the remedy, and the same upload works when it is back', async () => {
+      const appEnvId = await makeApp('patient')
+      const client = south().client()
+      const { uploadUrl, storageKey } = await client.call(requestDeployStorageKey, { appEnvId })
+      const body = new Uint8Array(await tgz(sampleSource('node:22-alpine')))
+      link.mode = 'refuse'
+      const refused = await fetch(uploadUrl, { method: 'PUT', body })
+      expect(refused.status).toBe(503)
+      expect(refused.headers.get('retry-after')).toBe('10')
+      expect(await refused.json()).toMatchObject({
+        error: 'The file storage does not answer',
+        details: expect.stringContaining('LONGSHORE_FILES_URL'),
+      })
+      // What needs no file goes on.
+      await client.call(getAppEnv, { appEnvId })
+      link.mode = 'pass'
+      expect((await fetch(uploadUrl, { method: 'PUT', body })).status).toBe(200)
+
+      // A build waits for the bucket.
+      link.mode = 'refuse'
+      await client.call(notifyCodeUpload, { appEnvId, storageKey })
+      await until(
+        async () => north().stderr,
+        (text) => text.includes('cannot make an image; retrying'),
+        'a build that waits',
+      )
+      link.mode = 'pass'
+      expect((await untilDeployed(south(), appEnvId)).currentDeployment).toMatchObject({ failure: null })
+    })
+
+    it.skipIf(!hasRedis)(
+      'a backup taken on one machine is restored on another (skipped without Redis)',
+      async (context) => {
+        const bed = new DatabaseBed(north())
+        const from = await bed.make('REDIS', { region: 'north', name: 'from' })
+        const into = await bed.make('REDIS', { region: 'south', name: 'into' })
+        if (from === null || into === null) return context.skip()
+        await bed.redis(from, 'set', 'key', 'kept')
+        const client = south().client()
+        const { backup } = await client.call(createAppEnvBackup, { appEnvId: from })
+        const { backupId } = backup
+        const ended = () =>
+          until(
+            () => client.call(getAppEnvBackup, { backupId }),
+            (found) => [found.backup, ...found.restores].every(({ finishedAt }) => finishedAt !== null),
+            'the end of the copy',
+          )
+        expect((await ended()).backup.failure).toBeNull()
+        expect(await stored('backups')).toEqual([`backups/${from}/${backupId}.rdb`])
+        expect(filesOf(north().home, 'backups')).toEqual([])
+        await client.call(restoreAppEnvBackup, { appEnvId: into, backupId })
+        expect((await ended()).restores).toMatchObject([{ status: 'SUCCEEDED', failure: null }])
+        expect(await bed.redis(into, 'get', 'key')).toBe('kept')
+        await expect.poll(() => filesOf(south().home, 'builds')).toEqual([])
+      },
+    )
+  },
+)
