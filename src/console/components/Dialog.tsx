@@ -1,4 +1,5 @@
-import { DialogDismiss, DialogHeading, Dialog as Modal } from '@ariakit/react/dialog'
+import { DialogDismiss, Dialog as Modal } from '@ariakit/react/dialog'
+import { useId } from 'react'
 
 interface Props {
   title: string
@@ -12,9 +13,11 @@ interface Props {
 
 /** A modal with a form: it keeps focus, closes on Escape and gives focus back. A click beside it loses no typed text. */
 export function Dialog({ title, onClose, onSubmit, dismiss = 'Cancel', children, actions }: Props) {
+  const heading = useId()
   return (
     <Modal
       open
+      aria-labelledby={heading}
       onClose={onClose}
       className="dialog"
       backdrop={<div className="backdrop" />}
@@ -26,7 +29,7 @@ export function Dialog({ title, onClose, onSubmit, dismiss = 'Cancel', children,
           onSubmit()
         }}
       >
-        <DialogHeading render={<h2 />}>{title}</DialogHeading>
+        <h2 id={heading}>{title}</h2>
         {children}
         <div className="dialog-actions">
           <DialogDismiss className="button">{dismiss}</DialogDismiss>
