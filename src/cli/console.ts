@@ -19,23 +19,20 @@ export function addConsoleCommand(
 ): void {
   parent
     .command('console')
+    .argument('[path]', 'page to open, such as environments/shop-prod')
     .summary('open the web console with a one-time sign-in link')
     .description(
       'Opens the web console in a browser with a sign-in link that works once, within 10 minutes. With --print, or if no browser can be opened, the link is only printed. A server that other machines can reach has no sign-in links: then only the address is printed, and you sign in with a token.',
     )
-    .argument('[page]', 'the page to open, such as environments/hello-prod; omitted: the overview')
     .option('--print', 'print the link instead of opening it')
-    .runs(cli, done, async ([page = ''], options) => {
+    .runs(cli, done, async ([page], options) => {
       const connection = await resolveConnection(readConfig(cli.env))
-      const target = new URL(page.replace(/^\/?(?:console\/)?/, ''), `${originOf(connection)}/console/`)
-      const url = await freshLink(connection).then(
-        (link) => (page === '' ? link : withNext(link, target)),
-        (error: unknown) => {
-          if (!(error instanceof AppError) || error.kind !== 'forbidden') throw error
-          cli.io.stderr.write(`${errorText(error)}\n`)
-          return target.href
-        },
-      )
+      const pathname = page === undefined ? undefined : pathInConsole(page)
+      const url = await freshLink(connection, pathname).catch((error: unknown) => {
+        if (!(error instanceof AppError) || error.kind !== 'forbidden') throw error
+        cli.io.stderr.write(`${errorText(error)}\n`)
+        return originOf(connection) + (pathname ?? '/console/')
+      })
       const opened = options.print === true ? false : await open(url)
       cli.io.stderr.write(
         opened ? 'Opened the console in your browser.\n' : 'Open this address in a browser:\n',
@@ -45,7 +42,12 @@ export function addConsoleCommand(
     })
 }
 
-async function freshLink(connection: Connection): Promise<string> {
+/** `environments/shop-prod`, also with `/console/` before it, as a path of the console. */
+function pathInConsole(page: string): string {
+  return `/console/${page.replace(/^\/?(?:console\/)?/, '')}`
+}
+
+async function freshLink(connection: Connection, next: string | undefined): Promise<string> {
   const base = originOf(connection)
   const answer = await sendWithUndici(`${base}/console/sign-in-link`, {
     method: 'POST',
@@ -60,13 +62,8 @@ async function freshLink(connection: Connection): Promise<string> {
   })
   const body: unknown = JSON.parse(answer.text)
   if (answer.status !== 200) throw errorFromResponse(answer, body, base)
-  return (body as { signInUrl: string }).signInUrl
-}
-
-/** The sign-in page goes on to `target`. */
-function withNext(link: string, { pathname, search }: URL): string {
-  const url = new URL(link)
-  url.searchParams.set('next', pathname + search)
+  const url = new URL((body as { signInUrl: string }).signInUrl)
+  if (next !== undefined) url.searchParams.set('next', next)
   return url.href
 }
 

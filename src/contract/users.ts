@@ -9,7 +9,12 @@ export const getUser = operation({
   summary: 'Reads the user this token belongs to.',
   policy: { on: 'installation' },
   input: z.strictObject({}),
-  output: z.object({ userId: z.string(), email: z.string(), name: z.string() }),
+  output: z.object({
+    userId: z.string(),
+    email: z.string(),
+    name: z.string(),
+    operator: z.boolean().describe("Whether the user is an admin of the installation's first account"),
+  }),
   peopleOnly: true,
 })
 

@@ -61,6 +61,41 @@ describe.skipIf(noBrowser !== null)(
       expect(await stored(page)).not.toContain('MY_KEY')
     })
 
+    it('goes on to the same page, with what was typed, when another tab signs in', async () => {
+      const { page, expire } = await pageWithSession('/environments/shop/alerts/new')
+      await page.getByLabel('Name').fill('kept text')
+      await expire()
+      const other = await bed.page(page.context())
+      await other.goto(bed.address('/sign-in'))
+      await signIn(other)
+      await other.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
+      await page.waitForURL(bed.address('/environments/shop/alerts/new'))
+      await expect.poll(() => page.getByLabel('Name').inputValue()).toBe('kept text')
+    })
+
+    it('keeps focus in a dialog, closes it on Escape only, and gives focus back', async () => {
+      const page = await bed.signedIn('/environments/shop/variables')
+      const add = page.getByRole('button', { name: 'Add variable' })
+      await add.focus()
+      await page.keyboard.press('Enter')
+      const dialog = page.getByRole('dialog', { name: 'Add' })
+      await dialog.getByLabel('Name').fill('TYPED')
+      // After the last field, Tab reaches the browser's own controls; the page behind is never focused.
+      const hasFocus = () =>
+        dialog.evaluate(
+          (element) => element.contains(document.activeElement) || document.activeElement === document.body,
+        )
+      for (let presses = 0; presses < 12; presses += 1) {
+        await page.keyboard.press('Tab')
+        expect(await hasFocus()).toBe(true)
+      }
+      await page.mouse.click(5, 5)
+      expect(await dialog.getByLabel('Name').inputValue()).toBe('TYPED')
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await expect.poll(() => add.evaluate((element) => element === document.activeElement)).toBe(true)
+    })
+
     it('brings back pages and dialogs alike: a new alert, a contact point, a token, a member, access', async () => {
       const forms = [
         { at: '/environments/shop/alerts/new', open: null, label: 'Name' },

@@ -4,6 +4,15 @@ import { AppError } from '../../errors.ts'
 import { client, forgetAnswers, send } from './client.ts'
 import { drafts } from './drafts.ts'
 
+/** Tells the other tabs of the browser about a sign-in. A channel does not receive its own messages. */
+const signIns = new BroadcastChannel('longshore-sign-in')
+
+/** Calls `listener` when another tab has signed in, so that the session works here as well. */
+export function onOtherTabSignedIn(listener: () => void): () => void {
+  signIns.addEventListener('message', listener)
+  return () => signIns.removeEventListener('message', listener)
+}
+
 /**
  * Signs in by a one-time code or a token; the browser keeps only the http-only cookie. `reads` are those of the next
  * page that need no more than the session. Throws `AppError`.
@@ -13,6 +22,7 @@ export async function signIn(
   reads: () => Promise<void> = async () => {},
 ): Promise<void> {
   await sessionRequest('POST', '/console/session', by)
+  signIns.postMessage('signed in')
   // Unsaved text is for the person who typed it; if that cannot be found out, it goes.
   const user = client.call(getUser, {}).catch(() => null)
   const [found] = await Promise.all([user, reads()])

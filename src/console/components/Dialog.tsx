@@ -1,4 +1,5 @@
-import { useId, useLayoutEffect, useRef } from 'react'
+import { DialogDismiss, Dialog as Modal } from '@ariakit/react/dialog'
+import { useId } from 'react'
 
 interface Props {
   title: string
@@ -10,18 +11,18 @@ interface Props {
   actions: React.ReactNode
 }
 
-/** The platform's own modal: it traps focus, closes on Escape and gives focus back. */
+/** A modal with a form: it keeps focus, closes on Escape and gives focus back. A click beside it loses no typed text. */
 export function Dialog({ title, onClose, onSubmit, dismiss = 'Cancel', children, actions }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  // Close it before React unmounts it, or the browser does not restore focus.
-  useLayoutEffect(() => {
-    const element = dialog.current
-    if (element && !element.open) element.showModal()
-    return () => element?.close()
-  }, [])
   return (
-    <dialog ref={dialog} aria-labelledby={heading} onCancel={onClose} onClose={onClose}>
+    <Modal
+      open
+      aria-labelledby={heading}
+      onClose={onClose}
+      className="dialog"
+      backdrop={<div className="backdrop" />}
+      hideOnInteractOutside={false}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -31,12 +32,10 @@ export function Dialog({ title, onClose, onSubmit, dismiss = 'Cancel', children,
         <h2 id={heading}>{title}</h2>
         {children}
         <div className="dialog-actions">
-          <button type="button" className="button" onClick={onClose}>
-            {dismiss}
-          </button>
+          <DialogDismiss className="button">{dismiss}</DialogDismiss>
           {actions}
         </div>
       </form>
-    </dialog>
+    </Modal>
   )
 }

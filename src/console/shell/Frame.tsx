@@ -74,6 +74,7 @@ function Side({
   accountId: string
 }) {
   const navigate = useNavigate()
+  const isOperator = useRead(getUser, {}).data?.operator ?? false
   return (
     <header className="side">
       <Link to="/" className="brand" search={keepAccount}>
@@ -115,13 +116,15 @@ function Side({
               Activity
             </Link>
           </li>
-          {morePages.map(({ to, label }) => (
-            <li key={to}>
-              <Link to={to} search={keepAccount} activeOptions={{ includeSearch: false }}>
-                {label}
-              </Link>
-            </li>
-          ))}
+          {morePages
+            .filter(({ to }) => to !== '/system' || isOperator)
+            .map(({ to, label }) => (
+              <li key={to}>
+                <Link to={to} search={keepAccount} activeOptions={{ includeSearch: false }}>
+                  {label}
+                </Link>
+              </li>
+            ))}
         </ul>
       </nav>
       <InvitationsHint />

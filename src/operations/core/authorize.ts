@@ -20,9 +20,9 @@ import {
 } from '../../store/repositories/accounts.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, hasEnvironments, listEnvironments } from '../../store/repositories/environments.ts'
-import { findFirstAccountId } from '../../store/repositories/installation.ts'
 import type { AccessRequest, AccountTarget, EnvironmentTarget, Target, TargetOn } from './access-targets.ts'
 import { type Caller, unknownToken } from './caller.ts'
+import { isOperator } from './operators.ts'
 import { type Located, resourceOf } from './resources.ts'
 
 /**
@@ -204,11 +204,8 @@ function requirePermission(membership: Membership, needs: Permission | undefined
   }
 }
 
-/** Operators are the admins of the first account, which the installation created. */
 async function requireOperator(tx: Tx, userId: string): Promise<void> {
-  const accountId = await findFirstAccountId(tx)
-  const membership = accountId === null ? null : await findMembership(tx, accountId, userId)
-  if (membership?.admin) return
+  if (await isOperator(tx, userId)) return
   throw new AppError('forbidden', 'Only operators may do this', {
     details: "Operators are the admins of the installation's first account; ask one of them.",
     rule: 'A3',

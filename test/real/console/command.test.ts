@@ -40,13 +40,16 @@ it('longshore console --print makes a fresh link with the admin token of the dat
   expect(await signIn(stdout.trim())).toBe(200)
 })
 
-it('longshore console PAGE signs in and goes on to that page', async () => {
-  const command = ['dist/longshore.js', 'console', 'environments/hello-prod?tab=logs', '--print']
-  const env = { ...process.env, LONGSHORE_HOME: installation.home }
-  const { stdout } = await promisify(execFile)(process.execPath, command, { env })
-  const { searchParams } = new URL(stdout.trim())
-  expect(searchParams.get('next')).toBe('/console/environments/hello-prod?tab=logs')
-  expect(await signIn(stdout.trim())).toBe(200)
+it('longshore console PATH opens that page after the sign-in', async () => {
+  const printed = async (page: string) => {
+    const args = ['dist/longshore.js', 'console', page, '--print']
+    const env = { ...process.env, LONGSHORE_HOME: installation.home }
+    return (await promisify(execFile)(process.execPath, args, { env })).stdout.trim()
+  }
+  const link = await printed('environments/shop-prod?account=acc_1')
+  expect(new URL(link).searchParams.get('next')).toBe('/console/environments/shop-prod?account=acc_1')
+  expect(await signIn(link)).toBe(200)
+  expect(new URL(await printed('/console/activity')).searchParams.get('next')).toBe('/console/activity')
 })
 
 it('makes no links while other machines can reach the server', async () => {

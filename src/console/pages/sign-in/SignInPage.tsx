@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { AppError } from '../../../errors.ts'
-import { signIn } from '../../api/session.ts'
+import { onOtherTabSignedIn, signIn } from '../../api/session.ts'
 import { Problem } from '../../components/states.tsx'
 import { prefetchAccounts } from '../../shell/account.ts'
 import { Logo } from '../../shell/Frame.tsx'
@@ -19,10 +19,11 @@ export function SignInPage() {
   const queries = useQueryClient()
   const spent = useRef(false)
 
+  const href = insideConsole(next, router.origin ?? location.origin)
+
   const enter = async (by: { code: string } | { token: string }) => {
     setBusy(true)
     setError(null)
-    const href = insideConsole(next, router.origin ?? location.origin)
     try {
       // The code of the next page arrives during the sign-in, and what every page reads first with its answer.
       void router.preloadRoute({ href } as unknown as Parameters<typeof router.preloadRoute>[0])
@@ -43,6 +44,8 @@ export function SignInPage() {
     history.replaceState(history.state, '', location.pathname + location.search)
     void enter({ code })
   }, [])
+
+  useEffect(() => onOtherTabSignedIn(() => void navigate({ href, replace: true })), [href, navigate])
 
   return (
     <main className="sign-in">

@@ -1,19 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
 import type { OutputOf } from '../../../contract/operation.ts'
 import { listRegions, type RegionCapabilities } from '../../../contract/regions.ts'
+import { getUser } from '../../../contract/users.ts'
 import type { AppError } from '../../../errors.ts'
 import { statusPage } from '../../api/client.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
-import { Failed, Loading } from '../../components/states.tsx'
+import { Failed, Loading, NotFound } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { operationWords } from '../../components/words.ts'
 import { Installation, Queues, SinceStart } from './Figures.tsx'
 import { Instances } from './Instances.tsx'
 import { type Metric, operationCounts, parseMetrics } from './metrics-text.ts'
 
-/** Readiness of the platform, its regions, and its own metrics since the start. */
+/** For operators: readiness of the platform, its regions, and its own metrics since the start. */
 export function SystemPage() {
+  const user = useRead(getUser, {})
+  if (user.error && !user.data) return <Failed error={user.error} retry={() => user.refetch()} />
+  if (!user.data) return <Loading />
+  if (!user.data.operator) return <NotFound />
   return (
     <>
       <div className="page-head">
