@@ -31,7 +31,7 @@ const apiVersions = {
   Ingress: 'networking.k8s.io/v1',
   KnativeService: 'serving.knative.dev/v1',
 } as const
-export type Kind = keyof typeof apiVersions
+type Kind = keyof typeof apiVersions
 
 interface PodSource {
   namespace: string

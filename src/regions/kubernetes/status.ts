@@ -56,7 +56,7 @@ export interface WorkloadPod {
   status?: { phase?: string; conditions?: Condition[]; containerStatuses?: ContainerStatus[] }
 }
 
-export interface Failure {
+interface Failure {
   reason: FailureReason
   message: string
 }
