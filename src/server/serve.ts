@@ -212,11 +212,12 @@ function mcpHandler(
   toolPolicy: ToolPolicy,
   access: ReturnType<typeof mcpAccess>,
 ): McpHttpHandler {
-  const { config, log, clock } = platform
+  const { config, log, clock, spans } = platform
   return createMcpHttpHandler({
     registry: tools,
     apiUrl: () => started.apiUrl,
     ...{ log, clock, toolPolicy, ...access, ...namesOf(config) },
+    spans: spans ?? undefined,
     questions: sharedQuestionStates(platform),
   })
 }
@@ -269,6 +270,7 @@ function apiServer(
       allowsLinks: isLoopback(config.host),
     },
     referenceDir: path.join(import.meta.dirname, 'reference'),
+    spans: platform.spans ?? undefined,
     ...namesOf(config),
     log,
   })
