@@ -1,10 +1,12 @@
 import os from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
+import { readConfigFile } from './config-file.ts'
 import { AppError } from './errors.ts'
 import { Secret } from './log.ts'
 import { changesBetween } from './nearest.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth-setting.ts'
+import { type RegionSetting, regionsOf } from './region-setting.ts'
 
 /** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
 const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
@@ -43,6 +45,7 @@ const settings = {
       'must be regions with their engines, such as local=process,box=docker, or none',
     )
     .optional(),
+  LONGSHORE_CONFIG: z.string().min(1).optional(),
   LONGSHORE_GIT_BASE_URL: z
     .url()
     .regex(
@@ -133,14 +136,6 @@ const settings = {
     .default('info'),
 }
 
-export type EngineChoice = 'auto' | 'process' | 'docker' | 'kubernetes'
-
-/** A place where environments run: one instance of an engine. */
-export interface RegionSetting {
-  readonly region: string
-  readonly engine: EngineChoice
-}
-
 /** Where incident contact points send when the operator names no other service: the public Events API v2. */
 const publicIncidentUrl = 'https://events.pagerduty.com/v2/enqueue'
 
@@ -207,11 +202,15 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
   }
+  const file = parsed.data?.LONGSHORE_CONFIG
+    ? readConfigFile(path.resolve(workingDir, parsed.data.LONGSHORE_CONFIG))
+    : { value: null, problems: [] }
+  problems.push(...file.problems)
   if (problems.length > 0 || !parsed.success) {
     throw new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
   }
   const value = parsed.data
-  const regions = regionsOf(value, present)
+  const regions = regionsOf(value, present, file.value)
   return Object.freeze({
     home: path.resolve(workingDir, value.LONGSHORE_HOME),
     host: value.LONGSHORE_HOST,
@@ -262,36 +261,4 @@ function secret(value: string | undefined): Secret | undefined {
 function ratesOf(setting: string): Config['rateLimits'] {
   const [writes, reads] = (setting.match(/\d+/g) ?? []).map(Number)
   return writes === undefined || reads === undefined ? null : { writes, reads }
-}
-
-function regionsOf(
-  value: {
-    LONGSHORE_ENGINE: EngineChoice
-    LONGSHORE_REGIONS?: string | undefined
-    LONGSHORE_DATABASE_URL?: string | undefined
-  },
-  present: Record<string, unknown>,
-): readonly RegionSetting[] {
-  if (value.LONGSHORE_REGIONS === undefined) return [{ region: 'local', engine: value.LONGSHORE_ENGINE }]
-  if (value.LONGSHORE_REGIONS === 'none') {
-    if (value.LONGSHORE_DATABASE_URL !== undefined) return Object.freeze([])
-    throw new AppError('invalid', 'Configuration cannot be used', {
-      details:
-        'LONGSHORE_REGIONS: none needs LONGSHORE_DATABASE_URL, because another control plane must run the environments',
-    })
-  }
-  const regions = value.LONGSHORE_REGIONS.split(',').map((one) => {
-    const [region = '', engine = ''] = one.split('=')
-    return { region, engine: engine as EngineChoice }
-  })
-  const names = regions.map(({ region }) => region)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  const problem =
-    twice !== undefined
-      ? `LONGSHORE_REGIONS: the region ${twice} is named twice`
-      : 'LONGSHORE_ENGINE' in present
-        ? 'LONGSHORE_ENGINE: leave it out when LONGSHORE_REGIONS names the engines'
-        : null
-  if (problem) throw new AppError('invalid', 'Configuration cannot be used', { details: problem })
-  return Object.freeze(regions)
 }

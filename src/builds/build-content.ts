@@ -144,7 +144,7 @@ async function bringSource(
   const { fetch, extension } = source
   const file = await fetch(workDir)
   if (file === null)
-    throw new EngineFailure('bad archive', 'The uploaded source no longer exists; upload it again.')
+    throw new EngineFailure('lost upload', 'The uploaded source no longer exists; upload it again.')
   const unpacked = await unpackArchive({
     file,
     extension,

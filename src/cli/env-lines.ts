@@ -1,5 +1,6 @@
 import type { getAppEnvStatus } from '../contract/app-env-reads.ts'
 import type { AppEnv } from '../contract/app-envs.ts'
+import type { Health } from '../contract/health.ts'
 import { healthSentence } from '../contract/health-words.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import { statusSentence, stoppedText } from '../contract/status-sentence.ts'
@@ -21,7 +22,7 @@ export function statusLines(status: Status): string[] {
       status.currentVersion === null ? 'none' : `${status.currentVersion} (${status.currentContentId})`,
     ],
     ['containers', `${containers.ready} of ${containers.desired} ready, ${containers.running} running`],
-    ...(status.health ? [['health', `${status.health.verdict}: ${healthSentence(status.health)}`]] : []),
+    ...(status.health ? [['health', healthLine(status.health)]] : []),
     ['newest deployment', currentDeployment ? deploymentText(currentDeployment) : 'none'],
     ...(failure
       ? [['failure', `${failure.reason}: ${inShellWords(printable(failure.message), cliEnvName)}`]]
@@ -51,6 +52,11 @@ export function envLines(appEnv: AppEnv): string[] {
     `${cliEnvName} is ${text}`,
     ...renderResult({ cliEnvName, status, currentVersion, ...scaled, ...others }),
   ]
+}
+
+function healthLine(health: Health): string {
+  const checked = health.path === null ? 'only the port is checked' : `GET ${health.path} is checked`
+  return `${health.verdict}: ${healthSentence(health)} (${checked})`
 }
 
 function deploymentText({

@@ -20,6 +20,7 @@ const words: Readonly<Record<string, string>> = {
   logs: 'hello-prod --follow',
   probe: 'hello-prod',
   console: '--print',
+  'regions check': 'local',
   'envs status': 'hello-prod',
   'envs logs': 'hello-prod --search error',
   'envs create': `${app} --name staging --region local`,

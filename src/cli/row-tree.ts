@@ -4,7 +4,11 @@ import type { Cli, CliCommand, Done } from './cli-command.ts'
 import { rowCommand } from './row-command.ts'
 import { wordsOf } from './row-names.ts'
 
-const aliases: Readonly<Record<string, string>> = { backup: 'backups', token: 'tokens' }
+const aliases: Readonly<Record<string, string>> = {
+  backup: 'backups',
+  token: 'tokens',
+  regions: 'region',
+}
 
 /** The command of a noun such as `envs`; created on first use. */
 export function nounOf(program: CliCommand, name: string, about = ''): CliCommand {

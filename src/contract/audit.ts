@@ -20,6 +20,8 @@ const auditEntry = z.object({
   surface: z.enum(surfaces),
   /** Token of the call; of a console session, the token that signed in. Null in entries of an older version. */
   tokenId: z.string().nullable(),
+  /** Name of the agent that signed in with OAuth; null for other callers. */
+  agent: z.string().nullable(),
   /** Agent session of the call; null if the caller named none. */
   sessionId: z.string().nullable(),
   operation: z.string(),

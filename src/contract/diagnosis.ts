@@ -11,6 +11,7 @@ export const diagnosisCauses = [
   'not-supported',
   'image-pull',
   'git-fetch',
+  'lost-upload',
   'bad-archive',
   'no-dockerfile',
   'lock-file',
@@ -33,6 +34,7 @@ export const diagnosisCauses = [
   'quota',
   'concurrency-saturated',
   'request-timeout',
+  'unanswered-requests',
   'error-burst',
   'scale-limit',
   'slow-start',
@@ -54,6 +56,7 @@ export const evidenceSources = [
   'container',
   'build-log',
   'log',
+  'request',
   'metric',
   'setting',
   'alert',
@@ -111,6 +114,8 @@ export const diagnoseAppEnv = operation({
   output: z.object({
     appEnvId: z.string(),
     healthy: z.boolean(),
+    /** The version that takes requests, also while a newer one failed; null if there is none. */
+    servingVersion: z.number().nullable(),
     findings: z.array(finding),
     /** What was looked at; a fact that could not be read is missing. */
     checked: z.array(z.enum(diagnosedFacts)),
@@ -124,6 +129,8 @@ const attention = z.object({
   severity: z.enum(findingSeverities),
   causes: z.array(z.enum(diagnosisCauses)),
   firingAlerts: z.number(),
+  /** The newest version, if its deployment failed and an earlier one serves. */
+  rejectedVersion: z.number().optional(),
 })
 export type Attention = z.output<typeof attention>
 

@@ -14,8 +14,25 @@ export function servesUnproven({ status, currentDeployment, containers }: Served
   return status === 'PENDING' && currentDeployment?.status === 'DEPLOYING' && containers.ready > 0
 }
 
+/** Above this share of failed requests, the status says so. */
+const mostFail = 50
+
+/** What most requests get, although containers run; null if most are well. */
+export function requestSentence({
+  failedPercent,
+  path,
+}: Pick<Health, 'failedPercent' | 'path'>): string | null {
+  if (failedPercent === null || failedPercent < mostFail) return null
+  const unchecked = path === null ? ' No health path is set, so only the port is checked.' : ''
+  return `${failedPercent} % of the requests of the last minute failed.${unchecked}`
+}
+
 /** The same sentence on every surface. */
-export function healthSentence({ verdict, restarts, lastExit }: Omit<Health, 'logTail'>): string {
+export function healthSentence({
+  verdict,
+  restarts,
+  lastExit,
+}: Pick<Health, 'verdict' | 'restarts' | 'lastExit'>): string {
   switch (verdict) {
     case 'HEALTHY':
       return 'Its containers are healthy.'

@@ -44,6 +44,10 @@ export const health = z.object({
   since: isoTime,
   restarts: z.number(),
   lastExit: z.object({ code: z.number(), reason: z.string(), at: isoTime }).nullable(),
+  /** Path that is checked; null: only the port. */
+  path: z.string().nullable(),
+  /** Share of the requests of the last minute that failed with 5xx or got no answer; null without requests. */
+  failedPercent: z.number().nullable(),
   /** Of what is not well: the end of its log. */
   logTail: z.array(z.string()),
 })

@@ -1,9 +1,22 @@
 import { z } from 'zod'
+import { databasePresetNames } from './fields.ts'
 import { operation } from './operation.ts'
 
+/** What environments of a region can be and use. `databases`: the presets of which a version can run there. */
+const capabilities = z.object({
+  functions: z.boolean(),
+  apps: z.boolean(),
+  jobs: z.boolean(),
+  databases: z.array(z.enum(databasePresetNames)),
+  builds: z.boolean(),
+  autoscaling: z.boolean(),
+  volumes: z.boolean(),
+})
+export type RegionCapabilities = z.output<typeof capabilities>
+
 /**
- * `node`, `available`: where several machines share the installation, the one that runs the region, and whether it
- * works now. `isolation.metadataBlocked`: containers reach neither instance metadata nor services of the region's
+ * `node`: where several machines share the installation, the one that runs the region. `available`: its engine works
+ * now. `isolation.metadataBlocked`: containers reach neither instance metadata nor services of the region's
  * machine.
  */
 const region = z.object({
@@ -13,8 +26,9 @@ const region = z.object({
   engine: z.string(),
   isolation: z.object({ metadataBlocked: z.boolean(), reason: z.string().optional() }),
   node: z.string().optional(),
-  available: z.boolean().optional(),
+  available: z.boolean(),
   unavailableReason: z.string().optional(),
+  capabilities,
 })
 export type Region = z.output<typeof region>
 

@@ -1,5 +1,5 @@
 import type { getAppEnvStatus } from './app-env-reads.ts'
-import { healthSentence, isIll, servesUnproven } from './health-words.ts'
+import { healthSentence, isIll, requestSentence, servesUnproven } from './health-words.ts'
 import type { OutputOf } from './operation.ts'
 
 type Status = OutputOf<typeof getAppEnvStatus>
@@ -18,7 +18,9 @@ export function statusSentence(status: Status): string {
       ? ` The newest deployment, version ${newest.version}, FAILED${reason}: diagnose-app-env says what to do.`
       : ''
   const ill = health && isIll(health) ? ` ${health.verdict}: ${healthSentence(health)}` : ''
-  return `${cliEnvName} is ${status.status}: ${servingText(status)}${ill}${underWay}${failed}`
+  const requests = health && requestSentence(health)
+  const wrong = requests ? ` ${requests} diagnose-app-env names the cause.` : ''
+  return `${cliEnvName} is ${status.status}: ${servingText(status)}${ill}${wrong}${underWay}${failed}`
 }
 
 function servingText(environment: Status): string {

@@ -107,6 +107,7 @@ export type FailureReason =
   | 'no Dockerfile'
   | 'build step'
   | 'build timeout'
+  | 'lost upload'
   | 'bad archive'
   | 'git'
   | 'exited'

@@ -32,7 +32,11 @@ export function matcher(filter: LogQuery): (line: KeptLine) => boolean {
   }
 }
 
-function requestMatches(request: LoggedRequest, { status, path: prefix, slowerThanMs }: LogQuery): boolean {
+function requestMatches(
+  request: LoggedRequest,
+  { status, path: prefix, slowerThanMs, isTroubled }: LogQuery,
+): boolean {
+  if (isTroubled && request.refused === null && request.status !== null && request.status < 500) return false
   if (status !== undefined) {
     const known = String(request.status)
     if (status.endsWith('xx') ? known[0] !== status[0] : known !== status) return false

@@ -30,6 +30,8 @@ interface LogPage {
 
 /** Maximum number of waiting reads of one environment. */
 const mostReaders = 32
+/** Lines are in order but for output that was read late: after so many too old ones in a row, all are. */
+const mostTooOld = 10_000
 /** How long a search may block the event loop. */
 const longestSliceMs = 5
 
@@ -85,6 +87,8 @@ export class LogStore {
     const start = parseCursor(filter.cursor)
     const matches = matcher(filter)
     const found: { line: LogLine; position: string }[] = []
+    const fromMs = filter.from === undefined ? null : Date.parse(filter.from)
+    let tooOld = 0
     let sliceMs = performance.now()
     for (const number of [...segments.numbers].reverse()) {
       if (start && number > start.segment) continue
@@ -96,6 +100,8 @@ export class LogStore {
           sliceMs = performance.now()
         }
         const kept = parseLine(line)
+        if (kept) tooOld = fromMs !== null && Date.parse(kept.at) < fromMs ? tooOld + 1 : 0
+        if (tooOld > mostTooOld) return { logs: inOrder(found), cursor: null, truncated: false }
         if (!kept || !matches(kept)) continue
         if (found.length === filter.size) {
           return { logs: inOrder(found), cursor: found.at(-1)?.position ?? null, truncated: true }

@@ -1,9 +1,10 @@
 import { addCounts } from './histogram.ts'
+import type { TrafficCounts } from './source.ts'
 import type { IngressSample } from './sample.ts'
 import type { TrafficSample } from './traffic-sample.ts'
 
-/** Requests, 4xx responses and 5xx responses since a gateway started. */
-type Counters = [requests: number, answered4xx: number, answered5xx: number]
+/** Requests, 4xx responses, 5xx responses and unanswered requests since a gateway started. */
+type Counters = [requests: number, answered4xx: number, answered5xx: number, unanswered: number]
 
 /** Stored state, so that counting continues if a gateway survives the control plane. */
 export interface IngressState {
@@ -27,7 +28,7 @@ export class IngressCounter {
   #counters = new Map<string, Counters>()
   #changed = new Set<string>()
   #counted = new Map<string, Counted>()
-  #totals: Counters = [0, 0, 0]
+  #totals: Counters = [0, 0, 0, 0]
   #inFlight = new Map<string, number>()
   #sinceMs: number | null = null
 
@@ -52,7 +53,11 @@ export class IngressCounter {
   restore(state: IngressState, sampleMonotonicMs: number): void {
     if (state.gatewayPid !== this.#gatewayPid) this.#counters.clear()
     this.#gatewayPid = state.gatewayPid
-    for (const [appEnvId, counters] of Object.entries(state.counters)) this.#counters.set(appEnvId, counters)
+    // Stored by an earlier version, they lack unanswered requests.
+    for (const [appEnvId, [requests, answered4xx, answered5xx, unanswered = 0]] of Object.entries(
+      state.counters,
+    ))
+      this.#counters.set(appEnvId, [requests, answered4xx, answered5xx, unanswered])
     this.#sinceMs = sampleMonotonicMs
   }
 
@@ -71,8 +76,12 @@ export class IngressCounter {
     this.#up = false
   }
 
-  traffic(samples: readonly TrafficSample[]): void {
-    for (const sample of samples) this.#add(sample)
+  /** Takes a report of the gateway, and returns what is new in it. */
+  traffic(samples: readonly TrafficSample[]): ({ appEnvId: string } & TrafficCounts)[] {
+    return samples.map((sample) => {
+      const [requests, , failed, unanswered] = this.#add(sample)
+      return { appEnvId: sample.appEnvId, requests, failed, unanswered }
+    })
   }
 
   /**
@@ -117,12 +126,12 @@ export class IngressCounter {
     this.#changed.delete(appEnvId)
   }
 
-  #add(sample: TrafficSample): void {
-    const { appEnvId, requests, answered4xx, answered5xx, latency } = sample
-    const now: Counters = [requests, answered4xx, answered5xx]
+  #add(sample: TrafficSample): Counters {
+    const { appEnvId, requests, answered4xx, answered5xx, unanswered, latency } = sample
+    const now: Counters = [requests, answered4xx, answered5xx, unanswered]
     const known = this.#counters.get(appEnvId)
     // Lower than before: the route was removed and added again, so its counters restarted.
-    const before = known?.every((count, index) => count <= now[index]!) ? known : [0, 0, 0]
+    const before = known?.every((count, index) => count <= now[index]!) ? known : [0, 0, 0, 0]
     const more = now.map((count, index) => count - before[index]!) as Counters
     let counted = this.#counted.get(appEnvId)
     if (!counted) {
@@ -137,6 +146,7 @@ export class IngressCounter {
     this.#counters.set(appEnvId, now)
     this.#changed.add(appEnvId)
     this.#inFlight.set(appEnvId, sample.inFlight)
+    return more
   }
 }
 

@@ -42,3 +42,28 @@ export interface MetricValues extends MetricSource {
   /** Milliseconds between two samples: 10 s divided by the clock scale, at least 250 ms. */
   readonly periodMs: number
 }
+
+/** Requests of one environment within a time, as the gateway counted them. */
+export interface TrafficCounts {
+  requests: number
+  /** Answered with a 5xx status. */
+  failed: number
+  /** The client disconnected after a second or more without the beginning of a response. */
+  unanswered: number
+}
+
+/** Requests of the last minute, and not before `fromMs`. */
+export interface TrafficQuery {
+  appEnvId: string
+  /** Milliseconds since the epoch. */
+  fromMs: number
+  toMs: number
+}
+
+export const recentTrafficMs = 60_000
+
+/** A source that also knows the requests of the last minute. */
+export interface MetricReader extends MetricValues {
+  /** In the order of the queries; none where they are not known. */
+  traffic(queries: readonly TrafficQuery[]): Promise<TrafficCounts[]>
+}

@@ -4,10 +4,11 @@ import type { Log } from '../log.ts'
 import { Accumulator } from './accumulator.ts'
 import { DownsampledFiles, type Tier } from './downsampled-files.ts'
 import { RecentSamples } from './recent-samples.ts'
+import { RecentTraffic } from './recent-traffic.ts'
 import type { IngressSample, Sample } from './sample.ts'
 import { SampleLog } from './sample-log.ts'
 import { accumulate, encodeSample, mergeRecords } from './sample-record.ts'
-import type { MetricPoint, MetricValues, SeriesQuery } from './source.ts'
+import type { MetricPoint, MetricReader, SeriesQuery, TrafficCounts, TrafficQuery } from './source.ts'
 
 /** Two hours of samples at 10 s. */
 const recentSamples = 720
@@ -33,8 +34,9 @@ interface EnvironmentSeries {
  * day and one per five minutes for a week in files. Merged records keep mean, minimum, maximum, last value, counts
  * and the full latency histogram, so a step read from them has the values of its samples.
  */
-export class MetricStore implements MetricValues {
+export class MetricStore implements MetricReader {
   readonly periodMs: number
+  readonly recentTraffic = new RecentTraffic()
   readonly #dir: string
   readonly #log: Log
   readonly #samples: SampleLog
@@ -136,8 +138,13 @@ export class MetricStore implements MetricValues {
     })
   }
 
+  async traffic(queries: readonly TrafficQuery[]): Promise<TrafficCounts[]> {
+    return queries.map((query) => this.recentTraffic.within(query))
+  }
+
   /** Removes all data of an environment. */
   async forget(appEnvId: string): Promise<void> {
+    this.recentTraffic.forget(appEnvId)
     this.#environments.delete(appEnvId)
     await rm(this.#dirOf(appEnvId), { recursive: true, force: true })
   }

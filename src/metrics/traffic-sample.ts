@@ -3,6 +3,8 @@ export interface TrafficSample {
   requests: number
   answered4xx: number
   answered5xx: number
+  /** The client disconnected after a second or more without the beginning of a response. */
+  unanswered: number
   inFlight: number
   queued: number
   /** Response times since the last sample, as counts of a fixed log-scale histogram (histogram.ts). */

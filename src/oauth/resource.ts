@@ -7,7 +7,7 @@ import type { GrantCredentials } from './grant-credentials.ts'
 import type { TokenRecord } from './token-endpoint.ts'
 
 /** Finds the grant of an access token that is for `resource`; null for every other text. */
-type FindGrant = (token: string, resource: string) => Promise<StoredGrant | null>
+export type FindGrant = (token: string, resource: string) => Promise<StoredGrant | null>
 
 /** An agent that may use `/mcp`. */
 interface AdmittedAgent {

@@ -3,8 +3,7 @@ import { accountSettings } from '../contract/accounts.ts'
 import { hostsOf } from '../domain/environments/hosts.ts'
 import type { Installation } from '../operations/core/handler.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
-import { type Home, homeProblem } from '../store/data-directory.ts'
-import type { Db } from '../store/db.ts'
+import { homeProblem } from '../store/data-directory.ts'
 import type { InstanceFacts } from '../store/membership.ts'
 import { storeProblem } from '../store/open.ts'
 import { factsOf, instancesOf } from './instances.ts'
@@ -28,7 +27,7 @@ export function installationOf(platform: Platform, started: Started): Installati
   const { regions, directory } = platform
   const problemOf = (region: string) => started.reconciler?.engineProblem(region) ?? null
   return {
-    regions: () => directory.regions(problemOf),
+    regions: () => directory.regions(problemOf, (region) => platform.databaseAvailability.current(region)),
     instances: () => instancesOf(platform.membership),
     apiUrl: () => started.apiUrl,
     publicUrl: () => publicUrlOf(platform.config, started),
@@ -59,12 +58,12 @@ export function publicUrlOf(config: Config, { apiUrl }: Started): string {
   return config.publicUrl ?? apiUrl.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, 'http://127.0.0.1')
 }
 
-export async function readinessOf(db: Db, home: Home, { reconciler, gateway }: Started) {
+export async function readinessOf({ db, home, membership }: Platform, { reconciler, gateway }: Started) {
   const problems = [
     reconciler ? reconciler.problem : 'The platform is still starting.',
     gateway && !gateway.link.isUp ? 'The gateway does not answer.' : null,
     homeProblem(home.dir),
-    await storeProblem(db),
+    await storeProblem(db, membership.isShared),
   ].filter((problem) => problem !== null)
   return { ready: problems.length === 0, problems }
 }

@@ -44,7 +44,7 @@ export function factsOf(
     regions: regions.map((region) => {
       const known = databaseAvailability.current(region.region)
       return {
-        ...regionOf(region),
+        ...regionOf(region, now.problemOf(region.region), known),
         isolates: region.engine.capabilities.isolates,
         gatewayPort: now.gatewayPort,
         databases: databasePresets.flatMap(({ dockerPreset }) => {

@@ -47,7 +47,11 @@ export async function openMeasuring({
     figures,
     gatewayEvents: {
       hello: ({ pid }) => ingress.hello(pid, clock.monotonicMs()),
-      traffic: (samples) => ingress.traffic(samples),
+      traffic(samples) {
+        const atMs = clock.wallMs()
+        for (const { appEnvId, ...counts } of ingress.traffic(samples))
+          metrics.recentTraffic.add(appEnvId, counts, atMs)
+      },
       down: () => ingress.down(),
     },
     start(reconciler) {

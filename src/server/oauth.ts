@@ -4,7 +4,7 @@ import type { McpHttpOptions } from '../mcp/transport/http-options.ts'
 import { addressesOf } from '../oauth/addresses.ts'
 import type { FetchDocument } from '../oauth/clients.ts'
 import { GrantCredentials } from '../oauth/grant-credentials.ts'
-import { createOAuthResource, embeddedGrants } from '../oauth/resource.ts'
+import { createOAuthResource, embeddedGrants, type FindGrant } from '../oauth/resource.ts'
 import { createEmbeddedServer, type OAuthRoutes } from '../oauth/server.ts'
 import type { OAuthSetting } from '../oauth-setting.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
@@ -14,12 +14,15 @@ import type { StoredGrant } from '../store/repositories/oauth-grants.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
 import type { Platform } from './platform.ts'
 
-interface OAuthDeps extends Pick<Platform, 'db' | 'clock'> {
+interface OAuthDeps extends Pick<Platform, 'db' | 'clock' | 'log'> {
   secrets: SecretBox
   setting: NonNullable<OAuthSetting>
   publicUrl: string | undefined
   apiUrl: () => string
   fetchDocument: FetchDocument
+  /** Reaches private addresses too, for the operator's own authorization server. */
+  fetchTrusted: FetchDocument
+  keyCooldownMs?: number
 }
 
 /** Sign-in of agents: its routes, and its sides towards `/mcp` and the API. */
@@ -32,10 +35,12 @@ export interface OAuth {
 export function openOAuth(deps: OAuthDeps): OAuth {
   const addresses = addressesOf(deps.publicUrl, deps.apiUrl)
   const credentials = new GrantCredentials()
-  const resource = createOAuthResource({ addresses, credentials, find: embeddedGrants(deps) })
-  const server = createEmbeddedServer(deps)
+  const { issuer: external } = deps.setting
+  const find = external === null ? embeddedGrants(deps) : grantsOfIssuer(external, deps)
+  const resource = createOAuthResource({ addresses, credentials, find })
+  const server = external === null ? createEmbeddedServer(deps) : null
   return {
-    routes: { addresses, issuerOf: ({ issuer }) => issuer, server },
+    routes: { addresses, issuerOf: ({ issuer }) => external ?? issuer, server },
     grantOf: (credential) => credentials.read(credential),
     mcp: {
       challenge: resource.challenge,
@@ -47,13 +52,25 @@ export function openOAuth(deps: OAuthDeps): OAuth {
   }
 }
 
+/** Its library is loaded by the first token. */
+function grantsOfIssuer(issuer: string, deps: OAuthDeps): FindGrant {
+  let loaded: Promise<FindGrant> | undefined
+  return async (token, resource) => {
+    loaded ??= import('../oauth/external.ts').then(({ externalGrants }) =>
+      externalGrants({ ...deps, issuer, fetchDocument: deps.fetchTrusted }),
+    )
+    return (await loaded)(token, resource)
+  }
+}
+
 /** OAuth as the configuration says; undefined: off. */
 export function oauthOf(platform: Platform, apiUrl: () => string): OAuth | undefined {
   const { clock, config } = platform
   const { oauth: setting, publicUrl, allowPrivateWebhooks: allowPrivate } = config
   if (setting === null) return undefined
   const fetchDocument = createFetchDocument({ clock, allowPrivate })
-  return openOAuth({ ...platform, setting, publicUrl, apiUrl, fetchDocument })
+  const fetchTrusted = createFetchDocument({ clock, allowPrivate: true })
+  return openOAuth({ ...platform, setting, publicUrl, apiUrl, fetchDocument, fetchTrusted })
 }
 
 /** What `/mcp` asks about a token: who it is and what it may do. A grant is looked up by its id. */

@@ -13,6 +13,7 @@ import { addLogsCommand } from '../cli/logs.ts'
 import { addMcpDoctorCommand } from '../cli/mcp-doctor.ts'
 import { addMcpInstallCommand } from '../cli/mcp-install.ts'
 import { addProbeCommand } from '../cli/probe.ts'
+import { addRegionCheckCommand } from '../cli/region-check.ts'
 import { addRowCommands, nounOf } from '../cli/row-tree.ts'
 import { addStatusCommand } from '../cli/status.ts'
 import { addTokenCommands } from '../cli/token.ts'
@@ -86,7 +87,11 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
     done,
   )
   nounOf(program, 'invitations', 'accounts that invite you: list, accept, decline')
-  nounOf(program, 'regions', 'where environments run, and on which engine: list')
+  addRegionCheckCommand(
+    nounOf(program, 'regions', 'where environments run, and on which engine: list, check'),
+    cli,
+    done,
+  )
   nounOf(program, 'databases', 'which databases and versions can run here: presets')
   nounOf(program, 'database-passwords', 'a new password for a database: rotate')
   nounOf(program, 'user', 'whose token this is: get')

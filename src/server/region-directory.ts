@@ -1,4 +1,4 @@
-import type { Region } from '../contract/regions.ts'
+import type { Region, RegionCapabilities } from '../contract/regions.ts'
 import type { DatabaseAvailabilities } from '../domain/databases/presets.ts'
 import { AppError } from '../errors.ts'
 import type { KnownInstance, Membership, PublishedRegion } from '../store/membership.ts'
@@ -26,15 +26,22 @@ export class RegionDirectory {
     this.#membership = membership
   }
 
-  /** In the order of the settings, or of the names where several machines share the installation. */
-  regions(problemOf: (region: string) => string | null): Region[] {
-    const own = this.#own.map((region) => regionOf(region))
+  /**
+   * In the order of the settings, or of the names where several machines share the installation. `problemOf`: why the
+   * engine of a region of this machine does not work; null if it does.
+   */
+  regions(
+    problemOf: (region: string) => string | null,
+    databasesOf: (region: string) => DatabaseAvailabilities,
+  ): Region[] {
+    const own = this.#own.map((one) => regionOf(one, problemOf(one.region), databasesOf(one.region)))
     if (!this.#membership.isShared) return own
-    const here = own.map((region) => this.#described(region, this.#node, problemOf(region.region)))
     const others = this.#foreign().map(({ facts, instance }) =>
-      this.#described(plain(facts), instance.node, this.problem(facts.region)),
+      onMachine(withState(plain(facts), this.problem(facts.region)), instance.node),
     )
-    return [...here, ...others].sort((a, b) => (a.region < b.region ? -1 : 1))
+    return [...own.map((region) => onMachine(region, this.#node)), ...others].sort((a, b) =>
+      a.region < b.region ? -1 : 1,
+    )
   }
 
   /** What is known of a region of another machine; null for one of this machine, or of none. */
@@ -68,26 +75,51 @@ export class RegionDirectory {
       .filter(({ node }) => node !== this.#node)
       .flatMap((instance) => instance.regions.map((facts) => ({ facts, instance })))
   }
-
-  #described(region: Region, node: string, problem: string | null): Region {
-    const name = `${region.engine} on ${node}`
-    const state = problem === null ? { available: true } : { available: false, unavailableReason: problem }
-    return { ...region, name, node, ...state }
-  }
 }
 
-export function regionOf({ region, name, engine }: PlatformRegion): Region {
+export function regionOf(
+  { region, name, engine }: PlatformRegion,
+  problem: string | null,
+  databases: DatabaseAvailabilities,
+): Region {
+  const { scalesFunctions, builds } = engine.capabilities
+  const runnable = [...databases].flatMap(([preset, { available }]) => (available ? [preset] : []))
+  return withState(
+    {
+      region,
+      name,
+      functionDomain: scalesFunctions ? 'fn.localhost' : null,
+      engine: engine.kind,
+      isolation: engine.isolation?.() ?? { metadataBlocked: false },
+      capabilities: { ...machineCapabilities, functions: scalesFunctions, builds, databases: runnable },
+    },
+    problem,
+  )
+}
+
+/** What the controllers of this machine do on any container engine. */
+const machineCapabilities = { apps: true, jobs: true, autoscaling: true, volumes: true }
+const noCapabilities: RegionCapabilities = {
+  ...{ functions: false, apps: false, jobs: false, builds: false, autoscaling: false, volumes: false },
+  databases: [],
+}
+
+/** A control plane of an older version publishes no capabilities. */
+function plain({ region, name, functionDomain, engine, isolation, ...facts }: PublishedRegion) {
+  const capabilities = (facts as { capabilities?: RegionCapabilities }).capabilities ?? noCapabilities
+  return { region, name, functionDomain, engine, isolation, capabilities }
+}
+
+function withState(region: Omit<Region, 'available'>, problem: string | null): Region {
   return {
-    region,
-    name,
-    functionDomain: engine.capabilities.scalesFunctions ? 'fn.localhost' : null,
-    engine: engine.kind,
-    isolation: engine.isolation?.() ?? { metadataBlocked: false },
+    ...region,
+    available: problem === null,
+    ...(problem === null ? {} : { unavailableReason: problem }),
   }
 }
 
-function plain({ region, name, functionDomain, engine, isolation }: PublishedRegion): Region {
-  return { region, name, functionDomain, engine, isolation }
+function onMachine(region: Region, node: string): Region {
+  return { ...region, name: `${region.engine} on ${node}`, node }
 }
 
 function awayText(node: string): string {

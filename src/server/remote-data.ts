@@ -1,4 +1,6 @@
 import type { LogQuery } from '../domain/environments/log-query.ts'
+import { AppError } from '../errors.ts'
+import type { TrafficCounts, TrafficQuery } from '../metrics/source.ts'
 import type { UploadReceiver } from '../operations/core/call.ts'
 import type { Sources } from '../operations/core/handler.ts'
 import type { KnownInstance, Membership } from '../store/membership.ts'
@@ -45,6 +47,7 @@ export function everywhere(local: Sources, machines: EnvironmentMachines, peers:
     metrics: {
       periodMs: local.metrics.periodMs,
       series: (query) => from(query.appEnvId, 'series', query, () => local.metrics.series(query)),
+      traffic: (queries) => trafficOf(queries, local, machines, peers),
     },
     prober: {
       probe: (order) => from(order.appEnvId, 'probe', order, () => local.prober.probe(order)),
@@ -52,11 +55,40 @@ export function everywhere(local: Sources, machines: EnvironmentMachines, peers:
   }
 }
 
+/** One call for each machine, however many environments it runs. */
+async function trafficOf(
+  queries: readonly TrafficQuery[],
+  local: Sources,
+  machines: EnvironmentMachines,
+  peers: Peers,
+): Promise<TrafficCounts[]> {
+  const groups = new Map<string, { instance: KnownInstance | null; own: TrafficQuery[] }>()
+  for (const query of queries) {
+    const instance = await machines.elsewhere(query.appEnvId)
+    const key = instance?.node ?? ''
+    groups.set(key, { instance, own: [...(groups.get(key)?.own ?? []), query] })
+  }
+  const found = new Map<TrafficQuery, TrafficCounts>()
+  const read = async (instance: KnownInstance | null, own: TrafficQuery[]) => {
+    const counts = await (instance
+      ? peers.call<TrafficCounts[]>(instance, 'traffic', own)
+      : local.metrics.traffic(own)
+    ).catch((error) => {
+      if (error instanceof AppError) return []
+      throw error
+    })
+    for (const [index, query] of own.entries()) if (counts[index]) found.set(query, counts[index])
+  }
+  await Promise.all([...groups.values()].map(({ instance, own }) => read(instance, own)))
+  return queries.map((query) => found.get(query) ?? { requests: 0, failed: 0, unanswered: 0 })
+}
+
 /** What this machine answers to the others. */
 export function peerMethods({ logs, metrics, prober }: Sources): PeerMethods {
   return {
     logs: ({ appEnvId, query }: { appEnvId: string; query: LogQuery }) => logs.read(appEnvId, query),
     series: (query: SeriesQuery) => metrics.series(query),
+    traffic: (queries: TrafficQuery[]) => metrics.traffic(queries),
     probe: (order: ProbeOrder) => prober.probe(order),
   }
 }

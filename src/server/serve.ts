@@ -107,7 +107,7 @@ async function startControlPlane(
     begun = await begin(platform, started, measuring)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
-    await membership.start({ environments: (appEnvIds) => started.reconciler?.wake(appEnvIds) })
+    await membership.start(work.wakes((appEnvIds) => started.reconciler?.wake(appEnvIds)))
   } catch (error) {
     await api.close()
     await started.gateway?.close()
@@ -185,6 +185,7 @@ function operationRunner(
     tokenMail: tokenMailOf(platform),
     tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),
+    rateSharing: work.rateSharing,
     wake: (appEnvIds) => {
       started.reconciler?.wake(appEnvIds)
       membership.announce(appEnvIds)
@@ -227,10 +228,11 @@ interface ApiSurfaces {
 }
 
 function apiServer(
-  { config, home, log, clock, db, metrics, uploads, hasSharedFiles, membership }: Platform,
+  platform: Platform,
   started: Started,
   { runner, mcp, measuring, sessions, sources, oauth }: ApiSurfaces,
 ): ApiServer {
+  const { config, log, clock, db, metrics, uploads, hasSharedFiles, membership } = platform
   const startedMs = clock.wallMs()
   const { isShared } = membership
   const { peers, machines, local } = sources
@@ -246,7 +248,7 @@ function apiServer(
     }),
     secrets: createSecretEntry({ db, clock, runner }),
     ...(isShared ? { peer } : {}),
-    readiness: () => readinessOf(db, home, started),
+    readiness: () => readinessOf(platform, started),
     ...(isShared ? { sharing: () => sharingOf(membership, clock) } : {}),
     async metricsText(known) {
       const store = config.databaseUrl ? 'postgresql' : 'sqlite'

@@ -7,8 +7,10 @@ import type { MetricValues } from '../metrics/source.ts'
 import { forgetExpiredOAuth } from '../oauth/server.ts'
 import { createConsoleSessions } from '../operations/access/console-sessions.ts'
 import type { Context } from '../operations/core/handler.ts'
+import { RateSharing } from '../operations/core/rate-sharing.ts'
 import { foldUsage } from '../regions/machine/usage-meter.ts'
 import type { Db } from '../store/db.ts'
+import type { Wakes } from '../store/membership.ts'
 import { forgetAnsweredQuestionsBefore } from '../store/repositories/answered-questions.ts'
 import { forgetAnswersBefore } from '../store/repositories/idempotency.ts'
 import { forgetUnusedUploads } from '../store/repositories/uploads.ts'
@@ -26,6 +28,10 @@ export interface SharedWork {
   sender: Context['notifications']
   /** Evaluates the alerts of this machine's environments, whose metrics are here. */
   evaluator: Evaluator
+  /** Absent without a shared store. */
+  rateSharing: RateSharing | undefined
+  /** What this instance does when another one has changed environments, or let calls through. */
+  wakes(environments: Wakes['environments']): Wakes
   stop(): Promise<void>
 }
 
@@ -71,8 +77,13 @@ export function shareWork(
   const evaluator = evaluatorOf(membership.machineDb, platform.metrics, () =>
     regions.map(({ region }) => region),
   )
+  const rateSharing = membership.isShared
+    ? new RateSharing(clock, (spent) => membership.announceSpent(spent))
+    : undefined
   return {
     evaluator,
+    rateSharing,
+    wakes: (environments) => ({ environments, spent: (spent) => rateSharing?.spent(spent) }),
     async stop() {
       await evaluator.stop()
       await tests.stop()

@@ -42,10 +42,15 @@ export interface LeasedWork {
   stop(): unknown
 }
 
+/** Calls that an instance let through: the limit, the key and their number. */
+export type Spent = readonly (readonly [limit: string, key: string, calls: number])[]
+
 /** What changed, for the instance that works on it. */
 export interface Wakes {
   /** Null: announcements may have been lost, so look at everything. */
   environments(appEnvIds: readonly string[] | null): void
+  /** Another instance let these calls through. */
+  spent?(spent: Spent): void
 }
 
 /** The place of this control plane among those that share the store. */
@@ -65,6 +70,8 @@ export interface Membership {
   regionOf(appEnvId: string): Promise<string | null>
   /** Announces changed environments to the other instances. */
   announce(appEnvIds: readonly string[]): void
+  /** Reports calls that this instance let through. */
+  announceSpent(spent: Spent): void
   /** Wakes the holder of a lease. */
   wakeLease(name: string): void
   /** Gives all leases back, so that others take them at once. */
@@ -94,6 +101,7 @@ export function soleMembership(db: Db, node: string, wallMs: () => number): Memb
     },
     regionOf: (appEnvId) => db.read((tx) => regionOfEnvironment(tx, appEnvId)),
     announce() {},
+    announceSpent() {},
     wakeLease: (name) => works.get(name)?.wake?.(),
     async close() {
       await Promise.all([...works.values()].map((work) => work.stop()))

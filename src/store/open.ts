@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import type { Log, Secret } from '../log.ts'
 import type { Home } from './data-directory.ts'
-import type { Db } from './db.ts'
+import type { Db, Tx } from './db.ts'
 import { type Membership, soleMembership } from './membership.ts'
 import { openSqliteDb } from './sqlite/db.ts'
 
@@ -60,13 +60,19 @@ export function hasStore({ databaseUrl }: StoreSettings, home: Pick<Home, 'datab
   return databaseUrl !== undefined || existsSync(home.database)
 }
 
-/** Why the store cannot be used, with the remedy; null if it can. */
-export async function storeProblem(db: Db): Promise<string | null> {
+/** Why the store cannot be used, with the remedy; null if it can. A shared one must also take writes. */
+export async function storeProblem(db: Db, isShared: boolean): Promise<string | null> {
   try {
-    await db.read((tx) => tx.selectFrom('installation').select('key').limit(1).execute())
+    await (isShared ? db.rehearse(changeNothing) : db.read(readOne))
     return null
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return `${error.message}: ${error.details ?? 'try again later.'}`
   }
 }
+
+const readOne = (tx: Tx) => tx.selectFrom('installation').select('key').limit(1).execute()
+
+/** A replica refuses it although no row has the key. */
+const changeNothing = (tx: Tx) =>
+  tx.updateTable('installation').set({ value: '' }).where('key', '=', 'readiness').execute()

@@ -60,7 +60,15 @@ describe('status in words', () => {
 
   it('says how ill the containers are, and that a first version serves in its window', () => {
     const lastExit = { code: 3, reason: 'Error', at: '2026-03-01T12:00:00.000Z' }
-    const health = { verdict: 'CRASH_LOOP', since: lastExit.at, restarts: 4, lastExit, logTail: [] } as const
+    const health = {
+      verdict: 'CRASH_LOOP',
+      since: lastExit.at,
+      restarts: 4,
+      lastExit,
+      path: null,
+      failedPercent: null,
+      logTail: [],
+    } as const
     expect(statusWords(status({ health: { ...health, logTail: [] } }), app)).toMatchObject({
       tone: 'bad',
       sentence: 'CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3.',

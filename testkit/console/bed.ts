@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import AxeSource from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Frame, type Page } from 'playwright-core'
 import type { TestPlatformOptions } from '../platform/options.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 
@@ -97,7 +97,7 @@ export async function axeInBothThemes(page: Page): Promise<string[]> {
 }
 
 /** Violations of WCAG A and AA rules on the page as it stands, one line each. */
-export async function axe(page: Page, runOnly: readonly string[] = wcag): Promise<string[]> {
+export async function axe(page: Page | Frame, runOnly: readonly string[] = wcag): Promise<string[]> {
   // Through the debugger, so that the page's own policy needs no exception for the test.
   await page.evaluate(AxeSource.source)
   const { violations } = await page.evaluate(

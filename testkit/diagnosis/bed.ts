@@ -8,9 +8,12 @@ import type { diagnoseAppEnv, Fix } from '../../src/contract/diagnosis.ts'
 import { operations } from '../../src/contract/index.ts'
 import type { OutputOf } from '../../src/contract/operation.ts'
 import { createProcessEngine } from '../../src/engines/process/engine.ts'
+import type { RequestRecord } from '../../src/gateway/control/request-record.ts'
 import { createLog } from '../../src/log.ts'
 import { bucketOf } from '../../src/metrics/histogram.ts'
 import type { IngressSample, Sample } from '../../src/metrics/sample.ts'
+import { LogMasks } from '../../src/regions/machine/log-masks.ts'
+import { RequestRecorder } from '../../src/regions/machine/request-recorder.ts'
 import type { SourceFiles } from '../builds/sample-sources.ts'
 import { bundledSupervisorEntry } from '../engines/supervisor-entry.ts'
 import { FakeEngine } from '../fakes/engine.ts'
@@ -36,12 +39,15 @@ export class DiagnosisBed {
   readonly platform: TestPlatform
   readonly fake: FakeEngine
   readonly #home: string
+  readonly #recorder: RequestRecorder
   #apps = 0
 
   private constructor(platform: TestPlatform, fake: FakeEngine, home: string) {
     this.platform = platform
     this.fake = fake
     this.#home = home
+    const { db, logs, secrets, log } = platform
+    this.#recorder = new RequestRecorder({ db, logs, log, masks: new LogMasks(db, secrets) })
   }
 
   static async start(): Promise<DiagnosisBed> {
@@ -87,12 +93,13 @@ export class DiagnosisBed {
     return (await this.call('create-app-env', input)).appEnvId
   }
 
-  /** Uploads and deploys; resolves when the deployment is over. */
-  async deploy(appEnvId: string, source: SourceFiles | Buffer): Promise<void> {
+  /** Uploads and deploys; resolves when the deployment is over. `loses`: what was uploaded is gone before the build. */
+  async deploy(appEnvId: string, source: SourceFiles | Buffer, { loses = false } = {}): Promise<void> {
     const { storageKey, uploadUrl } = await this.call('request-deploy-storage-key', { appEnvId })
     const body = Buffer.isBuffer(source) ? source : await tgz(source)
     const answer = await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(body) })
     if (!answer.ok) throw new Error(`upload: ${await answer.text()}`)
+    if (loses) await rm(path.join(this.platform.dir, 'uploads', path.basename(storageKey)))
     await this.call('notify-code-upload', { appEnvId, storageKey })
     await this.deployed(appEnvId)
   }
@@ -133,24 +140,55 @@ export class DiagnosisBed {
     if (appEnvId) await this.deployed(appEnvId)
   }
 
-  /** Requests to the containers as the gateway would send them, and what it would have counted. */
-  async load(appEnvId: string, requests: number, limitMs = 5_000): Promise<IngressSample> {
+  /**
+   * Requests to the containers as the gateway would send them, logged as it would log them, and what it would have
+   * counted. `leaves`: the client disconnects after `limitMs` rather than the gateway.
+   */
+  async load(appEnvId: string, requests: number, limitMs = 5_000, leaves = false): Promise<IngressSample> {
     const container = this.platform.routes.routes.get(appEnvId)?.containers[0]
     const latency: Record<string, number> = {}
     const sample = { seconds: 10, requests, answered4xx: 0, answered5xx: 0, latency }
+    const records: RequestRecord[] = []
     for (let sent = 0; sent < requests; sent += 1) {
       const startMs = performance.now()
-      const status = container ? await answerOf(container, limitMs) : 503
-      const bucket = String(bucketOf(performance.now() - startMs))
+      const answered = container ? await answerOf(container, limitMs) : 503
+      const status = leaves && answered === 504 ? 0 : answered
+      const durationMs = performance.now() - startMs
+      records.push(recordOf(status, durationMs, container?.name ?? null))
+      if (status === 0) continue
+      const bucket = String(bucketOf(durationMs))
       latency[bucket] = (latency[bucket] ?? 0) + 1
       if (status >= 500) sample.answered5xx += 1
     }
+    this.#recorder.take([{ appEnvId, records }])
+    await this.#recorder.settled()
     return sample
   }
 
   async measured(samples: readonly Sample[]): Promise<void> {
-    await this.platform.metrics.append(systemClock.wallMs(), samples)
+    const nowMs = systemClock.wallMs()
+    await this.platform.metrics.append(nowMs, samples)
+    for (const { appEnvId, ingress } of samples) {
+      if (!ingress) continue
+      const { requests, answered5xx: failed, latency } = ingress
+      const answered = Object.values(latency).reduce((sum, count) => sum + count, 0)
+      // Counted from now on, as if the deployment had been a while ago.
+      this.platform.metrics.recentTraffic.add(
+        appEnvId,
+        { requests, failed, unanswered: requests - answered },
+        nowMs,
+        nowMs,
+      )
+    }
   }
+}
+
+function recordOf(status: number, durationMs: number, container: string | null): RequestRecord {
+  const refused = status === 504 ? 'Response start timed out' : null
+  const sizes = { bytesIn: 0, bytesOut: 0, coldStart: false, traceId: null, oneIn: 1 }
+  const firstByteMs = refused ? null : durationMs
+  const what = { method: 'GET', path: '/', status, durationMs, firstByteMs, container, refused }
+  return { endedMs: systemClock.wallMs(), ...what, ...sizes }
 }
 
 function answerOf({ host, port }: { host: string; port: number }, limitMs: number): Promise<number> {

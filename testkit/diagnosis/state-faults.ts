@@ -1,37 +1,20 @@
-import type { DiagnosisCause } from '../../src/contract/diagnosis.ts'
-import { bucketOf } from '../../src/metrics/histogram.ts'
 import { until } from '../platform/story.ts'
 import type { DiagnosisBed } from './bed.ts'
 import { nodeServer, nodeSource } from './programs.ts'
 import type { Seeded } from './seeded.ts'
-
-/** A fault of settings, traffic or surroundings: `make` answers the environment that has it. */
-export interface StateFault {
-  name: string
-  cause: DiagnosisCause
-  make(bed: DiagnosisBed): Promise<string>
-  /** It concerns the whole account or region, so no other is played meanwhile. */
-  alone?: true
-  after?(bed: DiagnosisBed): Promise<unknown>
-}
+import { good, type StateFault, served } from './state-fault.ts'
+import { capacityFaults, trafficFaults } from './traffic-faults.ts'
 
 export function stateFaults(seeded: Seeded): StateFault[] {
   return [
     ...settingFaults(seeded),
     ...trafficFaults(seeded),
     ...capacityFaults(seeded),
+    ...originFaults(seeded),
     ...serviceFaults(seeded),
     // Last: without its engine the region does nothing else.
     engineFault(seeded),
   ]
-}
-
-const good = () => nodeSource(nodeServer())
-
-async function served(bed: DiagnosisBed, source = good()): Promise<string> {
-  const appEnvId = await bed.environment()
-  await bed.deploy(appEnvId, source)
-  return appEnvId
 }
 
 function settingFaults(seeded: Seeded): StateFault[] {
@@ -92,103 +75,35 @@ function settingFaults(seeded: Seeded): StateFault[] {
   ]
 }
 
-function trafficFaults(seeded: Seeded): StateFault[] {
-  const failing = (line: string, name: string, cause: DiagnosisCause): StateFault => ({
-    name,
-    cause,
-    async make(bed) {
-      const answer = `console.error(${JSON.stringify(line)}), 'sorry'`
-      const appEnvId = await served(bed, nodeSource(nodeServer(`(${answer})`, '', '500')))
-      await bed.measured([{ appEnvId, containers: [], ingress: await bed.load(appEnvId, 20) }])
-      await bed.printed(appEnvId, 21)
-      return appEnvId
-    },
-  })
+/** What a version was made of is gone, or has changed. */
+function originFaults(seeded: Seeded): StateFault[] {
   return [
-    failing(`${seeded.word()} went wrong`, 'errors of the program', 'error-burst'),
-    failing(
-      `Error: connect ECONNREFUSED 127.0.0.1:${seeded.number(2, 19)}`,
-      'errors for want of a service',
-      'dependency-refused',
-    ),
-    failing(
-      `ENOSPC: no space left on device, write '/data/${seeded.word()}'`,
-      'errors of a full disk',
-      'disk-full',
-    ),
     {
-      name: 'a function that is too slow',
-      cause: 'request-timeout',
+      name: 'an upload that is gone',
+      cause: 'lost-upload',
       async make(bed) {
-        const functionConfig = { timeoutSeconds: 1, responseStartTimeoutSeconds: 1, minScale: 1 }
-        const appEnvId = await bed.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
-        await bed.deploy(appEnvId, nodeSource(nodeServer('new Promise((done) => setTimeout(done, 5000))')))
-        const ingress = await bed.load(appEnvId, 6, 1_000)
-        await bed.measured([{ appEnvId, containers: [], ingress }])
+        const appEnvId = await bed.environment()
+        await bed.deploy(appEnvId, good(), { loses: true })
         return appEnvId
       },
     },
     {
-      name: 'a container that starts slowly',
-      cause: 'slow-start',
-      make: (bed) => served(bed, nodeSource(`setTimeout(() => { ${nodeServer()} }, 10500)`)),
-    },
-  ]
-}
-
-function capacityFaults(seeded: Seeded): StateFault[] {
-  /** More requests than one container can hold: most are rejected at once, the others take their time. */
-  const crowd = (ms: number) => {
-    const requests = seeded.number(150, 250)
-    const latency = { [bucketOf(2)]: requests - 40, [bucketOf(ms)]: 40 }
-    return { seconds: 10, requests, answered4xx: 0, answered5xx: requests - 40, latency }
-  }
-  const busyFunction = async (bed: DiagnosisBed) => {
-    const functionConfig = { minScale: 1, maxScale: 1, containerConcurrency: 5 }
-    const appEnvId = await bed.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
-    await bed.deploy(appEnvId, good())
-    await bed.measured([{ appEnvId, containers: [], ingress: crowd(seeded.number(400, 900)) }])
-    return appEnvId
-  }
-  const container = { cpuMillicores: 490, cpuLimitMillicores: 500, memoryMb: 60, memoryLimitMb: 512 }
-  return [
-    {
-      name: 'a function with more callers than it may hold',
-      cause: 'concurrency-saturated',
-      make: busyFunction,
-    },
-    {
-      name: 'a function that the account keeps small',
-      cause: 'quota',
-      alone: true,
+      name: 'a password that changed at its source',
+      cause: 'pending-change',
       async make(bed) {
-        const { accountId } = bed.platform
-        await bed.call('update-account', {
-          accountId,
-          functionMaxScale: 1,
-          functionDefaultMaxScale: 1,
-          functionMaxMinScale: 1,
+        const name = seeded.variable()
+        const source = await bed.environment({}, { envVars: [{ name, value: seeded.word() }] })
+        const { cliEnvName: envName } = await bed.call('get-app-env', { appEnvId: source })
+        const from = { envName, field: name }
+        const refuses = `(console.error('authentication failed for ${seeded.word()}'), 'sorry')`
+        const appEnvId = await bed.environment({}, { envVars: [{ name, from }] })
+        await bed.deploy(appEnvId, nodeSource(nodeServer(refuses, '', '500')))
+        await bed.call('update-app-env-variables', {
+          appEnvId: source,
+          set: [{ name, value: seeded.word() }],
         })
-        return busyFunction(bed)
-      },
-      after: (bed) => bed.call('update-account', { accountId: bed.platform.accountId, functionMaxScale: 10 }),
-    },
-    {
-      name: 'autoscaling at its end',
-      cause: 'scale-limit',
-      async make(bed) {
-        const appEnvId = await served(bed)
-        await bed.call('update-app-env-autoscaling', {
-          appEnvId,
-          enabled: true,
-          minContainers: 1,
-          maxContainers: 1,
-        })
-        const nowMs = bed.platform.clock.wallMs()
-        for (const ago of [30_000, 20_000, 10_000, 0])
-          await bed.platform.metrics.append(nowMs - ago, [
-            { appEnvId, containers: [container], ingress: null },
-          ])
+        await bed.measured([{ appEnvId, containers: [], ingress: await bed.load(appEnvId, 10) }])
+        await bed.printed(appEnvId, 11)
         return appEnvId
       },
     },

@@ -21,6 +21,11 @@ export const fakeOperations: Record<string, FakeOperation> = {
         functionDomain: 'fn.localhost',
         engine: 'fake',
         isolation: { metadataBlocked: false },
+        available: true,
+        capabilities: {
+          ...{ functions: true, apps: true, jobs: true, builds: true, autoscaling: true, volumes: true },
+          databases: [],
+        },
       },
     ],
   }),
@@ -53,6 +58,7 @@ export const fakeOperations: Record<string, FakeOperation> = {
   'diagnose-app-env': (state, input) => ({
     appEnvId: state.env(input).appEnvId,
     healthy: true,
+    servingVersion: 1,
     findings: [],
     checked: ['status'],
     checkedAt: '2026-11-01T00:00:00.000Z',

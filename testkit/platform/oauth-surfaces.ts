@@ -1,5 +1,6 @@
+import { createFetchDocument } from '../../src/alerting/notifiers/fetch-document.ts'
 import type { ApiServerOptions } from '../../src/api/server.ts'
-import type { Clock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
 import { createMcpHttpHandler } from '../../src/mcp/transport/http.ts'
 import type { OperationRunner } from '../../src/operations/core/call.ts'
@@ -26,9 +27,11 @@ export function oauthSurfaces(
   const { db, clock, secrets, log } = platform
   const apiUrl = () => platform.apiUrl
   const oauth = openOAuth({
-    ...{ db, clock, secrets, publicUrl, apiUrl },
+    ...{ db, clock, log, secrets, publicUrl, apiUrl },
     setting: { issuer: issuer ?? null },
     fetchDocument: fetchDocument ?? (() => Promise.reject(new Error('no network in this test'))),
+    fetchTrusted: createFetchDocument({ clock: systemClock, allowPrivate: true }),
+    keyCooldownMs: 0,
   })
   const access = mcpAccess({ db, clock }, runner, oauth)
   return {

@@ -17,11 +17,20 @@ export function testInstallation(
   availability: () => DatabaseAvailabilityWatch | null,
   clockScale: number,
 ): Installation {
-  const here = { engine: platform.engine.kind, isolation: { metadataBlocked: false } }
+  const here = {
+    engine: platform.engine.kind,
+    isolation: { metadataBlocked: false },
+    available: true,
+    capabilities: {
+      ...{ functions: true, apps: true, jobs: true, builds: true, autoscaling: true, volumes: true },
+      databases: [],
+    },
+  }
+  const plain = { ...here, capabilities: { ...here.capabilities, functions: false } }
   return {
     regions: () => [
       { ...here, region: platform.region, name: 'Here', functionDomain: 'fn.localhost' },
-      { ...here, region: 'plain', name: 'Without functions', functionDomain: null },
+      { ...plain, region: 'plain', name: 'Without functions', functionDomain: null },
     ],
     instances: () => [
       {

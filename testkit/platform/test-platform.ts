@@ -35,12 +35,13 @@ import { countRunningPods } from '../../src/store/repositories/rollouts.ts'
 import { insertToken } from '../../src/store/repositories/tokens.ts'
 import { openSecretBox, parseMasterKey, type SecretBox } from '../../src/store/secrets/secret-box.ts'
 import { FakeEngine } from '../fakes/engine.ts'
+import { withTraffic } from '../metrics/with-traffic.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { insertMember, insertTestAccount, type MemberOptions } from './accounts.ts'
+import { oauthSurfaces } from './oauth-surfaces.ts'
 import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
-import { oauthSurfaces } from './oauth-surfaces.ts'
 import { RememberedRoutes } from './remembered-routes.ts'
 import { testInstallation } from './test-installation.ts'
 
@@ -249,7 +250,7 @@ export class TestPlatform {
       secrets,
       sources: {
         logs,
-        metrics: options.metrics ?? this.metrics,
+        metrics: options.metrics ? withTraffic(options.metrics, this.metrics) : this.metrics,
         prober: new HttpProber({
           clock,
           // The discard port is closed, so a probe of a platform without a gateway fails immediately.

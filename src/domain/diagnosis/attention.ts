@@ -2,8 +2,9 @@ import { type Attention, type DiagnosisCause, findingSeverities } from '../../co
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import type { PodRecord } from '../environments/environment.ts'
 import { buildCauses } from './build.ts'
+import { isBurst, severityOf } from './errors.ts'
 import type { Facts } from './facts.ts'
-import { checkCause, endingOf, recentMs, slowStartMs } from './runtime.ts'
+import { checkCause, endingsOf, slowStartMs } from './runtime.ts'
 import { startCauses } from './start.ts'
 
 /** The stored facts of one environment that cost no log or metric read. */
@@ -13,10 +14,12 @@ export interface AttentionFacts {
   status: EnvironmentStatus
   desiredState: 'running' | 'stopped'
   currentRolloutId: string | null
-  /** Why the newest deployment failed, unless a newer call ended it or the environment was stopped afterwards. */
-  failedReason: string | null
+  /** The newest deployment if it failed, unless a newer call ended it or the environment was stopped afterwards. */
+  failed: { version: number; reason: string } | null
   /** Containers that should run. */
   pods: readonly PodRecord[]
+  /** Requests of the last minute to what serves; null without a gateway. */
+  traffic: Facts['traffic']
   firingAlerts: number
   /** When settings were saved that are not in force; null if all are. */
   pendingSince: string | null
@@ -34,19 +37,36 @@ type Sign = Pick<Attention, 'severity'> & { cause: DiagnosisCause | null }
 /** Why an environment needs attention, from stored facts only; null if it does not. */
 export function attentionOf(facts: AttentionFacts): Attention | null {
   const { envName, firingAlerts } = facts
-  const signs = [failureSign(facts), containerSign(facts), pendingSign(facts)].filter((sign) => sign !== null)
+  const signs = [failureSign(facts), containerSign(facts), requestSign(facts), pendingSign(facts)].filter(
+    (sign) => sign !== null,
+  )
   if (firingAlerts > 0) signs.push({ cause: null, severity: 'warning' })
   if (signs.length === 0) return null
   const severity = findingSeverities.find((one) => signs.some((sign) => sign.severity === one))!
   const causes = [...new Set(signs.flatMap(({ cause }) => cause ?? []))]
-  return { envName, severity, causes, firingAlerts }
+  return { envName, severity, causes, firingAlerts, ...rejected(facts) }
 }
 
-function failureSign({ failedReason, status, currentRolloutId }: AttentionFacts): Sign | null {
-  if (failedReason === null) return null
-  const serves = (status === 'RUNNING' || status === 'UPDATING') && currentRolloutId !== null
-  const cause = buildCauses[failedReason] ?? startCauses[failedReason] ?? null
-  return { cause, severity: serves ? 'warning' : 'critical' }
+/** A failed deployment differs from a failing service: an earlier version serves. */
+function rejected(facts: AttentionFacts): Pick<Attention, 'rejectedVersion'> {
+  return facts.failed && serves(facts) ? { rejectedVersion: facts.failed.version } : {}
+}
+
+function failureSign(facts: AttentionFacts): Sign | null {
+  if (facts.failed === null) return null
+  const { reason } = facts.failed
+  const cause = buildCauses[reason] ?? startCauses[reason] ?? null
+  return { cause, severity: serves(facts) ? 'warning' : 'critical' }
+}
+
+function serves({ status, currentRolloutId }: AttentionFacts): boolean {
+  return (status === 'RUNNING' || status === 'UPDATING') && currentRolloutId !== null
+}
+
+function requestSign({ traffic, desiredState }: AttentionFacts): Sign | null {
+  if (desiredState !== 'running' || !traffic || !isBurst(traffic)) return null
+  const cause = traffic.unanswered > traffic.failed ? 'unanswered-requests' : 'error-burst'
+  return { cause, severity: severityOf(traffic) }
 }
 
 /** The serving version ends again and again, or accepts no connections. */
@@ -54,7 +74,7 @@ function containerSign(facts: AttentionFacts): Sign | null {
   const { kind, status, desiredState, currentRolloutId, nowMs } = facts
   if (desiredState !== 'running' || kind === 'job' || status !== 'RUNNING') return null
   const pods = facts.pods.filter(({ rolloutId }) => rolloutId === currentRolloutId)
-  const endings = pods.flatMap(endingOf).filter(({ at }) => nowMs - Date.parse(at) < recentMs)
+  const endings = endingsOf(pods, currentRolloutId ?? undefined, nowMs)
   const count = endings.reduce((sum, ending) => sum + ending.count, 0)
   // Scaled to zero, a function serves without a container.
   const isUp = kind === 'function' || pods.some(({ ready }) => ready)

@@ -1,12 +1,14 @@
 import type { Deployment } from '../../contract/app-env-reads.ts'
 import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis.ts'
-import { cutQuote, type Detector, type Facts, fixBy, quote, redeployFix } from './facts.ts'
+import { cutQuote, quote } from './evidence.ts'
+import { type Detector, type Facts, fixBy, redeployFix } from './facts.ts'
 import { buildSign } from './log-signs.ts'
 
 /** Failure reasons of a deployment that name a cause by themselves. */
 export const buildCauses: Readonly<Record<string, DiagnosisCause>> = {
   'image pull': 'image-pull',
   'no Dockerfile': 'no-dockerfile',
+  'lost upload': 'lost-upload',
   'bad archive': 'bad-archive',
   git: 'git-fetch',
   'build step': 'build-step',
@@ -18,6 +20,7 @@ export const buildCauses: Readonly<Record<string, DiagnosisCause>> = {
 const summaries: Partial<Record<DiagnosisCause, string>> = {
   'image-pull': 'its image could not be pulled',
   'no-dockerfile': 'the source has no usable Dockerfile',
+  'lost-upload': 'its uploaded source is not stored any more',
   'bad-archive': 'the uploaded archive cannot be unpacked',
   'git-fetch': 'the source could not be fetched from the Git host',
   'lock-file': 'the package manager refused the lock file',
@@ -59,16 +62,12 @@ function summaryOf(cause: DiagnosisCause, type: Deployment['type']): string | un
 }
 
 /** A failed deployment takes nothing away while an earlier version serves. */
-export function failedSeverity(facts: Facts): Finding['severity'] {
-  return serves(facts) ? 'warning' : 'critical'
+export function failedSeverity({ serving }: Facts): Finding['severity'] {
+  return serving === null ? 'critical' : 'warning'
 }
 
-export function stillServes(facts: Facts): string {
-  return serves(facts) ? ` Version ${facts.current!.version} still serves.` : ''
-}
-
-function serves({ status, current }: Facts): boolean {
-  return (status === 'RUNNING' || status === 'UPDATING') && current !== null
+export function stillServes({ serving }: Facts): string {
+  return serving === null ? '' : ` Version ${serving.version} still serves.`
 }
 
 export function failureEvidence({ latest }: Facts): Evidence[] {
@@ -79,8 +78,8 @@ export function failureEvidence({ latest }: Facts): Evidence[] {
 
 /** Where nothing serves any more, the last good version can. */
 export function returnFix(facts: Facts): Finding['fix'] {
-  const { current, latest, appEnvId } = facts
-  if (serves(facts) || current === null || current.version === latest?.version) return null
+  const { current, serving, latest, appEnvId } = facts
+  if (serving !== null || current === null || current.version === latest?.version) return null
   if (facts.pendingFields.length > 0) return redeployFix(facts, current.version)
   const effect = `Deploys version ${current.version}, which served before.`
   return fixBy('redeploy-app-env', { appEnvId, version: current.version }, effect, true)

@@ -1,6 +1,6 @@
 import type { Evidence, Finding } from '../../contract/diagnosis.ts'
+import { isSaturated } from './errors.ts'
 import { type Detector, type Facts, fixBy } from './facts.ts'
-import { isSaturated } from './runtime.ts'
 
 /** Samples that CPU must be high over before a limit counts as reached. */
 const leastSamples = 3
@@ -17,9 +17,10 @@ export const detectCapacity: Detector = (facts) => {
 }
 
 function saturated(facts: Facts): Finding | null {
-  const { metrics, functionConfig, appEnvId, quota, zClouds } = facts
-  if (!metrics?.rate5xx || !functionConfig || !isSaturated(facts)) return null
+  const { traffic, functionConfig, appEnvId, quota, zClouds } = facts
+  if (!traffic?.failed || !functionConfig || !isSaturated(facts)) return null
   const { maxScale } = functionConfig
+  const rate = (count: number) => rounded(count / Math.max(1, traffic.seconds))
   const free = Math.floor((quota.zCloudLimit - quota.zCloudsUsed) / zClouds)
   const more = Math.min(maxScale * 2, quota.functionMaxScale, maxScale + Math.max(0, free))
   const effect = `Lets the function use up to ${more} containers instead of ${maxScale}, at once.`
@@ -31,8 +32,8 @@ function saturated(facts: Facts): Finding | null {
     summary: `All ${maxScale} containers that maxScale allows are busy, and requests are rejected.`,
     since: null,
     evidence: [
-      { source: 'metric', at: null, text: 'ingress_request_rate', value: rounded(metrics.requestRate ?? 0) },
-      { source: 'metric', at: null, text: 'ingress_5xx_rate', value: rounded(metrics.rate5xx) },
+      { source: 'metric', at: null, text: 'ingress_request_rate', value: rate(traffic.requests) },
+      { source: 'metric', at: null, text: 'ingress_5xx_rate', value: rate(traffic.failed) },
       { source: 'setting', at: null, text: 'maxScale', value: maxScale },
     ],
     fix:

@@ -27,6 +27,10 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     meaning: 'The source could not be fetched from the Git host.',
     fix: 'Check gitNamespace and gitRepo of the app and the branch of the environment.',
   },
+  'lost-upload': {
+    meaning: 'The uploaded source is not stored any more, so the version cannot be built.',
+    fix: 'Upload the source again.',
+  },
   'bad-archive': {
     meaning: 'The uploaded archive cannot be unpacked.',
     fix: 'Pack plain files and folders as .tgz or .zip and upload again.',
@@ -117,6 +121,10 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
   'request-timeout': {
     meaning: 'Requests take longer than the time allowed, and the gateway ends them with 504.',
     fix: 'Answer faster, or raise timeoutSeconds and responseStartTimeoutSeconds.',
+  },
+  'unanswered-requests': {
+    meaning: 'Clients wait for a second or more and disconnect before a response begins.',
+    fix: 'Answer faster; the evidence names the requests, and the runtime log what the program waits for.',
   },
   'error-burst': {
     meaning: 'A considerable share of requests is answered with a 5xx status.',

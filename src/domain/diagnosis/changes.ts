@@ -44,6 +44,30 @@ export function breakOf(
   return found
 }
 
+/** Failed requests below which a short rise is no burst. */
+const leastFailures = 5
+
+interface ErrorPoint {
+  t: number
+  /** Percent of the requests that failed, and the highest of a sample of the point. */
+  value: number
+  max: number
+  failures: number
+}
+
+/** The last point in which one sample at least failed far above what was usual, however short that was. */
+export function burstOf(metric: Metric, points: readonly ErrorPoint[], leastRise: number): Break | null {
+  const usual = median(points.map(({ value }) => value)) ?? 0
+  const broken = Math.max(usual * leastFactor, usual + leastRise)
+  const isBurst = ({ max, failures }: ErrorPoint) => max > broken && failures >= leastFailures
+  // The first of those that follow each other: there it began.
+  const last = points.findLastIndex(isBurst)
+  const first = points.slice(0, Math.max(0, last)).findLastIndex((point) => !isBurst(point)) + 1
+  const found = last < 0 ? undefined : points[first]
+  if (!found) return null
+  return { metric, at: new Date(found.t).toISOString(), before: rounded(usual), after: rounded(found.max) }
+}
+
 /** How much a change of each kind changes what runs. */
 const weights: Readonly<Record<Change['kind'], number>> = {
   deployment: 5,

@@ -1,4 +1,5 @@
 import { diagnosisCauses, type Finding, findingSeverities } from '../../contract/diagnosis.ts'
+import { withinBudget } from './budget.ts'
 import { detectBuild } from './build.ts'
 import { detectCapacity } from './capacity.ts'
 import { detectDependencies } from './dependencies.ts'
@@ -34,14 +35,15 @@ export function diagnose(facts: Facts): Finding[] {
     .flatMap((detect) => detect(facts))
   // What brought it to light says more than the setting alone.
   const isKnown = ({ cause }: Finding, index: number) =>
-    cause === 'database-down' && found.findIndex((one) => one.cause === cause) < index
+    (cause === 'database-down' || cause === 'pending-change') &&
+    found.findIndex((one) => one.cause === cause) < index
   return found
     .filter((one, index) => !isKnown(one, index))
     .map((one, index) => ({ one, index }))
     .sort((a, b) => rankOf(a.one) - rankOf(b.one) || a.index - b.index)
     .map(({ one }) => ({ ...one, evidence: one.evidence.slice(0, mostEvidence) }))
     .slice(0, mostFindings)
-    .map((one) => withNextStep(facts, one))
+    .map((one) => withinBudget(withNextStep(facts, one)))
 }
 
 export function isHealthy(findings: readonly Finding[]): boolean {

@@ -1,6 +1,6 @@
-import type { Deployment, LogLine } from '../../contract/app-env-reads.ts'
+import type { Deployment, LoggedRequest, LogLine } from '../../contract/app-env-reads.ts'
 import type { Autoscaling } from '../../contract/app-envs.ts'
-import type { Evidence, Finding, Fix } from '../../contract/diagnosis.ts'
+import type { Finding, Fix } from '../../contract/diagnosis.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
 import type { PodRecord } from '../environments/environment.ts'
@@ -11,20 +11,35 @@ export interface DeploymentFacts extends Deployment {
   failedAt: string | null
   /** There is an image to run. */
   isBuilt: boolean
+  /** Since when it takes requests, if it does. */
+  servesSince: string
 }
 
 /** Values of the last minutes; null where nothing was measured. */
 export interface MetricFacts {
-  seconds: number
-  requestRate: number | null
-  rate5xx: number | null
-  percent5xx: number | null
   p95Seconds: number | null
   p99Seconds: number | null
   cpuPercent: number | null
   memoryPercent: number | null
   /** Samples that CPU and memory are the mean of. */
   resourceSamples: number
+}
+
+/** Requests of the last minute to the version that serves. */
+export interface TrafficFacts {
+  seconds: number
+  requests: number
+  /** Answered with 5xx. */
+  failed: number
+  /** The client disconnected before a response began. */
+  unanswered: number
+}
+
+/** A request of the last minute that failed, was refused or got no answer, as the request log has it. */
+export interface RequestFacts
+  extends Pick<LoggedRequest, 'method' | 'path' | 'status' | 'durationMs' | 'refused' | 'oneIn'> {
+  at: string
+  container: string | null
 }
 
 export interface AlertFacts {
@@ -80,7 +95,11 @@ export interface Facts {
   containers: number
   autoscaling: Autoscaling | null
   functionConfig: FunctionConfig | null
+  /** The version that takes requests, with or without a container now. */
+  serving: DeploymentFacts | null
+  /** The version that served last, and serves unless the environment was stopped. */
   current: DeploymentFacts | null
+  /** The newest one, whatever became of it. */
   latest: DeploymentFacts | null
   /** The version that served before the current one; `ranWell`: its containers never ended by themselves. */
   previous: { version: number; ranWell: boolean } | null
@@ -93,12 +112,21 @@ export interface Facts {
   pods: readonly PodRecord[]
   /** Of the newest deployment; newest last. */
   buildLog: readonly LogLine[]
-  /** Of the newest deployment when it failed, else of what serves; of a job its newest run. Newest last. */
-  runtimeLog: readonly LogLine[]
+  /** Output of the newest deployment if it failed, of the container that ended if one did. Newest last. */
+  failedLog: readonly LogLine[]
+  /** Output of the version that serves; of a job that of its newest run. Newest last. */
+  servingLog: readonly LogLine[]
+  /** Output of the container of the serving version that ended last, until it ended. Newest last. */
+  crashLog: readonly LogLine[]
   metrics: MetricFacts | null
+  traffic: TrafficFacts | null
+  /** Newest last; empty if requests are not logged. */
+  requests: readonly RequestFacts[]
   /** Names of variables in force, and of those saved. */
   variables: { applied: readonly string[]; saved: readonly string[] }
   pendingFields: readonly string[]
+  /** Variables whose sources have new values that are not in force. */
+  refreshed: readonly string[]
   pendingSince: string | null
   alerts: readonly AlertFacts[]
   databases: readonly DatabaseFacts[]
@@ -109,18 +137,6 @@ export interface Facts {
 
 /** A pure rule: facts in, findings out. */
 export type Detector = (facts: Facts) => Finding[]
-
-const longestQuote = 200
-
-export function quote(line: LogLine): Evidence {
-  const source = line.type === 'BUILD' ? 'build-log' : 'log'
-  return { source, at: line.timestamp, text: cutQuote(line.message) }
-}
-
-export function cutQuote(text: string): string {
-  const line = text.trim()
-  return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line
-}
 
 export function fixBy(operation: string, input: Record<string, unknown>, effect: string, safe: boolean): Fix {
   return { operation, input, effects: [effect], safe }

@@ -1,8 +1,8 @@
 import type { DiagnosisCause } from '../../contract/diagnosis.ts'
+import { lastLine } from './evidence.ts'
 import type { Detector, JobRunFacts } from './facts.ts'
 import { runtimeSign } from './log-signs.ts'
 import { type NamedCause, namedCause, summaryOf } from './named-cause.ts'
-import { lastLine } from './runtime.ts'
 import { moreMemory } from './start.ts'
 
 /** Exit codes of a shell whose command is missing or not executable. */
@@ -12,7 +12,7 @@ const noCommand = [126, 127]
 export const detectJob: Detector = (facts) => {
   const [last, ...earlier] = facts.jobRuns
   if (facts.desiredState !== 'running' || !last || last.status === 'SUCCEEDED') return []
-  const sign = last.reason === 'OOMKilled' ? null : runtimeSign(facts.runtimeLog, facts.variables.applied)
+  const sign = last.reason === 'OOMKilled' ? null : runtimeSign(facts.servingLog, facts.variables.applied)
   const named = sign && namedCause(facts, sign)
   const cause = causeOf(last, named)
   const why =
@@ -26,7 +26,10 @@ export const detectJob: Detector = (facts) => {
       confidence: named ? 'likely' : 'certain',
       summary: `The newest run ${last.status === 'TIMED_OUT' ? 'timed out' : 'failed'}: ${why}.`,
       since: last.finishedAt,
-      evidence: [{ source: 'container', at: last.finishedAt, text }, ...(named?.evidence ?? lastLine(facts))],
+      evidence: [
+        { source: 'container', at: last.finishedAt, text },
+        ...(named?.evidence ?? lastLine(facts.servingLog)),
+      ],
       fix: named?.runningFix ?? moreMemory(cause, facts),
     },
   ]

@@ -1,5 +1,6 @@
 import type { DiagnosisCause, Evidence, Fix } from '../../contract/diagnosis.ts'
-import { type DatabaseFacts, type Facts, fixBy, quote, redeployFix } from './facts.ts'
+import { quote } from './evidence.ts'
+import { type DatabaseFacts, type Facts, fixBy, redeployFix } from './facts.ts'
 import type { LogSign } from './log-signs.ts'
 
 /** A cause that output of the program names, checked against the other facts. */

@@ -13,6 +13,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
     'Change what the evidence names, or use an environment in a region of another engine (list-regions shows them).',
   'image-pull': imageStep,
   'git-fetch': `Correct the branch with update-app-env, or create an app with the right gitNamespace and gitRepo, ${again}.`,
+  'lost-upload': 'Upload the source again with request-deploy-storage-key.',
   'bad-archive': 'Pack plain files and folders as .tgz or .zip, and upload again.',
   'no-dockerfile': `Add a Dockerfile at the place that the evidence names, ${again}.`,
   'lock-file': lockFileStep,
@@ -50,6 +51,8 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
     kind === 'function'
       ? 'Answer faster, or raise timeoutSeconds and responseStartTimeoutSeconds with update-function-config.'
       : 'Answer first and do slow work afterwards, or move the work to a job.',
+  'unanswered-requests':
+    'Answer faster, or answer first and do slow work afterwards; get-logs shows what the program did.',
   'error-burst': 'get-logs shows the errors, what-changed what happened before.',
   'scale-limit': 'Raise zClouds with update-app-env, or make the program need less.',
   'slow-start': 'Listen first and do slow work afterwards.',

@@ -1,17 +1,15 @@
-import type { Evidence, Finding } from '../../contract/diagnosis.ts'
+import type { Finding } from '../../contract/diagnosis.ts'
 import type { PodRecord } from '../environments/environment.ts'
-import { type Detector, type Facts, quote, redeployFix } from './facts.ts'
-import { isNoise } from './log-noise.ts'
+import { detectErrors } from './errors.ts'
+import { lastLine } from './evidence.ts'
+import { type Detector, type Facts, redeployFix } from './facts.ts'
 import { runtimeSign } from './log-signs.ts'
-import { type NamedCause, namedCause, summaryOf } from './named-cause.ts'
+import { namedCause, summaryOf } from './named-cause.ts'
+import { withRefreshed } from './refreshed.ts'
 import { moreMemory, startCauses } from './start.ts'
 
-export const recentMs = 10 * 60_000
-/** Below these a few failures among many requests are no burst. */
-const leastPercent = 5
-const leastFailures = 5
+const recentMs = 10 * 60_000
 export const slowStartMs = 10_000
-const appStartTimeoutSeconds = 60
 
 /** What serves ends again and again, answers with errors, or starts slowly. */
 export const detectRuntime: Detector = (facts) => {
@@ -25,93 +23,96 @@ export const detectRuntime: Detector = (facts) => {
 
 interface Ending {
   at: string
+  /** When the loop began that the ending belongs to. */
+  since: string
+  podName: string
   exitCode: number
   reason: string
   count: number
 }
 
-/** How containers of the serving version ended lately, the latest first. */
-function endings({ pods, current, nowMs }: Facts): Ending[] {
+/** How containers of a version ended by themselves lately, the latest first. */
+export function endingsOf(
+  pods: readonly PodRecord[],
+  rolloutId: string | undefined,
+  nowMs: number,
+): Ending[] {
   return pods
-    .filter(({ rolloutId }) => rolloutId === current?.rolloutId)
+    .filter((pod) => pod.rolloutId === rolloutId)
     .flatMap((pod) => endingOf(pod))
     .filter(({ at }) => nowMs - Date.parse(at) < recentMs)
     .sort((a, b) => (a.at < b.at ? 1 : -1))
 }
 
-export function endingOf({
-  desiredState,
-  status,
-  ready,
-  restartCount,
-  lastTermination,
-}: PodRecord): Ending[] {
+function endingOf(pod: PodRecord): Ending[] {
+  const { desiredState, status, ready, restartCount, lastTermination, name, loopSince } = pod
   // One that was removed on purpose has no termination of its own.
   if (lastTermination === null || (desiredState !== 'run' && status !== 'Failed')) return []
   const { finishedAt: at, exitCode, reason } = lastTermination
-  return [{ at, exitCode, reason, count: restartCount + (ready || status === 'Pending' ? 0 : 1) }]
+  const count = restartCount + (ready || status === 'Pending' ? 0 : 1)
+  return [{ at, since: loopSince ?? at, podName: name, exitCode, reason, count }]
 }
 
 function detectCrash(facts: Facts): Finding | null {
-  const ended = endings(facts)
+  const { serving, kind } = facts
+  const ended = endingsOf(facts.pods, serving?.rolloutId, facts.nowMs)
   const count = ended.reduce((sum, one) => sum + one.count, 0)
-  const isServing = facts.pods.some((pod) => pod.ready && pod.rolloutId === facts.current?.rolloutId)
+  const isServing = facts.pods.some((pod) => pod.ready && pod.rolloutId === serving?.rolloutId)
   // Scaled to zero, a function serves without a container.
-  const isUp = isServing || facts.kind === 'function'
+  const isUp = isServing || kind === 'function'
   const last = ended[0]
   if (!last || (count < 2 && isUp)) return null
   const killed = ended.some(({ reason }) => reason === 'OOMKilled')
-  const sign = killed ? null : runtimeSign(facts.runtimeLog, facts.variables.applied)
+  const sign = killed ? null : runtimeSign(facts.crashLog, facts.variables.applied)
   const named = sign && namedCause(facts, sign)
   const cause = killed
     ? 'out-of-memory'
-    : facts.kind === 'database'
+    : kind === 'database'
       ? 'database-down'
       : (named?.cause ?? 'crash-loop')
   const times = count === 1 ? 'once' : `${count} times`
-  return {
+  return withRefreshed(facts, {
     cause,
     severity: isUp ? 'warning' : 'critical',
     confidence: named ? 'likely' : 'certain',
-    summary: `Containers of version ${facts.current?.version} ended ${times}: ${summaryOf(cause, facts, named)}.`,
-    since: ended.at(-1)!.at,
+    summary: `Containers of version ${serving?.version} ended ${times}: ${summaryOf(cause, facts, named)}.`,
+    since: ended.map(({ since }) => since).sort()[0]!,
     evidence: [
-      { source: 'container', at: last.at, text: `exit code ${last.exitCode} (${last.reason})` },
-      ...(named?.evidence ?? lastLine(facts)),
+      {
+        source: 'container',
+        at: last.at,
+        text: `${last.podName}: exit code ${last.exitCode} (${last.reason})`,
+      },
+      ...(named?.evidence ?? lastLine(facts.crashLog)),
     ],
     fix: named?.runningFix ?? goBack(facts, cause) ?? moreMemory(cause, facts),
-  }
+  })
 }
 
 /** A container runs and takes no requests, because it does not pass its health check. */
 function detectChecks(facts: Facts): Finding | null {
-  const { pods, current } = facts
-  const own = pods.filter((pod) => pod.rolloutId === current?.rolloutId && pod.desiredState === 'run')
+  const { pods, serving } = facts
+  const own = pods.filter((pod) => pod.rolloutId === serving?.rolloutId && pod.desiredState === 'run')
   const failing = own.filter(({ unhealthy }) => unhealthy)
   const first = failing.map(({ unhealthy }) => unhealthy!).sort((a, b) => (a.since < b.since ? -1 : 1))[0]
   if (!first) return null
-  return {
+  return withRefreshed(facts, {
     cause: checkCause(first.reason),
     severity: own.some(({ ready }) => ready) ? 'warning' : 'critical',
     confidence: 'certain',
-    summary: `${failing.length} of ${own.length} containers of version ${current?.version} take no requests: they do not pass their health check.`,
+    summary: `${failing.length} of ${own.length} containers of version ${serving?.version} take no requests: they do not pass their health check.`,
     since: first.since,
-    evidence: [{ source: 'container', at: first.since, text: first.message }, ...lastLine(facts)],
+    evidence: [
+      { source: 'container', at: first.since, text: first.message },
+      ...lastLine(facts.servingLog.filter(({ podName }) => failing.some(({ name }) => name === podName))),
+    ],
     fix: null,
-  }
+  })
 }
 
 /** Why a container that runs takes no requests. */
 export function checkCause(reason: string): Finding['cause'] {
   return startCauses[reason] ?? 'failing-checks'
-}
-
-/** What Node prints below the sentence that names the error. */
-const endsStack = /^\s+at |^Node\.js v\d/
-
-export function lastLine({ runtimeLog }: Facts): Evidence[] {
-  const line = runtimeLog.findLast(({ message }) => !isNoise(message) && !endsStack.test(message))
-  return line ? [quote(line)] : []
 }
 
 /** An earlier version fixes what the new code broke, never a service or a disk. */
@@ -123,92 +124,23 @@ function goBack(facts: Facts, cause: Finding['cause']): Finding['fix'] {
   return { ...fix, safe: fix.safe && previous.ranWell }
 }
 
-function detectErrors(facts: Facts): Finding | null {
-  const { metrics } = facts
-  if (!metrics?.rate5xx || !metrics.percent5xx) return null
-  const failures = metrics.rate5xx * metrics.seconds
-  if (metrics.percent5xx < leastPercent || failures < leastFailures) return null
-  const percent = Math.round(metrics.percent5xx)
-  const shared = {
-    severity: percent >= 50 ? ('critical' as const) : ('warning' as const),
-    since: null,
-  }
-  const failing: Evidence = { source: 'metric', at: null, text: 'ingress_5xx_percent', value: percent }
-  const answered = `${percent} % of requests fail with 5xx`
-  const timeout = timeoutSeconds(facts)
-  if ((metrics.p99Seconds ?? 0) >= timeout * 0.95) {
-    const slow: Evidence = {
-      source: 'metric',
-      at: null,
-      text: 'ingress_p99_latency',
-      value: rounded(metrics.p99Seconds!),
-    }
-    const summary = `${answered}, and the slowest take the ${timeout} s that a request may take.`
-    return {
-      ...shared,
-      cause: 'request-timeout',
-      confidence: 'likely',
-      summary,
-      evidence: [failing, slow],
-      fix: null,
-    }
-  }
-  // Where every container is busy, capacity.ts says why.
-  if (isSaturated(facts)) return null
-  return errorFinding(facts, shared, answered, failing)
-}
-
-function errorFinding(
-  facts: Facts,
-  shared: Pick<Finding, 'severity' | 'since'>,
-  answered: string,
-  failing: Evidence,
-): Finding {
-  const sign = runtimeSign(facts.runtimeLog, facts.variables.applied)
-  const named: NamedCause | null = sign && namedCause(facts, sign)
-  if (!named || named.cause === 'wrong-port' || named.cause === 'bad-command') {
-    const summary = `${answered}; no known cause stands in the log.`
-    const evidence = [failing, ...lastLine(facts)]
-    return { ...shared, cause: 'error-burst', confidence: 'certain', summary, evidence, fix: null }
-  }
-  return {
-    ...shared,
-    cause: named.cause,
-    confidence: 'likely',
-    summary: `${answered}: ${summaryOf(named.cause, facts, named)}.`,
-    evidence: [failing, ...named.evidence],
-    fix: named.runningFix,
-  }
-}
-
-/** Every container that a function may have runs, and requests fill them. */
-export function isSaturated({ functionConfig, metrics, pods, current }: Facts): boolean {
-  if (!functionConfig || !metrics || functionConfig.containerConcurrency === 0) return false
-  const running = pods.filter((pod) => pod.ready && pod.rolloutId === current?.rolloutId).length
-  const capacity = functionConfig.maxScale * functionConfig.containerConcurrency
-  const inFlight = (metrics.requestRate ?? 0) * (metrics.p99Seconds ?? 0)
-  return running >= functionConfig.maxScale && inFlight >= capacity * 0.7
-}
-
-function timeoutSeconds({ functionConfig }: Facts): number {
-  if (!functionConfig) return appStartTimeoutSeconds
-  return Math.min(functionConfig.timeoutSeconds, functionConfig.responseStartTimeoutSeconds)
-}
-
 function detectSlowStart(facts: Facts): Finding | null {
   if (facts.kind === 'database') return null
-  const { current, latest, pods, nowMs } = facts
+  const { serving, latest, pods, nowMs } = facts
   const starting = latest?.status === 'DEPLOYING' ? latest : null
-  const rollout = starting ?? current
-  const waits = pods
-    .filter((pod) => pod.rolloutId === rollout?.rolloutId && pod.restartCount === 0 && pod.startedAt !== null)
+  const rollout = starting ?? serving
+  const own = pods.filter((pod) => pod.rolloutId === rollout?.rolloutId)
+  // start.ts knows why.
+  if (own.some(({ listensElsewhere }) => listensElsewhere)) return null
+  const waits = own
+    .filter((pod) => pod.restartCount === 0 && pod.startedAt !== null)
     .filter((pod) => !starting || !pod.ready)
     // Not until the deployment ended: that includes the stability window.
     .map((pod) => (starting ? nowMs : Date.parse(pod.readyAt ?? '')) - Date.parse(pod.startedAt!))
     .filter((waitMs) => waitMs >= 0)
   const waitMs = Math.min(...waits)
   if (!rollout || waits.length === 0 || waitMs < slowStartMs) return null
-  const seconds = rounded(waitMs / 1_000)
+  const seconds = Number((waitMs / 1_000).toPrecision(3))
   const how = starting
     ? `has not accepted connections for ${seconds} s`
     : `took ${seconds} s to accept connections`
@@ -230,8 +162,4 @@ function detectSlowStart(facts: Facts): Finding | null {
         }
       : null,
   }
-}
-
-function rounded(value: number): number {
-  return Number(value.toPrecision(3))
 }

@@ -1,6 +1,6 @@
 import type { DiagnosisCause, Finding } from '../../contract/diagnosis.ts'
 import { failedSeverity, failureEvidence, returnFix, stillServes } from './build.ts'
-import type { Detector, Facts } from './facts.ts'
+import type { DeploymentFacts, Detector, Facts } from './facts.ts'
 import { runtimeSign } from './log-signs.ts'
 import { namedCause, summaryOf } from './named-cause.ts'
 
@@ -26,10 +26,11 @@ const vague = new Set<DiagnosisCause>(['exits-at-once', 'crash-loop', 'missing-m
 /** Why the newest deployment has an image and does not run. */
 export const detectStart: Detector = (facts) => {
   const { latest } = facts
+  if (latest?.status === 'DEPLOYING') return detectElsewhere(facts, latest)
   if (latest?.status !== 'FAILED' || latest.failure === null) return []
   const recorded = startCauses[latest.failure.reason]
   if (recorded === undefined) return []
-  const sign = vague.has(recorded) ? runtimeSign(facts.runtimeLog, facts.variables.applied) : null
+  const sign = vague.has(recorded) ? runtimeSign(facts.failedLog, facts.variables.applied) : null
   const named = sign && explains(recorded, sign.cause) ? namedCause(facts, sign) : null
   const cause = named?.cause ?? recorded
   return [
@@ -41,6 +42,24 @@ export const detectStart: Detector = (facts) => {
       since: latest.failedAt ?? latest.createdAt,
       evidence: [...failureEvidence(facts), ...(named?.evidence ?? [])],
       fix: named?.startFix ?? returnFix(facts) ?? moreMemory(cause, facts),
+    },
+  ]
+}
+
+/** Known long before the deployment fails: a program may open other ports before its own. */
+function detectElsewhere(facts: Facts, { rolloutId, version }: DeploymentFacts): Finding[] {
+  const pod = facts.pods.find((one) => one.rolloutId === rolloutId && !one.ready && one.listensElsewhere)
+  if (!pod?.listensElsewhere) return []
+  const { since, message } = pod.listensElsewhere
+  return [
+    {
+      cause: 'wrong-port',
+      severity: failedSeverity(facts),
+      confidence: 'likely',
+      summary: `Version ${version} listens, and not on the port of the app.${stillServes(facts)}`,
+      since,
+      evidence: [{ source: 'container', at: since, text: message }],
+      fix: null,
     },
   ]
 }

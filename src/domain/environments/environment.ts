@@ -146,6 +146,10 @@ export interface PodRecord {
   readyAt?: string
   /** When its last containers ended by themselves, oldest first. */
   exits?: string[]
+  /** When the first of its exits ended that followed each other within minutes. */
+  loopSince?: string
+  /** While it starts: where it listens in place of the port of the app. */
+  listensElsewhere?: { message: string; since: string } | null
   /** Why it takes no requests although it runs. */
   unhealthy?: { reason: string; message: string; since: string } | null
   cpuMillicores: number

@@ -16,7 +16,17 @@ interface HealthInput {
   nowMs: number
 }
 
-type HealthState = Omit<Health, 'logTail'>
+/** When the loop began that an exit at `at` belongs to, however many exits ago that is. */
+export function loopSince(
+  { exits, loopSince: known }: Pick<PodRecord, 'exits' | 'loopSince'>,
+  at: string,
+): string {
+  const before = exits?.at(-1)
+  const goesOn = before !== undefined && Date.parse(at) - Date.parse(before) < loopMs
+  return goesOn ? (known ?? before) : at
+}
+
+type HealthState = Omit<Health, 'logTail' | 'path' | 'failedPercent'>
 
 /** How the containers that take requests are; null for an environment that is not meant to run. */
 export function healthOf({
@@ -39,13 +49,17 @@ export function healthOf({
     lastExit,
   })
 
-  const exits = own.flatMap((pod) => pod.exits ?? []).filter((at) => nowMs - Date.parse(at) < loopMs)
-  if (lastExit && exits.length >= loopExits)
-    return state(lastExit.reason === 'OOMKilled' ? 'OOM_LOOP' : 'CRASH_LOOP', exits.sort()[0] ?? lastExit.at)
+  const exits = own.flatMap((pod) => recentExits(pod, nowMs))
+  if (lastExit && exits.length >= loopExits) {
+    const since = exits.map(({ loopSince }) => loopSince).sort()[0]!
+    return state(lastExit.reason === 'OOMKilled' ? 'OOM_LOOP' : 'CRASH_LOOP', since)
+  }
   // A function's container that never became ready is gone; the newest one tells.
   const problem = (live.length > 0 ? live : own.slice(0, 1)).map((pod) => pod.unhealthy).find((one) => one)
+  const elsewhere = pods.find((pod) => isStarting(pod, serving ?? wanted) && pod.listensElsewhere)
   if (problem)
     return state(problem.reason === 'failing-checks' ? 'FAILING_CHECKS' : 'UNREACHABLE', problem.since)
+  if (elsewhere?.listensElsewhere) return state('UNREACHABLE', elsewhere.listensElsewhere.since)
   const ready = live.filter((pod) => pod.ready).map((pod) => pod.readyAt ?? pod.createdAt)
   const isTried = serving === null || serving === wanted
   const begun = (wanted ?? serving)?.createdAt ?? environment.updatedAt
@@ -54,6 +68,21 @@ export function healthOf({
   if (isFunction && live.length === 0)
     return state('IDLE', own[0]?.finishedAt ?? serving.deployedAt ?? serving.createdAt)
   return state('STARTING', lastExit?.at ?? live[0]?.createdAt ?? begun)
+}
+
+/** Whether containers of a rollout keep exiting. */
+export function isLooping(pods: readonly PodRecord[], rolloutId: string, nowMs: number): boolean {
+  const own = pods.filter((pod) => pod.rolloutId === rolloutId)
+  return own.flatMap((pod) => recentExits(pod, nowMs)).length >= loopExits
+}
+
+function isStarting(pod: PodRecord, rollout: Rollout | null): boolean {
+  return pod.desiredState === 'run' && !pod.ready && pod.rolloutId === rollout?.rolloutId
+}
+
+function recentExits(pod: PodRecord, nowMs: number): { loopSince: string }[] {
+  const recent = (pod.exits ?? []).filter((at) => nowMs - Date.parse(at) < loopMs)
+  return recent.map((at) => ({ loopSince: pod.loopSince ?? at }))
 }
 
 function lastExitOf(pods: readonly PodRecord[]): Health['lastExit'] {

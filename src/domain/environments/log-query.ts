@@ -13,6 +13,8 @@ export interface LogQuery {
   status?: string | undefined
   path?: string | undefined
   slowerThanMs?: number | undefined
+  /** Only requests that failed with 5xx, were refused by the gateway, or got no answer. */
+  isTroubled?: boolean | undefined
   size: number
   from?: string | undefined
   to?: string | undefined

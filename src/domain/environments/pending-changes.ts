@@ -26,6 +26,17 @@ export function pendingFields(saved: Settings, applied: Settings): (keyof Settin
   )
 }
 
+/** Names of references that were resolved again after the settings in force: their source has changed. */
+export function refreshedVariables(saved: Settings, inForce: Settings): string[] {
+  const old = new Map(inForce.envVars.map((variable) => [variable.name, variable]))
+  return saved.envVars
+    .filter(({ name, from, value }) => {
+      const before = old.get(name)
+      return from && before && isDeepStrictEqual(from, before.from) && value !== before.value
+    })
+    .map(({ name }) => name)
+}
+
 export function pendingChangesOf(saved: Settings, applied: Settings): PendingChanges {
   const fields = pendingFields(saved, applied)
   return {

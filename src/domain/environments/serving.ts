@@ -14,6 +14,11 @@ export function servingOf(
   return earlier && !oneAtATime(environment, wanted) ? earlier : wanted
 }
 
+/** Since when a rollout that serves takes requests. */
+export function servesSince({ deployedAt, stability, createdAt }: Rollout): string {
+  return deployedAt ?? stability?.since ?? createdAt
+}
+
 /** Two containers never write to one volume, so the earlier version is gone while the new one starts. */
 export function oneAtATime(environment: Environment, wanted: Rollout | null): boolean {
   return environment.applied.useVolume || (wanted?.settings.useVolume ?? false)

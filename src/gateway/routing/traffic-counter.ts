@@ -1,11 +1,15 @@
 import { Histogram } from '../../metrics/histogram.ts'
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
 
+/** A client that disconnects earlier has changed its mind. */
+const patientMs = 1_000
+
 /** Counts the requests of one environment since the gateway started. */
 export class TrafficCounter {
   #requests = 0
   #answered4xx = 0
   #answered5xx = 0
+  #unanswered = 0
   #latency = new Histogram()
   #changed = true
 
@@ -19,6 +23,7 @@ export class TrafficCounter {
     this.#changed = true
     if (status >= 500) this.#answered5xx++
     else if (status >= 400) this.#answered4xx++
+    else if (status === 0 && ms >= patientMs) this.#unanswered++
     if (status > 0) this.#latency.add(ms)
   }
 
@@ -36,6 +41,7 @@ export class TrafficCounter {
       requests: this.#requests,
       answered4xx: this.#answered4xx,
       answered5xx: this.#answered5xx,
+      unanswered: this.#unanswered,
       inFlight,
       queued,
       latency: this.#latency.drain(),

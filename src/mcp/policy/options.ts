@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.ts'
 import { type ToolGroup, toolGroups } from '../../contract/tool-groups.ts'
+import { AppError } from '../../errors.ts'
 import { defaultToolPolicy, type PinnedScope, type ToolPolicy } from './tool-policy.ts'
 
 /**

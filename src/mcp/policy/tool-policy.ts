@@ -1,7 +1,7 @@
 import { isPolicyTarget, type PinLevel, pinLevels, toolScopeOf } from '../../contract/resources.ts'
 import type { Scope } from '../../contract/scopes.ts'
-import { AppError } from '../../errors.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
+import { AppError } from '../../errors.ts'
 
 /** The account, app or environment a server is pinned to; null = not pinned. `env` is an appEnvId or an envName. */
 export interface PinnedScope {

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts'
+import { appUri, listedApp, readApp } from '../apps/apps.ts'
 import type { ToolResult } from '../tools/result.ts'
 import { type GuideSlug, guides } from './guides.ts'
 
@@ -20,6 +21,7 @@ export interface ResourceText {
   uri: string
   mimeType: string
   text: string
+  _meta?: Record<string, unknown>
 }
 
 /** Calls a tool on behalf of the caller, so that reading a resource passes the same checks as a tool call. */
@@ -49,16 +51,17 @@ const environment: ListedTemplate = {
   mimeType: json,
 }
 
-/** The guides, and the list of environments if the tools that read it are offered. */
-export function listedResources(toolNames: ReadonlySet<string>): ListedResource[] {
-  const shown = guides.map(({ slug, title, description }) => ({
+/** The guides, the list of environments if the tools that read it are offered, and the page for hosts that show it. */
+export function listedResources(toolNames: ReadonlySet<string>, takesApps = false): ListedResource[] {
+  const shown: ListedResource[] = guides.map(({ slug, title, description }) => ({
     uri: `${guidesAt}${slug}`,
     name: slug,
     title,
     description,
     mimeType: markdown,
   }))
-  return canListEnvironments(toolNames) ? [...shown, environmentList] : shown
+  if (canListEnvironments(toolNames)) shown.push(environmentList)
+  return takesApps ? [...shown, listedApp] : shown
 }
 
 export function listedTemplates(toolNames: ReadonlySet<string>): ListedTemplate[] {
@@ -79,6 +82,7 @@ export async function readResource(
 ): Promise<ResourceText> {
   const guide = guides.find(({ slug }) => uri === `${guidesAt}${slug}`)
   if (guide !== undefined) return guideText(guide.slug)
+  if (uri === appUri) return readApp()
   if (uri === environmentsAt && canListEnvironments(toolNames)) {
     return { uri, mimeType: json, text: JSON.stringify(await readEnvironments(callTool)) }
   }

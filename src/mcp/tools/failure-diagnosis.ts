@@ -16,6 +16,7 @@ const ours: ReadonlySet<string> = new Set([
   'timeout',
   'build timeout',
   'interrupted',
+  'lost upload',
   'superseded',
   'canceled',
 ])

@@ -12,15 +12,21 @@ export function claimsRevision(message: unknown): boolean {
 
 /** Whether a message is a complete request of 2026-07-28; the library explains incomplete ones. */
 export function isRequestOf2026(message: unknown): boolean {
-  const meta = metaOf(message)
-  const capabilities = meta[capabilitiesKey]
-  return meta[claimKey] === revision2026 && typeof capabilities === 'object' && capabilities !== null
+  const capabilities = capabilitiesOf(message)
+  return (
+    metaOf(message)[claimKey] === revision2026 && typeof capabilities === 'object' && capabilities !== null
+  )
 }
 
 /** Whether an HTTP body belongs to 2026-07-28 or later, by its messages or by the header that names the revision. */
 export function isHttpOf2026(headers: IncomingHttpHeaders, body: unknown): boolean {
   if (headers['mcp-protocol-version'] === revision2026) return true
   return Array.isArray(body) ? body.some(claimsRevision) : claimsRevision(body)
+}
+
+/** The capabilities that a request of 2026-07-28 declares. */
+export function capabilitiesOf(message: unknown): unknown {
+  return metaOf(message)[capabilitiesKey]
 }
 
 function metaOf(message: unknown): Record<string, unknown> {

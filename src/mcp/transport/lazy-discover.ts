@@ -1,5 +1,6 @@
+import { takesApps } from '../apps/apps.ts'
 import { DeferredServer } from './deferred-server.ts'
-import { isRequestOf2026 } from './era.ts'
+import { capabilitiesOf, isRequestOf2026 } from './era.ts'
 import { type RpcMessage, requestIdOf } from './json-rpc.ts'
 import { type LazyOptions, listOf } from './lazy-initialize.ts'
 
@@ -28,7 +29,7 @@ export class LazyDiscover {
     // The library rejects malformed requests.
     if (!isRequestOf2026(message)) return undefined
     if (message.method === 'server/discover') return prebuilt.discover
-    const list = listOf(message.method ?? '', tools)
+    const list = listOf(message.method ?? '', tools, takesApps(capabilitiesOf(message)))
     return list && { ...prebuilt.listEnvelope, ...list }
   }
 }

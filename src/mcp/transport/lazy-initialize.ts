@@ -1,3 +1,4 @@
+import { takesApps, withApp } from '../apps/apps.ts'
 import { listedPrompts } from '../resources/prompts.ts'
 import { listedResources, listedTemplates } from '../resources/resources.ts'
 import type { Prebuilt } from '../tools/prebuilt.ts'
@@ -19,6 +20,7 @@ export class LazyInitialize {
   readonly server: DeferredServer
   readonly #options: LazyOptions
   #isGreeted = false
+  #takesApps = false
 
   constructor(options: LazyOptions) {
     this.#options = options
@@ -39,6 +41,7 @@ export class LazyInitialize {
     this.#options.write({ jsonrpc: '2.0', id, result: answer })
     if (message.method !== 'initialize') return
     this.#isGreeted = true
+    this.#takesApps = takesApps(message.params?.capabilities)
     this.server.inform(message)
   }
 
@@ -46,7 +49,8 @@ export class LazyInitialize {
     const { hello, versions } = this.#options.prebuilt
     if (method === 'ping') return {}
     if (method === 'server/discover') return unknownMethod
-    if (method?.endsWith('/list')) return this.#isGreeted ? listOf(method, this.#options.tools) : undefined
+    if (method?.endsWith('/list'))
+      return this.#isGreeted ? listOf(method, this.#options.tools, this.#takesApps) : undefined
     if (method !== 'initialize' || this.#isGreeted) return undefined
     const { protocolVersion, capabilities, clientInfo } = params
     // The library rejects malformed requests.
@@ -60,11 +64,15 @@ export class LazyInitialize {
 const unknownMethod = { code: -32601, message: 'Method not found' }
 
 /** Result of a list method; undefined for any other method. */
-export function listOf(method: string, tools: readonly ListedTool[]): Record<string, unknown> | undefined {
-  if (method === 'tools/list') return { tools }
+export function listOf(
+  method: string,
+  tools: readonly ListedTool[],
+  hasApps: boolean,
+): Record<string, unknown> | undefined {
+  if (method === 'tools/list') return { tools: hasApps ? withApp(tools) : tools }
   const names = new Set(tools.map(({ name }) => name))
   if (method === 'prompts/list') return { prompts: listedPrompts(names) }
-  if (method === 'resources/list') return { resources: listedResources(names) }
+  if (method === 'resources/list') return { resources: listedResources(names, hasApps) }
   return method === 'resources/templates/list' ? { resourceTemplates: listedTemplates(names) } : undefined
 }
 

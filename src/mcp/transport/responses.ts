@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts'
+import { withApp } from '../apps/apps.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
 import { getPrompt, listedPrompts } from '../resources/prompts.ts'
 import { type CallTool, listedResources, listedTemplates, readResource } from '../resources/resources.ts'
@@ -24,21 +25,31 @@ export interface McpServerOptions {
 type Params = Record<string, unknown>
 type Answer = Record<string, unknown>
 
+interface Requester {
+  callTool: CallTool
+  /** Whether its host shows pages of servers. */
+  takesApps: boolean
+}
+
 /** Answers one method. Throws `AppError`, which the adapter turns into a protocol error. */
-type Responder = (params: Params, callTool: CallTool) => Promise<Answer>
+type Responder = (params: Params, requester: Requester) => Promise<Answer>
 
 /** What every era answers, by method; `tools/call` is up to the adapters. */
 export function respondersOf(options: McpServerOptions): Readonly<Record<string, Responder>> {
   const names = async () => new Set((await options.tools()).map(({ name }) => name))
   return {
-    'tools/list': async () => ({ tools: await options.tools() }),
-    'resources/list': async () => ({ resources: listedResources(await names()) }),
+    'tools/list': async (_params, { takesApps }) => ({
+      tools: takesApps ? withApp(await options.tools()) : await options.tools(),
+    }),
+    'resources/list': async (_params, { takesApps }) => ({
+      resources: listedResources(await names(), takesApps),
+    }),
     'resources/templates/list': async () => ({ resourceTemplates: listedTemplates(await names()) }),
-    'resources/read': async ({ uri }, callTool) => ({
+    'resources/read': async ({ uri }, { callTool }) => ({
       contents: [await readResource(String(uri), await names(), callTool)],
     }),
     'prompts/list': async () => ({ prompts: listedPrompts(await names()) }),
-    'prompts/get': async ({ name, arguments: args = {} }, callTool) =>
+    'prompts/get': async ({ name, arguments: args = {} }, { callTool }) =>
       promptResponse(await getPrompt(String(name), args as Record<string, string>, await names(), callTool)),
   }
 }

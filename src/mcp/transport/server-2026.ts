@@ -11,6 +11,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { AppError } from '../../errors.ts'
+import { takesApps } from '../apps/apps.ts'
 import { QuestionPending, type QuestionStates, type QuestionSubject } from '../policy/questions.ts'
 import { isGuide } from '../resources/resources.ts'
 import {
@@ -56,7 +57,11 @@ export function createServer2026(options: Server2026Options): Server {
       const params: Record<string, unknown> = request.params ?? {}
       const caller = { signal: ctx.mcpReq.signal, token: tokenOf(ctx), progress: null, askPerson: null }
       const answer = await respond(
-        () => responder(params, (name, args) => options.callTool({ name, args, ...caller })),
+        () =>
+          responder(params, {
+            callTool: (name, args) => options.callTool({ name, args, ...caller }),
+            takesApps: takesApps(capabilitiesOf(ctx)),
+          }),
         (error) => protocolError(error, params),
       )
       return { ...answer, ...(isGuide(params.uri) ? fixedHint : {}) } as never

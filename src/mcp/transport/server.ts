@@ -22,6 +22,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { AppError } from '../../errors.ts'
+import { takesApps } from '../apps/apps.ts'
 import {
   type IncomingCall,
   increasingProgress,
@@ -69,7 +70,11 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       const { signal, authInfo } = extra
       const caller = { signal, token: authInfo?.token ?? null, progress: null, askPerson: null }
       return respond(
-        () => responders[method]!(params, (name, args) => options.callTool({ name, args, ...caller })),
+        () =>
+          responders[method]!(params, {
+            callTool: (name, args) => options.callTool({ name, args, ...caller }),
+            takesApps: takesApps(server.getClientCapabilities()),
+          }),
         toMcpError,
       )
     })

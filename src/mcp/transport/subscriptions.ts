@@ -1,4 +1,4 @@
-import type { ResourceText } from '../resources/resources.ts'
+import type { CallTool, ResourceText } from '../resources/resources.ts'
 import { type McpServerOptions, respondersOf } from './responses.ts'
 
 /** The resources that a `subscriptions/listen` names; none for any other message. */
@@ -15,7 +15,8 @@ export function readerOf(options: McpServerOptions, token: string | null) {
   const read = respondersOf(options)['resources/read']!
   return async (uri: string, signal: AbortSignal): Promise<string> => {
     const caller = { signal, token, progress: null, askPerson: null }
-    const { contents } = await read({ uri }, (name, args) => options.callTool({ name, args, ...caller }))
+    const callTool: CallTool = (name, args) => options.callTool({ name, args, ...caller })
+    const { contents } = await read({ uri }, { callTool, takesApps: false })
     const [{ text, mimeType }] = contents as [ResourceText]
     return mimeType === 'application/json' ? withoutMark(text) : text
   }

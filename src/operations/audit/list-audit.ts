@@ -7,6 +7,7 @@ import {
   readAuditEntries,
   type StoredAuditEntry,
 } from '../../store/repositories/audit.ts'
+import { findGrants } from '../../store/repositories/oauth-grants.ts'
 import { findUsers, type User } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
@@ -37,7 +38,9 @@ export default handler(listAudit, async ({ tx }, input, target) => {
   }
   const { entries, cursor } = await readPage(tx, target, input)
   const users = await findUsers(tx, [...new Set(entries.map(({ principal }) => principal))])
-  return { answer: { entries: entries.map((entry) => answerOf(entry, users)), cursor } }
+  const tokenIds = entries.flatMap(({ tokenId }) => tokenId ?? [])
+  const grants = await findGrants(tx, [...new Set(tokenIds)])
+  return { answer: { entries: entries.map((entry) => answerOf(entry, users, grants)), cursor } }
 })
 
 /** Ends at `limit` entries or `mostShown`. `cursor` is the last entry that was read, shown or hidden; null at the end. */
@@ -70,13 +73,18 @@ async function readPage(
   return { entries, cursor }
 }
 
-function answerOf(entry: Shown, users: ReadonlyMap<string, User>) {
+function answerOf(
+  entry: Shown,
+  users: ReadonlyMap<string, User>,
+  grants: ReadonlyMap<string, { clientName: string }>,
+) {
   const { at, principal, accountId: _, ...rest } = entry
   const user = users.get(principal)
   const kind: 'user' | 'environment' | 'platform' =
     user || principal.startsWith('usr_') ? 'user' : principal.startsWith('env_') ? 'environment' : 'platform'
   const named = { kind, id: principal, name: user?.name ?? null, email: user?.email ?? null }
-  return { ...rest, timestamp: at, principal: named }
+  const agent = grants.get(entry.tokenId ?? '')?.clientName ?? null
+  return { ...rest, timestamp: at, principal: named, agent }
 }
 
 function changesOf(before: unknown, after: unknown, shown: (text: string) => string): Change[] {

@@ -10,7 +10,7 @@ import type { DatabaseAccess, DatabaseSecrets } from '../../domain/databases/cre
 import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
 import type { ProbeOrder, ProbeOutcome } from '../../domain/functions/probe.ts'
-import type { MetricValues } from '../../metrics/source.ts'
+import type { MetricReader } from '../../metrics/source.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
@@ -82,8 +82,13 @@ interface NotificationAttempt {
  */
 export interface Sources {
   logs: LogReader
-  metrics: MetricValues
+  metrics: MetricReader
   prober: FunctionProber
+}
+
+/** For after the transaction of a read; `read` opens another one. */
+export interface AfterRead extends Sources {
+  read: Db['read']
 }
 
 export interface Context {
@@ -126,8 +131,8 @@ export interface Outcome<Answer> {
    * arrived. `write` stores what depends on it.
    */
   afterCommit?: (write: Db['write'], sources: Sources) => Promise<Answer>
-  /** Completes the answer of a read after its transaction. `read` opens another one. */
-  afterRead?: (answer: Answer, sources: Sources & { read: Db['read'] }) => Promise<Answer>
+  /** Completes the answer of a read after its transaction. */
+  afterRead?: (answer: Answer, after: AfterRead) => Promise<Answer>
   /** Environments the reconciler should look at once this is stored. */
   wake?: string[]
 }

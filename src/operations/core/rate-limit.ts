@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 
-interface Rate {
+export interface Rate {
   perSecond: number
   /** How much may come at once after a quiet time. */
   burst: number
@@ -22,10 +22,13 @@ export class RateLimit {
   readonly #buckets = new Map<string, Bucket>()
   readonly #rate: Rate | null
   readonly #clock: Clock
+  readonly #taken: (key: string) => void
 
-  constructor(rate: Rate | null, clock: Clock) {
+  /** `taken` gets the key of each call that may go on. */
+  constructor(rate: Rate | null, clock: Clock, taken: (key: string) => void = () => {}) {
     this.#rate = rate
     this.#clock = clock
+    this.#taken = taken
   }
 
   /** Takes one; 0 when it may go on, else how many seconds to wait. */
@@ -34,7 +37,15 @@ export class RateLimit {
     const bucket = this.#filled(key, this.#rate)
     if (bucket.tokens < 1) return (1 - bucket.tokens) / this.#rate.perSecond
     bucket.tokens -= 1
+    this.#taken(key)
     return 0
+  }
+
+  /** Another instance let these calls through. A debt is at most one burst. */
+  spend(key: string, calls: number): void {
+    if (this.#rate === null) return
+    const bucket = this.#filled(key, this.#rate)
+    bucket.tokens = Math.max(-this.#rate.burst, bucket.tokens - calls)
   }
 
   get keys(): number {

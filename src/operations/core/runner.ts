@@ -13,6 +13,7 @@ import { changedPaths } from './diff.ts'
 import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
 import { hashOf, keptBody, replay } from './idempotency.ts'
 import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
+import type { RateSharing } from './rate-sharing.ts'
 import { recorded } from './recorded.ts'
 import { originOf, RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
@@ -26,6 +27,8 @@ interface RunnerDeps
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void
   rateLimits: RateLimits
+  /** Absent: this instance is the only one. */
+  rateSharing?: RateSharing | undefined
 }
 
 /**
@@ -80,10 +83,10 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
   return { run, authenticate: createAuthenticate(deps) }
 }
 
-function createAuthenticate({ db, clock, rateLimits, tokenUses }: RunnerDeps) {
-  const writes = new RateLimit(rateLimits.writes, clock)
-  const reads = new RateLimit(rateLimits.reads, clock)
-  const failures = new RateLimit(rateLimits.failures, clock)
+function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: RunnerDeps) {
+  const limit = (name: keyof RateLimits) =>
+    rateSharing?.limit(name, rateLimits[name]) ?? new RateLimit(rateLimits[name], clock)
+  const [writes, reads, failures] = [limit('writes'), limit('reads'), limit('failures')]
   return async (token: string | null, origin?: RequestOrigin): Promise<string> => {
     const address = origin?.address ?? ''
     let caller: Caller

@@ -1,7 +1,8 @@
 import { applyAppEnvChanges } from '../../contract/app-env-actions.ts'
 import { deepCopy } from '../../domain/deep-copy.ts'
-import type { Environment } from '../../domain/environments/environment.ts'
+import type { Content, Environment } from '../../domain/environments/environment.ts'
 import { needsBuild, needsRollout, pendingFields } from '../../domain/environments/pending-changes.ts'
+import { listActivities } from '../../store/repositories/activities.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
@@ -40,6 +41,8 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
   const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
   const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
   const content = rollout && (await findContent(context.tx, rollout.contentId))
+  const failed = rollout ? null : await failedContent(context, draft)
+  if (failed) return deployFailedAgain(context, draft, failed)
   if (!content || draft.desiredState === 'stopped' || !needsRollout(draft.saved, inForce)) {
     draft.applied = deepCopy(draft.saved)
     await changeWantedSettings(context, draft, draft.saved)
@@ -48,7 +51,7 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
       status: 'DONE',
       version: draft.currentVersion,
     })
-    return appliedMessage(context, target.environment, content !== null)
+    return appliedMessage(content !== null)
   }
   const rebuilds = content.type === 'BUILD' && needsBuild(draft.saved, inForce)
   const next = rebuilds ? await builtAgain(context, draft, content, draft.saved) : content
@@ -56,14 +59,26 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
   return rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
 }
 
+/** The newest version, if no version has ever served because each failed; a person has not stopped it since. */
+async function failedContent({ tx }: Context, draft: Environment): Promise<Content | null> {
+  const { appEnvId, latestRolloutId, currentRolloutId } = draft
+  if (latestRolloutId === null || currentRolloutId !== null) return null
+  const latest = await findRollout(tx, latestRolloutId)
+  const newest = await listActivities(tx, appEnvId, { limit: 1, offset: 0, from: null, to: null })
+  if (latest?.status !== 'FAILED' || newest.activities[0]?.activity === 'STOP') return null
+  return findContent(tx, latest.contentId)
+}
+
+/** Nothing else is there to apply the changes to, and they may be what it lacked. */
+async function deployFailedAgain(context: Context, draft: Environment, content: Content): Promise<string> {
+  const isBuilt = draft.region in content.images
+  const rebuilds = content.type === 'BUILD' && isBuilt && needsBuild(draft.saved, draft.applied)
+  const next = rebuilds ? await builtAgain(context, draft, content, draft.saved) : content
+  await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
+  return `Deploying version ${next.version} again with the changes, because it failed and no other has served`
+}
+
 /** For a stopped environment, or changes that no container sees. */
-async function appliedMessage(
-  { tx }: Context,
-  { latestRolloutId }: Environment,
-  hasContent: boolean,
-): Promise<string> {
-  if (hasContent) return 'Changes applied'
-  const latest = latestRolloutId === null ? null : await findRollout(tx, latestRolloutId)
-  if (!latest?.failure) return 'Changes applied; the first deployment uses them'
-  return `Changes applied, and nothing runs: version ${latest.version} failed (${latest.failure.reason}). The next deployment uses the changes; diagnose-app-env says what to correct first`
+function appliedMessage(hasContent: boolean): string {
+  return hasContent ? 'Changes applied' : 'Changes applied; the first deployment uses them'
 }

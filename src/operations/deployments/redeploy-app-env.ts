@@ -1,8 +1,14 @@
 import { redeployAppEnv } from '../../contract/deployments.ts'
-import type { Content } from '../../domain/environments/environment.ts'
+import type { Content, Environment } from '../../domain/environments/environment.ts'
+import { isLooping } from '../../domain/environments/health.ts'
 import { isDeployable } from '../../domain/environments/kept-images.ts'
 import { AppError } from '../../errors.ts'
-import { findContentByVersion, findLastGoodRollout, listContents } from '../../store/repositories/rollouts.ts'
+import {
+  findContentByVersion,
+  findLastGoodRollout,
+  listContents,
+  listPods,
+} from '../../store/repositories/rollouts.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { environmentResponse } from '../environments/responses.ts'
@@ -14,7 +20,7 @@ export default handler(redeployAppEnv, async (context, input, target) => {
   const content =
     input.version === undefined
       ? ((await branchHead(context, target, draft)) ??
-        (await contentToDeploy(context, target, draft, draft.saved, await lastGood(context, draft.appEnvId))))
+        (await contentToDeploy(context, target, draft, draft.saved, await lastGood(context, draft))))
       : await findContentByVersion(context.tx, draft.appEnvId, input.version)
   if (!content) {
     throw new AppError('invalid', `There is no version ${input.version}`, {
@@ -42,10 +48,22 @@ export default handler(redeployAppEnv, async (context, input, target) => {
   }
 })
 
-/** Null before the first good version; then the newest one is deployed again. */
-async function lastGood({ tx }: Context, appEnvId: string): Promise<string | null> {
-  return (await findLastGoodRollout(tx, appEnvId))?.rolloutId ?? null
+/**
+ * Null before the first good version; then the newest one is deployed again. One whose containers keep exiting is
+ * passed over: going back is what a deployment without a version is for.
+ */
+async function lastGood(
+  { tx, now }: Context,
+  { appEnvId, currentRolloutId }: Environment,
+): Promise<string | null> {
+  const good = await findLastGoodRollout(tx, appEnvId)
+  if (!good || good.rolloutId !== currentRolloutId) return good?.rolloutId ?? null
+  const pods = await listPods(tx, appEnvId, podsRead)
+  if (!isLooping(pods, good.rolloutId, Date.parse(now))) return good.rolloutId
+  return ((await findLastGoodRollout(tx, appEnvId, good.contentId)) ?? good).rolloutId
 }
+
+const podsRead = 50
 
 /** At most this many versions are named in an error. */
 const mostNamed = 20

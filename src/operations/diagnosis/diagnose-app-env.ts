@@ -6,13 +6,21 @@ import { loadFacts } from './load-facts.ts'
 export default handler(diagnoseAppEnv, async (context, _input, target) => {
   const { environment } = target
   const readFacts = await loadFacts(context, target)
-  const checkedAt = context.now
+  const { appEnvId } = environment
+  const none = { healthy: true, servingVersion: null, findings: [], checked: [] }
   return {
-    answer: { appEnvId: environment.appEnvId, healthy: true, findings: [], checked: [], checkedAt },
-    afterRead: async (answer, sources) => {
-      const { facts, checked } = await readFacts(sources)
+    answer: { appEnvId, ...none, checkedAt: context.now },
+    afterRead: async (_answer, after) => {
+      const { facts, checked } = await readFacts(after)
       const findings = diagnose(facts)
-      return { ...answer, healthy: isHealthy(findings), findings, checked }
+      return {
+        appEnvId,
+        healthy: isHealthy(findings),
+        servingVersion: facts.serving?.version ?? null,
+        findings,
+        checked,
+        checkedAt: context.now,
+      }
     },
   }
 })

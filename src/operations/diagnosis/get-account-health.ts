@@ -1,10 +1,15 @@
 import type { AlertState } from '../../contract/alerts.ts'
-import { getAccountHealth } from '../../contract/diagnosis.ts'
+import { type Attention, getAccountHealth } from '../../contract/diagnosis.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import { isRestricted } from '../../domain/access/environment-access.ts'
 import { worstOf } from '../../domain/diagnosis/attention.ts'
+import { diagnose } from '../../domain/diagnosis/diagnose.ts'
+import type { Environment } from '../../domain/environments/environment.ts'
+import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
-import { handler } from '../core/handler.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { type AfterRead, type Context, handler } from '../core/handler.ts'
+import { loadFacts } from './load-facts.ts'
 import { readAttention } from './read-attention.ts'
 
 /** M1, M2: sums up the environments that the caller can access. */
@@ -12,18 +17,21 @@ export default handler(getAccountHealth, async (context, _input, { account, memb
   const { accountId } = account
   const only = isRestricted(account, membership) ? membership.allowedAppEnvIds : undefined
   const environments = await listEnvironments(context.tx, { accountId }, only)
-  const { attention, alerts } = await readAttention(context, accountId, environments)
-  const found = [...attention.values()]
-  const withSeverity = (severity: string) => found.filter((one) => one.severity === severity).length
-  const [critical, warning] = [withSeverity('critical'), withSeverity('warning')]
+  const readRest = await readAttention(context, accountId, environments)
   const regionsAway = [...new Set(environments.map(({ region }) => region))].filter(
     (region) => context.installation.engineProblem(region) !== null,
   )
   const inStatus = (...statuses: EnvironmentStatus[]) =>
     environments.filter(({ status }) => statuses.includes(status)).length
-  const inState = (state: AlertState) => alerts.get(state) ?? 0
-  return {
-    answer: {
+  const answerWith = (
+    found: readonly Attention[],
+    alerts: ReadonlyMap<AlertState, number>,
+    worst: Attention[],
+  ) => {
+    const withSeverity = (severity: string) => found.filter((one) => one.severity === severity).length
+    const [critical, warning] = [withSeverity('critical'), withSeverity('warning')]
+    const inState = (state: AlertState) => alerts.get(state) ?? 0
+    return {
       accountId,
       healthy: critical + warning + regionsAway.length === 0,
       environments: {
@@ -41,8 +49,50 @@ export default handler(getAccountHealth, async (context, _input, { account, memb
         error: inState('Error'),
       },
       regionsAway,
-      worst: worstOf(found),
+      worst,
       checkedAt: context.now,
+    }
+  }
+  return {
+    answer: answerWith([], new Map(), []),
+    afterRead: async (_answer, after) => {
+      const { attention, alerts } = await readRest(after)
+      const found = [...attention.values()]
+      const worst = await diagnosed(context, after, worstOf(found), { account, membership, environments })
+      return answerWith(found, alerts, worst)
     },
   }
 })
+
+interface Account extends Pick<EnvironmentTarget, 'account' | 'membership'> {
+  environments: readonly Environment[]
+}
+
+const mostCauses = 2
+
+/** The causes that each environment's own diagnosis names: stored facts alone tell less than its logs. */
+async function diagnosed(
+  context: Context,
+  after: AfterRead,
+  worst: readonly Attention[],
+  { account, membership, environments }: Account,
+): Promise<Attention[]> {
+  const byName = new Map(environments.map((environment) => [environment.cliEnvName, environment]))
+  const found: Attention[] = []
+  for (const one of worst) {
+    const environment = byName.get(one.envName)
+    const readFacts =
+      environment &&
+      (await after.read(async (tx) => {
+        const stored = await findApp(tx, environment.appId)
+        const owners = { environment, account, membership }
+        return stored && (await loadFacts({ ...context, tx }, { ...owners, app: stored.app }))
+      }))
+    if (!readFacts) continue
+    const { facts } = await readFacts(after)
+    const severe = diagnose(facts).filter(({ severity }) => severity === one.severity)
+    const causes = [...new Set(severe.map(({ cause }) => cause))].slice(0, mostCauses)
+    found.push(causes.length === 0 ? one : { ...one, causes })
+  }
+  return found
+}

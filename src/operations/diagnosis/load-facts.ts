@@ -6,29 +6,30 @@ import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
 import type { PodRecord, Rollout } from '../../domain/environments/environment.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
+import { pendingFields, refreshedVariables } from '../../domain/environments/pending-changes.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
+import { servesSince, servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { AppError } from '../../errors.ts'
-import type { Db } from '../../store/db.ts'
+import { recentTrafficMs } from '../../metrics/source.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { accountSize } from '../../store/repositories/environments.ts'
 import { findContent, findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Context, Sources } from '../core/handler.ts'
-import { pendingOf } from '../environments/responses.ts'
+import type { AfterRead, Context } from '../core/handler.ts'
+import { settingsInForce } from '../environments/responses.ts'
 import { loadAlertFacts } from './alert-facts.ts'
 import { loadDatabaseFacts, loadReferredDatabases } from './database-facts.ts'
 import { evidenceMask } from './evidence-mask.ts'
 import { jobLogQuery, loadJobRuns } from './job-facts.ts'
-import { loadMetricFacts } from './metric-facts.ts'
+import { loadLogs, loadRequests } from './log-facts.ts'
+import { loadMetricFacts, loadTraffic } from './metric-facts.ts'
 
 type Checked = (typeof diagnosedFacts)[number]
 type Activities = Awaited<ReturnType<typeof listActivities>>['activities']
 
 const podsRead = 50
 const activitiesRead = 50
-const linesRead = 60
-const recentLogMs = 10 * 60_000
 
 interface LoadedFacts {
   facts: Facts
@@ -36,51 +37,96 @@ interface LoadedFacts {
   checked: Checked[]
 }
 
-type ReadFacts = (sources: Sources & { read: Db['read'] }) => Promise<LoadedFacts>
-
-/** Reads the rows; the result reads logs and metrics, for after the transaction. */
-export async function loadFacts(context: Context, target: EnvironmentTarget): Promise<ReadFacts> {
-  const { appEnvId, applied, saved } = target.environment
+/** Reads the rows; the result reads the rest, after the transaction. */
+export async function loadFacts(
+  context: Context,
+  target: EnvironmentTarget,
+): Promise<(after: AfterRead) => Promise<LoadedFacts>> {
+  const { appEnvId } = target.environment
   const { rollouts, ...history } = await loadHistory(context, target)
-  const settings = [saved, applied, ...rollouts.map((rollout) => rollout.settings)]
-  const failed = rollouts.find(({ status }) => status === 'FAILED')
-  const { envVars } = failed?.settings ?? applied
-  const variables = { applied: envVars.map(({ name }) => name), saved: saved.envVars.map(({ name }) => name) }
+  const { envVars } =
+    rollouts.find(({ status }) => status === 'FAILED')?.settings ?? target.environment.applied
   const jobRuns = target.app.isJob ? await loadJobRuns(context, appEnvId) : []
+  const jobLog = await jobLogQuery(context, appEnvId, jobRuns)
+  const referred = await loadReferredDatabases(context, target, envVars)
   const rows = {
     ...environmentFacts(target),
     ...(await settingsFacts(context, target)),
     ...history,
     nowMs: Date.parse(context.now),
-    variables,
+    variables: { applied: namesOf(envVars), saved: namesOf(target.environment.saved.envVars) },
     jobRuns,
     engineProblem: context.installation.engineProblem(target.environment.region),
   }
-  const jobLog = await jobLogQuery(context, appEnvId, jobRuns)
-  const referred = await loadReferredDatabases(context, target, envVars)
-  return async ({ logs: reader, metrics: values, read }) => {
-    const mask = evidenceMask(context, target.environment, settings)
-    const logs = await readOrNull(() => loadLogs(reader, context, appEnvId, history, jobLog))
-    const masked = (line: LogLine) => ({ ...line, message: mask(line.message) })
-    const runtimeLog = logs?.runtimeLog.map(masked) ?? []
-    const isRefused = runtimeSign(runtimeLog, variables.applied)?.cause === 'dependency-refused'
-    const metrics = await readOrNull(() => loadMetricFacts(context, values, target))
+  return async (after) => {
+    const { saved, applied } = target.environment
+    const mask = evidenceMask(context, target.environment, [
+      saved,
+      applied,
+      ...rollouts.map(({ settings }) => settings),
+    ])
+    const logs = await readOrNull(() => loadOutput(after, context, appEnvId, history, jobLog))
+    const masked = (lines: readonly LogLine[] = []) =>
+      lines.map((line) => ({ ...line, message: mask(line.message) }))
+    const [failedLog, servingLog, crashLog] = [logs?.failedLog, logs?.servingLog, logs?.crashLog].map(masked)
+    const output = [failedLog!, servingLog!, crashLog!]
+    const isRefused = output.some(
+      (lines) => runtimeSign(lines, rows.variables.applied)?.cause === 'dependency-refused',
+    )
+    const metrics = await readOrNull(() => loadMetricFacts(context, after.metrics, target))
     const unread = [logs ? null : 'logs', metrics ? null : 'metrics', target.membership ? null : 'alerts']
     return {
       facts: {
         ...rows,
-        latest: rows.latest && maskedFailure(rows.latest, mask),
-        current: rows.current && maskedFailure(rows.current, mask),
-        buildLog: logs?.buildLog.map(masked) ?? [],
-        runtimeLog,
+        ...(await requestFacts(context, after, target, history.serving, mask)),
+        latest: history.latest && maskedFailure(history.latest, mask),
+        current: history.current && maskedFailure(history.current, mask),
+        buildLog: masked(logs?.buildLog),
+        failedLog: failedLog!,
+        servingLog: servingLog!,
+        crashLog: crashLog!,
         metrics,
         databases: isRefused
-          ? await read((tx) => loadDatabaseFacts({ ...context, tx }, target, envVars, runtimeLog))
+          ? await after.read((tx) => loadDatabaseFacts({ ...context, tx }, target, envVars, output.flat()))
           : referred,
       },
       checked: diagnosedFacts.filter((fact) => !unread.includes(fact)),
     }
   }
+}
+
+function namesOf(variables: readonly { name: string }[]): string[] {
+  return variables.map(({ name }) => name)
+}
+
+/** The output of a job is that of its newest run. */
+async function loadOutput(
+  { logs }: AfterRead,
+  context: Context,
+  appEnvId: string,
+  history: Parameters<typeof loadLogs>[3],
+  jobLog: LogQuery | null,
+) {
+  const found = await loadLogs(logs, context, appEnvId, history)
+  return jobLog ? { ...found, servingLog: (await logs.read(appEnvId, jobLog)).logs } : found
+}
+
+/** Requests of the last minute, none of those that came before what serves now. */
+async function requestFacts(
+  context: Context,
+  { logs, metrics }: AfterRead,
+  { environment, app }: EnvironmentTarget,
+  serving: DeploymentFacts | null,
+  mask: Mask,
+): Promise<Pick<Facts, 'traffic' | 'requests'>> {
+  if (!serving || app.isDatabase || app.isJob) return { traffic: null, requests: [] }
+  const { appEnvId } = environment
+  const sinceMs = Date.parse(serving.servesSince)
+  const traffic = await loadTraffic(context, metrics, appEnvId, sinceMs)
+  if (traffic.failed + traffic.unanswered === 0) return { traffic, requests: [] }
+  const fromMs = Math.max(sinceMs, Date.parse(context.now) - recentTrafficMs)
+  const requests = await readOrNull(() => loadRequests(logs, appEnvId, fromMs, mask))
+  return { traffic, requests: requests ?? [] }
 }
 
 function environmentFacts({ environment, app, account }: EnvironmentTarget) {
@@ -102,10 +148,11 @@ function environmentFacts({ environment, app, account }: EnvironmentTarget) {
 async function settingsFacts(context: Context, target: EnvironmentTarget) {
   const { environment, account, membership } = target
   const { accountId, settings } = account
-  const pending = await pendingOf(context, environment)
+  const inForce = await settingsInForce(context, environment)
   return {
-    pendingFields: pending.deployPendingChanges.map(({ field }) => field),
+    pendingFields: pendingFields(environment.saved, inForce),
     pendingSince: environment.updatedAt,
+    refreshed: refreshedVariables(environment.saved, inForce),
     // As list-alerts: not for the token of an environment.
     alerts: membership === null ? [] : await loadAlertFacts(context, target),
     quota: {
@@ -126,11 +173,15 @@ async function loadHistory(context: Context, { environment }: EnvironmentTarget)
   const pods = await listPods(tx, appEnvId, podsRead)
   const latestRollout = await rolloutOf(context, latestRolloutId)
   const currentRollout = await rolloutOf(context, currentRolloutId)
-  const latest = latestRollout && (await deploymentFacts(context, latestRollout, activities))
-  const current = currentRollout && (await deploymentFacts(context, currentRollout, activities))
+  const wantedRollout = await rolloutOf(context, environment.wantedRolloutId)
+  const servingRollout =
+    environment.desiredState === 'running' ? servingOf(environment, currentRollout, wantedRollout) : null
+  const facts = (rollout: Rollout | null) => rollout && deploymentFacts(context, rollout, activities)
+  const current = await facts(currentRollout)
   return {
     pods,
-    latest,
+    latest: await facts(latestRollout),
+    serving: await facts(servingRollout),
     current,
     previous: current && previousOf(current, activities, pods),
     stoppedAt: activities.find(({ activity }) => activity === 'STOP')?.timestamp ?? null,
@@ -163,6 +214,7 @@ async function deploymentFacts(
     failure,
     failedAt: failed && failed.timestamp >= createdAt ? failed.timestamp : null,
     isBuilt: region in content.images,
+    servesSince: servesSince(rollout),
   }
 }
 
@@ -179,26 +231,6 @@ function previousOf(
   const its = pods.filter(({ contentId }) => contentId === before.contentId)
   const ranWell = its.length > 0 && its.every((pod) => pod.restartCount === 0 && pod.status !== 'Failed')
   return { version: before.version, ranWell }
-}
-
-async function loadLogs(
-  logs: Sources['logs'],
-  { now }: Context,
-  appEnvId: string,
-  { latest, current }: Pick<Facts, 'latest' | 'current'>,
-  jobLog: LogQuery | null,
-): Promise<{ buildLog: LogLine[]; runtimeLog: LogLine[] }> {
-  const ofJob = jobLog ? (await logs.read(appEnvId, jobLog)).logs : []
-  const failed = latest?.status === 'FAILED' ? latest : null
-  const contentId = (failed ?? current ?? latest)?.contentId
-  if (contentId === undefined) return { buildLog: [], runtimeLog: ofJob }
-  const recent = new Date(Date.parse(now) - recentLogMs).toISOString()
-  const query = { contentId, size: linesRead }
-  const runtime = await logs.read(appEnvId, { ...query, type: 'RUNTIME', from: failed?.createdAt ?? recent })
-  const runtimeLog = [...runtime.logs, ...ofJob]
-  if (!failed) return { buildLog: [], runtimeLog }
-  const build = await logs.read(appEnvId, { ...query, type: 'BUILD', from: failed.createdAt })
-  return { buildLog: build.logs, runtimeLog }
 }
 
 function maskedFailure(deployment: DeploymentFacts, mask: Mask): DeploymentFacts {

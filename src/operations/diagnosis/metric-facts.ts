@@ -1,5 +1,6 @@
 import { isIngressMetric, type Metric } from '../../contract/metrics.ts'
-import type { MetricFacts } from '../../domain/diagnosis/facts.ts'
+import type { MetricFacts, TrafficFacts } from '../../domain/diagnosis/facts.ts'
+import { recentTrafficMs } from '../../metrics/source.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Context, Sources } from '../core/handler.ts'
 
@@ -25,14 +26,23 @@ export async function loadMetricFacts(
   }
   const over = async (metric: Metric) => (await read(metric, rangeMs)).at(-1)?.value ?? null
   return {
-    seconds: ((await read('ingress_request_rate', metrics.periodMs)).length * metrics.periodMs) / 1_000,
-    requestRate: await over('ingress_request_rate'),
-    rate5xx: await over('ingress_5xx_rate'),
-    percent5xx: await over('ingress_5xx_percent'),
     p95Seconds: await over('ingress_p95_latency'),
     p99Seconds: await over('ingress_p99_latency'),
     cpuPercent: await over('cpu_percent'),
     memoryPercent: await over('memory_percent'),
     resourceSamples: (await read('cpu_percent', metrics.periodMs)).length,
   }
+}
+
+/** Requests of the last minute to the version that takes them since `sinceMs`. */
+export async function loadTraffic(
+  { now }: Context,
+  metrics: Sources['metrics'],
+  appEnvId: string,
+  sinceMs: number,
+): Promise<TrafficFacts> {
+  const toMs = Date.parse(now)
+  const fromMs = Math.max(sinceMs, toMs - recentTrafficMs)
+  const [counts] = await metrics.traffic([{ appEnvId, fromMs, toMs }])
+  return { seconds: (toMs - fromMs) / 1_000, ...counts! }
 }

@@ -1,14 +1,16 @@
 import type { AlertState } from '../../contract/alerts.ts'
 import type { Attention } from '../../contract/diagnosis.ts'
-import { attentionOf } from '../../domain/diagnosis/attention.ts'
-import { kindOf } from '../../domain/diagnosis/facts.ts'
+import { type AttentionFacts, attentionOf } from '../../domain/diagnosis/attention.ts'
+import { type Facts, kindOf } from '../../domain/diagnosis/facts.ts'
 import type { Environment, PodRecord } from '../../domain/environments/environment.ts'
 import { pendingFields } from '../../domain/environments/pending-changes.ts'
+import { servesSince, servingOf } from '../../domain/environments/serving.ts'
+import { recentTrafficMs } from '../../metrics/source.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { countAlertStates } from '../../store/repositories/alerts.ts'
 import { listAppsOfAccount } from '../../store/repositories/apps.ts'
 import { findRollout, listDesiredPods } from '../../store/repositories/rollouts.ts'
-import type { Context } from '../core/handler.ts'
+import type { AfterRead, Context } from '../core/handler.ts'
 
 /** Failures that a newer call brought about. */
 const endedByCall = new Set(['superseded', 'canceled'])
@@ -20,12 +22,15 @@ interface AccountAttention {
   alerts: Map<AlertState, number>
 }
 
-/** Reads rows only: no logs, no metrics, no engine. Counts nothing of environments that are not given (M2). */
+/**
+ * Reads rows; the result counts requests of the last minute, after the transaction. Counts nothing of environments that
+ * are not given (M2).
+ */
 export async function readAttention(
   context: Context,
   accountId: string,
   environments: readonly Environment[],
-): Promise<AccountAttention> {
+): Promise<(after: AfterRead) => Promise<AccountAttention>> {
   const { tx } = context
   const given = new Set(environments.map(({ appEnvId }) => appEnvId))
   const states = (await countAlertStates(tx, { accountId })).filter(({ appEnvId }) => given.has(appEnvId))
@@ -39,37 +44,83 @@ export async function readAttention(
   for (const pod of await listDesiredPods(tx, accountId)) {
     pods.set(pod.appEnvId, [...(pods.get(pod.appEnvId) ?? []), pod])
   }
-  const attention = new Map<string, Attention>()
+  const known: Omit<AttentionFacts, 'traffic'>[] = []
   for (const environment of environments) {
     const { appEnvId, appId, cliEnvName: envName, status, desiredState, currentRolloutId } = environment
-    const found = attentionOf({
+    known.push({
       envName,
       kind: kinds.get(appId) ?? 'app',
       status,
       desiredState,
       currentRolloutId,
-      failedReason: await failedReasonOf(context, environment),
+      failed: await failedDeployment(context, environment),
       pods: pods.get(appEnvId) ?? [],
       firingAlerts: firing.get(appEnvId) ?? 0,
       pendingSince: pendingSinceOf(environment),
       nowMs: Date.parse(context.now),
     })
-    if (found) attention.set(appEnvId, found)
   }
-  return { attention, alerts }
+  return async (after) => {
+    const traffic = await readTraffic(context, after, environments, kinds)
+    const attention = new Map<string, Attention>()
+    for (const [index, { appEnvId }] of environments.entries()) {
+      const found = attentionOf({ ...known[index]!, traffic: traffic.get(appEnvId) ?? null })
+      if (found) attention.set(appEnvId, found)
+    }
+    return { attention, alerts }
+  }
 }
 
 /** One read for each environment whose newest deployment neither serves nor is under way: few. */
-async function failedReasonOf({ tx }: Context, environment: Environment): Promise<string | null> {
+async function failedDeployment(
+  { tx }: Context,
+  environment: Environment,
+): Promise<AttentionFacts['failed']> {
   const { appEnvId, latestRolloutId, currentRolloutId, wantedRolloutId, desiredState } = environment
   if (latestRolloutId === null || latestRolloutId === wantedRolloutId) return null
   if (latestRolloutId === currentRolloutId && desiredState === 'running') return null
   const latest = await findRollout(tx, latestRolloutId)
   const reason = latest?.status === 'FAILED' ? latest.failure?.reason : undefined
   if (reason === undefined || endedByCall.has(reason)) return null
-  if (desiredState === 'running') return reason
+  const failed = { version: latest!.version, reason }
+  if (desiredState === 'running') return failed
   const newest = await listActivities(tx, appEnvId, { limit: 1, offset: 0, from: null, to: null })
-  return newest.activities[0]?.activity === 'STOP' ? null : reason
+  return newest.activities[0]?.activity === 'STOP' ? null : failed
+}
+
+/** Requests of the last minute, without those that came before what serves now: one read for all. */
+async function readTraffic(
+  { now }: Context,
+  { metrics, read }: AfterRead,
+  environments: readonly Environment[],
+  kinds: ReadonlyMap<string, Facts['kind']>,
+): Promise<Map<string, NonNullable<Facts['traffic']>>> {
+  const toMs = Date.parse(now)
+  const fromMs = toMs - recentTrafficMs
+  const served = environments.filter(({ appId }) => ['app', 'function'].includes(kinds.get(appId) ?? 'app'))
+  const queries = served.map(({ appEnvId }) => ({ appEnvId, fromMs, toMs }))
+  const counts = await metrics.traffic(queries)
+  const found = new Map<string, NonNullable<Facts['traffic']>>()
+  for (const [index, environment] of served.entries()) {
+    const { requests, failed, unanswered } = counts[index]!
+    if (failed + unanswered === 0) continue
+    const traffic = { seconds: recentTrafficMs / 1_000, requests, failed, unanswered }
+    const sinceMs = await read((tx) => servesSinceMs(tx, environment))
+    if (sinceMs === null) continue
+    const isRecent = sinceMs > fromMs
+    const [own] = isRecent ? await metrics.traffic([{ ...queries[index]!, fromMs: sinceMs }]) : [traffic]
+    found.set(environment.appEnvId, { ...traffic, ...own })
+  }
+  return found
+}
+
+/** When the version that takes requests began to; null if there is none. Read for the few environments with failures. */
+async function servesSinceMs(tx: Context['tx'], environment: Environment): Promise<number | null> {
+  const { currentRolloutId, wantedRolloutId } = environment
+  const current = currentRolloutId === null ? null : await findRollout(tx, currentRolloutId)
+  const wanted = wantedRolloutId === null ? null : await findRollout(tx, wantedRolloutId)
+  const serving = servingOf(environment, current, wanted)
+  return serving && Date.parse(servesSince(serving))
 }
 
 /** Before the first deployment everything waits for it, and a deployment under way has its own settings. */

@@ -1,8 +1,9 @@
 import { timestamp } from '../../clock.ts'
 import { whatChanged } from '../../contract/diagnosis.ts'
 import { isIngressMetric } from '../../contract/metrics.ts'
-import { type Break, breakOf, rankChanges, watchedMetrics } from '../../domain/diagnosis/changes.ts'
+import { type Break, breakOf, burstOf, rankChanges, watchedMetrics } from '../../domain/diagnosis/changes.ts'
 import { AppError } from '../../errors.ts'
+import type { MetricPoint, SeriesQuery } from '../../metrics/source.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { handler, type Sources } from '../core/handler.ts'
 import { alertBreak, readChanges } from './read-changes.ts'
@@ -49,8 +50,50 @@ async function metricBreak(
     const collected = isIngressMetric(metric) ? !app.isDatabase && !app.isJob : !app.isFunction
     if (!collected) continue
     const points = await metrics.series({ appEnvId, metric, fromMs, toMs, stepMs })
-    const found = breakOf(metric, points, leastRise)
-    if (found) return found
+    const lasting = breakOf(metric, points, leastRise)
+    const found =
+      metric === 'ingress_5xx_percent'
+        ? later(lasting, await burst(metrics, { appEnvId, fromMs, toMs, stepMs }, points, leastRise))
+        : lasting
+    if (found) return await exactly(metrics, appEnvId, found, stepMs)
   }
   return null
+}
+
+/** A rise of failed requests that is over before the next point. */
+async function burst(
+  metrics: Sources['metrics'],
+  range: Omit<SeriesQuery, 'metric'>,
+  percents: readonly MetricPoint[],
+  leastRise: number,
+): Promise<Break | null> {
+  const rates = new Map(
+    (await metrics.series({ ...range, metric: 'ingress_5xx_rate' })).map(({ t, value }) => [t, value]),
+  )
+  const points = percents.map(({ t, value, max }) => {
+    const failures = ((rates.get(t) ?? 0) * range.stepMs) / 1_000
+    return { t, value, max, failures }
+  })
+  return burstOf('ingress_5xx_percent', points, leastRise)
+}
+
+function later(one: Break | null, other: Break | null): Break | null {
+  if (!one || !other) return one ?? other
+  return one.at > other.at ? one : other
+}
+
+/** The sample in which it broke: a step of a long range is minutes long, and changes within it differ. */
+async function exactly(
+  metrics: Sources['metrics'],
+  appEnvId: string,
+  found: Break,
+  stepMs: number,
+): Promise<Break> {
+  const { periodMs } = metrics
+  if (stepMs <= periodMs) return found
+  const toMs = Date.parse(found.at)
+  const range = { appEnvId, metric: found.metric, fromMs: toMs - stepMs, toMs, stepMs: periodMs }
+  const limit = (found.before + found.after) / 2
+  const first = (await metrics.series(range)).find(({ value }) => value >= limit)
+  return first ? { ...found, at: timestamp(first.t) } : found
 }

@@ -10,7 +10,7 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
   const current = environment.currentRolloutId
     ? await findRollout(context.tx, environment.currentRolloutId)
     : null
-  const { health, logTail } = await readHealth(context, target, current)
+  const { health, complete } = await readHealth(context, target, current)
   return {
     answer: {
       appEnvId: environment.appEnvId,
@@ -24,13 +24,8 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
       pendingChanges: await pendingOf(context, environment),
       hosts: context.installation.hosts(environment, app),
     },
-    ...(health && logTail
-      ? {
-          afterRead: async (answer, sources) => ({
-            ...answer,
-            health: { ...health, logTail: await logTail(sources) },
-          }),
-        }
+    ...(complete
+      ? { afterRead: async (answer, after) => ({ ...answer, health: await complete(after) }) }
       : {}),
   }
 })

@@ -1,11 +1,11 @@
 import { listAppEnvs } from '../../contract/app-envs.ts'
 import type { App } from '../../contract/apps.ts'
 import type { Attention } from '../../contract/diagnosis.ts'
+import type { OutputOf } from '../../contract/operation.ts'
 import { isRestricted } from '../../domain/access/environment-access.ts'
-import type { Environment } from '../../domain/environments/environment.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
-import { type Context, handler } from '../core/handler.ts'
+import { handler } from '../core/handler.ts'
 import { readAttention } from '../diagnosis/read-attention.ts'
 
 /** M1: only environments that the caller can access. */
@@ -17,11 +17,10 @@ export default handler(listAppEnvs, async (context, { status: wanted, healthy },
   const listed = (await listEnvironments(tx, of, only)).filter(
     (env) => env.accountId === account.accountId && (wanted === undefined || env.status === wanted),
   )
-  const environments =
-    healthy === undefined ? listed : await inHealth(context, account.accountId, listed, healthy)
+  const readRest = healthy === undefined ? null : await readAttention(context, account.accountId, listed)
   const apps = new Map<string, App>(app ? [[app.appId, app]] : [])
-  const appEnvs = []
-  for (const environment of environments) {
+  const appEnvs: OutputOf<typeof listAppEnvs>['appEnvs'] = []
+  for (const environment of listed) {
     const known = apps.get(environment.appId) ?? (await findApp(tx, environment.appId))?.app
     if (!known) continue
     apps.set(known.appId, known)
@@ -40,18 +39,15 @@ export default handler(listAppEnvs, async (context, { status: wanted, healthy },
       currentVersion,
     })
   }
-  return { answer: { appEnvs } }
+  if (!readRest) return { answer: { appEnvs } }
+  return {
+    answer: { appEnvs },
+    afterRead: async (_answer, after) => {
+      const { attention } = await readRest(after)
+      return { appEnvs: appEnvs.filter(({ appEnvId }) => isWell(attention.get(appEnvId)) === healthy) }
+    },
+  }
 })
-
-async function inHealth(
-  context: Context,
-  accountId: string,
-  environments: readonly Environment[],
-  healthy: boolean,
-): Promise<Environment[]> {
-  const { attention } = await readAttention(context, accountId, environments)
-  return environments.filter(({ appEnvId }) => isWell(attention.get(appEnvId)) === healthy)
-}
 
 /** As `healthy` of a diagnosis: what is no more than `info` needs no attention. */
 function isWell(found: Attention | undefined): boolean {

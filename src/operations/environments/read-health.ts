@@ -1,8 +1,11 @@
 import type { Health } from '../../contract/health.ts'
 import type { Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
+import { percentOf } from '../../domain/diagnosis/errors.ts'
 import { healthOf } from '../../domain/environments/health.ts'
-import { servingOf } from '../../domain/environments/serving.ts'
+import { effectiveHealthCheck, hasHealthCheck } from '../../domain/environments/health-check.ts'
+import { servesSince, servingOf } from '../../domain/environments/serving.ts'
 import { AppError } from '../../errors.ts'
+import { recentTrafficMs } from '../../metrics/source.ts'
 import { findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Context, Sources } from '../core/handler.ts'
@@ -11,12 +14,14 @@ import { evidenceMask } from '../diagnosis/evidence-mask.ts'
 const podsRead = 50
 const tailLines = 10
 const longestLine = 200
+/** A share of fewer requests says little. */
+const leastRequests = 3
 
 interface HealthRead {
   /** Null while the environment is not meant to run, and for jobs. */
   health: Health | null
-  /** Reads the end of the log of what is not well; null if there is none. For after the transaction. */
-  logTail: ((sources: Sources) => Promise<string[]>) | null
+  /** Adds requests of the last minute, and the end of the log of what is not well. For after the transaction. */
+  complete: ((sources: Sources) => Promise<Health>) | null
 }
 
 /** The health of an environment, without the end of its log. */
@@ -25,7 +30,7 @@ export async function readHealth(
   { environment, app }: EnvironmentTarget,
   current: Rollout | null,
 ): Promise<HealthRead> {
-  if (app.isJob) return { health: null, logTail: null }
+  if (app.isJob) return { health: null, complete: null }
   const { tx } = context
   const { appEnvId, wantedRolloutId } = environment
   const wanted = wantedRolloutId === null ? null : await findRollout(tx, wantedRolloutId)
@@ -38,12 +43,30 @@ export async function readHealth(
     pods: await listPods(tx, appEnvId, podsRead),
     nowMs: Date.parse(context.now),
   })
-  if (!health) return { health: null, logTail: null }
+  if (!health) return { health: null, complete: null }
+  const { path } = effectiveHealthCheck(app, (serving ?? wanted)?.settings.healthCheck)
+  const found: Health = { ...health, path, failedPercent: null, logTail: [] }
   const isWell = health.verdict === 'HEALTHY' || health.verdict === 'IDLE'
-  return {
-    health: { ...health, logTail: [] },
-    logTail: isWell || !serving ? null : ({ logs }) => logTail(context, logs, environment, serving),
-  }
+  const complete = async ({ logs, metrics }: Sources) => ({
+    ...found,
+    failedPercent:
+      serving && hasHealthCheck(app) ? await readFailed(context, metrics, appEnvId, serving) : null,
+    logTail: isWell || !serving ? [] : await logTail(context, logs, environment, serving),
+  })
+  return { health: found, complete }
+}
+
+/** Share of the requests of the last minute to what serves that went wrong, in percent; null without requests. */
+async function readFailed(
+  { now }: Context,
+  metrics: Sources['metrics'],
+  appEnvId: string,
+  serving: Rollout,
+): Promise<number | null> {
+  const toMs = Date.parse(now)
+  const fromMs = Math.max(toMs - recentTrafficMs, Date.parse(servesSince(serving)))
+  const [counts] = await metrics.traffic([{ appEnvId, fromMs, toMs }])
+  return counts && counts.requests >= leastRequests ? percentOf(counts) : null
 }
 
 /** The log is optional: the verdict does not depend on it. */

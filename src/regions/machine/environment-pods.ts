@@ -12,8 +12,8 @@ import type { WorkerDeps } from './worker-deps.ts'
 const drainAppSeconds = 30
 const stopGraceSeconds = 10
 const retryMs = 2_000
-/** Long enough for the log of a container on a busy Docker daemon. */
-const lastLinesLimitMs = 15_000
+/** The output of an ended container is complete in milliseconds, on a busy machine in seconds. */
+const lastOutputMs = 20_000
 
 type Failure = NonNullable<Observation['failure']>
 
@@ -79,9 +79,11 @@ export class EnvironmentPods {
     }
   }
 
+  /** Waits for the last output of an ended container: who reads of the failure looks there for its cause. */
   async #explained(pod: LivePod, failure: Failure): Promise<Failure> {
-    if (failure.reason !== 'exits-at-once') return failure
-    return withMissingModule(failure, await this.#deps.followers.lastLines(followed(pod), lastLinesLimitMs))
+    if (!pod.ended) return failure
+    const lines = await this.#deps.followers.lastLines(followed(pod), lastOutputMs)
+    return failure.reason === 'exits-at-once' ? withMissingModule(failure, lines) : failure
   }
 
   /** Prewarms the next container of a function while no other work is due; drops one that is no longer needed. */

@@ -63,6 +63,7 @@ export class EnvironmentWorker {
     this.#pods = new EnvironmentPods(appEnvId, deps, {
       ready: (pod, view) => this.#observer.ready(pod, view),
       failed: (pod, reason, message) => this.#observer.startFailed(pod, reason, message),
+      listensElsewhere: (pod, message) => this.#observer.listensElsewhere(pod, message),
       exited: (pod, container) => this.#observer.exited(pod, container),
       drained: (pod) => {
         pod.drained = true

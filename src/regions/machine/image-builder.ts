@@ -137,7 +137,7 @@ export class ImageBuilder {
     }
     const upload = await this.#deps.db.read((tx) => findUpload(tx, { uploadId: content.uploadId ?? '' }))
     if (!upload)
-      throw new EngineFailure('bad archive', 'The uploaded source no longer exists; upload it again.')
+      throw new EngineFailure('lost upload', 'The uploaded source no longer exists; upload it again.')
     const { uploadId, extension } = upload
     return { kind: 'upload', fetch: (dir) => this.#deps.uploads.fetch(uploadId, dir), extension }
   }

@@ -1,5 +1,6 @@
 import { timestamp } from '../../clock.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
+import { loopSince } from '../../domain/environments/health.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
 import type { CheckProblem } from './container-check.ts'
 import type { EnvironmentView } from './environment-view.ts'
@@ -27,6 +28,7 @@ export class PodObserver {
   readonly #environment: ObservedEnvironment
   readonly #deps: WorkerDeps
   readonly #backoff: StartBackoff
+  #lastExit: Pick<PodRecord, 'rolloutId' | 'exits' | 'loopSince'> | null = null
 
   constructor(environment: ObservedEnvironment, deps: WorkerDeps, backoff: StartBackoff) {
     this.#environment = environment
@@ -42,7 +44,8 @@ export class PodObserver {
     pod.suspect = false
     // The gateway hears first: a request may be waiting for this container.
     if (pod.record.rolloutId === view.serving?.rollout.rolloutId) this.#environment.publish()
-    note(pod, { status: 'Running', ready: true, readyAt: this.#now(), unhealthy: null })
+    const change = { ready: true, readyAt: this.#now(), unhealthy: null, listensElsewhere: null }
+    note(pod, { status: 'Running', ...change })
     this.#environment.wake()
   }
 
@@ -54,14 +57,21 @@ export class PodObserver {
     this.#environment.wake()
   }
 
+  /** A starting container listens, and not on the port of the app so far. */
+  listensElsewhere(pod: LivePod, message: string): void {
+    note(pod, { listensElsewhere: { message, since: this.#now() } })
+    this.#environment.wake()
+  }
+
   startFailed(pod: LivePod, reason: string, message: string): void {
     pod.state = 'exited'
     pod.ended ??= lost(pod.record)
     this.#countFailure(pod, message)
     pod.shortLives += 1
     pod.startNotBeforeMs = this.#deps.clock.monotonicMs() + restartDelayMs(pod.shortLives)
-    const unhealthy = { reason, message, since: this.#now() }
-    this.#noteFailure(pod, reason, message, { unhealthy })
+    const { unhealthy: before } = pod.record
+    const since = before?.reason === reason ? before.since : this.#now()
+    this.#noteFailure(pod, reason, message, { unhealthy: { reason, message, since } })
   }
 
   exited(pod: LivePod, container: EngineContainer): void {
@@ -84,8 +94,19 @@ export class PodObserver {
     pod.shortLives = lived < shortLifeMs ? pod.shortLives + 1 : 0
     pod.startNotBeforeMs = nowMs + restartDelayMs(pod.shortLives)
     this.#environment.later(restartDelayMs(pod.shortLives))
-    const exits = [...(pod.record.exits ?? []), container.finishedAt ?? this.#now()].slice(-keptExits)
-    this.#noteFailure(pod, exitReason(container, served), message, { exits, unhealthy: null })
+    const at = container.finishedAt ?? this.#now()
+    const exits = [...(pod.record.exits ?? []), at].slice(-keptExits)
+    const change = { exits, loopSince: this.#loopSince(pod, at), unhealthy: null }
+    this.#noteFailure(pod, exitReason(container, served), message, change)
+  }
+
+  /** Containers of a function are new ones each time, so a loop goes on from one to the next. */
+  #loopSince({ record }: LivePod, at: string): string {
+    const { rolloutId } = record
+    const before = this.#lastExit?.rolloutId === rolloutId ? this.#lastExit : record
+    const since = loopSince(before, at)
+    this.#lastExit = { rolloutId, exits: [at], loopSince: since }
+    return since
   }
 
   /** A container of the version being brought in decides its fate; one of the serving version is replaced. */
@@ -93,7 +114,11 @@ export class PodObserver {
     const lastTermination = pod.ended ? terminationOf(pod.ended, this.#now()) : null
     // A pod that is being removed cannot fail a rollout.
     if (pod.record.desiredState === 'run')
-      note(pod, { ready: false, status: 'Failed', lastTermination, ...change }, { reason, message })
+      note(
+        pod,
+        { ready: false, status: 'Failed', lastTermination, listensElsewhere: null, ...change },
+        { reason, message },
+      )
     this.#environment.wake()
   }
 

@@ -20,6 +20,7 @@ const adoptedDrainMs = 30_000
 export interface StartEvents {
   ready(pod: LivePod, view: EnvironmentView): void
   failed(pod: LivePod, reason: string, message: string): void
+  listensElsewhere(pod: LivePod, message: string): void
   drained(pod: LivePod): void
   wake(): void
 }
@@ -98,7 +99,10 @@ export class PodStarter {
       health: this.#healthOf(start),
       clock,
       signal,
-      report: (message) => this.#deps.followers.add(followed(pod), clock.wallMs(), message),
+      report: (message) => {
+        this.#deps.followers.add(followed(pod), clock.wallMs(), message)
+        this.#events.listensElsewhere(pod, message)
+      },
     }).finally(() => clearInterval(looking))
     if (outcome === 'ready') this.#events.ready(pod, view)
     if (typeof outcome === 'string' || pod.ended) return

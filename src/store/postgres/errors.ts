@@ -4,9 +4,11 @@ import { AppError } from '../../errors.ts'
 /** Caused by another transaction: the same work may succeed when it runs again. */
 const conflictCodes = ['40001', '40P01']
 const duplicateCode = '23505'
+/** A write to a replica, or to a server that was set to read-only. */
+const readOnlyCode = '25006'
 
-/** SQLSTATE classes and codes of a server that is down, full, overloaded or read-only. */
-const awayCodes = ['08', '53', '57P', '58', '57014', '25P03', '25006', '55P03', '28', '3D000']
+/** SQLSTATE classes and codes of a server that is down, full or overloaded. */
+const awayCodes = ['08', '53', '57P', '58', '57014', '25P03', '55P03', '28', '3D000']
 const networkCodes = [
   'ECONNREFUSED',
   'ECONNRESET',
@@ -37,9 +39,9 @@ export function triesWorth(error: unknown): number {
   return codeOf(error) === duplicateCode ? 3 : 1
 }
 
-/** Whether the connection itself is unusable. */
+/** Whether the connection itself is unusable; a new one may lead to the primary. */
 export function isConnectionLost(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return /^(?:08|57P|25P03)/.test(codeOf(error))
+  if (error instanceof pg.DatabaseError) return /^(?:08|57P|25P03|25006)/.test(codeOf(error))
   return networkCodes.includes(codeOf(error)) || networkMessages.test(String((error as Error).message))
 }
 
@@ -55,7 +57,17 @@ export function translated(error: unknown, statement: string): unknown {
     })
   }
   const isAway = isDatabaseError ? awayCodes.some((away) => code.startsWith(away)) : isConnectionLost(error)
+  if (isDatabaseError && code === readOnlyCode) return readOnly(error)
   return isAway ? unavailable(error, statement === 'commit') : error
+}
+
+function readOnly(cause: unknown): AppError {
+  return new AppError('unavailable', 'The store can only be read', {
+    details:
+      'PostgreSQL is a replica or set to read-only; nothing was changed. An operator must make it writable, or give the address of the primary in LONGSHORE_DATABASE_URL. Try again later.',
+    retryAfterSeconds: 5,
+    cause,
+  })
 }
 
 export function unavailable(cause: unknown, isOutcomeUnknown = false): AppError {

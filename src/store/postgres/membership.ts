@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Log } from '../../log.ts'
 import type { Db } from '../db.ts'
 import { assignLeases } from '../lease-plan.ts'
-import type { InstanceFacts, KnownInstance, LeasedWork, Membership, Wakes } from '../membership.ts'
+import type { InstanceFacts, KnownInstance, LeasedWork, Membership, Spent, Wakes } from '../membership.ts'
 import { unavailable } from './errors.ts'
 import { fenced, type HeldLease } from './fence.ts'
 import { type InstanceRow, knownInstance, type LeaseRow, readInstances } from './instance-rows.ts'
@@ -12,12 +12,15 @@ import type { Session } from './session.ts'
 /** Changes of this many milliseconds are announced together, at most so many environments in one message. */
 const gatherMs = 5
 const mostAnnounced = 100
+/** Of calls in one message: keys are up to 45 characters, and a message has at most 8,000 bytes. */
+const mostSpent = 50
 
 /** An empty `lease`: instances or leases changed, so beat now. */
 const messageShape = z.object({
   by: z.string(),
   environments: z.array(z.string()).optional(),
   lease: z.string().optional(),
+  spent: z.array(z.tuple([z.string(), z.string(), z.number()])).optional(),
 })
 type Message = z.output<typeof messageShape>
 
@@ -97,6 +100,11 @@ export class PostgresMembership implements Membership {
     this.#announcing ??= setTimeout(() => this.#sendChanges(), gatherMs)
   }
 
+  announceSpent(spent: Spent): void {
+    for (let at = 0; at < spent.length; at += mostSpent)
+      this.#send({ spent: spent.slice(at, at + mostSpent).map((one) => [...one]) })
+  }
+
   wakeLease(name: string): void {
     const held = this.#held.get(name)
     if (held) held.work.wake?.()
@@ -108,6 +116,7 @@ export class PostgresMembership implements Membership {
     const message = messageShape.safeParse(jsonOf(payload)).data
     if (!message || message.by === this.#options.instanceId) return
     if (message.environments) this.#wakes?.environments(message.environments)
+    if (message.spent) this.#wakes?.spent?.(message.spent)
     if (message.lease === '') void this.beat()
     else if (message.lease !== undefined) this.#held.get(message.lease)?.work.wake?.()
   }

@@ -59,32 +59,85 @@ function grantOf(row: Row): StoredGrant {
   return { ...grantRecord.parse(row.record, tokenId), tokenId, userId, clientId, endedAt }
 }
 
+type NewGrant = Omit<StoredGrant, 'endedAt'>
+
 /** Stores a grant as a token that no request can present; what the client presents are its secrets. */
 export async function insertGrant(
   tx: Tx,
-  { tokenId, userId, clientId, ...grant }: Omit<StoredGrant, 'endedAt'>,
+  grant: NewGrant,
   { now, expiresAt, subject = null }: { now: string; expiresAt: string | null; subject?: string | null },
 ): Promise<void> {
-  const { clientName, clientHost, scopes, limits } = grant
   await tx
     .insertInto('tokens')
-    .values({
-      hash: grantHash(tokenId),
-      kind: 'user',
-      user_id: userId,
-      app_env_id: null,
-      created_at: now,
-      token_id: tokenId,
-      name: clientName,
-      read_only: limits.readOnly ? 1 : 0,
-      expires_at: expiresAt,
-    })
+    .values(tokenRowOf(grant, now, expiresAt))
     .execute()
-  const record = JSON.stringify({ clientName, clientHost, scopes, limits })
   await tx
     .insertInto('oauth_grants')
-    .values({ token_id: tokenId, user_id: userId, client_id: clientId, record, subject, ended_at: null })
+    .values({
+      token_id: grant.tokenId,
+      user_id: grant.userId,
+      client_id: grant.clientId,
+      record: recordOf(grant),
+      subject,
+      ended_at: null,
+    })
     .execute()
+}
+
+/** Stores what an external authorization server grants now, also after the grant was ended. */
+export async function renewGrant(
+  tx: Tx,
+  grant: NewGrant,
+  { now, expiresAt }: { now: string; expiresAt: string },
+): Promise<void> {
+  const { hash, created_at: _, ...row } = tokenRowOf(grant, now, expiresAt)
+  await tx
+    .insertInto('tokens')
+    .values({ ...row, hash, created_at: now })
+    .onConflict((conflict) => conflict.column('hash').doUpdateSet(row))
+    .execute()
+  await tx
+    .updateTable('oauth_grants')
+    .set({ user_id: grant.userId, record: recordOf(grant), ended_at: null })
+    .where('token_id', '=', grant.tokenId)
+    .execute()
+}
+
+function recordOf({ clientName, clientHost, scopes, limits }: NewGrant): string {
+  return JSON.stringify({ clientName, clientHost, scopes, limits } satisfies Grant)
+}
+
+function tokenRowOf(
+  { tokenId, userId, clientName, limits }: NewGrant,
+  now: string,
+  expiresAt: string | null,
+) {
+  return {
+    hash: grantHash(tokenId),
+    kind: 'user' as const,
+    user_id: userId,
+    app_env_id: null,
+    created_at: now,
+    token_id: tokenId,
+    name: clientName,
+    read_only: limits.readOnly ? 1 : 0,
+    expires_at: expiresAt,
+  }
+}
+
+/** The grant of an external authorization server; `expiresAt` is null if it was ended. */
+export async function findGrantOfSubject(
+  tx: Tx,
+  subject: string,
+): Promise<(StoredGrant & { expiresAt: string | null }) | null> {
+  const row = await tx
+    .selectFrom('oauth_grants')
+    .leftJoin('tokens', 'tokens.token_id', 'oauth_grants.token_id')
+    .selectAll('oauth_grants')
+    .select('tokens.expires_at')
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  return row ? { ...grantOf(row), expiresAt: row.expires_at } : null
 }
 
 export async function findGrant(tx: Tx, tokenId: string): Promise<StoredGrant | null> {

@@ -142,12 +142,17 @@ export async function findRolloutOfContent(tx: Tx, content: Content): Promise<Ro
 }
 
 /** The rollout that was deployed last of those that passed their stability window. */
-export async function findLastGoodRollout(tx: Tx, appEnvId: string): Promise<Rollout | null> {
+export async function findLastGoodRollout(
+  tx: Tx,
+  appEnvId: string,
+  exceptContentId?: string,
+): Promise<Rollout | null> {
   const row = await tx
     .selectFrom('rollouts')
     .select('record')
     .where('app_env_id', '=', appEnvId)
     .where('status', '=', 'DEPLOYED')
+    .$if(exceptContentId !== undefined, (query) => query.where('content_id', '!=', exceptContentId!))
     .orderBy('created_at', 'desc')
     .orderBy('rollout_id', 'desc')
     .limit(1)

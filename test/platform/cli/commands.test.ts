@@ -24,6 +24,17 @@ describe('longshore on a platform', () => {
     expect((await json('envs', 'status', 'corner-shop-prod')).status).toBe('STOPPED')
   })
 
+  it('region check shows what a region can run, and names the others for a wrong one', async () => {
+    const checked = await run('region', 'check', 'plain')
+    expect(checked).toMatchObject({ code: 0, out: expect.stringMatching(/^✓ engine: /) })
+    expect(checked.out).toMatch(/^✗ functions: .*\(F5\)$/m)
+    expect(checked.out).toMatch(/^✓ apps$/m)
+    expect(await run('regions', 'check', 'moon')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('There are: local, plain'),
+    })
+  })
+
   it('the next step after create and before a run is a command that works', async () => {
     const image = await run('create', 'From image', '--port', '8080', '--use-image', '--image', 'team/app:1')
     expect(image.out).toContain('longshore deploy --env from-image-prod --image <reference>')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { noPin } from '../../../src/mcp/policy/tool-policy.ts'
 import { toolGroups } from '../../../src/contract/tool-groups.ts'
+import { noPin } from '../../../src/mcp/policy/tool-policy.ts'
 import { openToolSession, type SessionOptions, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'

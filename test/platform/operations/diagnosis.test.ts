@@ -133,12 +133,11 @@ it('G4 no secret value and no tenant text leaves its place: masked as evidence, 
   )
 })
 
-/** Requests that fail with 5xx for a minute, as far as the platform measures. */
+/** Requests that fail with 5xx, counted from now on: those before the deployment count for nothing. */
 async function failing(appEnvId: string): Promise<void> {
   const atMs = platform.clock.wallMs()
-  const ingress = { seconds: 10, requests: 100, answered4xx: 0, answered5xx: 90, latency: { 1: 100 } }
-  for (let turn = -6; turn <= 0; turn += 1)
-    await platform.metrics.append(atMs + turn * 10_000, [{ appEnvId, containers: [], ingress }])
+  const counts = { requests: 100, failed: 90, unanswered: 0 }
+  platform.metrics.recentTraffic.add(appEnvId, counts, atMs, atMs)
 }
 
 async function printed(appEnvId: string, message: string): Promise<void> {
@@ -191,14 +190,16 @@ it('G1 names the failed first version wherever its environment shows as STOPPED'
   )
   const set = [{ name: 'A', value: 'b' }]
   await call('PATCH', '/app-env/variables', { appEnvId, set })
-  const failed = 'Changes applied, and nothing runs: version 1 failed (build step).'
-  expect(await longshore('envs', 'apply', cliEnvName)).toContain(failed)
+  const again = 'Deploying version 1 again with the changes, because it failed and no other has served'
+  expect(await longshore('envs', 'apply', cliEnvName)).toContain(again)
+  await settled(appEnvId)
   const session = await openToolSession(platform.apiUrl, { token: platform.admin.token })
   expect((await session.call('get-app-env-status', { appEnvId })).text).toContain(
     `${sentence} diagnose-app-env says`,
   )
   await call('PATCH', '/app-env/variables', { appEnvId, set: [{ name: 'A', value: 'c' }] })
-  expect((await session.call('apply-app-env-changes', { appEnvId })).text).toContain(sentence)
+  const applied = await session.call('apply-app-env-changes', { appEnvId })
+  expect(applied.text).toContain('Deployment of version 1 failed: build step')
   await session.close()
   expect(platform.routes.routes.get(appEnvId)).toMatchObject({ state: 'stopped', failure: 'build step' })
 })

@@ -47,7 +47,7 @@ describe('metrics of environments', () => {
     })
     await sampler.sample()
     for (const container of platform.engine.running()) container.burn(1_000)
-    const counters = { requests: 40, answered4xx: 4, answered5xx: 2, inFlight: 1, queued: 0 }
+    const counters = { requests: 40, answered4xx: 4, answered5xx: 2, unanswered: 0, inFlight: 1, queued: 0 }
     const latency = { [bucketOf(100)]: 38, [bucketOf(2_000)]: 2 }
     ingress.traffic([app, fn].map((appEnvId) => ({ appEnvId, ...counters, latency })))
     shiftMs = 0
@@ -139,7 +139,13 @@ describe('metrics of environments', () => {
       ingress,
       environments: () => platform.reconciler!.metricTargets(),
     })
-    const counters = { answered4xx: 0, inFlight: 0, queued: 0, latency: { [bucketOf(60_000)]: 3 } }
+    const counters = {
+      answered4xx: 0,
+      unanswered: 0,
+      inFlight: 0,
+      queued: 0,
+      latency: { [bucketOf(60_000)]: 3 },
+    }
     const now = async () => (await client().call(getAppEnvMetrics, { appEnvId })).ingress
     ingress.traffic([{ appEnvId, requests: 3, answered5xx: 3, ...counters }])
     const timedOut = { p95LatencySeconds: expect.closeTo(60, -1), rate4xx: 0 }

@@ -4,7 +4,8 @@ import { DiagnosisBed } from '../../../testkit/diagnosis/bed.ts'
 import { nodeServer, nodeSource, pythonServer, pythonSource } from '../../../testkit/diagnosis/programs.ts'
 import { Seeded } from '../../../testkit/diagnosis/seeded.ts'
 import { sourceFaults } from '../../../testkit/diagnosis/source-faults.ts'
-import { type StateFault, stateFaults } from '../../../testkit/diagnosis/state-faults.ts'
+import type { StateFault } from '../../../testkit/diagnosis/state-fault.ts'
+import { stateFaults } from '../../../testkit/diagnosis/state-faults.ts'
 
 const seed = Number(process.env.TEST_SEED ?? 1)
 const seeded = new Seeded(seed)

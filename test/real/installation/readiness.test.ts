@@ -1,8 +1,18 @@
+import { randomBytes } from 'node:crypto'
 import { renameSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApp, listApps } from '../../../src/contract/apps.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/story.ts'
+import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+
+async function readinessOf(installation: Installation) {
+  const answer = await fetch(new URL('/readyz', installation.ready.api))
+  return { status: answer.status, body: await answer.text() }
+}
+
+const isReady = ({ status }: { status: number }) => status === 200
 
 describe('/readyz of a real installation', () => {
   const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
@@ -10,12 +20,8 @@ describe('/readyz of a real installation', () => {
 
   it('says that the data directory cannot be written, and is ready again by itself', async () => {
     await installation.start()
-    const readiness = async () => {
-      const answer = await fetch(new URL('/readyz', installation.ready.api))
-      return { status: answer.status, body: await answer.text() }
-    }
-    const ready = ({ status }: { status: number }) => status === 200
-    await until(readiness, ready, 'ready')
+    const readiness = () => readinessOf(installation)
+    await until(readiness, isReady, 'ready')
     // Permissions do not bind root, and a full disk needs a mount; a missing folder fails the same way.
     const run = path.join(installation.home, 'run')
     renameSync(run, `${run}-away`)
@@ -27,6 +33,47 @@ describe('/readyz of a real installation', () => {
     } finally {
       renameSync(`${run}-away`, run)
     }
-    await until(readiness, ready, 'ready again')
+    await until(readiness, isReady, 'ready again')
+  })
+})
+
+describe.skipIf(noPostgres)(`/readyz with PostgreSQL${noPostgres ? `: left out, ${noPostgres}` : ''}`, () => {
+  let server: PostgresServer
+  let installation: Installation
+  beforeAll(async () => {
+    server = await PostgresServer.start()
+    installation = new Installation({
+      LONGSHORE_REGIONS: 'none',
+      LONGSHORE_DATABASE_URL: (await server.createDatabase()).url.reveal(),
+      LONGSHORE_MASTER_KEY: randomBytes(32).toString('hex'),
+    })
+    await installation.start()
+  })
+  afterAll(async () => {
+    await installation?.dispose()
+    await server?.stop()
+  })
+
+  const readOnly = async (value: 'on' | 'off') => {
+    await server.query('postgres', `alter system set default_transaction_read_only = ${value}`)
+    await server.query('postgres', 'select pg_reload_conf()')
+  }
+
+  it('is 503 with the remedy while the store can only be read, and 200 again by itself', async () => {
+    const readiness = () => readinessOf(installation)
+    const client = installation.client()
+    const { accountId } = installation.ready
+    const make = () => client.call(createApp, { accountId, name: 'app', dockerPreset: 'CUSTOM', port: 8080 })
+    await until(readiness, isReady, 'ready')
+    await readOnly('on')
+    const { body } = await until(readiness, ({ status }) => status === 503, 'not ready')
+    expect(body).toContain('The store can only be read')
+    expect(body).toContain('give the address of the primary in LONGSHORE_DATABASE_URL')
+    await expect(make()).rejects.toMatchObject({ kind: 'unavailable', message: 'The store can only be read' })
+    expect((await client.call(listApps, { accountId })).apps).toEqual([])
+    await readOnly('off')
+    await until(readiness, isReady, 'ready again')
+    await make()
+    expect((await client.call(listApps, { accountId })).apps).toHaveLength(1)
   })
 })

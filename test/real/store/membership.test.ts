@@ -46,8 +46,12 @@ describe.skipIf(noPostgres)(
           return { wake: () => woken.push([name]), stop: () => works.delete(name) }
         })
       }
-      await membership.start({ environments: (appEnvIds) => woken.push(appEnvIds) })
-      return { ...joined, works, woken, replaced: () => replaced }
+      const spent: unknown[] = []
+      await membership.start({
+        environments: (appEnvIds) => woken.push(appEnvIds),
+        spent: (calls) => spent.push(...calls),
+      })
+      return { ...joined, works, woken, spent, replaced: () => replaced }
     }
     const insert = (db: Db, key: string) =>
       db.write((tx) => tx.insertInto('installation').values({ key, value: '' }).execute())
@@ -73,6 +77,22 @@ describe.skipIf(noPostgres)(
         (has) => !has,
         'the end of the work',
       )
+    })
+
+    it('the calls that one let through are reported to the others, however many, and not to itself', async () => {
+      const [one, two] = [await join('one'), await join('two')]
+      const calls = Array.from(
+        { length: 120 },
+        (_, nth) => ['writes', `usr_${nth}${'x'.repeat(40)}`, nth] as const,
+      )
+      one.membership.announceSpent(calls)
+      await until(
+        async () => two.spent.length,
+        (length) => length === calls.length,
+        'every report',
+      )
+      expect(two.spent).toEqual(calls)
+      expect(one.spent).toEqual([])
     })
 
     it('the next holder waits for the write under way, which counts', async () => {

@@ -87,11 +87,13 @@ describe('the first line of the status', () => {
       since: lastExit.at,
       restarts: 4,
       lastExit,
+      path: null,
+      failedPercent: null,
       logTail: ['secret talk'],
     }
     const lines = statusLines(status({ health })).join('\n')
     expect(lines).toMatch(
-      /^health +CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3\.$/m,
+      /^health +CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3\. \(only the port is checked\)$/m,
     )
     expect(lines).not.toContain('secret talk')
   })

@@ -35,7 +35,8 @@ const attention = (of: Partial<AttentionFacts>) =>
     status: 'RUNNING',
     desiredState: 'running',
     currentRolloutId: 'rol_1',
-    failedReason: null,
+    failed: null,
+    traffic: null,
     pods: [pod({})],
     firingAlerts: 0,
     pendingSince: null,
@@ -96,10 +97,13 @@ describe('what an environment needs attention for', () => {
   })
 
   it('is a failed deployment: critical where nothing serves, and without a cause where none is recorded', () => {
-    expect(shown({ failedReason: 'build step' })).toEqual(['warning', 'build-step'])
+    expect(shown({ failed: { version: 2, reason: 'build step' } })).toEqual(['warning', 'build-step'])
     const down = { status: 'STOPPED', desiredState: 'stopped', currentRolloutId: null, pods: [] } as const
-    expect(shown({ ...down, failedReason: 'wrong-port' })).toEqual(['critical', 'wrong-port'])
-    expect(shown({ ...down, failedReason: 'a reason of later' })).toEqual(['critical'])
+    expect(shown({ ...down, failed: { version: 2, reason: 'wrong-port' } })).toEqual([
+      'critical',
+      'wrong-port',
+    ])
+    expect(shown({ ...down, failed: { version: 2, reason: 'a reason of later' } })).toEqual(['critical'])
   })
 
   it('is a change that has been pending for an hour', () => {
@@ -118,4 +122,14 @@ describe('what an environment needs attention for', () => {
     const worst = worstOf([...many, one('down', 'critical', 0)])
     expect(worst.map(({ envName }) => envName)).toEqual('down e11 e10 e9 e8 e7 e6 e5 e4 e3'.split(' '))
   })
+})
+
+it('requests of the last minute need attention; a rejected deployment differs from a failing service', () => {
+  const traffic = (failed: number, unanswered: number) => ({ seconds: 60, requests: 20, failed, unanswered })
+  expect(shown({ traffic: traffic(15, 0) })).toEqual(['critical', 'error-burst'])
+  expect(shown({ traffic: traffic(0, 4) })).toEqual(['warning', 'unanswered-requests'])
+  expect(attention({ traffic: traffic(1, 1) })).toBeNull()
+  const failed = { version: 2, reason: 'exited' }
+  expect(attention({ failed })).toMatchObject({ severity: 'warning', rejectedVersion: 2 })
+  expect(attention({ failed, status: 'STOPPED', pods: [] })?.rejectedVersion).toBeUndefined()
 })

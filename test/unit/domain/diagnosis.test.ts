@@ -16,18 +16,20 @@ const full: Facts = {
   containers: 2,
   autoscaling: null,
   functionConfig: null,
+  serving: null,
   current: null,
   latest: null,
   previous: null,
   stoppedAt: null,
   pods: [],
   buildLog: [],
-  runtimeLog: [],
+  failedLog: [],
+  servingLog: [],
+  crashLog: [],
+  traffic: null,
+  requests: [],
+  refreshed: [],
   metrics: {
-    seconds: 300,
-    requestRate: 1,
-    rate5xx: 0,
-    percent5xx: 0,
     p95Seconds: 2,
     p99Seconds: 2,
     cpuPercent: 99,
@@ -59,6 +61,7 @@ it('what could not be pulled decides the advice: the base image of a source, an 
       rolloutId: 'rol_1',
       failedAt: null,
       isBuilt: false,
+      servesSince: '2026-05-01T00:00:00.000Z',
     }
     const facts: Facts = { ...full, kind, status: 'STOPPED', latest }
     const [finding] = diagnose(facts)
@@ -99,16 +102,19 @@ const logged = (text: string) => text.split('\n').map((message) => ({ message })
 
 it('a crash quotes the line that names the error, not the end of its stack', () => {
   const lastTermination = { finishedAt: new Date(0).toISOString(), exitCode: 1, reason: 'Error' }
-  const pod = { rolloutId: 'rol_1', desiredState: 'run', status: 'Failed', restartCount: 3, lastTermination }
+  const pod = {
+    ...{ name: 'shop-1', rolloutId: 'rol_1', desiredState: 'run', status: 'Failed' },
+    ...{ restartCount: 3, lastTermination },
+  }
   const [first] = diagnose({
     ...full,
     quota: { ...full.quota, zCloudsUsed: 2 },
-    current: { rolloutId: 'rol_1', version: 1 } as never,
+    serving: { rolloutId: 'rol_1', version: 1 } as never,
     pods: [pod as never],
-    runtimeLog: logged('Error: boom\n    at Timeout.run (/app/server.js:1:97)\n\nNode.js v20.20.2'),
+    crashLog: logged('Error: boom\n    at Timeout.run (/app/server.js:1:97)\n\nNode.js v20.20.2'),
   })
   expect(first!.cause).toBe('crash-loop')
-  expect(first!.evidence.map(({ text }) => text)).toEqual(['exit code 1 (Error)', 'Error: boom'])
+  expect(first!.evidence.map(({ text }) => text)).toEqual(['shop-1: exit code 1 (Error)', 'Error: boom'])
 })
 
 it('a container that runs and takes no requests has failing checks, with what the check got', () => {
@@ -118,7 +124,7 @@ it('a container that runs and takes no requests has failing checks, with what th
     diagnose({
       ...full,
       quota: { ...full.quota, zCloudsUsed: 2 },
-      current: { rolloutId: 'rol_1', version: 1 } as never,
+      serving: { rolloutId: 'rol_1', version: 1 } as never,
       pods: pods as never,
     }).find(({ cause }) => cause === 'failing-checks')
   const failing = { ...pod, lastTermination: null, unhealthy }
@@ -147,7 +153,7 @@ it('a slow start is measured until the container was ready, not until the stabil
       readyAt: at(readyAfter),
     }
     const current = { rolloutId: 'rol_1', version: 1, createdAt: at(0), deployedAt: at(readyAfter + 10) }
-    const facts = { ...full, nowMs: 60_000, current: current as never, pods: [pod as never] }
+    const facts = { ...full, nowMs: 60_000, serving: current as never, pods: [pod as never] }
     return diagnose(facts).find(({ cause }) => cause === 'slow-start')?.summary
   }
   expect(slowStart(1)).toBeUndefined()
@@ -159,4 +165,105 @@ it('a missing variable needs a deployment where no version has served: applying 
   const stepOf = (current: Facts['current']) => withNextStep({ ...full, current }, finding).summary
   expect(stepOf(null)).toMatch(/update-app-env-variables, then deploy again\.$/)
   expect(stepOf({ version: 1 } as never)).toMatch(/update-app-env-variables, then apply or deploy again\.$/)
+})
+
+const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()
+const quiet: Facts = { ...full, nowMs: 600_000, quota: { ...full.quota, zCloudsUsed: 2 }, metrics: null }
+const serving = { rolloutId: 'rol_1', version: 3, createdAt: iso(0) } as never
+const request = (change: object) => ({
+  ...{ at: iso(590), container: 'shop-1', method: 'GET', path: '/orders', status: 500, durationMs: 20 },
+  ...{ refused: null, oneIn: 1 },
+  ...change,
+})
+const traffic = (requests: number, failed: number, unanswered = 0) => ({
+  ...{ seconds: 60, requests, failed, unanswered },
+})
+
+it('three time-outs name the requests: method, path, status, container', () => {
+  const refused = 'Response start timed out'
+  const timedOut = request({ path: '/report', status: 504, durationMs: 60_010, refused })
+  const [first] = diagnose({
+    ...quiet,
+    serving,
+    traffic: traffic(20, 3),
+    requests: [timedOut, timedOut, { ...timedOut, at: iso(599) }],
+  })
+  expect(first).toMatchObject({ cause: 'request-timeout', confidence: 'certain', since: iso(590) })
+  expect(first!.evidence[1]).toEqual({
+    source: 'request',
+    at: iso(599),
+    text: 'GET /report: 504 after 60.0 s, container shop-1, 3 requests',
+  })
+})
+
+it('unanswered requests are a finding; a few failures among many requests are none', () => {
+  const left = request({ status: null, durationMs: 4_000 })
+  const cause = (counts: ReturnType<typeof traffic>, requests: object[] = [left]) =>
+    diagnose({ ...quiet, serving, traffic: counts, requests: requests as never })[0]?.cause
+  expect(cause(traffic(10, 0, 4))).toBe('unanswered-requests')
+  expect(cause(traffic(10, 0, 4), [])).toBe('unanswered-requests')
+  expect(cause(traffic(10, 4), [request({})])).toBe('error-burst')
+  expect(cause(traffic(1_000, 4, 4))).toBeUndefined()
+  expect(cause(traffic(2, 2))).toBeUndefined()
+})
+
+it('errors of the last minute are not explained by what the program printed before', () => {
+  const cause = (printedAt: number) => {
+    const line = { timestamp: iso(printedAt), message: 'Error: connect ECONNREFUSED 10.0.0.9:5432' } as never
+    return diagnose({ ...quiet, serving, traffic: traffic(10, 9), requests: [], servingLog: [line] })[0]!
+      .cause
+  }
+  expect(cause(595)).toBe('dependency-refused')
+  expect(cause(400)).toBe('error-burst')
+})
+
+it('a source that changed after the deployment is the first cause of what its old value breaks, and applying heals it', () => {
+  const line = {
+    timestamp: iso(595),
+    message: 'FATAL: password authentication failed for user "app"',
+  } as never
+  const facts = { ...quiet, serving, latest: serving, traffic: traffic(10, 9), servingLog: [line] }
+  const rotated = { pendingFields: ['envVars'], pendingSince: iso(500), refreshed: ['DATABASE_URL'] }
+  expect(diagnose({ ...facts, pendingFields: ['envVars'] })[0]!.cause).toBe('dependency-refused')
+  const found = diagnose({ ...facts, ...rotated })
+  expect(found.map(({ cause }) => cause)).toEqual(['pending-change'])
+  expect(found[0]).toMatchObject({
+    severity: 'critical',
+    fix: { operation: 'apply-app-env-changes', safe: true },
+    evidence: [
+      { source: 'setting', text: 'not in force: DATABASE_URL' },
+      { source: 'metric' },
+      { source: 'log' },
+    ],
+  })
+})
+
+it('a loop began with its first exit, and its evidence is the output of the container that ended', () => {
+  const pod = (name: string, at: number) => ({
+    ...{ name, rolloutId: 'rol_1', desiredState: 'run', status: 'Running', ready: true, restartCount: 4 },
+    ...{ lastTermination: { finishedAt: iso(at), exitCode: 1, reason: 'Error' }, loopSince: iso(at - 3_000) },
+  })
+  const [first] = diagnose({
+    ...quiet,
+    serving,
+    pods: [pod('shop-1', 500), pod('shop-2', 590)] as never,
+    crashLog: logged('Error: boom'),
+    servingLog: logged('all is well'),
+  })
+  expect(first).toMatchObject({ cause: 'crash-loop', since: iso(-2_500), severity: 'warning' })
+  expect(first!.evidence.map(({ text }) => text)).toEqual(['shop-2: exit code 1 (Error)', 'Error: boom'])
+})
+
+it('a version that listens elsewhere is known while it starts, beside what serves or alone', () => {
+  const latest = { rolloutId: 'rol_2', version: 4, status: 'DEPLOYING', createdAt: iso(590) } as never
+  const listensElsewhere = { message: 'The app listens on 0.0.0.0:3000.', since: iso(597) }
+  const pod = { name: 'shop-9', rolloutId: 'rol_2', desiredState: 'run', ready: false, restartCount: 0 }
+  const facts = { ...quiet, latest, pods: [{ ...pod, startedAt: iso(591), listensElsewhere } as never] }
+  const [alone] = diagnose(facts)
+  expect(alone).toMatchObject({ cause: 'wrong-port', severity: 'critical', since: iso(597) })
+  const [beside] = diagnose({ ...facts, serving })
+  expect(beside).toMatchObject({
+    severity: 'warning',
+    summary: expect.stringContaining('Version 3 still serves.'),
+  })
 })

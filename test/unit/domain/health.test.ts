@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { healthSentence } from '../../../src/contract/health-words.ts'
 import type { Environment, PodRecord, Rollout } from '../../../src/domain/environments/environment.ts'
-import { healthOf } from '../../../src/domain/environments/health.ts'
+import { healthOf, loopSince } from '../../../src/domain/environments/health.ts'
 
 const now = '2026-03-01T12:00:00.000Z'
 const ago = (seconds: number) => new Date(Date.parse(now) - seconds * 1_000).toISOString()
@@ -86,4 +86,23 @@ it('is IDLE for a function at zero, and null for what should not run', () => {
 it('does not look at containers of other versions', () => {
   const other = pod({ rolloutId: 'rol_0', exits: [ago(9), ago(5)], ...ended(1, 'Error', 5) })
   expect(health([pod(), other])).toMatchObject({ verdict: 'HEALTHY', lastExit: null })
+})
+
+it('the start of a loop stays while exits follow each other, and begins again after a long life', () => {
+  expect(loopSince({}, ago(0))).toBe(ago(0))
+  expect(loopSince({ exits: [ago(60)] }, ago(0))).toBe(ago(60))
+  expect(loopSince({ exits: [ago(60)], loopSince: ago(9_000) }, ago(0))).toBe(ago(9_000))
+  expect(loopSince({ exits: [ago(400)], loopSince: ago(9_000) }, ago(0))).toBe(ago(0))
+  const looping = pod({ exits: [ago(60), ago(5)], loopSince: ago(9_000), ...ended(1, 'Error', 5) })
+  expect(health([looping])).toMatchObject({ verdict: 'CRASH_LOOP', since: ago(9_000) })
+})
+
+it('is UNREACHABLE while a first version listens on another port', () => {
+  const wanted = { ...rollout, status: 'DEPLOYING' } as Rollout
+  const listensElsewhere = { message: 'The app listens on 0.0.0.0:3000.', since: ago(2) }
+  const starting = pod({ ready: false, listensElsewhere })
+  expect(health([starting], { serving: null, wanted })).toMatchObject({
+    verdict: 'UNREACHABLE',
+    since: ago(2),
+  })
 })

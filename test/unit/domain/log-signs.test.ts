@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { breakOf, rankChanges } from '../../../src/domain/diagnosis/changes.ts'
+import { breakOf, burstOf, rankChanges } from '../../../src/domain/diagnosis/changes.ts'
 import { buildSign, runtimeSign } from '../../../src/domain/diagnosis/log-signs.ts'
 
 const linesOf = (text: string) =>
@@ -92,6 +92,20 @@ describe('G5 what changed', () => {
     })
     expect(breakOf('ingress_5xx_percent', points(0, 1, 0, 2, 1), 5)).toBeNull()
     expect(breakOf('ingress_5xx_percent', points(90, 90, 90), 5)).toBeNull()
+  })
+
+  it('a burst of errors counts however short it is, if enough requests failed', () => {
+    const point = (t: number, max: number, failures: number) => ({ t, value: max / 30, max, failures })
+    const calm = [0, 1, 2, 3, 4, 6, 7].map((t) => point(t, 0, 0))
+    const at = (...more: ReturnType<typeof point>[]) =>
+      burstOf(
+        'ingress_5xx_percent',
+        [...calm, ...more].sort((a, b) => a.t - b.t),
+        5,
+      )?.at
+    expect(at(point(5, 90, 20))).toBe(new Date(5).toISOString())
+    expect(at(point(5, 90, 20), point(8, 80, 9), point(9, 80, 9))).toBe(new Date(8).toISOString())
+    expect(at(point(5, 90, 2))).toBeUndefined()
   })
 
   it('a deployment just before the break outranks older and later changes', () => {

@@ -4,7 +4,16 @@ import { IngressCounter } from '../../../src/metrics/ingress-counter.ts'
 const periodMs = 10_000
 
 function sample(requests: number, answered5xx = 0, latency: Record<string, number> = {}) {
-  return { appEnvId: 'env_a', requests, answered4xx: 0, answered5xx, inFlight: 0, queued: 0, latency }
+  return {
+    appEnvId: 'env_a',
+    requests,
+    answered4xx: 0,
+    answered5xx,
+    unanswered: 0,
+    inFlight: 0,
+    queued: 0,
+    latency,
+  }
 }
 
 describe('counting of ingress', () => {
@@ -57,7 +66,7 @@ describe('counting of ingress', () => {
 
   it('does not average over a long time without samples', () => {
     const counter = new IngressCounter(periodMs)
-    counter.restore({ gatewayPid: 7, counters: { env_a: [100, 0, 0] } }, -3_600_000)
+    counter.restore({ gatewayPid: 7, counters: { env_a: [100, 0, 0, 0] } }, -3_600_000)
     counter.hello(7, 0)
     counter.traffic([sample(90_100)])
     expect(counter.take(1_000)).toBeNull()

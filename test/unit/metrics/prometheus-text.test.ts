@@ -34,7 +34,15 @@ describe('figures of the platform', () => {
     figures.desired('env_deleted', 1)
     const ingress = new IngressCounter(10_000)
     ingress.hello(1, 0)
-    const counters = { requests: 9, answered4xx: 2, answered5xx: 1, inFlight: 4, queued: 0, latency: {} }
+    const counters = {
+      requests: 9,
+      answered4xx: 2,
+      answered5xx: 1,
+      unanswered: 0,
+      inFlight: 4,
+      queued: 0,
+      latency: {},
+    }
     ingress.traffic([{ appEnvId: 'env_a', ...counters }])
     const queues = [{ queue: 'notifications', length: 3 }]
     const identity = { version: '1.2.3', store: 'sqlite' } as const

@@ -20,7 +20,11 @@ const all = new Map([...mcp, ...tools])
 describe('hostile text has one gate', () => {
   it('only result.ts makes a result, and only the adapters hand one to a library', () => {
     expect(holding(all, /isError: (?:true|false), text/)).toEqual(['src/mcp/tools/result.ts'])
-    expect(holding(all, /structuredContent|type: 'text'/)).toEqual(['src/mcp/transport/responses.ts'])
+    // The page for hosts reads results.
+    expect(holding(all, /structuredContent|type: 'text'/)).toEqual([
+      'src/mcp/apps/environment-page.ts',
+      'src/mcp/transport/responses.ts',
+    ])
     for (const [thrown, name] of [
       [/new McpError\(.*/g, 'src/mcp/transport/server.ts'],
       [/new ProtocolError\(.*/g, 'src/mcp/transport/server-2026.ts'],

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Consent, ConsentDecision } from '../../../contract/consent.ts'
 import { type Scope, scopes } from '../../../contract/scopes.ts'
-import { type ToolGroup, toolGroupWords, toolGroups } from '../../../contract/tool-groups.ts'
+import { type ToolGroup, toolGroups, toolGroupWords } from '../../../contract/tool-groups.ts'
 import type { AppError } from '../../../errors.ts'
 import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'

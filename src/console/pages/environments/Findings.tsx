@@ -137,6 +137,7 @@ const sourceNames: Record<Evidence['source'], string> = {
   'build-log': 'Build log',
   log: 'Log',
   metric: 'Measured',
+  request: 'Request',
   setting: 'Setting',
   alert: 'Alert',
   engine: 'Engine',

@@ -1,5 +1,5 @@
 import type { getAppEnvStatus } from '../../../contract/app-env-reads.ts'
-import { healthSentence, isIll, servesUnproven } from '../../../contract/health-words.ts'
+import { healthSentence, isIll, requestSentence, servesUnproven } from '../../../contract/health-words.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import type { Tone } from '../../components/Badge.tsx'
 import { counted } from '../../components/words.ts'
@@ -47,6 +47,8 @@ export function statusWords(read: Status, kind: { isFunction: boolean; isJob: bo
     const { verdict } = read.health
     return { tone: 'bad', sentence: `${verdict}: ${healthSentence(read.health)}`, cause }
   }
+  const requests = read.health && requestSentence(read.health)
+  if (requests) return { tone: 'bad', sentence: requests, cause }
   return { tone: statusTones[read.status], sentence: sentenceOf(read, kind), cause }
 }
 

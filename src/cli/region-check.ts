@@ -1,0 +1,37 @@
+import { listRegions, type Region } from '../contract/regions.ts'
+import { AppError } from '../errors.ts'
+import { type Cli, type CliCommand, connected, type Done, print } from './cli-command.ts'
+import { exitCodes } from './command-io.ts'
+import { printable } from './progress.ts'
+
+/** `longshore region check NAME`: a line for each capability of a region. */
+export function addRegionCheckCommand(parent: CliCommand, cli: Cli, done: Done): void {
+  parent
+    .command('check')
+    .summary('what works in a region')
+    .description('Prints a line for each capability of a region. The exit code is 0 if its engine works.')
+    .argument('<region>', 'its identifier, as regions list shows it')
+    .runs(cli, done, async ([name = '']) => {
+      const { client } = await connected(cli)
+      const { regions } = await client.call(listRegions, {})
+      const region = regions.find((one) => one.region === name)
+      if (!region) {
+        throw new AppError('not-found', 'There is no such region', {
+          details: `There are: ${regions.map((one) => one.region).join(', ')}.`,
+        })
+      }
+      print(cli, region, capabilityLines(region))
+      return region.available ? exitCodes.done : exitCodes.failed
+    })
+}
+
+function capabilityLines({ engine, available, unavailableReason, capabilities }: Region): string[] {
+  const { databases, functions, ...others } = capabilities
+  const sign = (works: boolean) => (works ? '✓' : '✗')
+  return [
+    `${sign(available)} engine: ${engine}${available ? '' : `, ${printable(unavailableReason ?? 'away')}`}`,
+    `${sign(functions)} functions${functions ? '' : ': the region has no function domain (F5)'}`,
+    ...Object.entries(others).map(([capability, works]) => `${sign(works)} ${capability}`),
+    `${sign(databases.length > 0)} databases: ${databases.join(', ') || 'none can run here'}`,
+  ]
+}

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+
+const domain = z
+  .string()
+  .regex(/^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/, 'must be a domain')
+const name = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,30}$/, 'must be 1 to 31 lower-case letters, digits and hyphens')
+const imagePrefix = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/,
+    'must be host:port/prefix',
+  )
+const filePath = z.string().min(1, 'must be the path of a file')
+
+const clusterRegion = z.strictObject({
+  name,
+  engine: z.literal('kubernetes'),
+  /** Absent: the service account of the pod that runs Longshore. */
+  kubeconfig: filePath.optional(),
+  /** Absent: the current one of the kubeconfig. */
+  context: z.string().min(1).optional(),
+  namespacePrefix: z
+    .string()
+    .regex(/^[a-z]([a-z0-9-]{0,20}-)?$/, 'must be lower-case letters, digits and hyphens, such as ls-')
+    .default('ls-'),
+  appDomain: domain,
+  /** Absent: the region runs no functions (F5). */
+  functionDomain: domain.optional(),
+  /** The port in the URLs of apps and functions. */
+  publicPort: z.int().min(1).max(65_535).default(443),
+  ingressClass: z.string().min(1).optional(),
+  /** Absent: the default class of the cluster. */
+  storageClass: z.string().min(1).optional(),
+  registry: z
+    .strictObject({
+      push: imagePrefix,
+      pull: imagePrefix,
+      insecure: z.boolean().default(false),
+      credentialsFile: filePath.optional(),
+    })
+    .optional(),
+  buildkit: z
+    .string()
+    .regex(/^(?:tcp:\/\/[^/\s]+:\d{1,5}|unix:\/\/\/\S+)$/, 'must be tcp://host:port or unix:///path')
+    .optional(),
+  prometheus: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+})
+
+/** What the configuration file says of a cluster region (docs/interface.md#regions-file). */
+export type ClusterSetting = z.output<typeof clusterRegion>
+
+const machineRegion = z.strictObject({ name, engine: z.enum(['auto', 'process', 'docker']) })
+const file = z.strictObject({
+  regions: z
+    .array(
+      z.discriminatedUnion('engine', [machineRegion, clusterRegion], {
+        error: 'must be process, docker or kubernetes',
+      }),
+    )
+    .min(1, 'must name at least one region')
+    .refine(
+      (list) => new Set(list.map((one) => one.name)).size === list.length,
+      'must have a name of its own each',
+    )
+    .optional(),
+})
+
+export type ConfigFile = z.output<typeof file>
+
+/**
+ * Reads the YAML file of `LONGSHORE_CONFIG`. Its problems are sentences with the line and column they stand at; then
+ * `value` is null.
+ */
+export function readConfigFile(path: string): { value: ConfigFile | null; problems: string[] } {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return { value: null, problems: [`LONGSHORE_CONFIG: ${path} cannot be read (${code})`] }
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const at = (offset: number) => {
+    const { line, col } = lines.linePos(offset)
+    return `${path} line ${line}, column ${col}`
+  }
+  if (document.errors.length > 0) {
+    const problems = document.errors.map(({ pos, message }) => `${at(pos[0])}: ${message.split('\n')[0]}`)
+    return { value: null, problems }
+  }
+  const parsed = file.safeParse(document.toJS() ?? {}, { reportInput: true })
+  if (parsed.success) return { value: parsed.data, problems: [] }
+  return {
+    value: null,
+    problems: parsed.error.issues.flatMap((issue) =>
+      placesOf(issue).map(
+        ({ path: place, text: problem }) =>
+          `${at(offsetOf(document, place))}: ${place.join('.')}: ${problem}`,
+      ),
+    ),
+  }
+}
+
+/** One place for each problem: an issue about unknown keys is about each of them. */
+function placesOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; text: string }[] {
+  if (issue.code !== 'unrecognized_keys') {
+    const isMissing = issue.code === 'invalid_type' && issue.input === undefined
+    return [{ path: issue.path, text: isMissing ? 'is missing' : issue.message }]
+  }
+  return issue.keys.map((key) => ({
+    path: [...issue.path, key],
+    text: 'is not a setting here (README lists them)',
+  }))
+}
+
+/** Where a value stands, or the innermost one around a value that is missing; a key where there is one. */
+function offsetOf(document: Document, path: PropertyKey[]): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)
+    const pair = isMap(parent)
+      ? parent.items.find(({ key }) => isNode(key) && String(key) === String(path[length - 1]))
+      : undefined
+    const node = pair?.key ?? document.getIn(path.slice(0, length), true)
+    if (isNode(node) && node.range) return node.range[0]
+  }
+  return 0
+}

@@ -1,0 +1,158 @@
+import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis.ts'
+import { counted } from '../../counted.ts'
+import { lastLine } from './evidence.ts'
+import type { Facts, RequestFacts, TrafficFacts } from './facts.ts'
+import { runtimeSign } from './log-signs.ts'
+import { namedCause, summaryOf } from './named-cause.ts'
+import { withRefreshed } from './refreshed.ts'
+
+/** Below these a few failures among many requests are no burst. */
+const leastPercent = 5
+const leastFailures = 3
+const appStartTimeoutSeconds = 60
+/** How long before the last failed request the program may have share why. */
+const explainedByMs = 60_000
+
+/** Most of a busy minute's failures are shown by the request that fails most often. */
+const mostRequests = 2
+
+type Kind = 'failed' | 'timed-out' | 'unanswered'
+
+/** Requests of the last minute fail, time out, or get no answer. */
+export function detectErrors(facts: Facts): Finding | null {
+  const { traffic } = facts
+  if (!traffic || !isBurst(traffic)) return null
+  const kind = kindOf(facts, traffic)
+  // Where every container is busy, capacity.ts says why.
+  if (kind === 'failed' && isSaturated(facts)) return null
+  const shared = { severity: severityOf(traffic), since: sinceOf(facts, kind) }
+  const failing: Evidence = {
+    source: 'metric',
+    at: null,
+    text: `${kind === 'unanswered' ? 'unanswered' : 'failed'} of ${counted(traffic.requests, 'request')} in ${Math.round(traffic.seconds)} s`,
+    value: kind === 'unanswered' ? traffic.unanswered : traffic.failed,
+  }
+  const requests = requestEvidence(facts, kind)
+  const share = `${percentOf(traffic)} % of requests ${words[kind]}`
+  const named = kind === 'timed-out' ? null : namedByLog(facts)
+  if (named) {
+    return withRefreshed(facts, {
+      ...shared,
+      cause: named.cause,
+      confidence: 'likely',
+      summary: `${share}: ${summaryOf(named.cause, facts, named)}.`,
+      evidence: [requests[0] ?? failing, ...named.evidence],
+      fix: named.runningFix,
+    })
+  }
+  const [cause, rest] = unnamed(facts, kind)
+  const log = kind === 'failed' ? lastLine(recentLines(facts)) : []
+  return withRefreshed(facts, {
+    ...shared,
+    cause,
+    confidence: requests.length > 0 || kind === 'failed' ? 'certain' : 'likely',
+    summary: `${share}${rest}.`,
+    evidence: [failing, ...requests, ...log],
+    fix: null,
+  })
+}
+
+const words: Readonly<Record<Kind, string>> = {
+  failed: 'fail with 5xx',
+  'timed-out': 'fail',
+  unanswered: 'get no answer before the client disconnects',
+}
+
+function unnamed(facts: Facts, kind: Kind): [DiagnosisCause, string] {
+  if (kind === 'timed-out')
+    return ['request-timeout', `: the slowest take the ${timeoutSeconds(facts)} s that a request may take`]
+  if (kind === 'unanswered') return ['unanswered-requests', '']
+  return ['error-burst', '; no known cause stands in the log']
+}
+
+/** Whether so many requests of the last minute went wrong that it counts. */
+export function isBurst({ requests, failed, unanswered }: TrafficFacts): boolean {
+  const wrong = failed + unanswered
+  return wrong >= leastFailures && wrong * 100 >= leastPercent * requests
+}
+
+/** Share of the requests of the last minute that failed or got no answer, in percent. */
+export function percentOf({ requests, failed, unanswered }: Omit<TrafficFacts, 'seconds'>): number {
+  return Math.min(100, Math.round((100 * (failed + unanswered)) / Math.max(1, requests)))
+}
+
+export function severityOf(traffic: TrafficFacts): Finding['severity'] {
+  return percentOf(traffic) >= 50 ? 'critical' : 'warning'
+}
+
+function kindOf(facts: Facts, { failed, unanswered }: TrafficFacts): Kind {
+  if (unanswered > failed) return 'unanswered'
+  const timedOut = facts.requests.filter(isOfKind('timed-out')).reduce((sum, { oneIn }) => sum + oneIn, 0)
+  const isSlow = (facts.metrics?.p99Seconds ?? 0) >= timeoutSeconds(facts) * 0.95
+  return timedOut * 2 >= failed || (facts.requests.length === 0 && isSlow) ? 'timed-out' : 'failed'
+}
+
+function isOfKind(kind: Kind): (request: RequestFacts) => boolean {
+  return ({ status, refused }) => {
+    if (kind === 'unanswered') return status === null
+    // Only the gateway knows a time-out from a program that answers 504.
+    return kind === 'timed-out' ? status === 504 && refused !== null : status !== null && status >= 500
+  }
+}
+
+/** The first request of the kind that the log of the last minute has. */
+function sinceOf({ requests }: Facts, kind: Kind): string | null {
+  return requests.find(isOfKind(kind))?.at ?? null
+}
+
+/** The requests that went wrong most often: what, how, and in which container. */
+function requestEvidence({ requests }: Facts, kind: Kind): Evidence[] {
+  const groups = new Map<string, { last: RequestFacts; count: number; slowestMs: number }>()
+  for (const request of requests.filter(isOfKind(kind))) {
+    const key = [request.method, request.path, request.status, request.container].join(' ')
+    const { count = 0, slowestMs = 0 } = groups.get(key) ?? {}
+    groups.set(key, {
+      last: request,
+      count: count + request.oneIn,
+      slowestMs: Math.max(slowestMs, request.durationMs),
+    })
+  }
+  return [...groups.values()]
+    .sort((a, b) => b.count - a.count)
+    .slice(0, mostRequests)
+    .map(({ last, count, slowestMs }) => {
+      const status = last.status ?? 'client left'
+      const where = last.container === null ? 'no container' : `container ${last.container}`
+      const path = last.path.length > longestPath ? `${last.path.slice(0, longestPath)}…` : last.path
+      const times = counted(Math.round(count), 'request')
+      const text = `${last.method} ${path}: ${status} after ${(slowestMs / 1_000).toFixed(1)} s, ${where}, ${times}`
+      return { source: 'request' as const, at: last.at, text }
+    })
+}
+
+const longestPath = 80
+
+function namedByLog(facts: Facts) {
+  const sign = runtimeSign(recentLines(facts), facts.variables.applied)
+  const named = sign && namedCause(facts, sign)
+  return named && named.cause !== 'wrong-port' && named.cause !== 'bad-command' ? named : null
+}
+
+/** What the program printed before the last minute does not explain the errors of it. */
+function recentLines({ servingLog, nowMs }: Facts) {
+  return servingLog.filter(({ timestamp }) => nowMs - Date.parse(timestamp) <= explainedByMs)
+}
+
+/** Every container that a function may have runs, and requests fill them. */
+export function isSaturated({ functionConfig, metrics, traffic, pods, serving }: Facts): boolean {
+  if (!functionConfig || !traffic || functionConfig.containerConcurrency === 0) return false
+  const running = pods.filter((pod) => pod.ready && pod.rolloutId === serving?.rolloutId).length
+  const capacity = functionConfig.maxScale * functionConfig.containerConcurrency
+  const inFlight = (traffic.requests / Math.max(1, traffic.seconds)) * (metrics?.p99Seconds ?? 0)
+  return running >= functionConfig.maxScale && inFlight >= capacity * 0.7
+}
+
+function timeoutSeconds({ functionConfig }: Facts): number {
+  if (!functionConfig) return appStartTimeoutSeconds
+  return Math.min(functionConfig.timeoutSeconds, functionConfig.responseStartTimeoutSeconds)
+}

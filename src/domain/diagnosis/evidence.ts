@@ -1,0 +1,24 @@
+import type { LogLine } from '../../contract/app-env-reads.ts'
+import type { Evidence } from '../../contract/diagnosis.ts'
+import { isNoise } from './log-noise.ts'
+
+const longestQuote = 160
+
+export function quote(line: LogLine): Evidence {
+  const source = line.type === 'BUILD' ? 'build-log' : 'log'
+  return { source, at: line.timestamp, text: cutQuote(line.message) }
+}
+
+export function cutQuote(text: string): string {
+  const line = text.trim()
+  return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line
+}
+
+/** What Node prints below the sentence that names the error. */
+const endsStack = /^\s+at |^Node\.js v\d/
+
+/** The last line that says something of an error. */
+export function lastLine(lines: readonly LogLine[]): Evidence[] {
+  const line = lines.findLast(({ message }) => !isNoise(message) && !endsStack.test(message))
+  return line ? [quote(line)] : []
+}

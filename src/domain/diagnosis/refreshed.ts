@@ -1,0 +1,37 @@
+import type { DiagnosisCause, Finding } from '../../contract/diagnosis.ts'
+import { counted } from '../../counted.ts'
+import { type Facts, fixBy } from './facts.ts'
+
+/** What an old address or password of a service shows as. */
+const follows: readonly DiagnosisCause[] = [
+  'dependency-refused',
+  'database-down',
+  'crash-loop',
+  'exits-at-once',
+  'error-burst',
+  'request-timeout',
+  'unanswered-requests',
+  'failing-checks',
+]
+
+/** A source that changed after the deployment is the first cause of what its old value breaks. */
+export function withRefreshed(facts: Facts, finding: Finding): Finding {
+  const { refreshed, appEnvId } = facts
+  if (refreshed.length === 0 || !follows.includes(finding.cause)) return finding
+  const names = refreshed.slice(0, 3).join(', ')
+  const what = counted(refreshed.length, 'variable has a new value', 'variables have new values')
+  const effect = 'Puts the saved settings in force; containers are replaced without downtime where needed.'
+  const [first] = finding.evidence
+  return {
+    ...finding,
+    cause: 'pending-change',
+    confidence: 'likely',
+    summary: `${what} at the source, and what runs has the old one. ${finding.summary}`,
+    evidence: [
+      { source: 'setting', at: facts.pendingSince, text: `not in force: ${names}` },
+      ...(first ? [first] : []),
+      ...finding.evidence.slice(1),
+    ],
+    fix: fixBy('apply-app-env-changes', { appEnvId }, effect, true),
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose'
+import { type Clock, timestamp } from '../clock.ts'
+import { type Scope, scopesIn } from '../contract/scopes.ts'
+import { newId } from '../domain/ids.ts'
+import { AppError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Db, Tx } from '../store/db.ts'
+import {
+  findGrantOfSubject,
+  insertGrant,
+  renewGrant,
+  type StoredGrant,
+} from '../store/repositories/oauth-grants.ts'
+import { findUser, type User } from '../store/repositories/users.ts'
+import type { FetchDocument } from './clients.ts'
+import type { FindGrant } from './resource.ts'
+
+interface ExternalOptions {
+  db: Db
+  clock: Clock
+  log: Log
+  issuer: string
+  /** Reaches the operator's authorization server, which may be private. */
+  fetchDocument: FetchDocument
+  /** How long an unknown key id causes no new read of the keys. Default 30 s. */
+  keyCooldownMs?: number
+}
+
+const metadataBytes = 256 * 1024
+const keptMs = 60 * 60_000
+const retryMs = 5_000
+/** Signatures only: the holder of a shared secret could sign too. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
+
+/**
+ * Access tokens of an external authorization server: JWTs (RFC 9068) of the issuer for this resource, whose person is a
+ * user here. Throws `unavailable` while its keys cannot be read.
+ */
+export function externalGrants(options: ExternalOptions): FindGrant {
+  const { db, clock, log, issuer } = options
+  const keys = keysOf(options)
+  return async (token, resource) => {
+    if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null
+    const claims = await verified(token, await keys(), { issuer, resource, clock })
+    if (typeof claims === 'string') {
+      log.info({ reason: claims }, 'a token of the authorization server was refused')
+      return null
+    }
+    const grant = await grantOf(db, { issuer, claims, now: timestamp(clock.wallMs()) })
+    if (grant === null) {
+      const subject = String(claims.sub).slice(0, 100)
+      log.info({ subject }, 'a token names no user of this installation, or the person revoked its client')
+    }
+    return grant
+  }
+}
+
+/** The claims, or why they do not count. */
+async function verified(
+  token: string,
+  keys: JWTVerifyGetKey,
+  { issuer, resource, clock }: { issuer: string; resource: string; clock: Clock },
+): Promise<JWTPayload | string> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      issuer,
+      audience: [resource, `${resource}/`],
+      algorithms,
+      requiredClaims: ['sub', 'exp', 'iat'],
+      clockTolerance: 5,
+      currentDate: new Date(clock.wallMs()),
+    })
+    const type = (protectedHeader.typ ?? 'at+jwt').toLowerCase().replace('application/', '')
+    return type === 'at+jwt' || type === 'jwt' ? payload : `its type is ${type.slice(0, 40)}`
+  } catch (error) {
+    const isRefused = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)
+    if (isRefused) return error.code
+    throw away(error)
+  }
+}
+
+/** Reads the address of the keys from the metadata; the library caches the keys and reads them again for a new key id. */
+function keysOf({ issuer, fetchDocument, clock, keyCooldownMs = 30_000 }: ExternalOptions) {
+  let kept: { keys: Promise<JWTVerifyGetKey>; untilMs: number } | null = null
+  const read = async (): Promise<JWTVerifyGetKey> => {
+    const { jwks_uri: uri } = await readMetadata(issuer, fetchDocument)
+    return createRemoteJWKSet(new URL(uri), {
+      cooldownDuration: keyCooldownMs,
+      [customFetch]: async (url) => {
+        const { status, type, body } = await fetchDocument(url, metadataBytes)
+        return new Response(new Uint8Array(body), { status, headers: { 'content-type': type } })
+      },
+    })
+  }
+  return (): Promise<JWTVerifyGetKey> => {
+    if (kept === null || kept.untilMs <= clock.monotonicMs()) {
+      const entry = { keys: read(), untilMs: clock.monotonicMs() + keptMs }
+      kept = entry
+      entry.keys.catch(() => {
+        entry.untilMs = Math.min(entry.untilMs, clock.monotonicMs() + retryMs)
+      })
+    }
+    return kept.keys.catch((error) => {
+      throw away(error)
+    })
+  }
+}
+
+/** RFC 8414, and OpenID Connect Discovery, whose document many servers have alone. */
+async function readMetadata(issuer: string, fetchDocument: FetchDocument): Promise<{ jwks_uri: string }> {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  const places = [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ]
+  for (const place of places) {
+    const { status, body } = await fetchDocument(place, metadataBytes)
+    if (status !== 200) continue
+    const metadata = JSON.parse(body.toString('utf8')) as { issuer?: unknown; jwks_uri?: unknown }
+    if (metadata.issuer !== issuer) throw new Error('its metadata names another issuer')
+    if (typeof metadata.jwks_uri === 'string') return { jwks_uri: metadata.jwks_uri }
+  }
+  throw new Error('it has no metadata with jwks_uri')
+}
+
+function away(cause: unknown): AppError {
+  return new AppError('unavailable', 'The authorization server cannot be read', {
+    details: 'Try again in a moment; the operator finds the cause in the log.',
+    retryAfterSeconds: retryMs / 1000,
+    cause,
+  })
+}
+
+/** Null if the person is no user here, or ended this client's access after the token was issued. */
+async function grantOf(
+  db: Db,
+  { issuer, claims, now }: { issuer: string; claims: JWTPayload; now: string },
+): Promise<StoredGrant | null> {
+  const clientId = clientOf(claims)
+  const subject = JSON.stringify([issuer, claims.sub, clientId])
+  const scopes = scopesOf(claims)
+  const expiresAt = new Date(claims.exp! * 1000).toISOString()
+  const find = async (tx: Tx) => {
+    const user = await userOf(tx, claims)
+    return user && { user, known: await findGrantOfSubject(tx, subject) }
+  }
+  const found = await db.read(find)
+  if (found === null) return null
+  const { user, known } = found
+  if (known && isCurrent(known, { user, scopes, expiresAt })) return known
+  if (known?.endedAt && claims.iat! * 1000 <= Date.parse(known.endedAt)) return null
+  return db.write(async (tx) => {
+    const again = await findGrantOfSubject(tx, subject)
+    const grant = {
+      tokenId: again?.tokenId ?? newId('tok'),
+      userId: user.userId,
+      clientId,
+      clientName: clientId,
+      clientHost: new URL(issuer).host,
+      scopes,
+      limits: {
+        readOnly: scopes.join() === 'environments:read',
+        groups: null,
+        pin: { account: null, app: null, env: null },
+      },
+    }
+    if (again) await renewGrant(tx, grant, { now, expiresAt })
+    else await insertGrant(tx, grant, { now, expiresAt, subject })
+    return { ...grant, endedAt: null, expiresAt }
+  })
+}
+
+function isCurrent(
+  known: StoredGrant & { expiresAt: string | null },
+  { user, scopes, expiresAt }: { user: User; scopes: readonly Scope[]; expiresAt: string },
+): boolean {
+  const isSame = known.userId === user.userId && known.scopes.join() === scopes.join()
+  return known.endedAt === null && isSame && known.expiresAt !== null && known.expiresAt >= expiresAt
+}
+
+/** Only a verified address counts: others may be those of another person. */
+async function userOf(tx: Tx, { sub, email, email_verified: isVerified }: JWTPayload): Promise<User | null> {
+  const bySubject = sub?.startsWith('usr_') ? await findUser(tx, { userId: sub }) : null
+  if (bySubject || isVerified !== true || typeof email !== 'string') return bySubject
+  return findUser(tx, { email: email.toLowerCase() })
+}
+
+function clientOf({ client_id: clientId, azp }: JWTPayload): string {
+  const named = typeof clientId === 'string' ? clientId : typeof azp === 'string' ? azp : 'unknown client'
+  return named.slice(0, 200)
+}
+
+/** Scopes as `scope` or `scp`; servers that grant by role send the same words as `roles` or `permissions`. */
+function scopesOf(claims: JWTPayload): Scope[] {
+  const words = ['scope', 'scp', 'roles', 'permissions'].flatMap((name) => claims[name] ?? [])
+  return scopesIn(words.filter((word) => typeof word === 'string').join(' '))
+}

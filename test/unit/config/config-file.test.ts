@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../../src/config.ts'
+import { AppError } from '../../../src/errors.ts'
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'longshore-config-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function configOf(text: string, env: Record<string, string> = {}) {
+  const file = path.join(folder, 'longshore.yaml')
+  writeFileSync(file, text)
+  return readConfig({ LONGSHORE_CONFIG: 'longshore.yaml', ...env }, folder)
+}
+
+function problemsOf(text: string): string[] {
+  try {
+    configOf(text)
+    return []
+  } catch (error) {
+    const details = error instanceof AppError ? (error.details ?? '') : String(error)
+    return details.split('; ').map((problem) => problem.replace(`${folder}/`, ''))
+  }
+}
+
+describe('the configuration file', () => {
+  it('names the regions, with what a cluster region needs', () => {
+    const { regions } = configOf(`
+regions:
+  - name: local
+    engine: process
+  - name: eu
+    engine: kubernetes
+    kubeconfig: /etc/longshore/kubeconfig
+    appDomain: app.example.com
+    registry: { push: 10.0.0.1:5000/ls, pull: registry.internal/ls, insecure: true }
+    buildkit: tcp://10.0.0.1:1234
+    prometheus: http://10.0.0.1:9090
+`)
+    expect(regions[0]).toEqual({ region: 'local', engine: 'process' })
+    expect(regions[1]).toMatchObject({
+      region: 'eu',
+      engine: 'kubernetes',
+      cluster: { namespacePrefix: 'ls-', publicPort: 443, registry: { insecure: true } },
+    })
+    expect(regions[1]?.cluster?.functionDomain).toBeUndefined()
+  })
+
+  it('reports every problem with its line and column', () => {
+    const problems = problemsOf(`regions:
+  - name: Local
+    engine: process
+  - name: eu
+    engine: kubernetes
+    colour: red
+    publicPort: 70000
+    buildkit: here
+`)
+    expect(problems).toEqual([
+      expect.stringMatching(/^longshore\.yaml line 2, column 5: regions\.0\.name: must be /),
+      expect.stringMatching(/^longshore\.yaml line 4, column 5: regions\.1\.appDomain: /),
+      expect.stringMatching(/^longshore\.yaml line 7, column 5: regions\.1\.publicPort: /),
+      expect.stringMatching(/^longshore\.yaml line 8, column 5: regions\.1\.buildkit: must be tcp/),
+      expect.stringMatching(/^longshore\.yaml line 6, column 5: regions\.1\.colour: is not a setting/),
+    ])
+    expect(problemsOf('regions:\n  - name: a\n    engine: nomad\n')).toEqual([
+      'longshore.yaml line 3, column 5: regions.0.engine: must be process, docker or kubernetes',
+    ])
+    expect(problemsOf('regions: [\n  {')[0]).toMatch(/^longshore\.yaml line \d, column \d+: /)
+    expect(problemsOf('regions:\n- {name: a, engine: docker}\n- {name: a, engine: docker}\n')[0]).toMatch(
+      /line 1, column 1: regions: must have a name of its own each/,
+    )
+  })
+
+  it('gives way to variables, and is refused when it cannot be read', () => {
+    const text = 'regions:\n  - { name: far, engine: docker }\n'
+    expect(configOf(text).regions).toEqual([{ region: 'far', engine: 'docker' }])
+    const byVariable = configOf(text, { LONGSHORE_REGIONS: 'near=process' })
+    expect(byVariable.regions).toEqual([{ region: 'near', engine: 'process' }])
+    expect(configOf(text, { LONGSHORE_ENGINE: 'process' }).regions[0]?.region).toBe('local')
+    expect(() => readConfig({ LONGSHORE_CONFIG: path.join(folder, 'absent.yaml') })).toThrow(
+      expect.objectContaining({ details: expect.stringContaining('cannot be read (ENOENT)') }),
+    )
+  })
+})
