@@ -1,5 +1,6 @@
 import { getLogs, type LogLine, logTypes } from '../src/contract/app-env-reads.ts'
 import type { RawInputOf } from '../src/contract/operation.ts'
+import { logLink } from '../src/mcp/resources/log-links.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 import { environmentOfRunNamed } from '../src/mcp/tools/job-checks.ts'
@@ -21,6 +22,11 @@ export default defineTool({
     const sampled =
       sampling && sampling.rate < 1 ? ` Sampled: they stand for about ${sampling.requests} requests.` : ''
     return `${lines} of the ${typeOf(input)} log, newest last.${sampled}${truncated ? ' Truncated.' : ''}${older}`
+  },
+  links: ({ cursor }, { appEnvId, envName, ...input }) => {
+    const environment = envName ?? appEnvId
+    const isWhole = cursor === null || environment === undefined || input.jobRunId !== undefined
+    return isWhole ? [] : [logLink(environment, typeOf(input))]
   },
   defaults: { size: 30 },
   // The more lines, the shorter each is cut.

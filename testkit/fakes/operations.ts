@@ -85,7 +85,7 @@ export const fakeOperations: Record<string, FakeOperation> = {
       contentId: null,
       ...line,
     })),
-    cursor: null,
+    cursor: state.logs.length > Number(input.size) ? '1.1' : null,
     truncated: false,
   }),
   'request-deploy-storage-key': () => ({

@@ -19,10 +19,10 @@ export const cluster = {
 
 const run = promisify(execFile)
 
-/** Runs kubectl and returns what it prints; throws when it fails. */
+/** Runs kubectl, with a manifest or text as its input, and returns what it prints; throws when it fails. */
 export async function kubectl(args: readonly string[], input?: unknown): Promise<string> {
   const started = run(process.env.KUBECTL ?? 'kubectl', [...args], { maxBuffer: 32 * 1024 * 1024 })
-  if (input !== undefined) started.child.stdin?.end(JSON.stringify(input))
+  if (input !== undefined) started.child.stdin?.end(typeof input === 'string' ? input : JSON.stringify(input))
   return (await started).stdout
 }
 

@@ -2,6 +2,7 @@ import { AppError } from '../../errors.ts'
 import { appUri, listedApp, readApp } from '../apps/apps.ts'
 import type { ToolResult } from '../tools/result.ts'
 import { type GuideSlug, guides } from './guides.ts'
+import { logOf } from './log-links.ts'
 
 /** A resource as a client sees it in `resources/list`. */
 interface ListedResource {
@@ -33,6 +34,7 @@ const guidesAt = 'longshore://guides/'
 const environmentsAt = 'longshore://environments'
 /** Bounds the resource; list-app-envs lists all. */
 const mostEnvironments = 200
+const loggedLines = 300
 
 const environmentList: ListedResource = {
   uri: environmentsAt,
@@ -51,6 +53,14 @@ const environment: ListedTemplate = {
   mimeType: json,
 }
 
+const logs: ListedTemplate = {
+  uriTemplate: `${environmentsAt}/{envName}/logs/{type}`,
+  name: 'logs',
+  title: 'Log of an environment',
+  description: 'The newest 300 lines of a log; type is RUNTIME, BUILD, JOB or REQUEST.',
+  mimeType: 'text/plain',
+}
+
 /** The guides, the list of environments if the tools that read it are offered, and the page for hosts that show it. */
 export function listedResources(toolNames: ReadonlySet<string>, takesApps = false): ListedResource[] {
   const shown: ListedResource[] = guides.map(({ slug, title, description }) => ({
@@ -65,7 +75,10 @@ export function listedResources(toolNames: ReadonlySet<string>, takesApps = fals
 }
 
 export function listedTemplates(toolNames: ReadonlySet<string>): ListedTemplate[] {
-  return toolNames.has('get-app-env-status') ? [environment] : []
+  return [
+    ...(toolNames.has('get-app-env-status') ? [environment] : []),
+    ...(toolNames.has('get-logs') ? [logs] : []),
+  ]
 }
 
 function canListEnvironments(toolNames: ReadonlySet<string>): boolean {
@@ -88,12 +101,21 @@ export async function readResource(
   }
   const name = environmentNameOf(uri)
   if (name !== null && toolNames.has('get-app-env-status')) {
-    const ref = /^env_/.test(name) ? { appEnvId: name } : { envName: name }
-    return { uri, mimeType: json, text: JSON.stringify(await read(callTool, 'get-app-env-status', ref)) }
+    const status = await read(callTool, 'get-app-env-status', refOf(name))
+    return { uri, mimeType: json, text: JSON.stringify(status) }
+  }
+  const log = logOf(uri)
+  if (log !== null && toolNames.has('get-logs')) {
+    const input = { ...refOf(log.environment), type: log.type, size: loggedLines }
+    return { uri, mimeType: logs.mimeType, text: (await done(callTool, 'get-logs', input)).text }
   }
   throw new AppError('not-found', 'Resource not found', {
     details: `resources/list shows the guides and ${environmentsAt}; one environment is ${environment.uriTemplate}.`,
   })
+}
+
+function refOf(name: string): { appEnvId: string } | { envName: string } {
+  return /^env_/.test(name) ? { appEnvId: name } : { envName: name }
 }
 
 export function guideText(wanted: GuideSlug): ResourceText {
@@ -135,13 +157,14 @@ async function readEnvironments(callTool: CallTool): Promise<Record<string, unkn
 }
 
 /** The structured result of a tool call. Throws its error if it failed. */
-async function read(
-  callTool: CallTool,
-  name: string,
-  args: Record<string, unknown>,
-): Promise<Record<string, unknown>> {
-  const { isError, structured } = await callTool(name, args)
-  if (!isError) return structured
+async function read(callTool: CallTool, name: string, args: Record<string, unknown>) {
+  return (await done(callTool, name, args)).structured
+}
+
+async function done(callTool: CallTool, name: string, args: Record<string, unknown>): Promise<ToolResult> {
+  const result = await callTool(name, args)
+  const { isError, structured } = result
+  if (!isError) return result
   const { error, details, retryable } = structured as { error: string; details?: string; retryable: boolean }
   throw new AppError(retryable ? 'unavailable' : 'not-found', error, details === undefined ? {} : { details })
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts'
 import type { Operation, OutputOf, RawInputOf } from '../../contract/operation.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
 import type { ToolFacts } from '../policy/tool-policy.ts'
+import type { ResourceLink } from '../resources/log-links.ts'
 import type { ReadCache } from './read-cache.ts'
 import type { ToolInput } from './tool-input.ts'
 
@@ -78,6 +79,8 @@ interface ToolDefinition<Row extends Operation> {
   checks?: readonly Check[]
   /** The result in one sentence, which names objects by id and environments by cliEnvName. */
   point?: (answer: OutputOf<Row>, input: RawInputOf<Row>, envName: string) => string
+  /** Resources with more than the result shows. */
+  links?: (answer: OutputOf<Row>, input: RawInputOf<Row>) => ResourceLink[]
   /** Passes the cliEnvName of the call's environment to `point`. */
   namesEnvironment?: true
   /** Text shown instead of the JSON of the response, for responses that are tenants' text. */
@@ -117,6 +120,7 @@ export interface Tool
     ToolDefinition<Operation>,
     | 'description'
     | 'point'
+    | 'links'
     | 'body'
     | 'shorten'
     | 'pages'
@@ -132,6 +136,7 @@ export interface Tool
   readonly unlistedInputs: readonly string[]
   readonly peopleInputs: readonly string[]
   readonly point?: (answer: never, input: never, envName: string) => string
+  readonly links?: (answer: never, input: never) => ResourceLink[]
   readonly body?: (answer: never, frame: Frame) => string | null
   readonly shorten?: (answer: never) => Record<string, unknown>
   readonly pages?: string

@@ -20,9 +20,11 @@ export async function plainResult(
   const point = tool.point?.(wanted as never, sent as never, envName) ?? sentenceOf(tool, wanted)
   const { answer, note } = shownOf(tool, wanted, own)
   const ourNotes = note === null ? notes : [...notes, note]
-  return withinBudget(answer, own, (shown, cuts) =>
+  const result = withinBudget(answer, own, (shown, cuts) =>
     rendered(tool, shown, { point, notes: [...cuts, ...ourNotes] }),
   )
+  const links = tool.links?.(whole as never, sent as never) ?? []
+  return links.length === 0 ? result : { ...result, links }
 }
 
 function rendered(

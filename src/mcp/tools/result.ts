@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.ts'
 import { sanitizeDeep, sanitizeInline } from '../policy/untrusted-text.ts'
+import type { ResourceLink } from '../resources/log-links.ts'
 import type { Note } from './define-tool.ts'
 
 /** The result of a call, independent of the transport: the same facts as text and as an object. */
@@ -7,6 +8,8 @@ export interface ToolResult {
   isError: boolean
   text: string
   structured: Record<string, unknown>
+  /** What a host can read beyond the result. */
+  links?: readonly ResourceLink[]
 }
 
 /** The result of a successful call: one sentence, then the facts. */

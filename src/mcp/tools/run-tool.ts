@@ -11,6 +11,7 @@ import { QuestionPending } from '../policy/questions.ts'
 import { answerWithinPin, withinPin } from '../policy/scope.ts'
 import { type PinnedScope, refusalOf, type ToolPolicy } from '../policy/tool-policy.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
+import { logLink } from '../resources/log-links.ts'
 import { localRequest } from '../transport/local-request.ts'
 import { corrected } from './corrections.ts'
 import { factsOf, type Note, type Tool, type ToolContext, type ToolInput } from './define-tool.ts'
@@ -220,7 +221,9 @@ async function deploymentResult(
     const { contentId, version, servingVersion, environmentStatus } = deployment
     const shown = { contentId, version, servingVersion, environmentStatus }
     const result = errorResult(failureError(end), { deployment }, log, shown)
-    return log === '' ? result : { ...result, structured: { ...result.structured, untrustedLog: log } }
+    if (log === '') return result
+    const links = ['BUILD', 'RUNTIME'].map((type) => logLink(end.status.cliEnvName, type))
+    return { ...result, structured: { ...result.structured, untrustedLog: log }, links }
   }
   const point = pointOf(answer, end)
   // The response shows the state at the start of the call; the caller waited for the current one.

@@ -59,10 +59,14 @@ function promptResponse({ description, text, resources }: Awaited<ReturnType<typ
   return { description, messages: [{ role: 'user', content: { type: 'text', text } }, ...known] }
 }
 
-/** Result of `tools/call`: the same facts as text and as an object. */
-export function toolResponse({ isError, text, structured }: ToolResult): Answer {
+/** Result of `tools/call`: the same facts as text and as an object, and links for clients that take them. */
+export function toolResponse(
+  { isError, text, structured, links = [] }: ToolResult,
+  takesLinks: boolean,
+): Answer {
+  const linked = takesLinks ? links.map((link) => ({ type: 'resource_link', ...link })) : []
   return {
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text }, ...linked],
     structuredContent: structured,
     ...(isError ? { isError: true } : {}),
   }

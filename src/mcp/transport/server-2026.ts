@@ -85,7 +85,7 @@ async function callTool(
   const { signal } = ctx.mcpReq
   try {
     const progress = progressOf(ctx)
-    return toolResponse(await options.callTool({ name, args, signal, token, progress, askPerson }))
+    return toolResponse(await options.callTool({ name, args, signal, token, progress, askPerson }), true)
   } catch (error) {
     if (!(error instanceof QuestionPending)) throw error
     const { question, yes } = error

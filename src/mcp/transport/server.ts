@@ -89,7 +89,8 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       progress: progressOf(extra),
       askPerson: server.getClientCapabilities()?.elicitation?.form === undefined ? null : askPersonOf(extra),
     })
-    return toolResponse(result)
+    // Some of these revisions do not have links.
+    return toolResponse(result, false)
   })
   return server
 }

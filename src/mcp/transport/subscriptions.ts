@@ -18,11 +18,12 @@ export function readerOf(options: McpServerOptions, token: string | null) {
     const callTool: CallTool = (name, args) => options.callTool({ name, args, ...caller })
     const { contents } = await read({ uri }, { callTool, takesApps: false })
     const [{ text, mimeType }] = contents as [ResourceText]
-    return mimeType === 'application/json' ? withoutMark(text) : text
+    return mimeType === 'application/json' ? withoutMark(text) : text.replaceAll(markInText, '')
   }
 }
 
 /** Each read has another mark around the text of tenants. */
+const markInText = /<\/?untrusted [^>]*>/g
 function withoutMark(json: string): string {
   const { untrusted: _mark, ...facts } = JSON.parse(json)
   return JSON.stringify(facts)

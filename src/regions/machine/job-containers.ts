@@ -1,7 +1,7 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import type { BootTime } from '../../domain/boot-clock.ts'
 import { type AttemptEnd, commandWords, type JobAttempt, type JobRun } from '../../domain/jobs/run.ts'
-import { type ContainerSpec, type Engine, type EngineContainer, EngineFailure } from '../../engines/engine.ts'
+import { type ContainerSpec, type EngineContainer, EngineFailure } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
@@ -9,6 +9,7 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { mountsOf, variablesFor } from './container-spec.ts'
 import type { JobRunWriter } from './job-run-writer.ts'
 import type { LogFollowers } from './log-followers.ts'
+import type { JobEngine } from './ports.ts'
 
 const retryMs = 2_000
 const stopGraceSeconds = 10
@@ -26,7 +27,7 @@ export interface JobSchedulerDeps {
   clockScale: number
   /** A clock that never steps and survives restarts. */
   moment(): BootTime
-  engineOf(region: string): Engine
+  engineOf(region: string): JobEngine
   /** The regions of this machine; absent: all. */
   regions?: readonly string[] | undefined
   /**

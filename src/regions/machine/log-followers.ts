@@ -3,6 +3,9 @@ import type { LogStore } from '../../files/log-store.ts'
 import type { Log } from '../../log.ts'
 import type { LogMasks, Origin } from './log-masks.ts'
 
+/** Where the lines of a container come from. */
+type LogSource = Pick<Engine, 'logs'>
+
 interface FollowedPod {
   appEnvId: string
   podName: string
@@ -33,7 +36,7 @@ export class LogFollowers {
   }
 
   /** Follows after the last kept line; following the same container twice has no effect. */
-  follow(engine: Engine, pod: FollowedPod): void {
+  follow(engine: LogSource, pod: FollowedPod): void {
     if (this.#active.has(pod.containerName)) return
     const controller = new AbortController()
     const done = this.#copyAll(engine, pod, controller.signal).catch((error) => {
@@ -80,7 +83,7 @@ export class LogFollowers {
   }
 
   /** If the engine interrupts the stream, continues after the last kept line, a few times. */
-  async #copyAll(engine: Engine, pod: FollowedPod, signal: AbortSignal): Promise<void> {
+  async #copyAll(engine: LogSource, pod: FollowedPod, signal: AbortSignal): Promise<void> {
     for (let left = copyTries; ; left -= 1) {
       try {
         return await this.#copy(engine, { ...pod, isNew: pod.isNew === true && left === copyTries }, signal)
@@ -91,7 +94,7 @@ export class LogFollowers {
     }
   }
 
-  async #copy(engine: Engine, pod: FollowedPod, signal: AbortSignal): Promise<void> {
+  async #copy(engine: LogSource, pod: FollowedPod, signal: AbortSignal): Promise<void> {
     const since = pod.isNew ? null : await this.#logs.lastAt(pod.appEnvId, pod.podName)
     const { appEnvId, podName, contentId, type, origin } = pod
     const mask = await this.#masks.of(appEnvId, origin)

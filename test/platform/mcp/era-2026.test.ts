@@ -92,6 +92,38 @@ describe('a request of 2026-07-28', () => {
   })
 })
 
+describe('links to logs', () => {
+  const line = (index: number) => ({ stream: 'stdout' as const, message: `line ${index}` })
+
+  it('come with a log that has more lines, and read them inside the envelope', async () => {
+    bed.backend.state.logs = Array.from({ length: 120 }, (_, index) => line(index))
+    const { result } = await call('get-logs', { envName: 'shop-prod' })
+    const uri = 'longshore://environments/shop-prod/logs/RUNTIME'
+    expect(result.content[1]).toMatchObject({ type: 'resource_link', uri, mimeType: 'text/plain' })
+    const read = await ask('resources/read', { uri })
+    const { text } = read.result.contents[0]
+    for (const index of [0, 60, 119]) expect(text).toMatch(new RegExp(`<untrusted [^]*line ${index}\\b`))
+    expect(bed.backend.state.calls.at(-1)).toMatchObject({
+      token: 'lsu_a',
+      input: { type: 'RUNTIME', size: 300 },
+    })
+  })
+
+  it('do not come with a whole log, and read no other address', async () => {
+    bed.backend.state.logs = [line(1)]
+    expect((await call('get-logs', { envName: 'shop-prod' })).result.content).toHaveLength(1)
+    for (const uri of [
+      'shop-prod/logs/OTHER',
+      'shop-prod/logs/',
+      'shop-prod/logs/RUNTIME/x',
+      '%80/logs/RUNTIME',
+    ]) {
+      const { error } = await ask('resources/read', { uri: `longshore://environments/${uri}` })
+      expect(error, uri).toMatchObject({ code: -32602 })
+    }
+  })
+})
+
 describe('progress and cancellation in 2026-07-28', () => {
   it('sends progress before the result, on a stream', async () => {
     bed.backend.state.plans = [{ reads: 4 }]

@@ -60,7 +60,10 @@ describe('resources', () => {
       expect(description!.length).toBeGreaterThan(20)
     }
     const { resourceTemplates } = await client.listResourceTemplates()
-    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([`${environments}/{envName}`])
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'longshore://environments/{envName}',
+      'longshore://environments/{envName}/logs/{type}',
+    ])
   })
 
   it('M1 lists only the environments the caller can see', async () => {

@@ -13,8 +13,9 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/log.ts'
 import { createMcpHttpHandler, type McpHttpHandler } from '../../../src/mcp/transport/http.ts'
-import { type FakeBackend, startFakeBackend } from '../../../testkit/fakes/backend.ts'
+import { type FakeBackend, startFakeBackend, untilReadsStop } from '../../../testkit/fakes/backend.ts'
 import { hurriedClock, replyOf } from '../../../testkit/mcp/tool-session.ts'
+import { until } from '../../../testkit/until.ts'
 import { tools } from '../../../tools/index.ts'
 
 let dist: string
@@ -149,6 +150,40 @@ describe.each(['HTTP', 'stdio'] as const)('over %s', (transport) => {
       expect(replyOf(await client.callTool('delete-app-env', remove)).isError).toBe(false)
       expect(questions).toHaveLength(2)
       expect(questions[0]).toMatch(/^Delete /)
+    } finally {
+      await client.close()
+    }
+  })
+
+  it('an official client is notified of an environment that changes, and ends a call', async () => {
+    const client = new NewClient({ name: 'new', version: '2' }, { versionNegotiation: { mode: mode2026 } })
+    const changed: string[] = []
+    client.setNotificationHandler(
+      'notifications/resources/updated',
+      ({ params }) => void changed.push(params.uri),
+    )
+    await client.connect(transports[transport].new())
+    try {
+      const uri = 'longshore://environments/shop-prod'
+      const subscription = await client.listen({ resourceSubscriptions: [uri] })
+      expect(subscription.honoredFilter).toEqual({ resourceSubscriptions: [uri] })
+      const reads = () => backend.state.countOf('get-app-env-status')
+      const before = reads()
+      await until(() => reads() > before)
+      for (const env of backend.state.envs.values()) env.status = 'STOPPED'
+      await until(() => changed.length > 0)
+      expect(new Set(changed)).toEqual(new Set([uri]))
+      await subscription.close()
+      await untilReadsStop(backend)
+      backend.state.plans = [{ reads: 1_000_000 }]
+      const left = new AbortController()
+      const image = { name: 'deploy-app-env-image', arguments: { envName: 'shop-prod', image: 'shop:2' } }
+      const called = client.callTool(image, { signal: left.signal })
+      const started = reads()
+      await until(() => reads() > started + 2)
+      left.abort()
+      await expect(called).rejects.toThrow()
+      await untilReadsStop(backend)
     } finally {
       await client.close()
     }

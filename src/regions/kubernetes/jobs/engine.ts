@@ -1,0 +1,112 @@
+import {
+  type ContainerSpec,
+  type EngineContainer,
+  EngineFailure,
+  type EngineLogLine,
+} from '../../../engines/engine.ts'
+import type { JobCluster } from './cluster.ts'
+import { jobContainer, jobKind, jobLabels, jobManifests } from './manifest.ts'
+import { containerOf, type JobObject, type PodObject, startProblem } from './status.ts'
+
+interface ClusterJobsDeps {
+  cluster: JobCluster
+  installationId: string
+  namespaceOf(accountId: string): string
+  claimOf(appEnvId: string, volume: string): string
+}
+
+/** Job attempts as `batch/v1` Jobs: what the job scheduler needs of a region, for a cluster. */
+export class ClusterJobs {
+  readonly #deps: ClusterJobsDeps
+
+  constructor(deps: ClusterJobsDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws `EngineFailure` for a container that will never start, after removing it. */
+  async apply(spec: ContainerSpec): Promise<EngineContainer> {
+    const { cluster, installationId, namespaceOf, claimOf } = this.#deps
+    const before = (await this.#find(spec.name))[0]
+    if (!before) {
+      const namespace = namespaceOf(spec.accountId)
+      const options = {
+        installationId,
+        namespace,
+        claimOf: (volume: string) => claimOf(spec.appEnvId, volume),
+      }
+      for (const manifest of jobManifests(spec, options)) await cluster.apply(manifest)
+    }
+    const { job, pod } = before ?? (await this.#find(spec.name))[0] ?? {}
+    if (!job) return notStarted(spec)
+    const container = containerOf(job, pod)
+    const problem = container.state === 'created' ? startProblem(job, pod) : null
+    // It must not start later, when its attempt is over.
+    if (problem instanceof EngineFailure) await this.remove(spec.name)
+    if (problem) throw problem
+    return container
+  }
+
+  async stop(name: string, graceSeconds: number): Promise<void> {
+    for (const { pod } of await this.#find(name))
+      if (pod) await this.#deps.cluster.delete('Pod', pod.metadata.namespace, pod.metadata.name, graceSeconds)
+  }
+
+  async remove(name: string): Promise<void> {
+    const { cluster } = this.#deps
+    for (const { job } of await this.#find(name)) {
+      const { namespace } = job.metadata
+      // The Secret last: while the Job is there, this can be repeated.
+      await cluster.delete('Secret', namespace, name)
+      await cluster.delete('Job', namespace, name)
+    }
+  }
+
+  /** Every attempt of this installation that the cluster has. */
+  async list(): Promise<EngineContainer[]> {
+    return (await this.#find()).map(({ job, pod }) => containerOf(job, pod))
+  }
+
+  async *logs(
+    name: string,
+    options: { since: string | null; follow: boolean; signal: AbortSignal },
+  ): AsyncIterable<EngineLogLine> {
+    const [{ pod } = {}] = await this.#find(name)
+    if (!pod) return
+    const { namespace, name: podName } = pod.metadata
+    const source = { namespace, name: podName, container: jobContainer }
+    for await (const line of this.#deps.cluster.podLog(source, options)) {
+      const [, time = '', message = ''] = /^(\S+) ?(.*)$/s.exec(line) ?? []
+      // The cluster's `since` has whole seconds.
+      if (options.since !== null && time <= options.since) continue
+      yield { timestamp: time, stream: 'stdout', message }
+    }
+  }
+
+  async #find(name?: string): Promise<{ job: JobObject; pod: PodObject | undefined }[]> {
+    const { cluster, installationId } = this.#deps
+    const selector = [
+      `${jobLabels.installation}=${installationId}`,
+      `${jobLabels.kind}=${jobKind}`,
+      ...(name === undefined ? [] : [`${jobLabels.name}=${name}`]),
+    ].join(',')
+    // Jobs first: a pod that is listed later than its Job is never missing because it was not made yet.
+    const jobs = await cluster.listJobs(selector)
+    const pods = jobs.length > 0 ? await cluster.listPods(selector) : []
+    const podOf = new Map(pods.map((pod) => [pod.metadata.labels?.[jobLabels.name], pod]))
+    return jobs.map((job) => ({ job, pod: podOf.get(job.metadata.name) }))
+  }
+}
+
+function notStarted({ name, podId, appEnvId }: ContainerSpec): EngineContainer {
+  const times = { startedAt: null, finishedAt: null, exitCode: null }
+  return {
+    name,
+    podId,
+    appEnvId,
+    state: 'created',
+    ...times,
+    outOfMemory: false,
+    address: null,
+    nodeName: '',
+  }
+}

@@ -1,0 +1,99 @@
+import type { ContainerSpec } from '../../../engines/engine.ts'
+
+/** Labels of everything that belongs to one attempt of a job run. */
+export const jobLabels = {
+  installation: 'longshore.dev/installation',
+  kind: 'longshore.dev/kind',
+  environment: 'longshore.dev/environment',
+  content: 'longshore.dev/content',
+  attempt: 'longshore.dev/attempt',
+  /** The name of the container, which is that of the Job too. */
+  name: 'longshore.dev/name',
+} as const
+
+export const jobKind = 'job-attempt'
+export const jobContainer = 'app'
+const graceSeconds = 10
+
+interface JobManifestOptions {
+  installationId: string
+  namespace: string
+  /** The claim of each volume of the environment. */
+  claimOf(volume: string): string
+}
+
+/**
+ * The Secret with the variables of an attempt and its Job, to be applied in this order. The Job starts one pod and
+ * never another: the scheduler decides about retries, and a new attempt has a new name.
+ */
+export function jobManifests(
+  spec: ContainerSpec,
+  options: JobManifestOptions,
+): [secret: object, job: object] {
+  const labels = {
+    [jobLabels.installation]: options.installationId,
+    [jobLabels.kind]: jobKind,
+    [jobLabels.environment]: spec.appEnvId,
+    [jobLabels.content]: spec.contentId,
+    [jobLabels.attempt]: spec.podId,
+    [jobLabels.name]: spec.name,
+  }
+  const metadata = { name: spec.name, namespace: options.namespace, labels }
+  return [
+    { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData: spec.env, immutable: true },
+    {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata,
+      spec: {
+        backoffLimit: 0,
+        completions: 1,
+        parallelism: 1,
+        podReplacementPolicy: 'Failed',
+        template: { metadata: { labels }, spec: podSpec(spec, options) },
+      },
+    },
+  ]
+}
+
+function podSpec(spec: ContainerSpec, { claimOf }: JobManifestOptions): object {
+  const mounts = spec.mounts ?? []
+  return {
+    restartPolicy: 'Never',
+    terminationGracePeriodSeconds: graceSeconds,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [
+      {
+        name: jobContainer,
+        image: spec.image,
+        ...(spec.command ? { command: spec.command } : {}),
+        ...(spec.workingDir ? { workingDir: spec.workingDir } : {}),
+        envFrom: [{ secretRef: { name: spec.name } }],
+        resources: resourcesOf(spec),
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        ...(mounts.length > 0
+          ? { volumeMounts: mounts.map(({ volume, path }) => ({ name: volume, mountPath: path })) }
+          : {}),
+      },
+    ],
+    ...(mounts.length > 0
+      ? {
+          volumes: mounts.map(({ volume }) => ({
+            name: volume,
+            persistentVolumeClaim: { claimName: claimOf(volume) },
+          })),
+        }
+      : {}),
+  }
+}
+
+/** The whole memory is reserved, and a tenth of the CPU: idle CPU is shared. */
+function resourcesOf({ cpuMillicores, memoryMb }: ContainerSpec): object {
+  const memory = `${memoryMb}Mi`
+  return {
+    limits: { cpu: `${cpuMillicores}m`, memory },
+    requests: { cpu: `${Math.ceil(cpuMillicores / 10)}m`, memory },
+  }
+}

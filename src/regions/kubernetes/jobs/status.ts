@@ -1,0 +1,92 @@
+import { type EngineContainer, EngineFailure } from '../../../engines/engine.ts'
+import { AppError } from '../../../errors.ts'
+import { jobLabels } from './manifest.ts'
+
+/** What is read of a Job. */
+export interface JobObject {
+  metadata: { name: string; namespace: string; labels?: Record<string, string> }
+  status?: { conditions?: { type: string; status: string; reason?: string; message?: string }[] }
+}
+
+/** What is read of the pod of a Job. */
+export interface PodObject {
+  metadata: { name: string; namespace: string; labels?: Record<string, string>; creationTimestamp?: string }
+  spec?: { nodeName?: string }
+  status?: {
+    phase?: string
+    reason?: string
+    conditions?: { type: string; status: string; reason?: string; message?: string }[]
+    containerStatuses?: {
+      state?: {
+        waiting?: { reason?: string; message?: string }
+        running?: { startedAt?: string }
+        terminated?: { exitCode: number; reason?: string; startedAt?: string; finishedAt?: string }
+      }
+    }[]
+  }
+}
+
+/**
+ * The container of an attempt. A Job that has failed without the end of its container being known, as when its node is
+ * gone, has exited with neither code nor time.
+ */
+export function containerOf(job: JobObject, pod: PodObject | undefined): EngineContainer {
+  const { labels = {}, name } = job.metadata
+  const state = pod?.status?.containerStatuses?.[0]?.state
+  const ended = state?.terminated
+  const startedAt = instant(ended?.startedAt ?? state?.running?.startedAt)
+  const isOver = ended !== undefined || conditionOf(job, 'Failed') || conditionOf(job, 'Complete')
+  return {
+    name,
+    podId: labels[jobLabels.attempt] ?? '',
+    appEnvId: labels[jobLabels.environment] ?? '',
+    state: isOver ? 'exited' : state?.running ? 'running' : 'created',
+    startedAt,
+    finishedAt: instant(ended?.finishedAt),
+    exitCode: ended?.exitCode ?? null,
+    outOfMemory: ended?.reason === 'OOMKilled',
+    address: null,
+    nodeName: pod?.spec?.nodeName ?? '',
+  }
+}
+
+/**
+ * Why a container does not start: `EngineFailure` if it never will, `AppError('unavailable')` if it waits for the
+ * cluster, null if it is on its way.
+ */
+export function startProblem(job: JobObject, pod: PodObject | undefined): EngineFailure | AppError | null {
+  const waiting = pod?.status?.containerStatuses?.[0]?.state?.waiting
+  const message = waiting?.message ?? ''
+  switch (waiting?.reason) {
+    case 'ImagePullBackOff':
+    case 'InvalidImageName':
+    case 'ErrImageNeverPull':
+      return new EngineFailure(
+        'image pull',
+        `The cluster cannot pull the image: ${message || waiting.reason}. Check its name and tag, and that the cluster can reach its registry.`,
+      )
+    case 'CreateContainerConfigError':
+    case 'CreateContainerError':
+      return new EngineFailure('bad-command', `The cluster cannot create the container: ${message}`)
+  }
+  const scheduled = pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled')
+  if (scheduled?.status === 'False')
+    return new AppError('unavailable', 'No node of the cluster has room for the container', {
+      details: scheduled.message ?? 'The operator adds a node, or frees one.',
+    })
+  const failed = job.status?.conditions?.find(
+    ({ type, status }) => type === 'FailureTarget' && status === 'True',
+  )
+  return failed ? new EngineFailure('exited', `The cluster ended the job: ${failed.message ?? ''}`) : null
+}
+
+function conditionOf({ status }: JobObject, type: string): boolean {
+  return (
+    status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false
+  )
+}
+
+/** Kubernetes writes whole seconds; the platform's times have milliseconds. */
+function instant(text: string | undefined): string | null {
+  return text === undefined ? null : new Date(text).toISOString()
+}

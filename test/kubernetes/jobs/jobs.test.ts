@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readBootTime, systemClock } from '../../../src/clock.ts'
+import { newId, randomText } from '../../../src/domain/ids.ts'
+import type { ContainerSpec, EngineContainer } from '../../../src/engines/engine.ts'
+import { LogStore } from '../../../src/files/log-store.ts'
+import { createLog } from '../../../src/log.ts'
+import { ClusterClient } from '../../../src/regions/kubernetes/client.ts'
+import { ClusterJobs } from '../../../src/regions/kubernetes/jobs/engine.ts'
+import { JobScheduler } from '../../../src/regions/machine/job-scheduler.ts'
+import { LogFollowers } from '../../../src/regions/machine/log-followers.ts'
+import { LogMasks } from '../../../src/regions/machine/log-masks.ts'
+import { findJobRun, insertJobRun, listJobAttempts } from '../../../src/store/repositories/job-runs.ts'
+import { storedRun } from '../../../testkit/jobs/stored-run.ts'
+import { cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
+import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+
+const { kubeconfig, registry } = cluster
+const image = `${registry}/busybox:1`
+
+async function jobsOfOwn() {
+  const namespace = await newNamespace()
+  const jobs = new ClusterJobs({
+    cluster: ClusterClient.open({ kubeconfig: kubeconfig! }),
+    installationId: `test-${randomText(10)}`,
+    namespaceOf: () => namespace,
+    claimOf: (_appEnvId, volume) => volume,
+  })
+  const spec = (command: string, values: Partial<ContainerSpec> = {}): ContainerSpec => {
+    const name = `job-${randomText(10).replaceAll(/[^a-z]/g, 'x')}-1`
+    return {
+      ...{ name, podId: newId('pod'), appEnvId: 'env_a', accountId: 'acc_a', contentId: 'dep_a', image },
+      ...{ port: null, env: {}, cpuMillicores: 200, memoryMb: 32, internalHost: name },
+      command: ['/bin/sh', '-lc', command],
+      ...values,
+    }
+  }
+  const find = async (name: string) => (await jobs.list()).find((one) => one.name === name)
+  const reach = async (name: string, state: EngineContainer['state']) => {
+    await expect.poll(async () => (await find(name))?.state).toBe(state)
+    return (await find(name))!
+  }
+  const logOf = async (name: string) => {
+    const lines: string[] = []
+    const options = { since: null, follow: true, signal: new AbortController().signal }
+    for await (const { message } of jobs.logs(name, options)) lines.push(message)
+    return lines
+  }
+  return { namespace, jobs, spec, find, reach, logOf }
+}
+
+describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
+  it('run in a shell with their variables, and show output, times and exit code', async () => {
+    const { jobs, spec, reach, logOf } = await jobsOfOwn()
+    const one = spec('echo "$GREETING from $0 in $(pwd)"; exit 3', {
+      env: { GREETING: 'hello\nthere' },
+      workingDir: '/tmp',
+    })
+    await jobs.apply(one)
+    // A repeated call starts nothing.
+    await jobs.apply(one)
+    const ended = await reach(one.name, 'exited')
+    expect(ended).toMatchObject({ exitCode: 3, podId: one.podId, appEnvId: 'env_a', outOfMemory: false })
+    expect(Date.parse(ended.finishedAt!)).toBeGreaterThanOrEqual(Date.parse(ended.startedAt!))
+    expect(await logOf(one.name)).toEqual(['hello', 'there from /bin/sh in /tmp'])
+  })
+
+  it('follow the log while they run, and continue after a line', async () => {
+    const { jobs, spec, reach } = await jobsOfOwn()
+    const one = spec('echo first; while [ ! -e /tmp/go ]; do sleep 0.1; done')
+    await jobs.apply(one)
+    await reach(one.name, 'running')
+    const stop = new AbortController()
+    const lines = jobs
+      .logs(one.name, { since: null, follow: true, signal: stop.signal })
+      [Symbol.asyncIterator]()
+    const first = await lines.next()
+    expect(first.value?.message).toBe('first')
+    stop.abort()
+    expect((await lines.next()).done).toBe(true)
+    const since = first.value!.timestamp
+    const later = jobs.logs(one.name, { since, follow: false, signal: new AbortController().signal })
+    expect(await later[Symbol.asyncIterator]().next()).toMatchObject({ done: true })
+  })
+
+  it('end when they are stopped, and leave nothing when they are removed', async () => {
+    const { namespace, jobs, spec, find, reach } = await jobsOfOwn()
+    const one = spec('trap "exit 0" TERM; while true; do sleep 0.1; done')
+    await jobs.apply(one)
+    await reach(one.name, 'running')
+    await jobs.stop(one.name, 10)
+    await reach(one.name, 'exited')
+    await jobs.remove(one.name)
+    await jobs.remove(one.name)
+    expect(await find(one.name)).toBeUndefined()
+    const left = () => kubectl(['-n', namespace, 'get', 'jobs,pods,secrets', '-o', 'name'])
+    await expect.poll(left).toBe('')
+  })
+
+  it('report that a container took too much memory', async () => {
+    const { jobs, spec, reach } = await jobsOfOwn()
+    const one = spec('dd if=/dev/zero of=/dev/null bs=200M count=1')
+    await jobs.apply(one)
+    expect(await reach(one.name, 'exited')).toMatchObject({ outOfMemory: true, exitCode: 137 })
+  })
+
+  it('fail for an image that does not exist, and never start later', async () => {
+    const { jobs, spec, find } = await jobsOfOwn()
+    const one = spec('true', { image: `${registry}/nothere:1` })
+    const problem = () =>
+      jobs.apply(one).then(
+        () => null,
+        (error) => error.reason,
+      )
+    await expect.poll(problem).toBe('image pull')
+    expect(await find(one.name)).toBeUndefined()
+  })
+})
+
+describe.skipIf(!kubeconfig || !registry)('job runs in a cluster', () => {
+  it('2.5: are retried up to backoffLimit, each attempt with one container, and keep their logs', async () => {
+    const { namespace, jobs } = await jobsOfOwn()
+    const platform = await TestPlatform.start({ reconciles: false })
+    const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-jobs-'))
+    const logs = new LogStore(dir)
+    onTestFinished(async () => {
+      await platform.close()
+      await logs.close()
+      rmSync(dir, { recursive: true, force: true })
+    })
+    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'JOB' } })
+    const { accountId, region, db, secrets } = platform
+    const log = createLog('test', 'silent')
+    const scheduler = new JobScheduler({
+      ...{ db, log, secrets, clock: systemClock, nodeName: 'test', moment: readBootTime },
+      clockScale: 100,
+      engineOf: () => jobs,
+      list: async () => ({ containers: await jobs.list(), isListed: () => true }),
+      followers: new LogFollowers(logs, new LogMasks(db, secrets), log),
+      usage: { ended: async () => {} },
+    })
+    onTestFinished(() => scheduler.stop())
+    const jobRunId = newId('run')
+    const of = storedRun(jobRunId, { appEnvId, accountId }, platform.now)
+    await db.write((tx) =>
+      insertJobRun(tx, {
+        ...{ ...of, region, envName: 'report', status: 'PENDING', attempt: 0, startedAt: null },
+        snapshot: { ...of.snapshot, image, command: 'echo attempt; exit 7', shell: true, backoffLimit: 1 },
+        settings: { envVars: [], zClouds: 1, useVolume: false, mountPath: null },
+        ttlSecondsAfterFinished: 1_000_000,
+      }),
+    )
+    const status = async () => {
+      scheduler.wake()
+      return (await db.read((tx) => findJobRun(tx, jobRunId)))?.status
+    }
+    await expect.poll(status, { interval: 250 }).toBe('FAILED')
+    const run = await db.read((tx) => findJobRun(tx, jobRunId))
+    expect(run).toMatchObject({ attempt: 2, exitCode: 7, reason: 'Error' })
+    const pods = await kubectl(['-n', namespace, 'get', 'pods', '-o', 'name'])
+    expect(pods.trim().split('\n')).toHaveLength(2)
+    const attempts = await db.read((tx) => listJobAttempts(tx, appEnvId, 10))
+    expect(attempts.map(({ exitCode }) => exitCode)).toEqual([7, 7])
+    const page = await logs.read(appEnvId, { type: 'JOB', size: 100 })
+    expect(page.logs.map(({ message }) => message)).toEqual(['attempt', 'attempt'])
+  })
+})

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { EngineFailure } from '../../../../src/engines/engine.ts'
+import { AppError } from '../../../../src/errors.ts'
+import { jobManifests } from '../../../../src/regions/kubernetes/jobs/manifest.ts'
+import { containerOf, startProblem } from '../../../../src/regions/kubernetes/jobs/status.ts'
+
+const spec = {
+  name: 'report-nightly-abc-1',
+  podId: 'pod_a',
+  appEnvId: 'env_a',
+  accountId: 'acc_a',
+  contentId: 'dep_a',
+  image: 'registry.test/longshore/env_a@sha256:00',
+  port: null,
+  env: { TOKEN: 'tip-top-secret', MODE: 'night' },
+  cpuMillicores: 500,
+  memoryMb: 512,
+  internalHost: 'report-nightly-abc-1',
+  command: ['/bin/sh', '-lc', 'node report.js "$1"', 'sh', 'yesterday'],
+  workingDir: '/app',
+  mounts: [{ volume: 'data', path: '/data' }],
+}
+const labels = {
+  'longshore.dev/installation': 'inst',
+  'longshore.dev/kind': 'job-attempt',
+  'longshore.dev/environment': 'env_a',
+  'longshore.dev/content': 'dep_a',
+  'longshore.dev/attempt': 'pod_a',
+  'longshore.dev/name': 'report-nightly-abc-1',
+}
+const metadata = { name: 'report-nightly-abc-1', namespace: 'ls-acme', labels }
+
+describe('the objects of a job attempt', () => {
+  const claimOf = (volume: string) => `report-nightly-${volume}`
+  const manifests = jobManifests(spec, { installationId: 'inst', namespace: 'ls-acme', claimOf })
+
+  it('2.5: are a Job that starts one container and never another, and a Secret with its variables', () => {
+    expect(manifests).toEqual([
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata,
+        type: 'Opaque',
+        stringData: { TOKEN: 'tip-top-secret', MODE: 'night' },
+        immutable: true,
+      },
+      {
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata,
+        spec: {
+          backoffLimit: 0,
+          completions: 1,
+          parallelism: 1,
+          podReplacementPolicy: 'Failed',
+          template: {
+            metadata: { labels },
+            spec: {
+              restartPolicy: 'Never',
+              terminationGracePeriodSeconds: 10,
+              automountServiceAccountToken: false,
+              enableServiceLinks: false,
+              securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+              containers: [
+                {
+                  name: 'app',
+                  image: 'registry.test/longshore/env_a@sha256:00',
+                  command: ['/bin/sh', '-lc', 'node report.js "$1"', 'sh', 'yesterday'],
+                  workingDir: '/app',
+                  envFrom: [{ secretRef: { name: 'report-nightly-abc-1' } }],
+                  resources: {
+                    limits: { cpu: '500m', memory: '512Mi' },
+                    requests: { cpu: '50m', memory: '512Mi' },
+                  },
+                  securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+                  volumeMounts: [{ name: 'data', mountPath: '/data' }],
+                },
+              ],
+              volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'report-nightly-data' } }],
+            },
+          },
+        },
+      },
+    ])
+  })
+
+  it('hold the values of variables in the Secret only', () => {
+    expect(JSON.stringify(manifests[1])).not.toContain('tip-top-secret')
+  })
+})
+
+describe('the state of a job attempt', () => {
+  const job = { metadata }
+  const failed = { ...job, status: { conditions: [{ type: 'Failed', status: 'True' }] } }
+  const pod = (state: object) => ({
+    metadata,
+    spec: { nodeName: 'n1' },
+    status: { containerStatuses: [{ state }] },
+  })
+
+  it('is created, running and exited with the times of the container', () => {
+    expect(containerOf(job, undefined)).toMatchObject({ state: 'created', podId: 'pod_a', appEnvId: 'env_a' })
+    expect(containerOf(job, pod({ waiting: { reason: 'ContainerCreating' } }))).toMatchObject({
+      state: 'created',
+    })
+    expect(containerOf(job, pod({ running: { startedAt: '2026-01-05T10:00:00Z' } }))).toMatchObject({
+      state: 'running',
+      startedAt: '2026-01-05T10:00:00.000Z',
+      nodeName: 'n1',
+    })
+    const times = { startedAt: '2026-01-05T10:00:00Z', finishedAt: '2026-01-05T10:00:07Z' }
+    expect(
+      containerOf(failed, pod({ terminated: { exitCode: 137, reason: 'OOMKilled', ...times } })),
+    ).toMatchObject({
+      state: 'exited',
+      exitCode: 137,
+      outOfMemory: true,
+      finishedAt: '2026-01-05T10:00:07.000Z',
+    })
+  })
+
+  it('has exited with an unknown end when its pod is gone with its node', () => {
+    expect(containerOf(failed, undefined)).toMatchObject({
+      state: 'exited',
+      exitCode: null,
+      finishedAt: null,
+    })
+  })
+
+  it('fails for an image that cannot be pulled, and waits for room', () => {
+    expect(startProblem(job, pod({ waiting: { reason: 'ErrImagePull' } }))).toBeNull()
+    const pull = startProblem(job, pod({ waiting: { reason: 'ImagePullBackOff', message: 'not found' } }))
+    expect(pull).toBeInstanceOf(EngineFailure)
+    expect(pull).toMatchObject({ reason: 'image pull', message: expect.stringContaining('not found') })
+    const full = [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }]
+    const waiting = startProblem(job, { metadata, status: { conditions: full } })
+    expect(waiting).toBeInstanceOf(AppError)
+    expect(waiting).toMatchObject({ kind: 'unavailable', details: '0/2 nodes are available' })
+  })
+})
