@@ -56,11 +56,12 @@ export function rowCommand(command: CliCommand, row: Operation, cli: Cli, done: 
 
 /** An answer names its environment by the name within its app, such as `prod`; people need the name that calls take. */
 async function withEnvName(client: Client, { envName }: Options, answer: unknown): Promise<unknown> {
-  const { appEnv } = answer as { appEnv?: { appEnvId: string; name: string } }
+  const { appEnv } = answer as { appEnv?: { appEnvId: string; name?: string } }
   if (appEnv === undefined || 'cliEnvName' in appEnv) return answer
   const { appEnvId, name, ...others } = appEnv
   const cliEnvName = envName ?? (await client.call(getAppEnv, { appEnvId })).cliEnvName
-  return { ...(answer as object), appEnv: { cliEnvName, appEnvId, name, ...others } }
+  const named = name === undefined ? {} : { name }
+  return { ...(answer as object), appEnv: { cliEnvName, appEnvId, ...named, ...others } }
 }
 
 export function addFields(command: CliCommand, { positionals, account, options }: RowFields): void {

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { z } from 'zod'
 import { secretMask } from '../../contract/fields.ts'
 import type { envVar, envVarChange, GeneratedValue } from '../../contract/variables.ts'
+import { listed } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import type { StoredVariable } from './environment.ts'
 
@@ -109,7 +110,7 @@ function refuseUnclearChange(
   }
   const missing = unset.filter((name) => !known.has(name))
   if (missing.length > 0) {
-    throw new AppError('invalid', `No such variable: ${missing.join(', ')}`, {
+    throw new AppError('invalid', `No such variable: ${listed(missing)}`, {
       details: 'unset takes names of existing variables; get-app-env lists them.',
     })
   }

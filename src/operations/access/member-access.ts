@@ -1,3 +1,4 @@
+import { listed } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { Account, Membership } from '../../store/repositories/accounts.ts'
@@ -37,6 +38,6 @@ export async function checkedAppEnvIds(
   const unknown = ids.filter((id) => !known.has(id))
   if (unknown.length === 0) return ids
   throw new AppError('invalid', 'Some appEnvIds are not in this account', {
-    details: `Unknown: ${unknown.slice(0, 20).join(', ')}${unknown.length > 20 ? ' and others' : ''}. Nothing was changed. Send appEnvIds (env_…), not names; list-members with withAppEnvs shows all.`,
+    details: `Unknown: ${listed(unknown)}. Nothing was changed. Send appEnvIds (env_…), not names; list-members with withAppEnvs shows all.`,
   })
 }

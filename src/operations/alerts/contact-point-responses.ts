@@ -1,4 +1,5 @@
 import type { ContactPoint, ContactPointConfig } from '../../contract/contact-points.ts'
+import { listed } from '../../counted.ts'
 import {
   clearConfigOf,
   type StoredContactPoint,
@@ -83,6 +84,6 @@ export async function ownContactPoints(
   }
   if (missing.length === 0) return found
   throw new AppError('invalid', 'Contact point not found', {
-    details: `Not in this account: ${missing.join(', ')}. list-contact-points shows the valid contactPointIds.`,
+    details: `Not in this account: ${listed(missing)}. list-contact-points shows the valid contactPointIds.`,
   })
 }

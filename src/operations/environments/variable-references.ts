@@ -1,3 +1,4 @@
+import { listed } from '../../counted.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import { databaseFields } from '../../domain/databases/fields.ts'
 import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'
@@ -161,7 +162,7 @@ export async function refuseReferred(
     ...(hidden > 0 ? [`${hidden} that you cannot see`] : []),
   ]
   throw new AppError('conflict', message, {
-    details: `Variables of ${names.join(', ')} take their values from it. Set or unset these variables first (update-app-env-variables).`,
+    details: `Variables of ${listed(names)} take their values from it. Set or unset these variables first (update-app-env-variables).`,
   })
 }
 

@@ -44,6 +44,9 @@ describe('longshore on a platform', () => {
     expect(early.err).not.toContain('request-storage-key')
     const milliseconds = await run('jobs', 'configure', 'reports-prod', '--timeout-seconds', '30m')
     expect(milliseconds.err).toContain('must be a number of seconds')
+    const ignored = await run('jobs', 'configure', 'reports-prod', '--command', 'node', '--args', 'job.js')
+    expect(ignored.out).toContain('args have no effect')
+    expect(ignored.out).not.toMatch(/^ *name +-$/m)
   })
 
   it('deletes the app again when its environment is rejected', async () => {
