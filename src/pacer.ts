@@ -6,7 +6,7 @@ let last: Promise<void> = Promise.resolve()
  * Resolves in a turn of the event loop that only this caller gets. With plain `setImmediate`, the pieces of many
  * simultaneous calls would run in one turn, one after the other, and other requests would wait for all of them.
  */
-export function ownTurn(): Promise<void> {
+export function yieldAlone(): Promise<void> {
   last = last.then(() => setImmediate())
   return last
 }
@@ -25,6 +25,6 @@ export class Pacer {
     this.#done += characters + perStep
     if (this.#done < mostInARow) return
     this.#done = 0
-    await ownTurn()
+    await yieldAlone()
   }
 }

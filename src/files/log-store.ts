@@ -5,7 +5,7 @@ import type { LogLine, LogType } from '../contract/app-env-reads.ts'
 import type { LogQuery } from '../domain/environments/log-query.ts'
 import { cutMark } from '../domain/environments/secret-masker.ts'
 import { AppError } from '../errors.ts'
-import { ownTurn } from '../pacer.ts'
+import { yieldAlone } from '../pacer.ts'
 import { type KeptLine, matcher } from './log-filter.ts'
 
 const segmentBytes = 4 * 1024 * 1024
@@ -97,7 +97,7 @@ export class LogStore {
       const end = start && number === start.segment ? start.offset : text.length
       for (const { line, offset } of linesBackwards(text, end)) {
         if (performance.now() - sliceMs > longestSliceMs) {
-          await ownTurn()
+          await yieldAlone()
           sliceMs = performance.now()
         }
         const kept = parseLine(line)

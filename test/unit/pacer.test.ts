@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { ownTurn, Pacer } from '../../src/pacer.ts'
+import { yieldAlone, Pacer } from '../../src/pacer.ts'
 
 let turn = 0
 let timer: NodeJS.Immediate | undefined
@@ -11,7 +11,7 @@ function countTurns(): void {
 }
 
 it.each([
-  ['ownTurn', () => ownTurn()],
+  ['yieldAlone', () => yieldAlone()],
   ['a pacer for each caller', () => new Pacer().after(1_000_000)],
 ])('gives each of many simultaneous callers a turn of its own: %s', async (_title, yields) => {
   countTurns()

@@ -1,4 +1,4 @@
-import { ownTurn } from '../../pacer.ts'
+import { yieldAlone } from '../../pacer.ts'
 import { EngineFailure } from '../engine.ts'
 
 /** Above any list written by hand; each pattern is matched against each file. */
@@ -45,7 +45,7 @@ export class MatchSteps {
   async breathe(): Promise<void> {
     if (this.#sinceYield < stepsBetweenYields) return
     this.#sinceYield = 0
-    await ownTurn()
+    await yieldAlone()
   }
 }
 

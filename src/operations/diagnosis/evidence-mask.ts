@@ -1,6 +1,6 @@
 import type { Environment, Settings } from '../../domain/environments/environment.ts'
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
-import { ownTurn } from '../../pacer.ts'
+import { yieldAlone } from '../../pacer.ts'
 import { secretValues } from '../../store/secrets/opened.ts'
 import type { Context } from '../core/handler.ts'
 
@@ -14,7 +14,7 @@ export async function evidenceMask(
   settings: readonly Settings[],
 ): Promise<Mask> {
   // 64 KiB of secrets take tens of milliseconds.
-  await ownTurn()
+  await yieldAlone()
   const variables = settings.flatMap(({ envVars }) => envVars)
   return createMask(secretValues(secrets, environment, variables))
 }
