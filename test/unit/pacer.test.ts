@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { yieldAlone, Pacer } from '../../src/pacer.ts'
+import { Pacer, yieldAlone } from '../../src/pacer.ts'
 
 let turn = 0
 let timer: NodeJS.Immediate | undefined

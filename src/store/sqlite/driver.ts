@@ -1,6 +1,6 @@
 import { type CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect, SqliteDriver } from 'kysely'
 import type Database from 'libsql'
-import { yieldAlone, Pacer } from '../../pacer.ts'
+import { Pacer, yieldAlone } from '../../pacer.ts'
 
 /** How long a transaction waits for one of another process (`longshore secrets rotate`). */
 const lockWaitMs = 5_000
