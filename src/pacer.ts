@@ -1,5 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 
+let last: Promise<void> = Promise.resolve()
+
+/**
+ * Resolves in a turn of the event loop that only this caller gets. With plain `setImmediate`, the pieces of many
+ * simultaneous calls would run in one turn, one after the other, and other requests would wait for all of them.
+ */
+export function yieldAlone(): Promise<void> {
+  last = last.then(() => setImmediate())
+  return last
+}
+
 /** Characters that are parsed, copied or encrypted in a few milliseconds. */
 const mostInARow = 256 * 1024
 /** What a step costs beside its characters. */
@@ -14,6 +25,6 @@ export class Pacer {
     this.#done += characters + perStep
     if (this.#done < mostInARow) return
     this.#done = 0
-    await setImmediate()
+    await yieldAlone()
   }
 }

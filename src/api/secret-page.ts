@@ -65,7 +65,7 @@ function send(reply: FastifyReply, status: number, html: string): FastifyReply {
 function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const answer = errorResponse(error, request.id)
   request.failure = answer.bug ? error : null
-  if (error instanceof AppError && error.kind === 'invalid') {
+  if (error instanceof AppError && (error.kind === 'invalid' || error.kind === 'too-large')) {
     const text = `${escaped(error.message)}. ${escaped(error.details ?? '')}`
     return send(reply, answer.status, page('Not saved', `<p role="alert">${text} Go back to try again.</p>`))
   }

@@ -5,6 +5,7 @@ import type { LogLine, LogType } from '../contract/app-env-reads.ts'
 import type { LogQuery } from '../domain/environments/log-query.ts'
 import { cutMark } from '../domain/environments/secret-masker.ts'
 import { AppError } from '../errors.ts'
+import { yieldAlone } from '../pacer.ts'
 import { type KeptLine, matcher } from './log-filter.ts'
 
 const segmentBytes = 4 * 1024 * 1024
@@ -96,7 +97,7 @@ export class LogStore {
       const end = start && number === start.segment ? start.offset : text.length
       for (const { line, offset } of linesBackwards(text, end)) {
         if (performance.now() - sliceMs > longestSliceMs) {
-          await nextRound()
+          await yieldAlone()
           sliceMs = performance.now()
         }
         const kept = parseLine(line)
@@ -199,14 +200,6 @@ export class LogStore {
     await rm(segmentFile(segments.dir, number), { force: true })
     segments.numbers = segments.numbers.filter((kept) => kept !== number)
   }
-}
-
-let round: Promise<void> = Promise.resolve()
-
-/** Across all searches, only one continues per round of the event loop. */
-function nextRound(): Promise<void> {
-  round = round.then(() => new Promise((resolve) => setImmediate(resolve)))
-  return round
 }
 
 function tooManyReaders(): AppError {

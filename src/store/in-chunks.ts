@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { yieldAlone } from '../pacer.ts'
 
 /** Bytes of JSON that are parsed in a few milliseconds. */
 const mostBytes = 1024 * 1024
@@ -20,7 +20,7 @@ export async function* inChunks<Key, Row>(
       bytes += Number(rows[to]!.bytes)
       if (to > from && bytes > mostBytes) break
     }
-    if (from > 0) await setImmediate()
+    if (from > 0) await yieldAlone()
     yield* await load(rows.slice(from, to).map(({ key }) => key))
     from = to
   }

@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import type Docker from 'dockerode'
 import { type Clock, timestamp } from '../../clock.ts'
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { yieldAlone } from '../../pacer.ts'
 import { openContext, readDockerfile } from '../dockerfile/build-context.ts'
 import { checkExpansion } from '../dockerfile/expansion-check.ts'
 import { refuseRemoteAdd } from '../dockerfile/remote-add.ts'
@@ -69,7 +69,7 @@ export async function buildImage(
     // Each reads all of the tenant's text, so other work gets its turn in between.
     for (const refuse of [refuseHereDocument, refuseRemoteAdd, refuseOthersImages]) {
       refuse(dockerfile, spec.buildArgs)
-      await setImmediate()
+      await yieldAlone()
     }
     await checkExpansion(dockerfile, spec.buildArgs, (image) =>
       baseImageOf(options.docker, image, say, signal),

@@ -1,3 +1,4 @@
+import { yieldAlone } from '../../pacer.ts'
 import { EngineFailure } from '../engine.ts'
 
 /** Above any list written by hand; each pattern is matched against each file. */
@@ -44,7 +45,7 @@ export class MatchSteps {
   async breathe(): Promise<void> {
     if (this.#sinceYield < stepsBetweenYields) return
     this.#sinceYield = 0
-    await new Promise((resolve) => setImmediate(resolve))
+    await yieldAlone()
   }
 }
 

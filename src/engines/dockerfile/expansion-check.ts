@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { yieldAlone } from '../../pacer.ts'
 import { EngineFailure } from '../engine.ts'
 import { ExpansionBudget, type Lookup } from './expand.ts'
 import { assertStageLimits, LineWords } from './line-words.ts'
@@ -87,7 +87,7 @@ class ExpansionCheck {
       throw refused(line, `the Dockerfile has more than ${mostRead / 1024} KiB with its ONBUILD triggers.`)
     if (this.#readSinceYield < readBetweenYields) return
     this.#readSinceYield = 0
-    await setImmediate()
+    await yieldAlone()
   }
 
   get #lookup(): Lookup {

@@ -94,7 +94,8 @@ export function refuseNested({ operation }: Tool, args: ToolInput): void {
   if (operation.method !== 'GET' && operation.method !== 'DELETE') return
   const { shape } = operation.input
   for (const [key, value] of Object.entries(args)) {
-    if (typeof value !== 'object' || value === null || shape[key]?.safeParse(value).success) continue
+    if (typeof value !== 'object' || value === null) continue
+    if (Object.hasOwn(shape, key) && shape[key]!.safeParse(value).success) continue
     throw new AppError('invalid', 'Invalid request', { details: `${key.slice(0, 64)}: must be text` })
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../domain/alerts/preview.ts'
 import { aggregate, queryRangeMs } from '../../domain/alerts/reading.ts'
 import { zCloudSize } from '../../domain/environments/environment.ts'
+import { yieldAlone } from '../../pacer.ts'
 import { listContactPointsOf } from '../../store/repositories/contact-points.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context, Sources } from '../core/handler.ts'
@@ -145,7 +146,7 @@ async function exactValues(
   for (const [index, at] of [...evaluationsOf(fine)].entries()) {
     if (at - rangeMs < inMemoryFromMs) continue
     // Yield to other requests of this process.
-    if (index % readsInARow === 0) await new Promise((resolve) => setImmediate(resolve))
+    if (index % readsInARow === 0) await yieldAlone()
     const range = { fromMs: at - rangeMs, toMs: at, stepMs: rangeMs }
     values.set(at, aggregate(alert.aggregation, await metrics.series({ appEnvId, metric, ...range })))
   }

@@ -23,13 +23,18 @@ function compare(path: string, before: unknown, after: unknown, changes: Changed
   if (isRecord(before) && isRecord(after) && path.split('.').length < 6) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (bookkeepingFields.has(key)) continue
-      compare(path ? `${path}.${key}` : key, before[key] ?? null, after[key] ?? null, changes)
+      compare(path ? `${path}.${key}` : key, own(before, key), own(after, key), changes)
     }
     return
   }
   const named = [before, after].map((value) => (Array.isArray(value) ? byName(value) : null))
   if (named[0] && named[1]) compare(path, named[0], named[1], changes)
   else changes.push({ path, before: masked(before, path), after: masked(after, path) })
+}
+
+/** Null if absent. Tenants choose the keys: a variable may have the name `constructor`, which every object inherits. */
+function own(record: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(record, key) ? (record[key] ?? null) : null
 }
 
 /** Lists of variables compare by name, so that a moved entry is no change. */

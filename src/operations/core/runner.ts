@@ -1,6 +1,7 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import { isRead } from '../../contract/operation.ts'
 import { AppError } from '../../errors.ts'
+import { yieldAlone } from '../../pacer.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { insertAuditEntry } from '../../store/repositories/audit.ts'
 import { findKeptResponse, keepResponse } from '../../store/repositories/idempotency.ts'
@@ -108,6 +109,8 @@ function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: R
 
 /** A read of secrets has its audit entry before anybody sees them. */
 async function runRead(deps: RunnerDeps, handler: Handler, call: Call): Promise<Reply> {
+  // Tenants choose the size of what is read, and callers how many reads come at once.
+  await yieldAlone()
   const { context, outcome } = await deps.db.read(async (tx) => {
     const { context, target } = await admit(deps, tx, call)
     return { context, outcome: await handler.run(context, call.input, target) }
@@ -115,7 +118,11 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call): Promise<
   if (outcome.change) await deps.db.write((tx) => record(tx, context, call, outcome))
   const { answer, afterRead } = outcome
   if (!afterRead) return { status: 200, body: JSON.stringify(answer) }
-  const read: Db['read'] = (work) => deps.db.read(work)
+  await yieldAlone()
+  const read: Db['read'] = async (work) => {
+    await yieldAlone()
+    return deps.db.read(work)
+  }
   return { status: 200, body: JSON.stringify(await afterRead(answer, { ...deps.sources, read })) }
 }
 

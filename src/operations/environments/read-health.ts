@@ -80,7 +80,7 @@ async function logTail(
   const settings: Settings[] = [saved, applied, serving.settings]
   const query = { type: 'RUNTIME' as const, contentId: serving.contentId, size: tailLines }
   try {
-    const mask = evidenceMask(context, environment, settings)
+    const mask = await evidenceMask(context, environment, settings)
     const tail = await logs.read(appEnvId, query)
     return tail.logs.map(({ message }) => mask(message).slice(0, longestLine))
   } catch (error) {

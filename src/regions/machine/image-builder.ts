@@ -111,7 +111,9 @@ export class ImageBuilder {
             dockerfileContent: app.customDockerfileContent,
             preset: app.dockerPreset,
             buildArgs,
-            secretBuildArgs: secretNames.flatMap((name) => buildArgs[name] ?? []),
+            secretBuildArgs: secretNames.flatMap((name) =>
+              Object.hasOwn(buildArgs, name) ? buildArgs[name]! : [],
+            ),
             runsCommands: app.isJob,
           },
           onLog,

@@ -1,6 +1,6 @@
 import { type CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect, SqliteDriver } from 'kysely'
 import type Database from 'libsql'
-import { Pacer } from '../../pacer.ts'
+import { Pacer, yieldAlone } from '../../pacer.ts'
 
 /** How long a transaction waits for one of another process (`longshore secrets rotate`). */
 const lockWaitMs = 5_000
@@ -79,11 +79,14 @@ class EmbeddedDriver extends SqliteDriver {
 
   override async commitTransaction(): Promise<void> {
     this.#exec('commit')
+    // It waited for the disk, on the event loop: other requests come before the next transaction.
+    await yieldAlone()
   }
 
   /** SQLite ends the transaction itself if the disk is full; another rollback would hide that error. */
   override async rollbackTransaction(): Promise<void> {
     if (this.#database.inTransaction) this.#exec('rollback')
+    await yieldAlone()
   }
 
   override async destroy(): Promise<void> {

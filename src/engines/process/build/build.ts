@@ -1,6 +1,6 @@
 import { mkdir, realpath, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { yieldAlone } from '../../../pacer.ts'
 import { ExpansionBudget } from '../../dockerfile/expand.ts'
 import { assertStageLimits, LineWords } from '../../dockerfile/line-words.ts'
 import { type Instruction, type ParsedDockerfile, parseDockerfile } from '../../dockerfile/parse.ts'
@@ -76,7 +76,7 @@ class ImageBuild {
     const lastFrom = instructions.findLastIndex(({ keyword }) => keyword === 'FROM')
     for (const [index, instruction] of instructions.entries()) {
       // Thousands of instructions do no I/O; other work gets its turn in between.
-      await setImmediate()
+      await yieldAlone()
       this.#tools.signal.throwIfAborted()
       const flags = instruction.flags.map(
         ({ name, value }) => `--${name}${value === null ? '' : `=${value}`} `,
