@@ -1,6 +1,6 @@
 import { addCounts } from './histogram.ts'
-import type { TrafficCounts } from './source.ts'
 import type { IngressSample } from './sample.ts'
+import type { TrafficCounts } from './source.ts'
 import type { TrafficSample } from './traffic-sample.ts'
 
 /** Requests, 4xx responses, 5xx responses and unanswered requests since a gateway started. */

@@ -1,6 +1,6 @@
 import type { Health } from '../../contract/health.ts'
-import type { Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
 import { percentOf } from '../../domain/diagnosis/errors.ts'
+import type { Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
 import { healthOf } from '../../domain/environments/health.ts'
 import { effectiveHealthCheck, hasHealthCheck } from '../../domain/environments/health-check.ts'
 import { servesSince, servingOf } from '../../domain/environments/serving.ts'
