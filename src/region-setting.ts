@@ -1,7 +1,7 @@
 import type { ClusterSetting, ConfigFile } from './config-file.ts'
 import { AppError } from './errors.ts'
 
-export type EngineChoice = 'auto' | 'process' | 'docker' | 'kubernetes'
+type EngineChoice = 'auto' | 'process' | 'docker' | 'kubernetes'
 
 /** A place where environments run: one instance of an engine. */
 export interface RegionSetting {

@@ -1,7 +1,8 @@
 import type { Config } from '../config.ts'
 import { accountSettings } from '../contract/accounts.ts'
-import { hostsOf } from '../domain/environments/hosts.ts'
+import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
 import type { Installation } from '../operations/core/handler.ts'
+import type { ClusterRegion } from '../regions/kubernetes/region.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { homeProblem } from '../store/data-directory.ts'
 import type { InstanceFacts } from '../store/membership.ts'
@@ -17,6 +18,7 @@ export interface Started {
   /** Address of the gateway on this machine. */
   ingress: { host: string; port: number }
   reconciler: Reconciler | null
+  clusters: readonly ClusterRegion[]
   gateway: GatewayKeeper | null
   /** The newest data key. */
   dataKey: string
@@ -25,18 +27,21 @@ export interface Started {
 /** Facts of the installation for operations. */
 export function installationOf(platform: Platform, started: Started): Installation {
   const { regions, directory } = platform
-  const problemOf = (region: string) => started.reconciler?.engineProblem(region) ?? null
+  const problemOf = (region: string) => engineProblem(started, region)
   return {
     regions: () => directory.regions(problemOf, (region) => platform.databaseAvailability.current(region)),
     instances: () => instancesOf(platform.membership),
     apiUrl: () => started.apiUrl,
     publicUrl: () => publicUrlOf(platform.config, started),
     hosts: (environment, app, secrets) => {
-      const engine = regions.find(({ region }) => region === environment.region)?.engine
+      const own = regions.find(({ region }) => region === environment.region)
       const foreign = directory.foreign(environment.region)?.facts
       return hostsOf(environment, app, secrets, {
-        isolates: engine?.capabilities.isolates ?? foreign?.isolates ?? false,
-        gatewayPort: foreign?.gatewayPort ?? started.gatewayPort,
+        isolates: own?.engine.capabilities.isolates ?? foreign?.isolates ?? false,
+        addresses:
+          own?.addresses ??
+          foreign?.addresses ??
+          machineAddresses(foreign?.gatewayPort ?? started.gatewayPort),
       })
     },
     engineProblem: (region) => (directory.foreign(region) ? directory.problem(region) : problemOf(region)),
@@ -47,9 +52,23 @@ export function installationOf(platform: Platform, started: Started): Installati
   }
 }
 
+function engineProblem({ clusters, reconciler }: Started, region: string): string | null {
+  const cluster = clusters.find((one) => one.region === region)
+  return cluster ? cluster.problem : (reconciler?.engineProblem(region) ?? null)
+}
+
+/** Looks at environments again, wherever they run; null: at all of them. */
+export function wakeEnvironments(
+  { clusters, reconciler }: Started,
+  appEnvIds: readonly string[] | null,
+): void {
+  reconciler?.wake(appEnvIds)
+  for (const cluster of clusters) cluster.wake(appEnvIds)
+}
+
 /** What this control plane publishes of itself now. */
 export function publishedFacts(platform: Platform, started: Started): InstanceFacts {
-  const problemOf = (region: string) => started.reconciler?.engineProblem(region) ?? null
+  const problemOf = (region: string) => engineProblem(started, region)
   return factsOf(platform, { ...started, problemOf })
 }
 

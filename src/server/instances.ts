@@ -47,6 +47,7 @@ export function factsOf(
         ...regionOf(region, now.problemOf(region.region), known),
         isolates: region.engine.capabilities.isolates,
         gatewayPort: now.gatewayPort,
+        ...(region.addresses ? { addresses: region.addresses } : {}),
         databases: databasePresets.flatMap(({ dockerPreset }) => {
           const availability = known.get(dockerPreset)
           return availability ? [[dockerPreset, availability] as const] : []

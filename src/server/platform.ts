@@ -21,8 +21,9 @@ import { joinStore } from '../store/open.ts'
 import { makeMasterKey, readMasterKey } from '../store/secrets/master-key.ts'
 import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../store/secrets/secret-box.ts'
 import type { SpanSink } from '../trace.ts'
+import type { PlatformRegion } from './platform-region.ts'
 import { RegionDirectory } from './region-directory.ts'
-import { openRegions, type PlatformRegion } from './regions.ts'
+import { openRegions } from './regions.ts'
 
 const buildTimeoutMs = 30 * 60_000
 

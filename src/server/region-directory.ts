@@ -1,8 +1,9 @@
 import type { Region, RegionCapabilities } from '../contract/regions.ts'
 import type { DatabaseAvailabilities } from '../domain/databases/presets.ts'
+import { machineAddresses } from '../domain/environments/hosts.ts'
 import { AppError } from '../errors.ts'
 import type { KnownInstance, Membership, PublishedRegion } from '../store/membership.ts'
-import type { PlatformRegion } from './regions.ts'
+import type { PlatformRegion } from './platform-region.ts'
 
 /** A region of another machine, and the instance that runs it. */
 interface ForeignRegion {
@@ -78,17 +79,19 @@ export class RegionDirectory {
 }
 
 export function regionOf(
-  { region, name, engine }: PlatformRegion,
+  { region, name, engine, addresses }: PlatformRegion,
   problem: string | null,
   databases: DatabaseAvailabilities,
 ): Region {
-  const { scalesFunctions, builds } = engine.capabilities
+  const { builds } = engine.capabilities
+  const { functionDomain } = addresses ?? machineAddresses(0)
+  const scalesFunctions = engine.capabilities.scalesFunctions && functionDomain !== null
   const runnable = [...databases].flatMap(([preset, { available }]) => (available ? [preset] : []))
   return withState(
     {
       region,
       name,
-      functionDomain: scalesFunctions ? 'fn.localhost' : null,
+      functionDomain: scalesFunctions ? functionDomain : null,
       engine: engine.kind,
       isolation: engine.isolation?.() ?? { metadataBlocked: false },
       capabilities: { ...machineCapabilities, functions: scalesFunctions, builds, databases: runnable },
@@ -97,7 +100,7 @@ export function regionOf(
   )
 }
 
-/** What the controllers of this machine do on any container engine. */
+/** What the controllers do on any engine. */
 const machineCapabilities = { apps: true, jobs: true, autoscaling: true, volumes: true }
 const noCapabilities: RegionCapabilities = {
   ...{ functions: false, apps: false, jobs: false, builds: false, autoscaling: false, volumes: false },

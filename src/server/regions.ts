@@ -7,7 +7,7 @@ import type { Engine } from '../engines/engine.ts'
 import { createProcessEngine } from '../engines/process/engine.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { EngineChoice, RegionSetting } from '../region-setting.ts'
+import type { RegionSetting } from '../region-setting.ts'
 import type { Db, Tx } from '../store/db.ts'
 import {
   environmentsDeployedIn,
@@ -17,15 +17,9 @@ import {
   saveRegionEngine,
 } from '../store/repositories/region-engines.ts'
 import { adoptRuns } from '../store/repositories/usage.ts'
+import type { PlatformRegion } from './platform-region.ts'
 
 const stopGraceSeconds = 10
-
-/** A region with its own instance of an engine. */
-export interface PlatformRegion {
-  region: string
-  name: string
-  engine: Engine
-}
 
 interface EngineOptions {
   config: Config
@@ -56,7 +50,8 @@ export async function endContainers(around: EngineOptions): Promise<{ ended: num
   let ended = 0
   const problems: AppError[] = []
   for (const one of await listRegionEngines(around.db)) {
-    if (around.isShared && one.node !== around.nodeName) continue
+    // A cluster runs its workloads without Longshore.
+    if (one.engine === 'kubernetes' || (around.isShared && one.node !== around.nodeName)) continue
     const engine = createEngine(one, around)
     try {
       await engine.open()
@@ -88,7 +83,7 @@ async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
     const { region } = setting
     const before = known.get(region)
     if (isShared) requireOwn(region, before?.node, nodeName)
-    const desired = await answering(setting.engine, config)
+    const desired = await answering(setting, config)
     const engine = before ? await keptEngine(around, setting, before, desired) : desired
     if (engine === 'process' && desired === 'docker') {
       log.warn(
@@ -164,16 +159,20 @@ async function keptEngine(
   })
 }
 
-async function answering(choice: EngineChoice, { dockerHost }: Config): Promise<RegionEngine['engine']> {
-  switch (choice) {
+async function answering(
+  { region, engine, cluster }: RegionSetting,
+  { dockerHost }: Config,
+): Promise<RegionEngine['engine']> {
+  switch (engine) {
     case 'docker':
     case 'process':
-      return choice
+      return engine
     case 'auto':
       return (await dockerSocketAnswers(dockerHost)) ? 'docker' : 'process'
     case 'kubernetes':
-      throw new AppError('unavailable', 'This version does not support the kubernetes engine', {
-        details: 'Set LONGSHORE_ENGINE to docker, process or auto.',
+      if (cluster) return engine
+      throw new AppError('unavailable', `The cluster of the region ${region} is not described`, {
+        details: `Write a file with "regions: [{name: ${region}, engine: kubernetes, kubeconfig: /path, appDomain: app.example.com}]", set LONGSHORE_CONFIG to its path, and unset LONGSHORE_ENGINE and LONGSHORE_REGIONS.`,
       })
   }
 }
@@ -182,6 +181,12 @@ async function openAll(around: EngineOptions, settled: readonly RegionEngine[]):
   const opened: PlatformRegion[] = []
   try {
     for (const one of settled) {
+      const cluster = around.config.regions.find(({ region }) => region === one.region)?.cluster
+      if (one.engine === 'kubernetes' && cluster) {
+        const { openClusterRegion } = await import('./cluster-region.ts')
+        opened.push(await openClusterRegion(cluster, around))
+        continue
+      }
       const engine = createEngine(one, around)
       await engine.open()
       const name = settled.length === 1 ? 'This machine' : `${one.region} (${engine.kind})`

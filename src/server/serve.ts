@@ -22,14 +22,20 @@ import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
 import { handlers } from '../operations/index.ts'
-import { Reconciler } from '../regions/machine/reconciler.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { sweepFiles } from './housekeeping.ts'
-import { installationOf, publicUrlOf, publishedFacts, readinessOf, type Started } from './installation.ts'
+import {
+  installationOf,
+  publicUrlOf,
+  publishedFacts,
+  readinessOf,
+  type Started,
+  wakeEnvironments,
+} from './installation.ts'
 import { sharingOf } from './instances.ts'
-import { type GatewayKeeper, keepGateway } from './keep-gateway.ts'
+import { keepGateway } from './keep-gateway.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
 import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { Peers, peerPath } from './peers.ts'
@@ -37,6 +43,7 @@ import { openPlatform, type Platform } from './platform.ts'
 import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
+import { reconcilerOf, startClusters } from './run-regions.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
 import { watchDataKeys } from './watch-data-keys.ts'
 
@@ -82,6 +89,7 @@ async function startControlPlane(
     gatewayPort: config.gatewayPort,
     ingress: { host: config.host, port: config.gatewayPort },
     reconciler: null,
+    clusters: [],
     gateway: null,
     dataKey: '',
   }
@@ -107,7 +115,7 @@ async function startControlPlane(
     begun = await begin(platform, started, measuring)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
-    await membership.start(work.wakes((appEnvIds) => started.reconciler?.wake(appEnvIds)))
+    await membership.start(work.wakes((appEnvIds) => wakeEnvironments(started, appEnvIds)))
   } catch (error) {
     await api.close()
     await started.gateway?.close()
@@ -126,7 +134,7 @@ async function startControlPlane(
       await api.close()
       await tokenUses.stop()
       await work.stop()
-      await reconciler.stop()
+      await Promise.all([reconciler, ...started.clusters].map((one) => one.stop()))
       await gateway.close()
       rmSync(platform.home.serveFile, { force: true })
       await platform.close()
@@ -143,6 +151,7 @@ async function begin(platform: Platform, started: Started, measuring: Measuring)
   const reconciler = reconcilerOf(platform, measuring, gateway)
   started.reconciler = reconciler
   await reconciler.start()
+  started.clusters = await startClusters(platform)
   measuring.start(reconciler)
   return { gateway, reconciler }
 }
@@ -187,7 +196,7 @@ function operationRunner(
     rateLimits: rateLimitsOf(platform.config.rateLimits),
     rateSharing: work.rateSharing,
     wake: (appEnvIds) => {
-      started.reconciler?.wake(appEnvIds)
+      wakeEnvironments(started, appEnvIds)
       membership.announce(appEnvIds)
     },
   })
@@ -270,20 +279,6 @@ function apiServer(
     spans: platform.spans ?? undefined,
     host: config.host,
     log,
-  })
-}
-
-function reconcilerOf(platform: Platform, measuring: Measuring, gateway: GatewayKeeper): Reconciler {
-  const { membership, nodeName: node, regions } = platform
-  return new Reconciler({
-    ...platform,
-    db: membership.machineDb,
-    ...(membership.isShared ? { scope: { node, regions: regions.map(({ region }) => region) } } : {}),
-    metrics: measuring,
-    routes: gateway.link,
-    clockScale: platform.config.clockScale,
-    keptVersions: platform.config.keptVersions,
-    engines: new Map(regions.map(({ region, engine }) => [region, engine])),
   })
 }
 

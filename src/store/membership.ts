@@ -1,6 +1,7 @@
 import type { DatabasePresetName } from '../contract/fields.ts'
 import type { Region } from '../contract/regions.ts'
 import type { DatabaseAvailability } from '../domain/databases/presets.ts'
+import type { RegionAddresses } from '../domain/environments/hosts.ts'
 import type { Db } from './db.ts'
 import { regionOfEnvironment } from './repositories/environments.ts'
 
@@ -9,6 +10,8 @@ export interface PublishedRegion extends Region {
   /** Its engine has networks with internal names. */
   isolates: boolean
   gatewayPort: number
+  /** Of a cluster region; absent: the machine's gateway serves its environments. */
+  addresses?: RegionAddresses
   databases: (readonly [DatabasePresetName, DatabaseAvailability])[]
   /** Why its engine does not answer; null when it does. */
   problem: string | null

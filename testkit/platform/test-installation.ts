@@ -1,5 +1,5 @@
 import { accountSettings } from '../../src/contract/accounts.ts'
-import { hostsOf } from '../../src/domain/environments/hosts.ts'
+import { hostsOf, machineAddresses } from '../../src/domain/environments/hosts.ts'
 import type { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import type { Installation } from '../../src/operations/core/handler.ts'
@@ -45,7 +45,7 @@ export function testInstallation(
     apiUrl: () => platform.apiUrl,
     publicUrl: () => platform.apiUrl,
     hosts: (environment, app, secrets) =>
-      hostsOf(environment, app, secrets, { isolates: false, gatewayPort: 4480 }),
+      hostsOf(environment, app, secrets, { isolates: false, addresses: machineAddresses(4480) }),
     engineProblem: (region) => platform.reconciler?.engineProblem(region) ?? null,
     databaseAvailability: (name) => availability()?.current(name) ?? new Map(),
     databaseImageSource: null,

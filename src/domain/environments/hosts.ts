@@ -2,16 +2,44 @@ import type { Host } from '../../contract/app-envs.ts'
 import type { DockerPreset } from '../../contract/fields.ts'
 import { isDatabase, isFunction, isJob } from '../apps/presets.ts'
 import { type DatabaseAccess, type DatabaseSecrets, databaseHosts } from '../databases/credentials.ts'
+import { clusterNamespace, workloadName } from './cluster-names.ts'
+
+/** Where the environments of a region answer: `<envName>.<domain>` on one port, by https if that is 443. */
+export interface RegionAddresses {
+  appDomain: string
+  /** Null: functions cannot run there (F5). */
+  functionDomain: string | null
+  /** In a cluster, Knative names functions `<name>.<namespace of the account>.<functionDomain>`. */
+  functionNamespacePrefix?: string
+  port: number
+}
+
+/** The addresses that the gateway of a machine serves. */
+export function machineAddresses(gatewayPort: number): RegionAddresses {
+  return { appDomain: 'app.localhost', functionDomain: 'fn.localhost', port: gatewayPort }
+}
+
+interface Named {
+  envName: string
+  accountId: string
+  isFunction: boolean
+  addresses: RegionAddresses
+}
 
 /** Every address of an environment, whatever its preset. `isolates`: the engine has networks with internal names. */
 export function hostsOf(
-  environment: { cliEnvName: string; database?: DatabaseAccess; applied?: { containers: number } },
+  environment: {
+    cliEnvName: string
+    accountId: string
+    database?: DatabaseAccess
+    applied?: { containers: number }
+  },
   app: { port: number | null; dockerPreset: string },
   secrets: DatabaseSecrets | undefined,
-  facts: { isolates: boolean; gatewayPort: number },
+  facts: { isolates: boolean; addresses: RegionAddresses },
 ): Host[] {
   const preset = app.dockerPreset as DockerPreset
-  const { cliEnvName, database } = environment
+  const { cliEnvName, accountId, database } = environment
   if (database) {
     const internalHost = facts.isolates ? cliEnvName : null
     const containers = environment.applied?.containers ?? 1
@@ -19,37 +47,43 @@ export function hostsOf(
   }
   return environmentHosts({
     envName: cliEnvName,
+    accountId,
     isFunction: isFunction(preset),
     serves: !isJob(preset) && !isDatabase(preset),
     internalPort: facts.isolates ? app.port : null,
-    gatewayPort: facts.gatewayPort,
+    addresses: facts.addresses,
   })
 }
 
 /**
- * The addresses of an environment. Functions use their own domain (F5). `internalPort` is the code's port if
+ * The addresses of an environment that serves HTTP. Functions use their own domain (F5). `internalPort` is the code's port if
  * containers of one account can connect by `envName`, otherwise null.
  */
-function environmentHosts(options: {
-  envName: string
-  isFunction: boolean
-  serves: boolean
-  internalPort: number | null
-  gatewayPort: number
-}): Host[] {
+function environmentHosts(options: Named & { serves: boolean; internalPort: number | null }): Host[] {
   if (!options.serves) return []
-  const name = `${options.envName}.${options.isFunction ? 'fn' : 'app'}.localhost`
-  const hosts: Host[] = [
-    {
-      host: name,
-      url: `http://${name}${options.gatewayPort === 80 ? '' : `:${options.gatewayPort}`}`,
-      kind: options.isFunction ? 'function' : 'http',
-    },
-  ]
+  const { port } = options.addresses
+  const host = hostOf(options)
+  const hosts: Host[] = []
+  if (host !== null) {
+    hosts.push({ host, url: urlOf(host, port), kind: options.isFunction ? 'function' : 'http' })
+  }
   // A function at zero has no container to connect to: only the gateway starts one.
   if (options.internalPort !== null && !options.isFunction) {
     const url = `http://${options.envName}:${options.internalPort}`
     hosts.push({ host: options.envName, url, kind: 'internal' })
   }
   return hosts
+}
+
+function hostOf({ envName, accountId, isFunction, addresses }: Named): string | null {
+  const { appDomain, functionDomain, functionNamespacePrefix: prefix } = addresses
+  if (!isFunction) return `${envName}.${appDomain}`
+  if (functionDomain === null) return null
+  if (prefix === undefined) return `${envName}.${functionDomain}`
+  return `${workloadName(envName)}.${clusterNamespace(prefix, accountId)}.${functionDomain}`
+}
+
+function urlOf(host: string, port: number): string {
+  if (port === 443) return `https://${host}`
+  return `http://${host}${port === 80 ? '' : `:${port}`}`
 }

@@ -30,6 +30,7 @@ export interface Installation {
   hosts(
     environment: {
       cliEnvName: string
+      accountId: string
       region: string
       database?: DatabaseAccess
       applied?: { containers: number }

@@ -2,77 +2,143 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import {
   ApiException,
-  BatchV1Api,
-  CoreV1Api,
+  CustomObjectsApi,
   KubeConfig,
+  type KubernetesObject,
   KubernetesObjectApi,
   Log,
   PatchStrategy,
+  setHeaderOptions,
 } from '@kubernetes/client-node'
 import { AppError } from '../../errors.ts'
-import type { JobCluster } from './jobs/cluster.ts'
-import type { JobObject, PodObject } from './jobs/status.ts'
 
 const fieldManager = 'longshore'
 /** Objects in one response. */
 const pageSize = 500
-const apiVersions = { Job: 'batch/v1', Secret: 'v1', Pod: 'v1' } as const
 
-interface Page<T> {
-  items: T[]
-  metadata?: { _continue?: string | undefined } | undefined
+/** Kinds that Longshore writes or reads in a cluster, with the version of their API. */
+const apiVersions = {
+  Namespace: 'v1',
+  NetworkPolicy: 'networking.k8s.io/v1',
+  ResourceQuota: 'v1',
+  LimitRange: 'v1',
+  Secret: 'v1',
+  Service: 'v1',
+  PersistentVolumeClaim: 'v1',
+  Pod: 'v1',
+  Job: 'batch/v1',
+  Deployment: 'apps/v1',
+  HorizontalPodAutoscaler: 'autoscaling/v2',
+  PodDisruptionBudget: 'policy/v1',
+  Ingress: 'networking.k8s.io/v1',
+  KnativeService: 'serving.knative.dev/v1',
+} as const
+type Kind = keyof typeof apiVersions
+
+/** The library takes any `Service` for the core one and drops the fields that it does not know, so these calls are plain. */
+const knative = { group: 'serving.knative.dev', version: 'v1', plural: 'services' } as const
+
+interface Page {
+  items: unknown[]
+  metadata?: { _continue?: string; continue?: string }
 }
 
-/** Calls to the API server of one cluster. Failures other than a missing object are `AppError('unavailable')`. */
-export class ClusterClient implements JobCluster {
+interface PodSource {
+  namespace: string
+  name: string
+  container: string
+}
+
+/**
+ * Calls to the API server of one cluster. A failure other than a missing object is an `AppError('unavailable')`: the
+ * caller tries again.
+ */
+export class ClusterClient {
   readonly #objects: KubernetesObjectApi
-  readonly #batch: BatchV1Api
-  readonly #core: CoreV1Api
+  readonly #custom: CustomObjectsApi
   readonly #log: Log
 
   constructor(config: KubeConfig) {
     this.#objects = KubernetesObjectApi.makeApiClient(config)
-    this.#batch = config.makeApiClient(BatchV1Api)
-    this.#core = config.makeApiClient(CoreV1Api)
+    this.#custom = config.makeApiClient(CustomObjectsApi)
     this.#log = new Log(config)
   }
 
   /** `kubeconfig` absent: the cluster this process runs in; `context` absent: the file's current one. */
-  static open({ kubeconfig, context }: { kubeconfig?: string; context?: string }): ClusterClient {
+  static open({ kubeconfig, context }: { kubeconfig?: string | undefined; context?: string | undefined }) {
     const config = new KubeConfig()
-    if (kubeconfig === undefined) config.loadFromCluster()
-    else config.loadFromFile(kubeconfig)
+    try {
+      if (kubeconfig === undefined) config.loadFromCluster()
+      else config.loadFromFile(kubeconfig)
+    } catch (cause) {
+      const details =
+        kubeconfig === undefined
+          ? 'This is no pod of a cluster: set kubeconfig of the region in the configuration file.'
+          : `${kubeconfig} is no readable kubeconfig. Correct kubeconfig of the region in the configuration file.`
+      throw new AppError('unavailable', 'The credentials of the cluster cannot be read', { details, cause })
+    }
     if (context !== undefined) config.setCurrentContext(context)
     return new ClusterClient(config)
   }
 
+  /** Server-side apply under Longshore's field manager: repairs what others changed in its fields. */
   async apply(object: object): Promise<void> {
+    const strategy = PatchStrategy.ServerSideApply
+    const { apiVersion, metadata } = object as KubernetesObject
+    if (apiVersion === apiVersions.KnativeService) {
+      const target = { ...knative, namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' }
+      const request = { ...target, body: object, fieldManager, force: true }
+      await called(
+        this.#custom.patchNamespacedCustomObject(request, setHeaderOptions('Content-Type', strategy)),
+      )
+      return
+    }
     await called(
-      this.#objects.patch(object, undefined, undefined, fieldManager, true, PatchStrategy.ServerSideApply),
+      this.#objects.patch(object as KubernetesObject, undefined, undefined, fieldManager, true, strategy),
     )
   }
 
-  listJobs(labelSelector: string): Promise<JobObject[]> {
-    return allPages<JobObject>(
-      (_continue) =>
-        this.#batch.listJobForAllNamespaces({ labelSelector, limit: pageSize, ..._continue }) as never,
+  /** Every object of a kind with the labels, in all namespaces, page by page. */
+  async list<T>(kind: Kind, labelSelector: string): Promise<T[]> {
+    const items: T[] = []
+    let from: string | undefined
+    do {
+      const page = await called(this.#page(kind, labelSelector, from))
+      items.push(...(page.items as T[]))
+      from = page.metadata?._continue || page.metadata?.continue || undefined
+    } while (from)
+    return items
+  }
+
+  #page(kind: Kind, labelSelector: string, from: string | undefined): Promise<Page> {
+    const position = from === undefined ? {} : { _continue: from }
+    if (kind === 'KnativeService')
+      return this.#custom.listClusterCustomObject({ ...knative, labelSelector, limit: pageSize, ...position })
+    return this.#objects.list(
+      apiVersions[kind],
+      kind,
+      ...([undefined, undefined, undefined, undefined, undefined] as const),
+      labelSelector,
+      pageSize,
+      from,
     )
   }
 
-  listPods(labelSelector: string): Promise<PodObject[]> {
-    return allPages<PodObject>(
-      (_continue) =>
-        this.#core.listPodForAllNamespaces({ labelSelector, limit: pageSize, ..._continue }) as never,
-    )
+  /** Whether the cluster has a kind that an extension brings. */
+  async has(kind: Kind): Promise<boolean> {
+    const named = [undefined, undefined, undefined, undefined, undefined, undefined, 1] as const
+    try {
+      await this.#objects.list(apiVersions[kind], nameOf(kind), ...named)
+      return true
+    } catch (error) {
+      if (error instanceof ApiException && error.code === 404) return false
+      return called(Promise.reject(error))
+    }
   }
 
-  async delete(
-    kind: keyof typeof apiVersions,
-    namespace: string,
-    name: string,
-    graceSeconds?: number,
-  ): Promise<void> {
-    const object = { apiVersion: apiVersions[kind], kind, metadata: { namespace, name } }
+  /** Unknown objects are ignored. What belongs to the object is removed in the background. */
+  async delete(kind: Kind, namespace: string, name: string, graceSeconds?: number): Promise<void> {
+    const object = { apiVersion: apiVersions[kind], kind: nameOf(kind), metadata: { namespace, name } }
     const removal = this.#objects.delete(object, undefined, undefined, graceSeconds, undefined, 'Background')
     await called(
       removal.catch((error) => {
@@ -81,8 +147,9 @@ export class ClusterClient implements JobCluster {
     )
   }
 
+  /** Lines as `<time> <text>`; with `follow`, until the container ends or the signal aborts. */
   async *podLog(
-    { namespace, name, container }: { namespace: string; name: string; container: string },
+    { namespace, name, container }: PodSource,
     { since, follow, signal }: { since: string | null; follow: boolean; signal: AbortSignal },
   ): AsyncIterable<string> {
     const stream = new PassThrough()
@@ -102,15 +169,8 @@ export class ClusterClient implements JobCluster {
   }
 }
 
-async function allPages<T>(read: (from: { _continue?: string }) => Promise<Page<T>>): Promise<T[]> {
-  const items: T[] = []
-  let from: { _continue?: string } = {}
-  do {
-    const page = await called(read(from))
-    items.push(...page.items)
-    from = page.metadata?._continue ? { _continue: page.metadata._continue } : {}
-  } while (from._continue)
-  return items
+function nameOf(kind: Kind): string {
+  return kind === 'KnativeService' ? 'Service' : kind
 }
 
 async function called<T>(call: Promise<T>): Promise<T> {

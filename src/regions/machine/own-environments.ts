@@ -6,10 +6,10 @@ import { Worker } from '../../worker.ts'
 
 const lookEveryMs = 5_000
 
-/** What a control plane runs where several share the store: the regions of its machine. */
+/** The regions that the reconciler of a machine runs, where it does not run all of the store. */
 export interface MachineScope {
-  /** The name of the machine. */
-  node: string
+  /** The name of the machine, where several share the store. */
+  node?: string
   regions: readonly string[]
 }
 

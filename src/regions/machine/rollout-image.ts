@@ -2,6 +2,8 @@ import { AppError } from '../../errors.ts'
 import type { EnvironmentView } from './environment-view.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
+type RolloutImageDeps = Pick<WorkerDeps, 'clock' | 'log' | 'images' | 'engineOf'>
+
 const firstRetryMs = 1_000
 const longestRetryMs = 15_000
 
@@ -10,7 +12,7 @@ const longestRetryMs = 15_000
  * older build.
  */
 export class RolloutImage {
-  readonly #deps: WorkerDeps
+  readonly #deps: RolloutImageDeps
   readonly #finished: () => void
   readonly #later: (delayMs: number) => void
   #making: { rolloutId: string; controller: AbortController } | null = null
@@ -19,7 +21,7 @@ export class RolloutImage {
   #ended = 0
 
   /** `finished` is called after each attempt; `later` with the delay until the next check. */
-  constructor(deps: WorkerDeps, finished: () => void, later: (delayMs: number) => void) {
+  constructor(deps: RolloutImageDeps, finished: () => void, later: (delayMs: number) => void) {
     this.#deps = deps
     this.#finished = finished
     this.#later = later

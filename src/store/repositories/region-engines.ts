@@ -13,7 +13,7 @@ const regionRecord = recordReader<Omit<RegionEngine, 'region'>>(
 /** The engine of a region, fixed since the first deployment to it. */
 export interface RegionEngine {
   region: string
-  engine: 'docker' | 'process'
+  engine: 'docker' | 'process' | 'kubernetes'
   /** Whether it uses the unprefixed names of the installation's first region. */
   plain: boolean
   /** The machine that runs it, where several control planes share the store. */

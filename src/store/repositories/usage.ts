@@ -46,11 +46,11 @@ export async function finishRun(tx: Tx, container: string, finishedMs: number): 
     .execute()
 }
 
-/** `node`: those that this machine meters, where several share the store. */
+/** `node`: those that one meter handles, such as that of a machine where several share the store. */
 export async function listOpenRuns(tx: Tx, node: string | null = null): Promise<StoredRun[]> {
-  let query = tx.selectFrom('container_runs').selectAll().where('finished_ms', 'is', null)
-  if (node !== null) query = query.where('node', '=', node)
-  return (await query.execute()).map(runOf)
+  const open = tx.selectFrom('container_runs').selectAll().where('finished_ms', 'is', null)
+  const own = node === null ? open.where('node', 'is', null) : open.where('node', '=', node)
+  return (await own.execute()).map(runOf)
 }
 
 /** The machine takes over the runs from the time when one control plane did all. */

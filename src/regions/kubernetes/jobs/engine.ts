@@ -4,12 +4,13 @@ import {
   EngineFailure,
   type EngineLogLine,
 } from '../../../engines/engine.ts'
-import type { JobCluster } from './cluster.ts'
-import { jobContainer, jobKind, jobLabels, jobManifests } from './manifest.ts'
+import type { ClusterClient } from '../client.ts'
+import { podLines } from '../log-lines.ts'
+import { jobKind, jobLabels, jobManifests } from './manifest.ts'
 import { containerOf, type JobObject, type PodObject, startProblem } from './status.ts'
 
 interface ClusterJobsDeps {
-  cluster: JobCluster
+  cluster: ClusterClient
   installationId: string
   namespaceOf(accountId: string): string
   claimOf(appEnvId: string, volume: string): string
@@ -73,13 +74,7 @@ export class ClusterJobs {
     const [{ pod } = {}] = await this.#find(name)
     if (!pod) return
     const { namespace, name: podName } = pod.metadata
-    const source = { namespace, name: podName, container: jobContainer }
-    for await (const line of this.#deps.cluster.podLog(source, options)) {
-      const [, time = '', message = ''] = /^(\S+) ?(.*)$/s.exec(line) ?? []
-      // The cluster's `since` has whole seconds.
-      if (options.since !== null && time <= options.since) continue
-      yield { timestamp: time, stream: 'stdout', message }
-    }
+    yield* podLines(this.#deps.cluster, { namespace, name: podName }, options)
   }
 
   async #find(name?: string): Promise<{ job: JobObject; pod: PodObject | undefined }[]> {
@@ -90,8 +85,8 @@ export class ClusterJobs {
       ...(name === undefined ? [] : [`${jobLabels.name}=${name}`]),
     ].join(',')
     // Jobs first: a pod that is listed later than its Job is never missing because it was not made yet.
-    const jobs = await cluster.listJobs(selector)
-    const pods = jobs.length > 0 ? await cluster.listPods(selector) : []
+    const jobs = await cluster.list<JobObject>('Job', selector)
+    const pods = jobs.length > 0 ? await cluster.list<PodObject>('Pod', selector) : []
     const podOf = new Map(pods.map((pod) => [pod.metadata.labels?.[jobLabels.name], pod]))
     return jobs.map((job) => ({ job, pod: podOf.get(job.metadata.name) }))
   }

@@ -1,4 +1,5 @@
 import type { ContainerSpec } from '../../../engines/engine.ts'
+import { containerName } from '../manifests/workload.ts'
 
 /** Labels of everything that belongs to one attempt of a job run. */
 export const jobLabels = {
@@ -12,7 +13,6 @@ export const jobLabels = {
 } as const
 
 export const jobKind = 'job-attempt'
-export const jobContainer = 'app'
 const graceSeconds = 10
 
 interface JobManifestOptions {
@@ -66,7 +66,7 @@ function podSpec(spec: ContainerSpec, { claimOf }: JobManifestOptions): object {
     securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
     containers: [
       {
-        name: jobContainer,
+        name: containerName,
         image: spec.image,
         ...(spec.command ? { command: spec.command } : {}),
         ...(spec.workingDir ? { workingDir: spec.workingDir } : {}),

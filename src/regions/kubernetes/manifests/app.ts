@@ -1,0 +1,182 @@
+import { workloadName } from '../../../domain/environments/cluster-names.ts'
+import {
+  type ClusterOptions,
+  container,
+  label,
+  labelsOf,
+  type Manifest,
+  namespaceOf,
+  podLabels,
+  variablesSecret,
+  type Workload,
+} from './workload.ts'
+
+/** Requests that reach a pod after its end began are still answered: the ingress needs a moment to learn of it. */
+const drainSeconds = 5
+const graceSeconds = 45
+
+/** The objects of an app, in the order in which they are applied. */
+export function appManifests(workload: Workload, options: ClusterOptions): Manifest[] {
+  const namespace = namespaceOf(options, workload.accountId)
+  const metadata = { name: workloadName(workload.envName), namespace, labels: labelsOf(workload) }
+  return [
+    variablesSecret(workload, namespace),
+    ...claims(workload, options, metadata),
+    deployment(workload, metadata),
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
+      spec: {
+        selector: selectorOf(workload),
+        ports: [{ port: 80, targetPort: workload.port, protocol: 'TCP' }],
+      },
+    },
+    ingress(workload, options, metadata),
+    ...(workload.containers > 0 ? scaling(workload, metadata) : []),
+  ]
+}
+
+type Metadata = Manifest['metadata']
+
+function selectorOf({ appEnvId }: Workload): Record<string, string> {
+  return { [label.environment]: appEnvId }
+}
+
+function deployment(workload: Workload, metadata: Metadata): Manifest {
+  const { volume, autoscaling, containers } = workload
+  const autoscaled = autoscaling !== null && containers > 0
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata,
+    spec: {
+      // The autoscaler owns the number while it is on.
+      ...(autoscaled ? {} : { replicas: containers }),
+      revisionHistoryLimit: 1,
+      // Ready for so long, a version counts as deployed.
+      minReadySeconds: workload.healthCheck.stabilitySeconds,
+      // A volume is in use by one pod at a time; otherwise the version before serves until the new one is ready.
+      strategy: volume
+        ? { type: 'Recreate' }
+        : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      selector: { matchLabels: selectorOf(workload) },
+      template: { metadata: { labels: podLabels(workload) }, spec: podSpec(workload, metadata) },
+    },
+  }
+}
+
+function podSpec(workload: Workload, { name }: Metadata): object {
+  const { volume, port, healthCheck } = workload
+  const probe =
+    healthCheck.path === null ? { tcpSocket: { port } } : { httpGet: { path: healthCheck.path, port } }
+  return {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: graceSeconds,
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: { matchLabels: selectorOf(workload) },
+      },
+    ],
+    containers: [
+      {
+        ...container(workload),
+        env: [{ name: 'PORT', value: String(port) }],
+        readinessProbe: {
+          ...probe,
+          periodSeconds: Math.min(healthCheck.intervalSeconds, 5),
+          timeoutSeconds: healthCheck.timeoutSeconds,
+          failureThreshold: 3,
+        },
+        lifecycle: { preStop: { sleep: { seconds: drainSeconds } } },
+        ...(volume ? { volumeMounts: [{ name: 'data', mountPath: volume.mountPath }] } : {}),
+      },
+    ],
+    ...(volume
+      ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: volumeClaim(name) } }] }
+      : {}),
+  }
+}
+
+/** The claim of the volume of an environment. */
+export function volumeClaim(workload: string): string {
+  return `${workload}-data`
+}
+
+function claims({ volume }: Workload, { storageClass }: ClusterOptions, metadata: Metadata): Manifest[] {
+  if (!volume) return []
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { ...metadata, name: volumeClaim(metadata.name) },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        ...(storageClass ? { storageClassName: storageClass } : {}),
+        resources: { requests: { storage: `${volume.diskMb}Mi` } },
+      },
+    },
+  ]
+}
+
+function ingress(
+  { envName }: Workload,
+  { appDomain, ingressClass }: ClusterOptions,
+  metadata: Metadata,
+): Manifest {
+  const backend = { service: { name: metadata.name, port: { number: 80 } } }
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata,
+    spec: {
+      ...(ingressClass ? { ingressClassName: ingressClass } : {}),
+      rules: [
+        { host: `${envName}.${appDomain}`, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } },
+      ],
+    },
+  }
+}
+
+function scaling(workload: Workload, metadata: Metadata): Manifest[] {
+  const { autoscaling, containers } = workload
+  const least = autoscaling ? autoscaling.minContainers : containers
+  const budget: Manifest = {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata,
+    spec: { maxUnavailable: 1, selector: { matchLabels: selectorOf(workload) } },
+  }
+  return [...(least > 1 ? [budget] : []), ...(autoscaling ? [autoscaler(autoscaling, metadata)] : [])]
+}
+
+function autoscaler(autoscaling: NonNullable<Workload['autoscaling']>, metadata: Metadata): Manifest {
+  const { targetCpuPercent, targetMemoryPercent } = autoscaling
+  // Kubernetes measures against requests: a tenth of the CPU limit, and the whole memory.
+  const of = (name: string, averageUtilization: number) => ({
+    type: 'Resource',
+    resource: { name, target: { type: 'Utilization', averageUtilization } },
+  })
+  return {
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    metadata,
+    spec: {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: metadata.name },
+      minReplicas: autoscaling.minContainers,
+      maxReplicas: autoscaling.maxContainers,
+      metrics: [
+        of('cpu', targetCpuPercent * 10),
+        ...(targetMemoryPercent === null ? [] : [of('memory', targetMemoryPercent)]),
+      ],
+      behavior: {
+        scaleUp: { stabilizationWindowSeconds: autoscaling.scaleUpWindowSeconds },
+        scaleDown: { stabilizationWindowSeconds: autoscaling.scaleDownWindowSeconds },
+      },
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import type { Autoscaling } from '../../../contract/app-envs.ts'
+import type { FunctionConfig } from '../../../contract/function-config.ts'
+import type { HealthCheck } from '../../../contract/health.ts'
+import { clusterNamespace, dnsName, workloadName } from '../../../domain/environments/cluster-names.ts'
+
+/** What a cluster region runs of one environment: one version with its settings, variables decrypted. */
+export interface Workload {
+  installationId: string
+  accountId: string
+  appEnvId: string
+  /** `cliEnvName`, unique in the installation. */
+  envName: string
+  rolloutId: string
+  contentId: string
+  image: string
+  port: number
+  env: Readonly<Record<string, string>>
+  /** 0 while the environment is stopped. */
+  containers: number
+  cpuMillicores: number
+  memoryMb: number
+  healthCheck: HealthCheck
+  /** Null for a number of containers that only users change. */
+  autoscaling: Autoscaling | null
+  /** Functions only. */
+  functionConfig: FunctionConfig | null
+  /** Functions only: containers that stay while there is no request (F11). */
+  warm: number
+  /** A persistent volume, with one container at most. */
+  volume: { mountPath: string; diskMb: number } | null
+}
+
+/** What the regions file says of the cluster. */
+export interface ClusterOptions {
+  namespacePrefix: string
+  appDomain: string
+  ingressClass?: string | undefined
+  storageClass?: string | undefined
+}
+
+export interface Manifest {
+  apiVersion: string
+  kind: string
+  metadata: {
+    name: string
+    namespace?: string
+    labels?: Record<string, string>
+    annotations?: Record<string, string>
+    ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string }[]
+  }
+  [key: string]: unknown
+}
+
+export const label = {
+  installation: 'longshore.dev/installation',
+  account: 'longshore.dev/account',
+  environment: 'longshore.dev/environment',
+  content: 'longshore.dev/content',
+  rollout: 'longshore.dev/rollout',
+} as const
+
+export const containerName = 'app'
+
+export function namespaceOf({ namespacePrefix }: ClusterOptions, accountId: string): string {
+  return clusterNamespace(namespacePrefix, accountId)
+}
+
+export function labelsOf(workload: Workload): Record<string, string> {
+  return {
+    [label.installation]: workload.installationId,
+    [label.account]: workload.accountId,
+    [label.environment]: workload.appEnvId,
+  }
+}
+
+/** Labels of the pods of one version. */
+export function podLabels(workload: Workload): Record<string, string> {
+  return { ...labelsOf(workload), [label.content]: workload.contentId, [label.rollout]: workload.rolloutId }
+}
+
+/** The Secret with the variables of one version; pods of the version before keep theirs until they end. */
+export function variablesSecret(workload: Workload, namespace: string): Manifest {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: secretName(workload), namespace, labels: podLabels(workload) },
+    type: 'Opaque',
+    immutable: true,
+    stringData: workload.env,
+  }
+}
+
+export function secretName({ envName, rolloutId }: Pick<Workload, 'envName' | 'rolloutId'>): string {
+  return `${workloadName(envName)}-${dnsName(rolloutId.replace(/^rol_/, ''))}`.slice(0, 63)
+}
+
+/** The container of an app or a function, with what they have in common. */
+export function container(workload: Workload): Record<string, unknown> {
+  const { cpuMillicores, memoryMb, port, image } = workload
+  const memory = `${memoryMb}Mi`
+  return {
+    name: containerName,
+    image,
+    ports: [{ containerPort: port }],
+    envFrom: [{ secretRef: { name: secretName(workload) } }],
+    resources: {
+      limits: { cpu: `${cpuMillicores}m`, memory },
+      // The whole memory is reserved, and a tenth of the CPU: idle CPU is shared.
+      requests: { cpu: `${Math.ceil(cpuMillicores / 10)}m`, memory },
+    },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { timestamp } from '../../clock.ts'
+import type { PodRecord } from '../../domain/environments/environment.ts'
+import type { EngineContainer } from '../../engines/engine.ts'
+import type { Db } from '../../store/db.ts'
+import { findPod, insertPod, listLivePods, prunePods, savePod } from '../../store/repositories/rollouts.ts'
+import { containerName, label } from './manifests/workload.ts'
+import type { WorkloadPod } from './status.ts'
+
+const keptPods = 50
+
+/** The id of a pod's record. */
+export function podIdOf({ metadata }: WorkloadPod): string {
+  return `pod_${metadata.uid}`
+}
+
+/** The container of the tenant in a pod, for usage metering. */
+export function containerOfPod(pod: WorkloadPod): EngineContainer {
+  const { running, terminated } = ownContainer(pod)?.state ?? {}
+  return {
+    name: pod.metadata.name,
+    podId: podIdOf(pod),
+    appEnvId: pod.metadata.labels?.[label.environment] ?? '',
+    state: running ? 'running' : terminated ? 'exited' : 'created',
+    startedAt: instant(running?.startedAt ?? terminated?.startedAt),
+    finishedAt: instant(terminated?.finishedAt),
+    exitCode: terminated?.exitCode ?? null,
+    outOfMemory: terminated?.reason === 'OOMKilled',
+    address: null,
+    nodeName: pod.spec?.nodeName ?? '',
+  }
+}
+
+interface Placed {
+  appEnvId: string
+  region: string
+  cpuMillicores: number
+  memoryMb: number
+}
+
+/** Makes the stored pods of an environment those that the cluster has. Returns the ids of pods seen for the first time. */
+export function storePods(
+  db: Db,
+  { appEnvId, ...placed }: Placed,
+  pods: readonly WorkloadPod[],
+  nowMs: number,
+): Promise<string[]> {
+  return db.write(async (tx) => {
+    const live = new Map((await listLivePods(tx, appEnvId)).map((pod) => [pod.podId, pod]))
+    const fresh: string[] = []
+    for (const pod of pods) {
+      const podId = podIdOf(pod)
+      const before = live.get(podId)
+      live.delete(podId)
+      if (before) {
+        const record = { ...before, ...observed(pod) }
+        if (JSON.stringify(record) !== JSON.stringify(before)) await savePod(tx, record)
+      } else if (!(await findPod(tx, podId))) {
+        await insertPod(tx, newRecord(pod, { appEnvId, ...placed }))
+        fresh.push(podId)
+      }
+    }
+    for (const pod of live.values())
+      await savePod(tx, {
+        ...pod,
+        ...{ desiredState: 'gone', ready: false, finishedAt: timestamp(nowMs) },
+        status: pod.lastTermination && pod.lastTermination.exitCode !== 0 ? 'Failed' : 'Succeeded',
+      })
+    if (live.size > 0) await prunePods(tx, appEnvId, keptPods)
+    return fresh
+  })
+}
+
+function newRecord(pod: WorkloadPod, placed: Placed): PodRecord {
+  const { metadata } = pod
+  return {
+    podId: podIdOf(pod),
+    name: metadata.name,
+    rolloutId: metadata.labels?.[label.rollout] ?? '',
+    contentId: metadata.labels?.[label.content] ?? '',
+    createdAt: instant(metadata.creationTimestamp) ?? '',
+    finishedAt: null,
+    ...placed,
+    ...observed(pod),
+  }
+}
+
+function observed(pod: WorkloadPod) {
+  const status = ownContainer(pod)
+  const ended = status?.lastState?.terminated ?? status?.state?.terminated
+  const isRunning = status?.state?.running !== undefined
+  return {
+    desiredState: pod.metadata.deletionTimestamp ? ('end' as const) : ('run' as const),
+    status: isRunning ? ('Running' as const) : ('Pending' as const),
+    ready: status?.ready ?? false,
+    restartCount: status?.restartCount ?? 0,
+    lastTermination: ended
+      ? {
+          exitCode: ended.exitCode,
+          reason: ended.reason ?? 'Error',
+          finishedAt: instant(ended.finishedAt) ?? '',
+        }
+      : null,
+    startedAt: instant(status?.state?.running?.startedAt),
+    nodeName: pod.spec?.nodeName ?? '',
+  }
+}
+
+function ownContainer({ status }: WorkloadPod) {
+  return status?.containerStatuses?.find(({ name }) => name === containerName)
+}
+
+/** Kubernetes writes whole seconds; the platform's times have milliseconds. */
+function instant(text: string | null | undefined): string | null {
+  return text ? new Date(text).toISOString() : null
+}

@@ -1,0 +1,57 @@
+import type { Clock } from '../clock.ts'
+import type { ClusterSetting } from '../config-file.ts'
+import { buildWithBuildKit } from '../engines/buildkit/build.ts'
+import type { Engine } from '../engines/engine.ts'
+import type { Log } from '../log.ts'
+import { ClusterClient } from '../regions/kubernetes/client.ts'
+import { ClusterEngine } from '../regions/kubernetes/engine.ts'
+import { ClusterJobs } from '../regions/kubernetes/jobs/engine.ts'
+import { namespaceOf } from '../regions/kubernetes/manifests/workload.ts'
+import { ClusterRegion } from '../regions/kubernetes/region.ts'
+import type { PlatformRegion } from './platform-region.ts'
+
+interface ClusterRegionOptions {
+  installationId: string
+  clock: Clock
+  log: Log
+}
+
+/** A region of the configuration file with the engine `kubernetes`. Its module is loaded only for such a region. */
+export async function openClusterRegion(
+  setting: ClusterSetting,
+  { installationId, clock, log }: ClusterRegionOptions,
+): Promise<PlatformRegion> {
+  const { name: region, appDomain, functionDomain, publicPort, namespacePrefix } = setting
+  const client = ClusterClient.open(setting)
+  const jobs = new ClusterJobs({
+    cluster: client,
+    installationId,
+    namespaceOf: (accountId) => namespaceOf(setting, accountId),
+    // Only apps have volumes: jobs cannot use them (checkVolume).
+    claimOf: (_appEnvId, volume) => volume,
+  })
+  const engine = new ClusterEngine({
+    ...{ client, jobs, log },
+    build: builderOf(setting, clock),
+    wantsFunctions: functionDomain !== undefined,
+  })
+  await engine.open()
+  const options = engine.capabilities.scalesFunctions ? setting : { ...setting, functionDomain: undefined }
+  return {
+    ...{ region, name: `${region} (kubernetes)`, engine },
+    addresses: {
+      appDomain,
+      functionDomain: functionDomain ?? null,
+      functionNamespacePrefix: namespacePrefix,
+      port: publicPort,
+    },
+    cluster: (deps) => new ClusterRegion({ ...deps, region, options, installationId, client, engine }),
+  }
+}
+
+function builderOf({ buildkit: address, registry }: ClusterSetting, clock: Clock): Engine['build'] | null {
+  if (!address || !registry) return null
+  const options = { ...registry, credentialsFile: registry.credentialsFile ?? null }
+  return (spec, onLog, signal) =>
+    buildWithBuildKit({ address, registry: options, clock }, spec, onLog, signal)
+}

@@ -1,0 +1,17 @@
+import type { RegionAddresses } from '../domain/environments/hosts.ts'
+import type { Engine } from '../engines/engine.ts'
+import type { ClusterRegion, ClusterRegionDeps } from '../regions/kubernetes/region.ts'
+
+/** What a cluster region needs of the platform to run. */
+type ClusterWork = Omit<ClusterRegionDeps, 'region' | 'options' | 'installationId' | 'client' | 'engine'>
+
+/** A region with its own instance of an engine. */
+export interface PlatformRegion {
+  region: string
+  name: string
+  engine: Engine
+  /** Absent: those of this machine's gateway. */
+  addresses?: RegionAddresses
+  /** What runs its environments; absent: the reconciler of this machine. */
+  cluster?: (work: ClusterWork) => ClusterRegion
+}

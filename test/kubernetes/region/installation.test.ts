@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  restartAppEnv,
+  scaleAppEnvContainers,
+  startAppEnv,
+  stopAppEnv,
+  updateAppEnvVariables,
+} from '../../../src/contract/app-env-actions.ts'
+import { getAppEnvPods, getAppEnvStatus, getLogs } from '../../../src/contract/app-env-reads.ts'
+import { createAppEnv, deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
+import { createApp } from '../../../src/contract/apps.ts'
+import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
+import { getAppEnvUsage } from '../../../src/contract/measurements.ts'
+import { listRegions } from '../../../src/contract/regions.ts'
+
+import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
+import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
+import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
+import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
+
+const limitMs = 300_000
+
+describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a cluster region', () => {
+  let installation: ClusterInstallation
+  let image = ''
+  beforeAll(async () => {
+    image = await shellImage('web', webScript)
+    installation = new ClusterInstallation({ LONGSHORE_CLOCK_SCALE: '60' })
+    await installation.start()
+  })
+  afterAll(() => installation.dispose())
+
+  async function make(name: string, values: { dockerPreset?: 'FUNCTION' } = {}) {
+    const client = installation.client()
+    const { accountId } = installation.ready
+    const { appId } = await client.call(createApp, { name, accountId, port: 8080, useImage: true, ...values })
+    const functionConfig = values.dockerPreset ? { functionConfig: { idleTimeoutSeconds: 300 } } : {}
+    const { appEnvId } = await client.call(createAppEnv, {
+      ...{ accountId, appId, name: 'prod', region: 'eu', ...noWindow, ...functionConfig },
+      envVars: [{ name: 'COLOR', value: 'blue', type: 'DEPLOY', isSecret: false }],
+    })
+    const { hosts } = await client.call(getAppEnv, { appEnvId })
+    return { client, appEnvId, host: hosts[0]!.host }
+  }
+
+  const untilServed = (host: string, body: string) =>
+    until(
+      () => installation.request(host),
+      (answer) => answer.status === 200 && answer.body === body,
+      `${body} from ${host}`,
+      limitMs,
+    )
+
+  it('F5 says what it can run', async () => {
+    const { regions } = await installation.client().call(listRegions, {})
+    expect(regions).toEqual([
+      expect.objectContaining({
+        ...{ region: 'eu', engine: 'kubernetes', available: true, functionDomain: cluster.domain },
+        capabilities: {
+          ...{ functions: true, apps: true, jobs: true, builds: false, autoscaling: true, volumes: true },
+          databases: [],
+        },
+      }),
+    ])
+  })
+
+  it('3.3 an app deploys, scales, keeps its good version, stops, starts and goes', async () => {
+    const { client, appEnvId, host } = await make('web')
+    await client.call(deployAppEnvImage, { appEnvId, image })
+    expect((await untilDeployed(installation, appEnvId)).currentDeployment).toMatchObject({
+      status: 'DEPLOYED',
+      failure: null,
+    })
+    await untilServed(host, 'blue')
+    const { logs } = await until(
+      () => client.call(getLogs, { appEnvId }),
+      (read) => read.logs.some(({ message }) => message.includes('listening on 8080')),
+      'the log of the container',
+    )
+    expect(logs.length).toBeGreaterThan(0)
+
+    await client.call(scaleAppEnvContainers, { appEnvId, containers: 2 })
+    await until(
+      () => client.call(getAppEnvPods, { appEnvId }),
+      ({ pods }) => pods.filter(({ containerReady }) => containerReady).length === 2,
+      'two ready containers',
+      limitMs,
+    )
+
+    await client.call(deployAppEnvImage, { appEnvId, image: `${image}-missing` })
+    const failed = await until(
+      () => client.call(getAppEnvStatus, { appEnvId }),
+      ({ currentDeployment }) => currentDeployment?.status === 'FAILED',
+      'a failed deployment',
+      limitMs,
+    )
+    expect(failed.currentDeployment?.failure?.reason).toBe('image pull')
+    await untilServed(host, 'blue')
+
+    await client.call(stopAppEnv, { appEnvId })
+    await until(
+      () => client.call(getAppEnvStatus, { appEnvId }),
+      ({ containers }) => containers.running === 0,
+      'no container',
+      limitMs,
+    )
+    await client.call(startAppEnv, { appEnvId })
+    await untilServed(host, 'blue')
+    const { containerSeconds } = await until(
+      () => client.call(getAppEnvUsage, { appEnvId }),
+      (usage) => usage.containerSeconds > 0,
+      'usage',
+    )
+    expect(containerSeconds).toBeGreaterThan(0)
+
+    await client.call(deleteAppEnv, { appEnvId })
+    const [namespace = ''] = await installation.namespaces()
+    await until(
+      () =>
+        kubectl([
+          ...['get', 'deployments,services,ingresses,secrets,poddisruptionbudgets', '-n', namespace],
+          ...['-l', `longshore.dev/environment=${appEnvId}`, '-o', 'name'],
+        ]),
+      (names) => names.trim() === '',
+      'no object of the deleted environment',
+      limitMs,
+    )
+  })
+
+  it('3.3 variables are in a Secret only, and drift is repaired', async () => {
+    const { client, appEnvId, host } = await make('drift')
+    await client.call(deployAppEnvImage, { appEnvId, image })
+    await untilDeployed(installation, appEnvId)
+    await untilServed(host, 'blue')
+    const [namespace = ''] = await installation.namespaces()
+    const own = ['-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`]
+    expect(await kubectl(['get', 'deployments', ...own, '-o', 'yaml'])).not.toContain('blue')
+    await kubectl(['delete', 'ingress', ...own])
+    await client.call(restartAppEnv, { appEnvId })
+    await untilServed(host, 'blue')
+    await client.call(updateAppEnvVariables, {
+      appEnvId,
+      set: [{ name: 'COLOR', value: 'green', isSecret: true }],
+    })
+    await client.call(deployAppEnvImage, { appEnvId, image })
+    await untilServed(host, 'green')
+  })
+
+  it('F1 F2 a function goes to zero and starts on a request', async () => {
+    const { client, appEnvId, host } = await make('func', { dockerPreset: 'FUNCTION' })
+    await client.call(deployAppEnvImage, { appEnvId, image })
+    expect((await untilDeployed(installation, appEnvId)).currentDeployment?.failure).toBeNull()
+    await untilServed(host, 'blue')
+    await until(
+      () => client.call(getAppEnvStatus, { appEnvId }),
+      ({ containers }) => containers.running === 0,
+      'no container',
+      limitMs,
+    )
+    await untilServed(host, 'blue')
+    const { pods } = await client.call(getAppEnvPods, { appEnvId })
+    expect(pods.length).toBeGreaterThan(0)
+  })
+})

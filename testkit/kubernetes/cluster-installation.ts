@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import os from 'node:os'
+import path from 'node:path'
+import { randomText } from '../../src/domain/ids.ts'
+import { Installation } from '../platform/installation.ts'
+import { cluster, kubectl } from './cluster.ts'
+
+/** An installation whose only region, `eu`, is the cluster of the tests; its namespaces have a prefix of their own. */
+export class ClusterInstallation extends Installation {
+  readonly namespacePrefix: string
+  readonly #configDir: string
+
+  constructor(env: NodeJS.ProcessEnv = {}) {
+    const configDir = mkdtempSync(path.join(os.tmpdir(), 'longshore-cluster-'))
+    const file = path.join(configDir, 'longshore.yaml')
+    super({ LONGSHORE_CONFIG: file, ...env })
+    const own = randomText(8)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]/g, 'x')
+    this.namespacePrefix = `lst${own}-`
+    const region = {
+      name: 'eu',
+      engine: 'kubernetes',
+      kubeconfig: cluster.kubeconfig,
+      namespacePrefix: this.namespacePrefix,
+      appDomain: `${own}.${cluster.domain}`,
+      functionDomain: cluster.domain,
+      publicPort: Number(new URL(cluster.ingress!).port || 80),
+      ingressClass: 'traefik',
+    }
+    // JSON is YAML too.
+    writeFileSync(file, JSON.stringify({ regions: [region] }))
+    this.#configDir = configDir
+  }
+
+  /** One request through the ingress of the cluster. */
+  override request(host: string, pathname = '/'): Promise<{ status: number; body: string }> {
+    const { hostname, port } = new URL(cluster.ingress!)
+    return new Promise((resolve, reject) => {
+      const request = http.get({ hostname, port, path: pathname, headers: { host } }, (answer) => {
+        let body = ''
+        answer.setEncoding('utf8').on('data', (text: string) => {
+          body += text
+        })
+        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, body: body.trim() }))
+        answer.once('error', reject)
+      })
+      request.once('error', reject)
+    })
+  }
+
+  /** The names of the namespaces that it made. */
+  async namespaces(): Promise<string[]> {
+    const all = (await kubectl(['get', 'namespaces', '-o', 'name'])).split('\n')
+    return all.flatMap((name) => {
+      const short = name.replace('namespace/', '')
+      return short.startsWith(this.namespacePrefix) ? [short] : []
+    })
+  }
+
+  override async dispose(): Promise<void> {
+    await super.dispose()
+    rmSync(this.#configDir, { recursive: true, force: true })
+    for (const name of await this.namespaces()) await kubectl(['delete', 'namespace', name, '--wait=false'])
+  }
+}
