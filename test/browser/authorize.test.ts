@@ -1,0 +1,141 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { listUserTokens } from '../../src/contract/users.ts'
+import { axeInBothThemes, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { RawClient } from '../../testkit/oauth/raw-client.ts'
+
+describe.skipIf(noBrowser !== null)(
+  `the consent page${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
+  { timeout: 180_000 },
+  () => {
+    let bed: ConsoleBed
+    /** The program that asks: its callback, and a page that frames the consent page. */
+    let host: Server
+    let hostUrl = ''
+    let framed = ''
+    beforeAll(async () => {
+      bed = await ConsoleBed.start({ reconciles: false, oauth: {} })
+      host = createServer((req, res) => {
+        res.setHeader('content-type', 'text/html')
+        const page = req.url === '/frame' ? `<iframe src="${framed}"></iframe>` : 'Back at the host'
+        res.end(`<!doctype html><title>Host</title>${page}`)
+      })
+      await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+      hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`
+    })
+    afterAll(async () => {
+      await bed?.close()
+      host?.closeAllConnections()
+      await new Promise((resolve) => host?.close(resolve))
+    })
+    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+
+    const register = (name: string) =>
+      RawClient.register(bed.platform.apiUrl, `${hostUrl}/callback`, { client_name: name })
+    const signedInAt = async (url: URL, token?: string) => {
+      const page = await bed.signedIn('/tokens', token ? { token } : {})
+      await page.goto(url.href)
+      await page.getByRole('heading', { name: 'Connect an agent' }).waitFor()
+      return page
+    }
+    const answerAt = async (page: Page) => {
+      await page.waitForURL(`${hostUrl}/callback?*`)
+      return new URL(page.url()).searchParams
+    }
+    const grantsOf = async (token: string) => {
+      const { tokens } = await bed.platform.client(token).call(listUserTokens, {})
+      return tokens.filter(({ agent }) => agent !== null)
+    }
+
+    it('asks for a sign-in first, then says in words what the agent may do, and the person agrees', async () => {
+      const user = await bed.platform.makeUser({ admin: true })
+      const client = await register('Claude on my laptop')
+      const page = await bed.page(await bed.context())
+      await page.goto(client.url({ state: '"1e5" & more' }).href)
+      await page.getByLabel('User token').fill(user.token)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('Claude on my laptop').waitFor()
+      await page.getByText(user.email).waitFor()
+      await page.getByText('The program chose this name itself.').waitFor()
+      const words = 'Create, change, deploy, start and stop apps and environments'
+      expect(await page.getByLabel(words).isChecked()).toBe(true)
+      expect(await page.getByLabel(/^Delete apps/).count()).toBe(0)
+      expect(await axeInBothThemes(page)).toEqual([])
+      await page.setViewportSize({ width: 320, height: 900 })
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+      await page.getByRole('button', { name: 'Allow' }).click()
+      const answer = await answerAt(page)
+      expect(answer.get('state')).toBe('"1e5" & more')
+      expect(answer.get('iss')).toBe(bed.platform.apiUrl)
+      expect((await client.exchange(answer.get('code')!)).status).toBe(200)
+      const [grant] = await grantsOf(user.token)
+      expect(grant).toMatchObject({ name: 'Claude on my laptop', readOnly: false, agent: { groups: null } })
+      expect(Date.parse(grant!.expiresAt!) - Date.parse(grant!.createdAt)).toBeGreaterThan(29 * 86_400_000)
+      await page.context().close()
+    })
+
+    it('narrows the agent to one environment, to reading and to some tools; the page Tokens revokes it', async () => {
+      const user = await bed.platform.makeUser({ admin: true })
+      const { appEnvId } = await bed.platform.makeEnvironment()
+      const client = await register('Narrow agent')
+      const page = await signedInAt(client.url(), user.token)
+      await page.getByLabel('Read-only: it can change nothing').check()
+      await page.getByLabel('Where').selectOption({ label: 'Only the account Main' })
+      await page.getByLabel('In this account').selectOption(appEnvId)
+      await page.getByText('Tools: all').click()
+      await page.getByLabel('Databases and backups').uncheck()
+      await page.getByLabel('Access ends').selectOption('In 7 days')
+      await page.getByRole('button', { name: 'Allow' }).click()
+      const answer = await client.exchange((await answerAt(page)).get('code')!)
+      const { access_token, scope } = (await answer.json()) as { access_token: string; scope: string }
+      expect(scope).toBe('environments:read')
+      const [grant] = await grantsOf(user.token)
+      expect(grant).toMatchObject({ readOnly: true, agent: { pin: { env: appEnvId, app: null } } })
+      expect(grant!.agent!.groups).not.toContain('databases')
+      expect(await client.statusOf(access_token, 'get-app-env-status')).toBe(200)
+
+      await page.goto(bed.address('/tokens'))
+      const row = page.getByRole('row', { name: /^Narrow agent/ })
+      await row.getByText(`environments:read in ${appEnvId}`).waitFor()
+      await row.getByRole('button', { name: 'Revoke Narrow agent' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke token' }).click()
+      await row.waitFor({ state: 'detached' })
+      expect(await client.statusOf(access_token, 'get-app-env-status')).toBe(401)
+      await page.context().close()
+    })
+
+    it('tells the program when the person cancels', async () => {
+      const page = await signedInAt((await register('Unwanted')).url())
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      expect((await answerAt(page)).get('error')).toBe('access_denied')
+      await page.context().close()
+    })
+
+    it('stays here for an address that is not of the program, and shows hostile names as text', async () => {
+      const client = await register('<img src=x onerror=alert(1)>')
+      const page = await signedInAt(client.url())
+      await page.getByText('<img src=x onerror=alert(1)>').waitFor()
+      await page.goto(client.url({ redirect_uri: `${hostUrl}/other` }).href)
+      await page.getByText('This program cannot be connected').waitFor()
+      expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0)
+      expect(new URL(page.url()).origin).toBe(bed.platform.apiUrl)
+      await page.context().close()
+    })
+
+    it('does not appear in a frame of another page (clickjacking)', async () => {
+      const client = await register('Framed')
+      framed = client.url().href
+      const page = await bed.signedIn('/tokens')
+      bed.tolerated = /frame-ancestors|X-Frame-Options/
+      await page.goto(`${hostUrl}/frame`)
+      await expect.poll(() => page.frames().length).toBe(2)
+      const frame = page.frames()[1]!
+      await expect.poll(() => frame.url()).toMatch(/^chrome-error:/)
+      expect(await frame.getByRole('button', { name: 'Allow' }).count()).toBe(0)
+      bed.tolerated = null
+      await page.context().close()
+    })
+  },
+)
