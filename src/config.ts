@@ -174,6 +174,8 @@ export interface Config {
   readonly publicUrl: string | undefined
   readonly oauth: OAuthSetting
   readonly smtpUrl: Secret | undefined
+  /** An OTLP endpoint is set: traces are exported to it. */
+  readonly exportsTraces: boolean
   readonly incidentUrl: string
   readonly allowPrivateWebhooks: boolean
   /** Leaves instance metadata and services of this machine open to containers on Docker. */
@@ -233,6 +235,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     publicUrl: value.LONGSHORE_PUBLIC_URL?.replace(/\/+$/, ''),
     oauth: oauthOf(value),
     smtpUrl: secret(value.LONGSHORE_SMTP_URL),
+    exportsTraces: Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT),
     incidentUrl: value.LONGSHORE_INCIDENT_URL ?? publicIncidentUrl,
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
     allowHostAccess: value.LONGSHORE_ALLOW_HOST_ACCESS,

@@ -4,6 +4,7 @@ import type { Operation } from '../contract/operation.ts'
 import { isRead } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import type { Call } from '../operations/core/call.ts'
+import { spanIn } from '../trace.ts'
 
 /**
  * The token of a request: `Authorization`, with or without `Bearer` (docs/interface.md#tokens). No other place is
@@ -17,7 +18,10 @@ export function tokenOf(headers: IncomingHttpHeaders): string | null {
 }
 
 /** Options of a call from its headers. */
-type CallHeaders = Pick<Call, 'surface' | 'agentSession' | 'idempotencyKey' | 'dryRun' | 'declined'>
+type CallHeaders = Pick<
+  Call,
+  'surface' | 'agentSession' | 'idempotencyKey' | 'dryRun' | 'traceparent' | 'declined'
+>
 
 /**
  * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` and `Longshore-Declined` (true or false), `Longshore-Surface` and
@@ -37,6 +41,7 @@ export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallH
   return {
     agentSession: sessionOf(headers['longshore-session'] as string | undefined),
     surface: surfaceOf(headers['longshore-surface'] as string | undefined),
+    traceparent: spanIn(headers.traceparent),
     idempotencyKey: read ? null : (idempotencyKey ?? null),
     dryRun: !read && dryRun,
     declined: !read && declined,

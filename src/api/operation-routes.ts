@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
-import type { OperationRunner } from '../operations/core/call.ts'
+import type { Call, OperationRunner, Reply } from '../operations/core/call.ts'
+import { type SpanSink, spanIds } from '../trace.ts'
 import { callHeaders } from './authenticate.ts'
 import { checkInput } from './check-input.ts'
 import { type CredentialReader, notModified } from './console-credential.ts'
@@ -18,6 +19,7 @@ export function addOperationRoutes(
   runner: OperationRunner,
   limits: BodyLimits,
   credentialOf: CredentialReader,
+  spans?: SpanSink,
 ): void {
   checkRows(operations)
   app.decorateRequest('credential')
@@ -37,7 +39,8 @@ export function addOperationRoutes(
         const input = checkInput(row, await readInput(request))
         const { token, credential } = request.credential
         const inConsole = credential === 'session'
-        const answer = await runner.run({
+        const run = traced(spans, row, request.headers.traceparent)
+        const answer = await run(runner, {
           operation: row,
           input,
           token,
@@ -51,6 +54,32 @@ export function addOperationRoutes(
         return reply.code(answer.status).send(answer.body)
       },
     })
+  }
+}
+
+/** Runs a call and reports its span; `given` is the caller's `traceparent`. */
+function traced(spans: SpanSink | undefined, { id, method, path }: Operation, given: unknown) {
+  return async (runner: OperationRunner, call: Call): Promise<Reply> => {
+    if (spans === undefined) return runner.run(call)
+    const startMs = Date.now()
+    let failed = true
+    try {
+      const reply = await runner.run(call)
+      failed = false
+      return reply
+    } finally {
+      const route = { 'http.request.method': method, 'http.route': apiPrefix + path }
+      const attributes = { ...route, 'longshore.operation': id, 'longshore.surface': call.surface }
+      const times = { startMs, endMs: Date.now() }
+      spans.add({
+        ...spanIds(call.traceparent, given),
+        name: id,
+        kind: 'server',
+        ...times,
+        failed,
+        attributes,
+      })
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import type { OAuthRoutes } from '../oauth/server.ts'
 import type { SecretEntry } from '../operations/access/secret-entry.ts'
 import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
+import type { SpanSink } from '../trace.ts'
 import { credentialReader, type GrantReader } from './console-credential.ts'
 import { addConsoleRoutes, type ConsoleOptions } from './console-routes.ts'
 import { describeForLog, errorResponse } from './error-response.ts'
@@ -48,6 +49,8 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   oauth?: (OAuthRoutes & { grantOf: GrantReader }) | undefined
   /** The address to bind, such as `127.0.0.1`; decides which `Host` headers are accepted (host-check.ts). */
   host: string
+  /** Gets a span for each operation. */
+  spans?: SpanSink | undefined
   /** The public host name, if there is one. */
   installationName?: string | undefined
   log: Log
@@ -166,7 +169,7 @@ function notFound(request: FastifyRequest, reply: FastifyReply, allowed: Map<str
 function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   const limits = { bytes: bodyLimitBytes, timeoutMs: options.bodyTimeoutMs ?? 30_000 }
   const credentialOf = credentialReader(options.console?.sessions, options.oauth?.grantOf)
-  addOperationRoutes(app, options.operations, options.runner, limits, credentialOf)
+  addOperationRoutes(app, options.operations, options.runner, limits, credentialOf, options.spans)
   addUploadRoute(app, options.uploads, limits.timeoutMs)
   if (options.secrets !== undefined) addSecretPage(app, options.secrets, limits)
   const { mcp, referenceDir } = options

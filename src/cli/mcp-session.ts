@@ -12,6 +12,7 @@ import { runTool } from '../mcp/tools/run-tool.ts'
 import type { IncomingCall, McpServerOptions } from '../mcp/transport/responses.ts'
 import type { McpServer } from '../mcp/transport/server.ts'
 import type { Era } from '../mcp/transport/stdio.ts'
+import { spanIn } from '../trace.ts'
 import { readAdminToken } from './local-installation.ts'
 import { LocalPlatform } from './local-platform.ts'
 
@@ -42,9 +43,10 @@ export function openSession(
     async callTool(call) {
       const stopTelling = tellWaiting(call, platform.connect)
       const { signal, progress, askPerson } = call
+      const traceparent = spanIn(call.traceparent)
       const served = { tools: registry, toolPolicy, client, reads, clock: systemClock, onFault: reportFault }
       try {
-        return await runTool({ ...served, signal, progress, askPerson }, call.name, call.args)
+        return await runTool({ ...served, signal, traceparent, progress, askPerson }, call.name, call.args)
       } finally {
         stopTelling()
       }

@@ -8,6 +8,8 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Sent on writes; generated if omitted, so that a repeat after a lost response has no second effect. */
   idempotencyKey?: string
+  /** The trace that the call belongs to, as W3C Trace Context writes it; the platform begins one if omitted. */
+  traceparent?: string
   /** Runs all checks without any effect; returns a dry-run response instead of the row's (docs/interface.md#dry-runs). */
   dryRun?: boolean
   /** Changes nothing, and records that the person did not agree to the call. */
@@ -101,6 +103,7 @@ function requestFor(
   // A declined call must have no effect on a platform that does not know the second header either.
   if (options.dryRun === true || options.declined === true) headers['dry-run'] = 'true'
   if (options.declined === true) headers['longshore-declined'] = 'true'
+  if (options.traceparent !== undefined) headers.traceparent = options.traceparent
   const inQuery = row.method === 'GET' || row.method === 'DELETE'
   if (!inQuery) headers['content-type'] = 'application/json'
   return {

@@ -24,6 +24,8 @@ const auditEntry = z.object({
   agent: z.string().nullable(),
   /** Agent session of the call; null if the caller named none. */
   sessionId: z.string().nullable(),
+  /** Trace of the call, as in the request log; null in entries of an older version. */
+  traceId: z.string().nullable(),
   operation: z.string(),
   objectType: z.string(),
   objectId: z.string(),
@@ -46,6 +48,7 @@ export const listAudit = operation({
     principalId: id.optional().describe('Only entries of this user or environment'),
     tokenId: id.optional().describe('Only entries of this token'),
     sessionId: id.optional().describe('Only entries of this agent session'),
+    traceId: z.string().max(32).optional().describe('Only entries of this trace'),
     surface: z.enum(surfaces).optional(),
     outcome: z.enum(auditOutcomes).optional(),
     limit: z.number().int().min(1).max(200).default(50),

@@ -151,7 +151,14 @@ export class ConsentDesk {
     await insertAuditEntry(
       tx,
       {
-        ...{ at: now, accountId: null, principal: userId, surface: 'console' as const, sessionId: null },
+        ...{
+          at: now,
+          accountId: null,
+          principal: userId,
+          surface: 'console' as const,
+          sessionId: null,
+          traceId: null,
+        },
         tokenId: token.tokenId,
         operation: 'authorize-client',
         objectType: 'token',

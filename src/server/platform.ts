@@ -21,6 +21,7 @@ import type { Membership } from '../store/membership.ts'
 import { joinStore } from '../store/open.ts'
 import { makeMasterKey, readMasterKey } from '../store/secrets/master-key.ts'
 import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../store/secrets/secret-box.ts'
+import type { SpanSink } from '../trace.ts'
 import type { PlatformRegion } from './platform-region.ts'
 import { RegionDirectory } from './region-directory.ts'
 import { regionMetrics } from './region-metrics.ts'
@@ -57,6 +58,8 @@ export interface Platform {
   directory: RegionDirectory
   databaseAvailability: DatabaseAvailabilityWatch
   nodeName: string
+  /** Takes spans for export; null unless an OTLP endpoint is set. */
+  spans: SpanSink | null
   close(): Promise<void>
 }
 
@@ -86,6 +89,10 @@ export async function openPlatform(
     // Interrupted builds start again from scratch. The data directory is locked, so no other process uses these files.
     rmSync(home.builds, { recursive: true, force: true })
     const logs = new LogStore(home.logs)
+    // Loaded only when set: the libraries are large.
+    const spans = config.exportsTraces
+      ? (await import('./export-traces.ts')).exportTraces(config.node, log)
+      : null
     const { files } = opened
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
     return {
@@ -97,9 +104,11 @@ export async function openPlatform(
       builder: createBuilder(config, home, clock),
       notifier: notifierOf(config, clock, log),
       nodeName: config.node,
+      spans,
       async close() {
         await Promise.all(opened.regions.map(({ engine }) => engine.close()))
         await logs.close()
+        await spans?.close()
         await membership.close()
         await db.close()
         unlock()

@@ -214,12 +214,13 @@ function mcpHandler(
   toolPolicy: ToolPolicy,
   access: ReturnType<typeof mcpAccess>,
 ): McpHttpHandler {
-  const { config, log, clock } = platform
+  const { config, log, clock, spans } = platform
   return createMcpHttpHandler({
     registry: tools,
     apiUrl: () => started.apiUrl,
     log,
     clock,
+    spans: spans ?? undefined,
     toolPolicy,
     ...access,
     questions: sharedQuestionStates(platform),
@@ -275,6 +276,7 @@ function apiServer(
       allowsLinks: isLoopback(config.host),
     },
     referenceDir: path.join(import.meta.dirname, 'reference'),
+    spans: platform.spans ?? undefined,
     host: config.host,
     log,
   })

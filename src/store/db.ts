@@ -130,6 +130,7 @@ export interface Tables {
     hash: string
     token_id: string | null
     session_id: string | null
+    trace_id: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_runs: {

@@ -185,7 +185,15 @@ export class DiagnosisBed {
 
 function recordOf(status: number, durationMs: number, container: string | null): RequestRecord {
   const refused = status === 504 ? 'Response start timed out' : null
-  const sizes = { bytesIn: 0, bytesOut: 0, coldStart: false, traceId: null, oneIn: 1 }
+  const sizes = {
+    bytesIn: 0,
+    bytesOut: 0,
+    coldStart: false,
+    traceId: null,
+    spanId: null,
+    parentSpanId: null,
+    oneIn: 1,
+  }
   const firstByteMs = refused ? null : durationMs
   const what = { method: 'GET', path: '/', status, durationMs, firstByteMs, container, refused }
   return { endedMs: systemClock.wallMs(), ...what, ...sizes }

@@ -37,6 +37,6 @@ async function answer(url: string | URL, init?: RequestInit): Promise<Response> 
   return response
 }
 
-/** Serves a page with the variable COLOR on PORT, says so, and ends on SIGTERM. */
+/** Serves a page with the variable COLOR on PORT, says so, and ends at SIGTERM. */
 export const webScript =
   'trap "exit 0" TERM; mkdir -p /tmp/www; echo "$COLOR" > /tmp/www/index.html; echo "listening on $PORT"; httpd -f -p "$PORT" -h /tmp/www & wait'

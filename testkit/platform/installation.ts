@@ -30,6 +30,8 @@ export class Installation {
   /** Kept over restarts; empty before the first start. */
   readonly #ports: NodeJS.ProcessEnv = {}
   stderr = ''
+  /** What later starts run: this build, or another one. */
+  program = entry
 
   constructor(env: NodeJS.ProcessEnv = {}) {
     const inherited = Object.fromEntries(
@@ -65,7 +67,7 @@ export class Installation {
   async start(env: NodeJS.ProcessEnv = {}): Promise<ReadyLine> {
     this.#ports.LONGSHORE_PORT ??= String(await freePort())
     this.#ports.LONGSHORE_GATEWAY_PORT ??= String(await freePort())
-    const child = spawn(process.execPath, [entry, 'serve'], {
+    const child = spawn(process.execPath, [this.program, 'serve'], {
       env: { ...this.#ports, ...this.#env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -121,7 +123,7 @@ export class Installation {
   async dispose(): Promise<void> {
     await this.end('SIGTERM')
     await new Promise<void>((resolve) => {
-      const stop = spawn(process.execPath, [entry, 'stop'], { env: this.#env, stdio: 'ignore' })
+      const stop = spawn(process.execPath, [this.program, 'stop'], { env: this.#env, stdio: 'ignore' })
       stop.once('exit', () => resolve())
     })
     rmSync(this.home, { recursive: true, force: true })

@@ -21,6 +21,8 @@ export interface ProbeOrder {
   requests: number
   /** Maximum of parallel requests. */
   concurrency: number
+  /** The trace of its requests; the gateway begins one for each if omitted. */
+  traceparent?: string
 }
 
 export interface ProbeOutcome extends ProbeMeasurements {

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts'
 import type { ProbeLevel } from '../../contract/function-probe.ts'
 import { type ProbeOrder, type ProbeOutcome, probeSteps } from '../../domain/functions/probe.ts'
 import { AppError } from '../../errors.ts'
+import { childOf } from '../../trace.ts'
 
 const limitMs = 20_000
 const atOnce = 2
@@ -151,6 +152,7 @@ class Probe {
     this.#sent += 1
     const { clock, ingress } = this.#deps
     const { host, port } = ingress()
+    const { traceparent } = this.#order
     const startedMs = clock.monotonicMs()
     const seconds = () => (clock.monotonicMs() - startedMs) / 1_000
     try {
@@ -158,7 +160,11 @@ class Probe {
         origin: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
         path: this.#order.path,
         method: 'GET',
-        headers: { host: this.#order.host, 'user-agent': 'longshore-probe' },
+        headers: {
+          host: this.#order.host,
+          'user-agent': 'longshore-probe',
+          ...(traceparent && { traceparent: childOf(traceparent) }),
+        },
         signal: this.#limit.signal,
       })
       await answer.body.dump({ limit: 64 * 1_048_576 })

@@ -23,6 +23,10 @@ export interface RequestRecord {
   /** Why the gateway answered or broke off in place of the container: one of its own sentences. */
   refused: string | null
   traceId: string | null
+  /** The gateway's own span, if the request brought no trace; else null. */
+  spanId: string | null
+  /** The span of the client that the request names. */
+  parentSpanId: string | null
   /** It stands for this many requests of its kind; 1 if all were kept. */
   oneIn: number
 }

@@ -1,7 +1,7 @@
+import { spanIdOf, traceIdOf } from '../../trace.ts'
 import type { FinishedRequest } from '../routing/request-log.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
 import type { RequestHead } from './request-head.ts'
-import { traceIdOf } from './trace-context.ts'
 
 /** What happened to one request, for the counters and the request log of its environment. */
 export class RequestAccount implements FinishedRequest {
@@ -35,6 +35,16 @@ export class RequestAccount implements FinishedRequest {
     return traceparent === null ? null : traceIdOf(traceparent)
   }
 
+  get spanId(): string | null {
+    const { traceparent, block } = this.#head
+    return traceparent === null || block.traceparent ? null : spanIdOf(traceparent)
+  }
+
+  get parentSpanId(): string | null {
+    const given = this.#head.block.traceparent
+    return given ? spanIdOf(given) : null
+  }
+
   responseBegan(status: number, nowMs: number): void {
     this.status = status
     this.firstByteMs = nowMs - this.#arrivedMs
@@ -55,6 +65,8 @@ export function refusedRequest({ method, target, traceparent }: RequestHead): Fi
     method,
     target,
     traceId: traceparent === null ? null : traceIdOf(traceparent),
+    spanId: null,
+    parentSpanId: traceparent === null ? null : spanIdOf(traceparent),
     firstByteMs: null,
     container: null,
     coldStart: false,

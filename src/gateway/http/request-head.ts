@@ -1,4 +1,4 @@
-import { isTraceparent } from './trace-context.ts'
+import { isTraceparent } from '../../trace.ts'
 
 /** A request that must not be served, with the reply for it. */
 export class RequestRefused extends Error {

@@ -5,6 +5,8 @@ export interface FinishedRequest {
   readonly method: string
   readonly target: string
   readonly traceId: string | null
+  readonly spanId: string | null
+  readonly parentSpanId: string | null
   readonly firstByteMs: number | null
   readonly container: string | null
   readonly coldStart: boolean
@@ -80,7 +82,8 @@ export class RequestLog {
     const sample = isNotable ? this.#notable : this.#ordinary
     const slot = sample.slot()
     if (slot < 0) return
-    const { method, target, traceId, firstByteMs, container, coldStart, bytesIn, bytesOut } = request
+    const { method, target, traceId, spanId, parentSpanId } = request
+    const { firstByteMs, container, coldStart, bytesIn, bytesOut } = request
     sample.keep(slot, {
       endedMs: this.#wallMs(),
       method: method.slice(0, longestMethod),
@@ -94,6 +97,8 @@ export class RequestLog {
       bytesOut,
       refused,
       traceId,
+      spanId,
+      parentSpanId,
       oneIn: 1,
     })
   }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
+import { newTraceparent } from '../../trace.ts'
 import type { RequestHead } from '../http/request-head.ts'
-import { newTraceparent } from '../http/trace-context.ts'
 
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 const expectBody = new Set(['POST', 'PUT', 'PATCH'])

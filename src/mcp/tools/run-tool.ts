@@ -6,6 +6,7 @@ import { healthSentence, isIll } from '../../contract/health-words.ts'
 import { statusSentence } from '../../contract/status-sentence.ts'
 import { AppError } from '../../errors.ts'
 import { changesBetween } from '../../nearest.ts'
+import { newTraceparent } from '../../trace.ts'
 import { ConfirmationNeeded, confirmLoss } from '../policy/confirmation.ts'
 import { QuestionPending } from '../policy/questions.ts'
 import { answerWithinPin, withinPin } from '../policy/scope.ts'
@@ -36,6 +37,8 @@ interface ToolCall {
   tools: ReadonlyMap<string, Tool>
   toolPolicy: ToolPolicy
   client: Client
+  /** Its span; without one the call begins a trace. */
+  traceparent?: string
   reads: ReadCache
   clock: Clock
   signal: AbortSignal
@@ -121,13 +124,18 @@ function contextOf(call: ToolCall, tool: Tool): ToolContext {
   return {
     operation: tool.operation,
     signal: call.signal,
-    client: call.client,
+    client: traced(call.client, call.traceparent ?? newTraceparent()),
     reads: call.reads,
     clock: call.clock,
     takesProgress: call.progress !== null,
     progress: (message, done = 0, total) => call.progress?.(message, done, total),
     askPerson: call.askPerson,
   }
+}
+
+/** All calls of the platform that one tool call makes belong to one trace. */
+function traced(client: Client, traceparent: string): Client {
+  return { call: (row, input, options) => client.call(row, input, { traceparent, ...options }) }
 }
 
 /** Runs the checks. If a check fails on a cached read, it runs once more with fresh reads. */

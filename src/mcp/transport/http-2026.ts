@@ -28,7 +28,7 @@ interface Posted {
   server: Server2026Options
 }
 
-const mostSubscriptionsOfOne = 20
+const mostSubscriptionsOfOne = 10
 
 /** Serves requests of revision 2026-07-28: each with a server object of its own, without sessions. */
 export class Http2026 {

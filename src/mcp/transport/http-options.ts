@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
+import type { SpanSink } from '../../trace.ts'
 import type { QuestionStates } from '../policy/questions.ts'
 import type { ToolPolicy } from '../policy/tool-policy.ts'
 import type { Tool } from '../tools/define-tool.ts'
@@ -37,6 +38,8 @@ export interface McpHttpOptions {
   apiUrl(): string
   log: Log
   clock: Clock
+  /** Gets a span for each tool call. */
+  spans?: SpanSink | undefined
   limits?: Partial<McpHttpLimits>
   /** The address that the server is bound to, which decides which `Host` and `Origin` it accepts; default loopback. */
   host?: string

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createClient } from '../../client/client.ts'
 import { AppError } from '../../errors.ts'
+import { spanIds, spanIn } from '../../trace.ts'
 import { toolPolicyOfRequest } from '../policy/http-policy.ts'
 import { defaultToolPolicy, narrowed, type ToolPolicy } from '../policy/tool-policy.ts'
 import type { Tool } from '../tools/define-tool.ts'
@@ -87,7 +88,9 @@ export class HttpTools {
     const { token, toolPolicy, host, agentSession } = visitor
     const { clock, log, apiUrl } = this.#options
     const client = createClient({ url: apiUrl(), token, surface: 'mcp', agentSession, forwardedHost: host })
-    return runTool(
+    const traceparent = spanIn(call.traceparent)
+    const startMs = clock.wallMs()
+    const result = await runTool(
       {
         tools: this.#tools,
         toolPolicy,
@@ -95,6 +98,7 @@ export class HttpTools {
         reads: createReadCache(client, clock),
         clock,
         signal: call.signal,
+        traceparent,
         progress: call.progress,
         askPerson: call.askPerson,
         onFault: (error, requestId, tool) => log.error({ err: error, requestId, tool }, 'tool call failed'),
@@ -102,5 +106,15 @@ export class HttpTools {
       call.name,
       call.args,
     )
+    this.#options.spans?.add({
+      ...spanIds(traceparent, call.traceparent),
+      name: `tools/call ${call.name.slice(0, 64)}`,
+      kind: 'server',
+      startMs,
+      endMs: clock.wallMs(),
+      failed: result.isError,
+      attributes: { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': call.name.slice(0, 64) },
+    })
+    return result
   }
 }

@@ -13,6 +13,8 @@ export interface IncomingCall {
   signal: AbortSignal
   /** The `Authorization` value of the request that carried the call; null on stdio. */
   token: string | null
+  /** `_meta.traceparent` of the call, unchecked. */
+  traceparent?: unknown
   progress: ((message: string, done: number, total: number | undefined) => void) | null
   askPerson: ((question: string, yes: string) => Promise<boolean>) | null
 }

@@ -85,7 +85,9 @@ async function callTool(
   const { signal } = ctx.mcpReq
   try {
     const progress = progressOf(ctx)
-    return toolResponse(await options.callTool({ name, args, signal, token, progress, askPerson }), true)
+    const { traceparent } = ctx.mcpReq._meta ?? {}
+    const call = { name, args, signal, token, traceparent, progress, askPerson }
+    return toolResponse(await options.callTool(call), true)
   } catch (error) {
     if (!(error instanceof QuestionPending)) throw error
     const { question, yes } = error

@@ -86,6 +86,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       args,
       signal: extra.signal,
       token: extra.authInfo?.token ?? null,
+      traceparent: extra._meta?.traceparent,
       progress: progressOf(extra),
       askPerson: server.getClientCapabilities()?.elicitation?.form === undefined ? null : askPersonOf(extra),
     })

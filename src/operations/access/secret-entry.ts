@@ -5,6 +5,7 @@ import { AppError } from '../../errors.ts'
 import type { Db } from '../../store/db.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findSecretRequest, takeSecretRequest } from '../../store/repositories/secret-requests.ts'
+import { newTraceparent } from '../../trace.ts'
 import type { OperationRunner } from '../core/call.ts'
 import { unknownToken } from '../core/caller.ts'
 
@@ -56,6 +57,7 @@ export function createSecretEntry(deps: { db: Db; clock: Clock; runner: Operatio
         token: code,
         credential: 'secret-link',
         surface: 'link',
+        traceparent: newTraceparent(),
         idempotencyKey: null,
         dryRun: false,
         // In the transaction of the change: a refused value leaves the link, a saved one ends it.

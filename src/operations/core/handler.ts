@@ -96,6 +96,8 @@ export interface Context {
   tx: Tx
   caller: Caller
   surface: Surface
+  /** The span of this call in its trace, for what it causes. */
+  traceparent: string
   /** Address of the API for this caller, without a trailing slash. */
   apiUrl: string
   /** ISO time of this call. */

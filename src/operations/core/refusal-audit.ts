@@ -5,6 +5,7 @@ import type { Db, Tx } from '../../store/db.ts'
 import { insertAuditEntry } from '../../store/repositories/audit.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import { traceIdOf } from '../../trace.ts'
 import type { Call } from './call.ts'
 import type { Caller } from './caller.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -75,8 +76,9 @@ export class RefusalAudit {
 }
 
 /** Where a call came from, as an audit entry records it. */
-export function originOf({ token }: Caller, { surface, agentSession }: Call) {
-  return { surface, tokenId: token.tokenId || null, sessionId: agentSession ?? null }
+export function originOf({ token }: Caller, { surface, agentSession, traceparent }: Call) {
+  const traceId = traceIdOf(traceparent)
+  return { surface, tokenId: token.tokenId || null, sessionId: agentSession ?? null, traceId }
 }
 
 /** The id of an environment named by `envName`, so that refused and done writes are recorded under the same id. */

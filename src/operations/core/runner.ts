@@ -196,6 +196,7 @@ async function admit(
     tx,
     caller,
     surface: call.surface,
+    traceparent: call.traceparent,
     apiUrl: addressFor(installation.apiUrl(), call.requestedUrl),
     now,
     secrets,

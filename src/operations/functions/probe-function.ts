@@ -33,7 +33,8 @@ export default handler(probeFunction, async (context, input, { environment, app,
       `Sends at most ${requests} GET requests, ${concurrency} at a time, to http://${host}${path}, for at most 20 seconds. Containers that they start are billed.`,
     ],
     afterCommit: async (_write, { prober }) => {
-      const result = await prober.probe({ appEnvId, host, path, requests, concurrency })
+      const { traceparent } = context
+      const result = await prober.probe({ appEnvId, host, path, requests, concurrency, traceparent })
       return {
         appEnvId,
         startedAt: context.now,

@@ -163,9 +163,9 @@ export class ClusterEnvironment {
       if (observed?.service) await client.delete('KnativeService', namespace, name)
       return
     }
-    const manifests = view.app.isFunction
-      ? functionManifests(workload, options)
-      : appManifests(workload, options)
+    const manifests = (
+      view.app.isFunction ? functionManifests(workload, options) : appManifests(workload, options)
+    ).map((manifest) => withOwner(manifest, observed))
     const text = JSON.stringify(manifests)
     if (text === this.#applied) return
     await this.#ensureAccount(view)
@@ -274,5 +274,19 @@ export class ClusterEnvironment {
     // Last, because it is what the next pass would find.
     if (observed?.service) await client.delete('KnativeService', namespace, name)
     if (observed?.deployment) await client.delete('Deployment', namespace, name)
+  }
+}
+
+/** The variables of every version go with the workload. It has no id before it was listed; the next pass adds it. */
+function withOwner(manifest: Manifest, observed: Observed | undefined): Manifest {
+  const owner = observed?.deployment ?? observed?.service
+  if (manifest.kind !== 'Secret' || !owner) return manifest
+  const type = observed?.deployment
+    ? { apiVersion: 'apps/v1', kind: 'Deployment' }
+    : { apiVersion: 'serving.knative.dev/v1', kind: 'Service' }
+  const { name, uid } = owner.metadata
+  return {
+    ...manifest,
+    metadata: { ...manifest.metadata, ownerReferences: [{ ...type, name, uid }] },
   }
 }

@@ -9,7 +9,13 @@ interface Condition {
 
 /** What is read of a Deployment or a Knative Service. */
 export interface WorkloadObject {
-  metadata: { name: string; namespace: string; generation?: number; labels?: Record<string, string> }
+  metadata: {
+    name: string
+    namespace: string
+    uid: string
+    generation?: number
+    labels?: Record<string, string>
+  }
   spec?: { replicas?: number; template?: { metadata?: { labels?: Record<string, string> } } }
   status?: {
     observedGeneration?: number

@@ -63,7 +63,7 @@ export class EnvironmentPods {
   }
 
   /** Stores what was observed since the last pass; failed writes are repeated by a later pass. */
-  async saveObservations(): Promise<void> {
+  async saveObservations(wantedRolloutId: string | null): Promise<void> {
     for (const pod of this.all) {
       const { unsaved } = pod
       if (!unsaved) continue
@@ -71,8 +71,10 @@ export class EnvironmentPods {
       const ready = pod.record.desiredState === 'run' && unsaved.change.ready === true
       await this.#change(pod, { ...unsaved.change, ready })
       if (unsaved.failure) {
-        const failure = await this.#explained(pod, unsaved.failure)
-        await this.#deps.transitions.failedContainer(this.#appEnvId, pod.record.rolloutId, failure)
+        const { rolloutId } = pod.record
+        const isTried = rolloutId === wantedRolloutId
+        const failure = isTried ? await this.#explained(pod, unsaved.failure) : unsaved.failure
+        await this.#deps.transitions.failedContainer(this.#appEnvId, rolloutId, failure)
       }
       if (pod.unsaved === unsaved) pod.unsaved = null
       if (pod.record.desiredState === 'gone') this.#pods.delete(pod.record.podId)

@@ -176,7 +176,7 @@ export class EnvironmentWorker {
   async #pass(): Promise<void> {
     if (!this.#adopted) return
     // Before the view is read: an observation may have failed the version that is rolling out.
-    await this.#pods.saveObservations()
+    await this.#pods.saveObservations(this.#view?.environment.wantedRolloutId ?? null)
     const { ended } = this.#images
     const view = await loadView(this.#deps.db, this.#appEnvId)
     if (!view) return this.#forget()

@@ -98,6 +98,7 @@ export class PodObserver {
     const exits = [...(pod.record.exits ?? []), at].slice(-keptExits)
     const change = { exits, loopSince: this.#loopSince(pod, at), unhealthy: null }
     this.#noteFailure(pod, exitReason(container, served), message, change)
+    this.#environment.publish()
   }
 
   /** Containers of a function are new ones each time, so a loop goes on from one to the next. */

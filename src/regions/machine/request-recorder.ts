@@ -7,6 +7,7 @@ import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
+import { newTraceparent, type Span, type SpanSink, traceIdOf } from '../../trace.ts'
 import { containerNameOf } from './live-pod.ts'
 import type { LogMasks } from './log-masks.ts'
 
@@ -15,6 +16,8 @@ interface RequestRecorderDeps {
   logs: LogStore
   masks: LogMasks
   log: Log
+  /** Gets a span for each request. */
+  spans?: SpanSink | null
 }
 
 /** Reports of the gateway that may wait; the store is too slow if there are more, and newer ones are dropped. */
@@ -86,6 +89,7 @@ export class RequestRecorder {
       const lines = records.map((record) => {
         const pod = record.container === null ? undefined : pods.get(record.container)
         const request = loggedRequest(record, mask)
+        this.#deps.spans?.add(spanOf(record, request, found.environment))
         return {
           at: new Date(record.endedMs).toISOString(),
           stream: 'stdout' as const,
@@ -98,6 +102,34 @@ export class RequestRecorder {
       })
       this.#deps.logs.append(appEnvId, lines)
     }
+  }
+}
+
+/** A request as a span of its trace; method and path are masked as in the log. */
+function spanOf(
+  { endedMs, traceId, spanId, parentSpanId }: RequestRecord,
+  request: LoggedRequest,
+  { appEnvId, cliEnvName }: { appEnvId: string; cliEnvName: string },
+): Span {
+  const { method, path, status, durationMs, refused, coldStart, oneIn } = request
+  return {
+    name: `${method} ${cliEnvName}`,
+    kind: 'server',
+    traceId: traceId ?? traceIdOf(newTraceparent()),
+    spanId,
+    parentSpanId,
+    startMs: endedMs - durationMs,
+    endMs: endedMs,
+    failed: status === null || status >= 500,
+    attributes: {
+      'http.request.method': method,
+      'url.path': path,
+      ...(status === null ? {} : { 'http.response.status_code': status }),
+      ...(refused === null ? {} : { 'longshore.refused': refused }),
+      'longshore.app_env_id': appEnvId,
+      'longshore.cold_start': coldStart,
+      'longshore.one_in': oneIn,
+    },
   }
 }
 

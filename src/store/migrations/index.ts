@@ -18,6 +18,7 @@ import { secretRequests } from './025-secret-requests.ts'
 import { instances } from './026-instances.ts'
 import { oauth } from './030-oauth.ts'
 import { answeredQuestions } from './035-answered-questions.ts'
+import { auditTrace } from './039-audit-trace.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -41,4 +42,5 @@ export const migrations: readonly Migration[] = [
   instances,
   oauth,
   answeredQuestions,
+  auditTrace,
 ]

@@ -109,6 +109,12 @@ export function startProblem(error: unknown, label: string): unknown {
       'Make the user of LONGSHORE_DATABASE_URL the owner of the database.',
     )
   }
+  if (code.startsWith('53')) {
+    return problem(
+      `PostgreSQL at ${label} has too few connections, memory or disk`,
+      `${reasonOf(root)}: ${String((root as Error).message)}. Raise max_connections or the limit of the user, or free space there.`,
+    )
+  }
   if (/CERT|SIGNATURE|TLS/.test(code) || /SSL/.test(String((root as Error).message))) {
     return problem(
       `No trusted TLS connection to PostgreSQL at ${label}`,

@@ -22,6 +22,8 @@ interface AuditEntry {
   tokenId: string | null
   /** The agent session that the caller named; null without one. */
   sessionId: string | null
+  /** The trace of the call; null in entries of an older version. */
+  traceId: string | null
   operation: string
   objectType: string
   objectId: string
@@ -58,6 +60,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     hash: '',
     token_id: entry.tokenId,
     session_id: entry.sessionId,
+    trace_id: entry.traceId,
   }
   // Both texts together have up to megabytes.
   const turns = new Pacer()
@@ -83,8 +86,8 @@ async function unkeptHead(tx: Tx, accountId: string | null): Promise<AuditHead> 
 const sealedValue = /"v1\.key_[a-z2-7]+\.[A-Za-z0-9_-]+"/g
 
 /**
- * SHA-256 of an entry's content and the previous entry's hash. An entry without token and session is hashed as by the
- * versions that did not store them, so that their entries still verify.
+ * SHA-256 of an entry's content and the previous entry's hash. An entry without token and session, or without a trace, is
+ * hashed as by the versions that did not store them, so that their entries still verify.
  */
 export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
   const content = [
@@ -101,6 +104,7 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     row.before.replace(sealedValue, '"sealed"'),
     row.after.replace(sealedValue, '"sealed"'),
     ...(row.token_id === null && row.session_id === null ? [] : [row.token_id, row.session_id]),
+    ...(row.trace_id === null ? [] : [{ trace: row.trace_id }]),
   ]
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
@@ -111,6 +115,7 @@ export interface AuditFilter {
   principalId?: string | undefined
   tokenId?: string | undefined
   sessionId?: string | undefined
+  traceId?: string | undefined
   surface?: string | undefined
   outcome?: AuditOutcome | undefined
 }
@@ -120,6 +125,7 @@ const filterColumns = {
   principalId: 'principal',
   tokenId: 'token_id',
   sessionId: 'session_id',
+  traceId: 'trace_id',
   surface: 'surface',
   outcome: 'outcome',
 } as const satisfies Record<keyof AuditFilter, keyof Row>
@@ -167,6 +173,7 @@ function entryOf(row: Row): StoredAuditEntry {
     surface: row.surface as Surface,
     tokenId: row.token_id,
     sessionId: row.session_id,
+    traceId: row.trace_id,
     operation: row.operation,
     objectType: row.object_type,
     objectId: row.object_id,

@@ -123,6 +123,8 @@ const request = {
   method: 'GET',
   target: '/fine',
   traceId: null,
+  spanId: null,
+  parentSpanId: null,
   firstByteMs: 1,
   container: 'one',
   coldStart: false,

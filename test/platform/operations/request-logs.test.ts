@@ -25,6 +25,8 @@ const record = (change: Partial<RequestRecord>): RequestRecord => ({
   bytesOut: 10,
   refused: null,
   traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+  spanId: null,
+  parentSpanId: null,
   oneIn: 1,
   ...change,
 })

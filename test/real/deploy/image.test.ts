@@ -103,7 +103,7 @@ describe.skipIf(!dockerHere)(
     })
 
     it('ends with 0 when it is stopped, and keeps its data', async () => {
-      await docker('stop', '--time', '60', name)
+      await docker('stop', '--time', '100', name)
       expect(await docker('inspect', '--format', '{{.State.ExitCode}}', name)).toBe('0')
       await docker('start', name)
       const logs = () => docker('logs', name)

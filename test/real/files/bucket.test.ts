@@ -29,7 +29,7 @@ const failure = (promise: Promise<unknown>): Promise<AppError> =>
     (error) => error,
   )
 
-function filesAt(endpoint: string, prefix: string, idleMs?: number): BucketFiles {
+function filesAt(endpoint: string, prefix: string, idleMs = 60_000): BucketFiles {
   const address = {
     kind: 'bucket',
     bucket: 'files',
@@ -54,7 +54,9 @@ describe.each(s3Servers)('a bucket of %s', (program) => {
     rmSync(dir, { recursive: true, force: true })
   })
 
-  describe('as every storage', () => filesSuite(() => filesAt(server.endpoint, 'suite')))
+  // moto answers 500 if a key is written twice at once.
+  describe('as every storage', () =>
+    filesSuite(() => filesAt(server.endpoint, 'suite'), { writesAtOnce: program !== 'moto_server' }))
 
   it('a lost bucket is unavailable with the remedy, and serves again by itself', async () => {
     const link = await FaultyLink.start(server.port)

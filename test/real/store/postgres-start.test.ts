@@ -88,6 +88,14 @@ describe.skipIf(noPostgres)(
       expect((await refusal(poor)).message).toMatch(new RegExp(`may not create tables in .*/${name}$`))
     })
 
+    it('names a server that takes no more connections', async () => {
+      const { name, url } = await made("create role late login password 'late'")
+      await server.query(name, `alter database ${name} connection limit 0`)
+      const error = await refusal(url.replace(`longshore:${server.password}`, 'late:late'))
+      expect(error.message).toMatch(/has too few connections, memory or disk$/)
+      expect(error.details).toContain('Raise max_connections')
+    })
+
     it('two programs that start on an empty database at once migrate it once', async () => {
       const { name, url } = await made()
       const opened = await Promise.all([open(url), open(url), open(url)])

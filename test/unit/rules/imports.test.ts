@@ -17,6 +17,7 @@ const foundation = [
   'host-check',
   'log',
   'pacer',
+  'trace',
   'worker',
 ]
 const allowed: Record<string, readonly string[]> = {
@@ -45,10 +46,10 @@ const allowed: Record<string, readonly string[]> = {
   operations: [...foundation, 'alerting:port', 'engines:port', 'gateway:port', 'metrics:port', 'store'],
   regions: [...foundation, 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
   oauth: [...foundation, 'operations', 'store'],
-  api: ['contract', 'oauth', 'operations', 'errors', 'host-check', 'log'],
+  api: ['contract', 'oauth', 'operations', 'errors', 'host-check', 'log', 'trace'],
   client: ['contract', 'errors'],
   console: ['client', 'contract', 'errors'],
-  mcp: ['client', 'contract', 'counted', 'errors', 'host-check', 'log', 'clock', 'nearest'],
+  mcp: ['client', 'contract', 'counted', 'errors', 'host-check', 'log', 'clock', 'nearest', 'trace'],
   cli: [
     'client',
     'contract',
@@ -61,6 +62,7 @@ const allowed: Record<string, readonly string[]> = {
     'mcp',
     'nearest',
     'tools',
+    'trace',
   ],
   tools: ['contract', 'counted', 'mcp'],
 }

@@ -46,6 +46,7 @@ export interface Manifest {
     namespace?: string
     labels?: Record<string, string>
     annotations?: Record<string, string>
+    ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string }[]
   }
   [key: string]: unknown
 }

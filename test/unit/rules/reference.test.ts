@@ -6,7 +6,7 @@ import { tools } from '../../../tools/index.ts'
 const toolNames = new Set(tools.map(({ name }) => name))
 
 const heading = [
-  '# Operations',
+  '# Reference of operations',
   '',
   'Generated from `src/contract` by `npm run docs`; do not edit. Paths are below `/api/public/v1`.',
   '',
@@ -35,9 +35,9 @@ function rowOf(row: Operation): string {
   return `| ${cells.join(' | ')} |`
 }
 
-it('docs/operations.md is what the contract says (npm run docs writes it)', async () => {
+it('docs/reference.md is what the contract says (npm run docs writes it)', async () => {
   const rows = operations.map(rowOf)
   const table = ['| Operation | Method and path | Who | Tool | Summary |', '|---|---|---|---|---|', ...rows]
   const page = `${[...heading, ...table].join('\n')}\n`
-  await expect(page).toMatchFileSnapshot('../../../docs/operations.md')
+  await expect(page).toMatchFileSnapshot('../../../docs/reference.md')
 })
