@@ -34,8 +34,6 @@ const apiVersions = {
   KnativeService: 'serving.knative.dev/v1',
 } as const
 type Kind = keyof typeof apiVersions
-<<<<<<< HEAD
-=======
 
 /** The library takes any `Service` for the core one and drops the fields that it does not know, so these calls are plain. */
 const knative = { group: 'serving.knative.dev', version: 'v1', plural: 'services' } as const
@@ -44,7 +42,6 @@ interface Page {
   items: unknown[]
   metadata?: { _continue?: string; continue?: string }
 }
->>>>>>> main
 
 interface PodSource {
   namespace: string
