@@ -114,8 +114,16 @@ export async function jobStory(platform: TestPlatform, call: Call): Promise<void
   await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(await tgz(source)) })
   await call('notify-code-upload', { appEnvId, storageKey })
   await settled(platform, appEnvId)
-  const { jobRun } = await call('start-job-run', { appEnvId, args: ['report.js', '--yesterday'] })
+  const { jobRun } = await call('start-job-run', { appEnvId, command: 'sleep', args: ['600'] })
   const { jobRunId } = jobRun
+  // One state to record: the run has a container, and goes on until it is canceled.
+  const input = { jobRunId }
+  await until(
+    async () =>
+      (await platform.request('GET', '/job-run', { token: platform.admin.token, input })).json as Answer,
+    (answer) => answer.jobRun.status === 'RUNNING',
+    'a run that runs',
+  )
   await call('get-job-run', { jobRunId })
   await call('cancel-job-run', { jobRunId })
   await call('list-job-runs', { appEnvId, status: 'CANCELED' })
