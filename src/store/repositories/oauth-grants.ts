@@ -52,6 +52,9 @@ const grantRecord = recordReader<Grant>(
   z.object({ clientName: z.string(), scopes: z.array(z.enum(allScopes as [Scope, ...Scope[]])) }),
 )
 
+/** What a secret stands for; its shape depends on the kind, and the authorization server checks it. */
+const secretRecord = recordReader<unknown>('oauth_secrets', null, z.looseObject({}).nullable())
+
 type Row = { token_id: string; user_id: string; client_id: string; record: string; ended_at: string | null }
 
 function grantOf(row: Row): StoredGrant {
@@ -200,7 +203,7 @@ export async function findOAuthSecret<T>(
     .executeTakeFirst()
   if (!row) return null
   const { kind, token_id: tokenId, expires_at: expiresAt, used_at: usedAt } = row
-  return { hash, kind, tokenId, record: JSON.parse(row.record) as T, expiresAt, usedAt }
+  return { hash, kind, tokenId, record: secretRecord.parse(row.record) as T, expiresAt, usedAt }
 }
 
 /** Marks it as used; false if it was used meanwhile. The row stays, so that a second use is detected. */
