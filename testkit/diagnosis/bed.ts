@@ -145,13 +145,18 @@ export class DiagnosisBed {
    * counted. `leaves`: the client disconnects after `limitMs` rather than the gateway.
    */
   async load(appEnvId: string, requests: number, limitMs = 5_000, leaves = false): Promise<IngressSample> {
-    const container = this.platform.routes.routes.get(appEnvId)?.containers[0]
+    // A busy machine may fail a health check, which takes the container out of the rotation for a while.
+    const container = await until(
+      async () => this.platform.routes.routes.get(appEnvId)?.containers[0] ?? null,
+      (found) => found !== null,
+      `a container of ${appEnvId} that takes requests`,
+    )
     const latency: Record<string, number> = {}
     const sample = { seconds: 10, requests, answered4xx: 0, answered5xx: 0, latency }
     const records: RequestRecord[] = []
     for (let sent = 0; sent < requests; sent += 1) {
       const startMs = performance.now()
-      const answered = container ? await answerOf(container, limitMs) : 503
+      const answered = await answerOf(container!, limitMs)
       const status = leaves && answered === 504 ? 0 : answered
       const durationMs = performance.now() - startMs
       records.push(recordOf(status, durationMs, container?.name ?? null))
