@@ -6,13 +6,17 @@ import net from 'node:net'
  */
 const portsOfWorker = 900
 const firstPort = 2_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 8) * portsOfWorker
+/** Ports that `fetch` and browsers refuse to connect to, whatever listens there. */
+const blocked = new Set([
+  2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697,
+])
 let next = Math.floor(Math.random() * portsOfWorker)
 
 /** A port for a listener that a test starts later, or stops and starts again. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < portsOfWorker; tries += 1) {
     const port = firstPort + (next++ % portsOfWorker)
-    if (await isFree(port)) return port
+    if (!blocked.has(port) && (await isFree(port))) return port
   }
   throw new Error(`no port from ${firstPort} on is free`)
 }

@@ -59,7 +59,11 @@ it('removes images of versions that are too old for a rollback, and refuses thos
   })
 
   expect((await redeploy(appEnvId, 3)).status).toBe(200)
-  expect(await settled(appEnvId, 'DEPLOYED')).toMatchObject({ status: 'RUNNING', currentVersion: 3 })
+  await until(
+    () => send('GET', '/app-env/status', { appEnvId }),
+    ({ status, currentVersion }) => status === 'RUNNING' && currentVersion === 3,
+    'version 3 serving again',
+  )
 })
 
 it('keeps the version that runs however old it is, and the newest one even if it failed', async () => {
