@@ -150,7 +150,7 @@ export class ClusterEnvironment {
     const pods = (observed?.pods ?? []).filter(
       ({ metadata }) => metadata.labels?.[label.rollout] === rollout.rolloutId && !metadata.deletionTimestamp,
     )
-    return app.isFunction ? functionState(object, pods) : appState(object, pods)
+    return app.isFunction ? functionState(object, pods, this.#deps.clock.wallMs()) : appState(object, pods)
   }
 
   async #apply(view: EnvironmentView, version: RolloutView, observed: Observed | undefined): Promise<void> {

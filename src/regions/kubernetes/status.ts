@@ -5,6 +5,8 @@ interface Condition {
   status: string
   reason?: string
   message?: string
+  /** ISO 8601. */
+  lastTransitionTime?: string
 }
 
 /** What is read of a Deployment or a Knative Service. */
@@ -91,10 +93,14 @@ export function appState(deployment: WorkloadObject | undefined, pods: readonly 
   return deployment && isSeen && (isDone || desired === 0) ? { is: 'ready' } : { is: 'progressing' }
 }
 
-/** The state of the newest revision of a Knative Service. `pods` are those of this version. */
+/** Knative calls a new revision failed for a moment while it is still being deployed. */
+const passingFailureMs = 20_000
+
+/** The state of the newest revision of a Knative Service at `nowMs`. `pods` are those of this version. */
 export function functionState(
   service: WorkloadObject | undefined,
   pods: readonly WorkloadPod[],
+  nowMs: number,
 ): RolloutState {
   const problem = podProblem(pods)
   if (problem) return { is: 'failed', ...problem }
@@ -105,6 +111,8 @@ export function functionState(
   if (condition('Ready')?.status === 'True' && isNewest) return { is: 'ready' }
   const made = condition('ConfigurationsReady')
   if (made?.status !== 'False') return { is: 'progressing' }
+  const sinceMs = Date.parse(made.lastTransitionTime ?? '')
+  if (nowMs - sinceMs < passingFailureMs) return { is: 'progressing' }
   const isImage = /image|digest|manifest|pull/i.test(made.message ?? '')
   const message = made.message ?? made.reason ?? 'Knative gives no reason.'
   return isImage
