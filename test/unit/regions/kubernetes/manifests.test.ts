@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { stringify } from 'yaml'
 import { accountManifests } from '../../../../src/regions/kubernetes/manifests/account.ts'
 import { appManifests } from '../../../../src/regions/kubernetes/manifests/app.ts'
 import { functionManifests } from '../../../../src/regions/kubernetes/manifests/function.ts'
@@ -44,7 +45,7 @@ const autoscaling = {
 } as unknown as Workload['autoscaling']
 
 const golden = (name: string, manifests: Manifest[]) =>
-  expect(`${JSON.stringify(manifests, null, 2)}\n`).toMatchFileSnapshot(`./golden/${name}.json`)
+  expect(manifests.map((one) => stringify(one)).join('---\n')).toMatchFileSnapshot(`./golden/${name}.yaml`)
 
 describe('the objects of a cluster region', () => {
   it('of an account: a namespace that is closed by default', () =>
