@@ -10,7 +10,7 @@ const dayMs = 86_400_000
 
 describe.skipIf(noBrowser !== null)(
   `tokens in the console${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     let bed: ConsoleBed
     beforeAll(async () => {

@@ -41,7 +41,8 @@ function connect(file: string): Database.Database {
 function createDb(kysely: Kysely<Tables>, close: () => Promise<void>): Db {
   const write: Db['write'] = (work) => translated(() => kysely.transaction().execute(work))
   return {
-    read: (work) => translated(() => work(kysely)),
+    // With the only connection to itself, so that what it reads is one snapshot.
+    read: (work) => translated(() => kysely.connection().execute(work)),
     write,
     async rehearse<T>(work: (tx: Tx) => Promise<T>) {
       let answer: { value: T } | undefined
