@@ -4,10 +4,12 @@ import { buildWithBuildKit } from '../engines/buildkit/build.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { Log } from '../log.ts'
 import { ClusterClient } from '../regions/kubernetes/client.ts'
+import { ClusterDatabases } from '../regions/kubernetes/databases/engine.ts'
 import { ClusterEngine } from '../regions/kubernetes/engine.ts'
 import { ClusterJobs } from '../regions/kubernetes/jobs/engine.ts'
 import { namespaceOf } from '../regions/kubernetes/manifests/workload.ts'
 import { ClusterRegion } from '../regions/kubernetes/region.ts'
+import { registryProblem } from '../regions/kubernetes/registry-images.ts'
 import type { PlatformRegion } from './platform-region.ts'
 
 interface ClusterRegionOptions {
@@ -30,8 +32,12 @@ export async function openClusterRegion(
     // Only apps have volumes: jobs cannot use them (checkVolume).
     claimOf: (_appEnvId, volume) => volume,
   })
+  const databases = new ClusterDatabases({
+    ...{ client, installationId },
+    imageProblem: (image) => registryProblem(setting.registry, image),
+  })
   const engine = new ClusterEngine({
-    ...{ client, jobs, log },
+    ...{ client, jobs, databases, log },
     build: builderOf(setting, clock),
     wantsFunctions: functionDomain !== undefined,
   })
@@ -42,7 +48,7 @@ export async function openClusterRegion(
     addresses: {
       appDomain,
       functionDomain: functionDomain ?? null,
-      functionNamespacePrefix: namespacePrefix,
+      namespacePrefix,
       port: publicPort,
     },
     cluster: (deps) => new ClusterRegion({ ...deps, region, options, installationId, client, engine }),

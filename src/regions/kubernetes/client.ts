@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import {
   ApiException,
   CustomObjectsApi,
+  Exec,
   KubeConfig,
   type KubernetesObject,
   KubernetesObjectApi,
@@ -28,10 +29,13 @@ const apiVersions = {
   Pod: 'v1',
   Job: 'batch/v1',
   Deployment: 'apps/v1',
+  StatefulSet: 'apps/v1',
   HorizontalPodAutoscaler: 'autoscaling/v2',
   PodDisruptionBudget: 'policy/v1',
   Ingress: 'networking.k8s.io/v1',
   KnativeService: 'serving.knative.dev/v1',
+  PostgresCluster: 'postgresql.cnpg.io/v1',
+  ImageCatalog: 'postgresql.cnpg.io/v1',
 } as const
 type Kind = keyof typeof apiVersions
 
@@ -41,6 +45,17 @@ const knative = { group: 'serving.knative.dev', version: 'v1', plural: 'services
 interface Page {
   items: unknown[]
   metadata?: { _continue?: string; continue?: string }
+}
+
+/** What is used of the WebSocket of a pod's channels; the library's type lacks the methods of Node's own. */
+export interface PodSocket {
+  readonly protocol: string
+  send(data: Buffer, done: (error?: Error) => void): void
+  pause(): void
+  resume(): void
+  close(): void
+  terminate(): void
+  addEventListener(event: 'close' | 'error', listener: () => void): void
 }
 
 interface PodSource {
@@ -57,11 +72,13 @@ export class ClusterClient {
   readonly #objects: KubernetesObjectApi
   readonly #custom: CustomObjectsApi
   readonly #log: Log
+  readonly #sockets: Exec['handler']
 
   constructor(config: KubeConfig) {
     this.#objects = KubernetesObjectApi.makeApiClient(config)
     this.#custom = config.makeApiClient(CustomObjectsApi)
     this.#log = new Log(config)
+    this.#sockets = new Exec(config).handler
   }
 
   /** `kubeconfig` absent: the cluster this process runs in; `context` absent: the file's current one. */
@@ -116,7 +133,7 @@ export class ClusterClient {
       return this.#custom.listClusterCustomObject({ ...knative, labelSelector, limit: pageSize, ...position })
     return this.#objects.list(
       apiVersions[kind],
-      kind,
+      nameOf(kind),
       ...([undefined, undefined, undefined, undefined, undefined] as const),
       labelSelector,
       pageSize,
@@ -147,6 +164,20 @@ export class ClusterClient {
     )
   }
 
+  /** Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. */
+  async podSocket(
+    { namespace, name }: Omit<PodSource, 'container'>,
+    command: string,
+    onFrame: (channel: number, data: Buffer) => void,
+  ): Promise<PodSocket> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/${command}`
+    const opened = this.#sockets.connect(path, null, (channel, data) => {
+      onFrame(channel, data)
+      return true
+    })
+    return (await called(opened)) as unknown as PodSocket
+  }
+
   /** Lines as `<time> <text>`; with `follow`, until the container ends or the signal aborts. */
   async *podLog(
     { namespace, name, container }: PodSource,
@@ -169,8 +200,25 @@ export class ClusterClient {
   }
 }
 
+/** The status with which the API server refused a call; null for another error. */
+export function refusalOf(error: unknown): { status: number; reason: string } | null {
+  const cause = error instanceof AppError ? error.cause : error
+  if (!(cause instanceof ApiException)) return null
+  return { status: cause.code, reason: messageOf(cause.body) }
+}
+
+function messageOf(body: unknown): string {
+  try {
+    const { message } = (typeof body === 'string' ? JSON.parse(body) : body) as { message?: unknown }
+    return typeof message === 'string' ? message : ''
+  } catch {
+    return ''
+  }
+}
+
 function nameOf(kind: Kind): string {
-  return kind === 'KnativeService' ? 'Service' : kind
+  if (kind === 'KnativeService') return 'Service'
+  return kind === 'PostgresCluster' ? 'Cluster' : kind
 }
 
 async function called<T>(call: Promise<T>): Promise<T> {

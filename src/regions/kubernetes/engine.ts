@@ -1,3 +1,4 @@
+import type { DatabaseAvailability, DatabasePreset } from '../../domain/databases/presets.ts'
 import type {
   BuildSpec,
   BuiltImage,
@@ -12,11 +13,13 @@ import type {
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { ClusterClient } from './client.ts'
+import type { ClusterDatabases } from './databases/engine.ts'
 import type { ClusterJobs } from './jobs/engine.ts'
 
 interface ClusterEngineDeps {
   client: ClusterClient
   jobs: ClusterJobs
+  databases: ClusterDatabases
   /** Builds and pushes to the registry of the region; null: the region has no builder. */
   build: Engine['build'] | null
   /** The configuration gives the region a domain for functions. */
@@ -77,6 +80,26 @@ export class ClusterEngine implements Engine {
   async pull(): Promise<void> {}
 
   async removeImage(): Promise<void> {}
+
+  databaseAvailabilityOf(preset: DatabasePreset): Promise<DatabaseAvailability> {
+    return this.#deps.databases.availabilityOf(preset)
+  }
+
+  async prepareDatabase({ image }: { image: string }): Promise<string> {
+    return image
+  }
+
+  dumpDatabase(...args: Parameters<NonNullable<Engine['dumpDatabase']>>): Promise<void> {
+    return this.#deps.databases.dump(...args)
+  }
+
+  loadDatabase(...args: Parameters<NonNullable<Engine['loadDatabase']>>): Promise<void> {
+    return this.#deps.databases.load(...args)
+  }
+
+  changeDatabasePassword(...args: Parameters<NonNullable<Engine['changeDatabasePassword']>>): Promise<void> {
+    return this.#deps.databases.changePassword(...args)
+  }
 
   apply(spec: ContainerSpec): Promise<EngineContainer> {
     return this.#deps.jobs.apply(spec)

@@ -7,6 +7,7 @@ import type { Db } from '../../store/db.ts'
 import { listEnvironmentIdsIn } from '../../store/repositories/environments.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { Worker } from '../../worker.ts'
+import { type BackupStore, BackupWorker } from '../machine/backup-worker.ts'
 import { ImageBuilder } from '../machine/image-builder.ts'
 import { JobScheduler } from '../machine/job-scheduler.ts'
 import { LogFollowers } from '../machine/log-followers.ts'
@@ -15,15 +16,23 @@ import type { Builder, UploadFiles } from '../machine/ports.ts'
 import { RolloutWriter } from '../machine/rollout-writer.ts'
 import { UsageMeter } from '../machine/usage-meter.ts'
 import type { ClusterClient } from './client.ts'
-import { ClusterEnvironment, type Observed } from './environment.ts'
+import { ClusterEnvironment } from './environment.ts'
 import { jobKind, jobLabels } from './jobs/manifest.ts'
 import { type ClusterOptions, label } from './manifests/workload.ts'
-import { containerOfPod } from './pods.ts'
+import { containerOfPod, servesItself } from './pods.ts'
+import type { Observed } from './removal.ts'
 import type { WorkloadObject, WorkloadPod } from './status.ts'
 
 const lookEveryMs = 2_000
 /** Environments that are not changing are compared with the cluster this often, which repairs drift. */
 const resyncEveryMs = 60_000
+
+const nothingObserved = {
+  deployment: undefined,
+  service: undefined,
+  statefulSet: undefined,
+  postgres: undefined,
+}
 
 export interface ClusterRegionDeps {
   region: string
@@ -39,6 +48,7 @@ export interface ClusterRegionDeps {
   secrets: SecretBox
   builder: Builder
   uploads: UploadFiles
+  backups: BackupStore
   nodeName: string
   clockScale: number
 }
@@ -51,6 +61,7 @@ export class ClusterRegion {
   readonly #deps: ClusterRegionDeps
   readonly #worker: Worker
   readonly #jobs: JobScheduler
+  readonly #backups: BackupWorker
   readonly #followers: LogFollowers
   readonly #usage: UsageMeter
   readonly #shared: ConstructorParameters<typeof ClusterEnvironment>[1]
@@ -58,6 +69,8 @@ export class ClusterRegion {
   #woken = new Set<string>()
   #resyncAtMs = 0
   #problem: string | null = null
+  /** Of CloudNativePG. */
+  #hasOperator = false
 
   constructor(deps: ClusterRegionDeps) {
     this.#deps = deps
@@ -81,6 +94,10 @@ export class ClusterRegion {
       list: async () => ({ containers: await engine.list(), isListed: () => true }),
       followers: this.#followers,
       usage: this.#usage,
+    })
+    this.#backups = new BackupWorker({
+      ...{ db, clock, log, secrets, files: deps.backups, regions: [region] },
+      engineOf: () => engine,
     })
     this.#worker = new Worker({
       clock,
@@ -111,11 +128,12 @@ export class ClusterRegion {
     for (const appEnvId of appEnvIds ?? []) this.#woken.add(appEnvId)
     this.#worker.wake()
     this.#jobs.wake()
+    this.#backups.wake()
   }
 
   async stop(): Promise<void> {
     for (const environment of this.#environments.values()) environment.abort()
-    await Promise.all([this.#worker.stop(), this.#jobs.stop()])
+    await Promise.all([this.#worker.stop(), this.#jobs.stop(), this.#backups.stop()])
     this.#followers.close()
     await this.#usage.settled()
   }
@@ -125,6 +143,8 @@ export class ClusterRegion {
     const woken = this.#woken
     this.#woken = new Set()
     const listedAtMs = clock.wallMs()
+    if (clock.monotonicMs() >= this.#resyncAtMs)
+      this.#hasOperator = await this.#deps.client.has('PostgresCluster')
     const observed = await this.#list()
     const own = new Set(await db.read((tx) => listEnvironmentIdsIn(tx, [region])))
     const isResync = clock.monotonicMs() >= this.#resyncAtMs
@@ -141,6 +161,7 @@ export class ClusterRegion {
     await this.#usage.observe([...containers, ...jobs], listedAtMs)
     this.#problem = null
     this.#jobs.wake()
+    this.#backups.wake()
   }
 
   #environment(appEnvId: string): ClusterEnvironment {
@@ -159,17 +180,21 @@ export class ClusterRegion {
     const services = options.functionDomain
       ? await client.list<WorkloadObject>('KnativeService', selector)
       : []
+    const statefulSets = await client.list<WorkloadObject>('StatefulSet', selector)
+    const postgres = this.#hasOperator ? await client.list<WorkloadObject>('PostgresCluster', selector) : []
     const pods = await client.list<WorkloadPod>('Pod', `${selector},${jobLabels.kind}!=${jobKind}`)
     const found = new Map<string, Observed>()
     const at = (labels: Record<string, string> | undefined) => {
       const appEnvId = labels?.[label.environment] ?? ''
-      const one = found.get(appEnvId) ?? { deployment: undefined, service: undefined, pods: [] }
+      const one = found.get(appEnvId) ?? { ...nothingObserved, pods: [] }
       found.set(appEnvId, one)
       return one
     }
     for (const one of deployments) at(one.metadata.labels).deployment = one
     for (const one of services) at(one.metadata.labels).service = one
-    for (const one of pods) at(one.metadata.labels).pods.push(one)
+    for (const one of statefulSets) at(one.metadata.labels).statefulSet = one
+    for (const one of postgres) at(one.metadata.labels).postgres = one
+    for (const one of pods.filter(servesItself)) at(one.metadata.labels).pods.push(one)
     return found
   }
 
