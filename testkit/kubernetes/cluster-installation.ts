@@ -28,6 +28,9 @@ export class ClusterInstallation extends Installation {
       functionDomain: cluster.domain,
       publicPort: Number(new URL(cluster.ingress!).port || 80),
       ingressClass: 'traefik',
+      ...(cluster.registry
+        ? { registry: { push: cluster.registry, pull: cluster.registry, insecure: true } }
+        : {}),
     }
     // JSON is YAML too.
     writeFileSync(file, JSON.stringify({ regions: [region] }))
