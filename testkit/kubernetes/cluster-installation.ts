@@ -6,15 +6,19 @@ import { randomText } from '../../src/domain/ids.ts'
 import { Installation } from '../platform/installation.ts'
 import { cluster, kubectl } from './cluster.ts'
 
-/** An installation whose only region, `eu`, is the cluster of the tests; its namespaces have a prefix of their own. */
+/**
+ * An installation whose region `eu` is the cluster of the tests; its namespaces have a prefix of their own. `withMachine`: it
+ * also has the region `local` of this machine, and builds images.
+ */
 export class ClusterInstallation extends Installation {
   readonly namespacePrefix: string
   readonly #configDir: string
 
-  constructor(env: NodeJS.ProcessEnv = {}) {
+  constructor(env: NodeJS.ProcessEnv = {}, { withMachine = false } = {}) {
     const configDir = mkdtempSync(path.join(os.tmpdir(), 'longshore-cluster-'))
     const file = path.join(configDir, 'longshore.yaml')
-    super({ LONGSHORE_CONFIG: file, ...env })
+    const programs = [path.dirname(cluster.buildctl ?? '/usr/bin/buildctl'), process.env.PATH].join(':')
+    super({ LONGSHORE_CONFIG: file, PATH: programs, ...env })
     const own = randomText(8)
       .toLowerCase()
       .replaceAll(/[^a-z0-9]/g, 'x')
@@ -33,12 +37,15 @@ export class ClusterInstallation extends Installation {
         : {}),
     }
     // JSON is YAML too.
-    writeFileSync(file, JSON.stringify({ regions: [region] }))
+    const builder = withMachine ? { buildkit: cluster.buildkit } : {}
+    const machine = withMachine ? [{ name: 'local', engine: 'process' }] : []
+    writeFileSync(file, JSON.stringify({ regions: [...machine, { ...region, ...builder }] }))
     this.#configDir = configDir
   }
 
-  /** One request through the ingress of the cluster. */
+  /** One request through the ingress of the cluster, or the gateway for a host of this machine. */
   override request(host: string, pathname = '/'): Promise<{ status: number; body: string }> {
+    if (host.endsWith('.localhost')) return super.request(host, pathname)
     const { hostname, port } = new URL(cluster.ingress!)
     return new Promise((resolve, reject) => {
       const request = http.get({ hostname, port, path: pathname, headers: { host } }, (answer) => {

@@ -10,6 +10,7 @@ import { type EnvironmentView, loadView, type RolloutView } from '../machine/env
 import type { ImageBuilder } from '../machine/image-builder.ts'
 import { type LivePod, newLivePod } from '../machine/live-pod.ts'
 import type { LogFollowers } from '../machine/log-followers.ts'
+import { partIn, servesOn } from '../machine/move.ts'
 import { PasswordRotation } from '../machine/password-rotation.ts'
 import { RolloutImage } from '../machine/rollout-image.ts'
 import type { RolloutWriter } from '../machine/rollout-writer.ts'
@@ -79,15 +80,21 @@ export class ClusterEnvironment {
     try {
       if (isDue) this.#applied = ''
       const { ended } = this.#images
-      const view = isOwn ? await loadView(this.#deps.db, this.#appEnvId) : null
-      if (!view) {
+      const { db, client, region, clock } = this.#deps
+      const isHere = (one: string) => one === region
+      const whole = await loadView(db, this.#appEnvId)
+      const view = whole && partIn(whole, isHere)
+      if (!view || (!isOwn && !view.current && !view.wanted)) {
         this.#images.abort()
-        return observed && (await removeEnvironment(this.#deps.client, observed))
+        if (observed && !(whole && servesOn(whole, isHere, clock.wallMs())))
+          await removeEnvironment(client, observed)
+        return
       }
       this.#images.look(view, ended)
       await this.#storePods(view, pods)
       this.#rotation.look(view, livePods(view))
-      this.#changing = await this.#converge(view, observed)
+      // Until it runs in another region, it serves here.
+      this.#changing = (await this.#converge(view, observed)) || !isOwn
       this.#podsSeen = seen
     } catch (error) {
       this.#changing = true
@@ -105,6 +112,8 @@ export class ClusterEnvironment {
     const { appEnvId } = environment
     const next =
       wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images ? wanted : null
+    if (environment.changingRegion && environment.desiredState === 'stopped')
+      await transitions.settleRegion(appEnvId)
     if (app.isJob) {
       if (next) await transitions.promote(appEnvId, next.rollout.rolloutId)
       return wanted !== null

@@ -9,12 +9,12 @@ import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
+import { shellImage } from '../../../testkit/kubernetes/images.ts'
 import {
   canPushImages,
   clusterImageSource,
   pushDatabaseImages,
-} from '../../../testkit/kubernetes/database-images.ts'
-import { shellImage } from '../../../testkit/kubernetes/images.ts'
+} from '../../../testkit/kubernetes/pushed-images.ts'
 import { until, untilDeployed } from '../../../testkit/platform/story.ts'
 
 const limitMs = 120_000
@@ -185,6 +185,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
         expect(logs.length).toBeGreaterThan(0)
         expect(JSON.stringify(logs)).not.toContain(next)
 
+        await client.call(deleteAppEnv, { appEnvId: app.appEnvId })
         await client.call(deleteAppEnv, { appEnvId })
         await until(
           () =>

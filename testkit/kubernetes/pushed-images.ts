@@ -4,7 +4,14 @@ import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { databaseImageSource, ensureDatabaseImages } from '../databases/images.ts'
-import { contentTag, importImage, programFiles, testDocker, withLibraries } from '../engines/docker-images.ts'
+import {
+  contentTag,
+  ensureNodeBaseImage,
+  importImage,
+  programFiles,
+  testDocker,
+  withLibraries,
+} from '../engines/docker-images.ts'
 import { cluster } from './cluster.ts'
 
 const run = promisify(execFile)
@@ -24,7 +31,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 if [ ! -d "$data/mysql" ]; then
   {
-    echo 'create database mysql; use mysql;'
+    printf '%s\\n' 'create database mysql;' 'use mysql;'
     for file in mysql_system_tables mysql_performance_tables mysql_system_tables_data; do cat ${share}/$file.sql; done
     echo "flush privileges;"
     echo "create database \\\`$MYSQL_DATABASE\\\`;"
@@ -60,6 +67,12 @@ export async function pushDatabaseImages(): Promise<void> {
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
+}
+
+/** Pushes an image of this machine's Node and returns its reference, which is Node for the process engine too. */
+export async function pushNodeImage(): Promise<string> {
+  await push(await ensureNodeBaseImage(), 'node:20')
+  return `${clusterImageSource}/node:20`
 }
 
 async function push(image: string, name: string): Promise<void> {
