@@ -206,13 +206,7 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the permissions of the chart',
       'create pods/exec',
     ]
     for (const question of allowed) expect(await mayDo(question), question).toBe(true)
-    const denied = [
-      'get secrets',
-      'list secrets',
-      'watch secrets',
-      'create pods',
-      'get nodes',
-    ]
+    const denied = ['get secrets', 'list secrets', 'watch secrets', 'create pods', 'get nodes']
     denied.push(
       'create clusterroles',
       'create rolebindings',
