@@ -140,7 +140,7 @@ export function databaseHosts(options: {
 }
 
 /** The Services of a database in a cluster: for writes, and for reads from its replicas. */
-export function databaseServices(preset: string, workload: string): { write: string; read: string | null } {
+function databaseServices(preset: string, workload: string): { write: string; read: string | null } {
   // CloudNativePG names those of PostgreSQL.
   if (preset === 'POSTGRESQL') return { write: `${workload}-rw`, read: `${workload}-ro` }
   return { write: workload, read: null }

@@ -1,5 +1,3 @@
-import type { ClusterSetting } from '../../config-file.ts'
-
 const deadlineMs = 8_000
 const manifestTypes = [
   'application/vnd.oci.image.index.v1+json',
@@ -8,12 +6,19 @@ const manifestTypes = [
   'application/vnd.docker.distribution.manifest.v2+json',
 ].join(', ')
 
+interface RegistryAddress {
+  /** `host:port/prefix`, as this program and as the nodes reach it. */
+  push: string
+  pull: string
+  insecure: boolean
+}
+
 /**
  * Why the nodes cannot pull an image, as far as the registry of the region tells: other registries are reachable from
- * the nodes only, and one that wants credentials is not asked.
+ * the nodes only, and one that wants credentials is taken to have it.
  */
 export async function registryProblem(
-  registry: ClusterSetting['registry'],
+  registry: RegistryAddress | undefined,
   image: string,
 ): Promise<string | null> {
   const [host = '', ...path] = image.split('/')

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { finished, pipeline } from 'node:stream/promises'
 import { type DatabaseTool, toolFailure } from '../../../engines/database-tools.ts'
 import { type DatabaseSpec, EngineFailure } from '../../../engines/engine.ts'
-import { drained } from '../../../engines/redis/connection.ts'
 import { AppError } from '../../../errors.ts'
 import type { ClusterClient, PodSocket } from '../client.ts'
 
@@ -66,7 +66,8 @@ export async function runDatabaseTool(
   signal.addEventListener('abort', cut, { once: true })
   try {
     const fed = feed(opened, tool.env, input).catch((error: unknown) => error)
-    for await (const chunk of stdout) if (output && !output.write(chunk)) await drained(output)
+    if (output) await pipeline(stdout, output, { end: false })
+    else await finished(stdout.resume())
     signal.throwIfAborted()
     if (!status) throw cutOff()
     if ((status as ExecStatus).status !== 'Success')

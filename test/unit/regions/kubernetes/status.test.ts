@@ -100,7 +100,7 @@ describe('the state of a version of a database', () => {
     databaseState(pods, { desired, createdAt, nowMs: ms })
   const ready = pod({ name: 'app', ready: true, restartCount: 0, state: { running: {} } })
 
-  it('is ready once as many of its own containers are ready as were asked for', () => {
+  it('is ready once as many of its own containers are ready as it should have', () => {
     expect(at([ready])).toEqual({ is: 'ready' })
     expect(at([ready], 2)).toEqual({ is: 'progressing' })
     expect(at([])).toEqual({ is: 'progressing' })
