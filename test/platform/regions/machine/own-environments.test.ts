@@ -84,10 +84,13 @@ it('an announcement of another region wakes nothing, and a machine without regio
   await put('foreign', 'south')
   const calls: string[][] = []
   let reads = 0
-  const counted: Db = { ...db, read: (work) => Promise.resolve(void (reads += 1)).then(() => db.read(work)) }
+  const read: Db['read'] = (work) => {
+    reads += 1
+    return db.read(work)
+  }
   const scoped = (regions: string[]) =>
     new OwnEnvironments({
-      ...{ db: counted, clock, log: createLog('test', 'silent') },
+      ...{ db: { ...db, read }, clock, log: createLog('test', 'silent') },
       scope: { node: 'here', regions },
       has: () => false,
       wake: (appEnvIds) => calls.push([...appEnvIds]),
