@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/log.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
+import type { Json } from '../../../testkit/api/story-call.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { rowsOf } from '../../../testkit/secrets/canaries.ts'
@@ -50,7 +51,7 @@ it('nor do the audit log, notifications, the store and the log of the platform',
   const before = outputs.length
   let cursor: string | null = null
   do {
-    const input = { accountId, limit: 200, ...(cursor ? { cursor } : {}) }
+    const input: Json = { accountId, limit: 200, ...(cursor ? { cursor } : {}) }
     cursor = (await surfaces.REST!(sweep)('list-audit', input)).cursor
   } while (cursor)
   const bodies = { where: 'notifications', text: JSON.stringify(receiver.sent.map(({ body }) => body)) }
