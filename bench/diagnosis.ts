@@ -17,7 +17,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     engine: { type: 'string' },
     /** Faults that are played at the same time. */
-    atATime: { type: 'string', default: '6' },
+    atATime: { type: 'string', default: '4' },
   },
 })
 const least = 0.9
@@ -41,6 +41,7 @@ async function measure(kind: string, bed: DiagnosisBed): Promise<void> {
   const seeded = new Seeded(Number(values.seed))
   const healthy = await startHealthy(bed, seeded)
   const { failed, diagnoses } = await diagnoseUnderLoad(bed, healthy, seeded)
+  for (const appEnvId of healthy) await bed.call('delete-app-env', { appEnvId })
   const print = (outcome: Outcome) => console.log(row(outcome))
   const outcomes = await playFaults(bed, seeded, Number(values.atATime), print)
   const right = outcomes.filter(({ cause, found }) => cause === found).length

@@ -52,7 +52,7 @@ class HostileDeployments {
     await this.#overGood('good', async (appEnvId) => {
       for (const [what, server] of Object.entries(goodPrograms)) await this.#succeeds(appEnvId, what, server)
     })
-    // A version that went bad after its window serves alone, so nobody asks meanwhile.
+    // A version that goes bad after its window serves alone: its requests fail, so none is sent.
     for (const [what, { server, verdict }] of Object.entries(latePrograms)) {
       const { appEnvId } = await this.#serving(what)
       await this.#goesBad(appEnvId, what, server, verdict)
@@ -97,31 +97,33 @@ class HostileDeployments {
   async #fails(appEnvId: string, what: string, server: string, reason: RegExp): Promise<void> {
     const startMs = performance.now()
     const { currentDeployment: newest, currentVersion, status } = await this.#deployed(appEnvId, server)
-    const said = `${newest?.status} ${newest?.failure?.reason ?? ''}`
-    const isRight = newest?.status === 'FAILED' && reason.test(said) && currentVersion === 1
-    this.#note(what, said, isRight && status === 'RUNNING', startMs)
+    const verdict = `${newest?.status} ${newest?.failure?.reason ?? ''}`
+    const isRight = newest?.status === 'FAILED' && reason.test(verdict) && currentVersion === 1
+    this.#note(what, verdict, isRight && status === 'RUNNING', startMs)
   }
 
   async #succeeds(appEnvId: string, what: string, server: string): Promise<void> {
     const startMs = performance.now()
     const { currentDeployment: newest } = await this.#deployed(appEnvId, server)
-    const said = `${newest?.status} ${newest?.failure?.reason ?? ''}`
-    this.#note(what, said, newest?.status === 'DEPLOYED', startMs)
+    const verdict = `${newest?.status} ${newest?.failure?.reason ?? ''}`
+    this.#note(what, verdict, newest?.status === 'DEPLOYED', startMs)
   }
 
-  async #goesBad(appEnvId: string, what: string, server: string, verdict: string): Promise<void> {
+  async #goesBad(appEnvId: string, what: string, server: string, expected: string): Promise<void> {
     const startMs = performance.now()
     await this.#deployed(appEnvId, server)
     const status = () => this.installation.client().call(getAppEnvStatus, { appEnvId })
-    const { health } = await until(status, (read) => read.health?.verdict === verdict, verdict).catch(status)
-    const said = `DEPLOYED, then ${health?.verdict}`
-    this.#note(what, said, health?.verdict === verdict, startMs)
+    const { health } = await until(status, (read) => read.health?.verdict === expected, expected).catch(
+      status,
+    )
+    const verdict = `DEPLOYED, then ${health?.verdict}`
+    this.#note(what, verdict, health?.verdict === expected, startMs)
   }
 
-  #note(what: string, said: string, isRight: boolean, startMs: number): void {
+  #note(what: string, verdict: string, isRight: boolean, startMs: number): void {
     this.#played += 1
     if (!isRight) this.#wrong += 1
     const seconds = ((performance.now() - startMs) / 1_000).toFixed(1).padStart(6)
-    console.log(`${what.padEnd(30)} ${said.padEnd(32)} ${isRight ? 'right' : 'WRONG'} ${seconds} s`)
+    console.log(`${what.padEnd(30)} ${verdict.padEnd(32)} ${isRight ? 'right' : 'WRONG'} ${seconds} s`)
   }
 }

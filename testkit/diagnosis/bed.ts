@@ -100,6 +100,7 @@ export class DiagnosisBed {
       () => this.call('get-app-env-status', { appEnvId }),
       ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
       `the deployment of ${appEnvId}`,
+      600_000,
     )
   }
 

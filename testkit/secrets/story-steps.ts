@@ -44,7 +44,7 @@ function ask(sweep: SecretSweep, id: string, input: Record<string, unknown>) {
   return sweep.rest(ofId(id), input, sweep.platform.admin.token)
 }
 
-/** With its secrets, as an admin who asked for them reads it. */
+/** With its secrets, as an admin who requests them reads it. */
 export async function decrypted({ sweep }: StoryBed, appEnvId: string): Promise<Answer> {
   return (await ask(sweep, 'get-app-env', { appEnvId, decrypt: true })).json
 }

@@ -7,7 +7,7 @@ import type { Answer, Json } from '../api/story-call.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
 import { ofId, type SecretSweep } from './sweep.ts'
 
-/** Makes one call as an operator of that surface does; answers what it was told, also of a refusal. */
+/** Makes one call as an operator of that surface does; returns the response, also that of a refusal. */
 export type Send = (id: string, input: Json) => Promise<Answer>
 
 /** The surfaces of an operator. A call that has no tool or command is made over REST. `looks`: the answer is not used. */
