@@ -13,6 +13,7 @@ import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/en
 import { RolloutImage } from '../rollouts/image.ts'
 import type { ImageBuilder } from '../rollouts/image-builder.ts'
 import type { RolloutWriter } from '../rollouts/writer.ts'
+import type { Observed } from './cache.ts'
 import type { ClusterClient } from './client.ts'
 import { podLines } from './log-lines.ts'
 import { accountManifests } from './manifests/account.ts'
@@ -27,20 +28,7 @@ import {
   type Workload,
 } from './manifests/workload.ts'
 import { podIdOf, storePods } from './pods.ts'
-import {
-  appState,
-  functionState,
-  type RolloutState,
-  type WorkloadObject,
-  type WorkloadPod,
-} from './status.ts'
-
-/** What the cluster has of one environment. */
-export interface Observed {
-  deployment: WorkloadObject | undefined
-  service: WorkloadObject | undefined
-  pods: WorkloadPod[]
-}
+import { appState, functionState, type RolloutState, type WorkloadPod } from './status.ts'
 
 interface ClusterEnvironmentDeps {
   region: string
@@ -79,6 +67,10 @@ export class ClusterEnvironment {
     const { clock, log, images, engine } = deps
     const later = (delayMs: number) => void clock.after(delayMs, wake)
     this.#images = new RolloutImage({ clock, log, images, engineOf: () => engine }, wake, later)
+  }
+
+  get isChanging(): boolean {
+    return this.#changing
   }
 
   abort(): void {
