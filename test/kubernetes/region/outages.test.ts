@@ -136,10 +136,8 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       await untilAvailable(true)
       await until(
         async () =>
-          (await client.call(getAppEnvPods, { appEnvId })).pods.filter(
-            ({ podStatus }) => podStatus === 'Running',
-          ),
-        (pods) => pods.length === 1 && !before.includes(pods[0]!.podName),
+          (await client.call(getAppEnvPods, { appEnvId })).pods.filter(({ status }) => status === 'Running'),
+        (pods) => pods.length === 1 && !before.includes(pods[0]!.name),
         'the pod that took the place of the deleted one',
         limitMs,
       )
