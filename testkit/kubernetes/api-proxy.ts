@@ -8,7 +8,7 @@ interface Kubeconfig {
   clusters: { name: string; cluster: { server: string; 'tls-server-name'?: string } }[]
 }
 
-/** A way to the API server that can be cut: for one installation its server is away, and nobody else notices. */
+/** A way to the API server that can be cut: the server is away for one installation, and for no other caller. */
 export class ApiProxy {
   readonly #sockets = new Set<net.Socket>()
   readonly #server: net.Server

@@ -80,7 +80,7 @@ export class ClusterClient {
     return this.#apis.config
   }
 
-  /** The next call reads the credentials anew, which may have been replaced. */
+  /** The next call reads the credentials again, which may have been replaced. */
   forgetCredentials(): void {
     this.#opened = null
   }

@@ -50,7 +50,7 @@ export class NotListed extends Error {}
 
 /**
  * The objects of one kind with the labels, as the API server has them: a list by pages, then a watch from there. A watch
- * that ends goes on from the last event; where the server no longer has it (410 Gone), the list is read anew and compared,
+ * that ends goes on from the last event; where the server no longer has it (410 Gone), the list is read again and compared,
  * so that what was missed counts as a change.
  */
 export class Informer<T extends Watched> {

@@ -197,7 +197,7 @@ export class ClusterRegion {
   async #meter(): Promise<void> {
     const { cache, clock, engine } = this.#deps
     const jobs = await engine.list()
-    // The cache was current a moment ago, which is what the end of a container that nobody saw end is taken from.
+    // The cache was current a moment ago, so a container that is missing from it has ended.
     if (cache.problem) return
     const containers = [...cache.pods()].map(containerOfPod)
     await this.#usage.observe([...containers, ...jobs], clock.wallMs())

@@ -36,6 +36,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
     afterAll(async () => {
       await installation.dispose()
       await proxy.close()
+      await kubectl(['delete', 'ingressclass', 'no-such', '--ignore-not-found'])
       rmSync(dir, { recursive: true, force: true })
     })
 
@@ -149,7 +150,6 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       )
       // Drift of an object that no watch shows is repaired with the next resync.
       await untilServed()
-      await kubectl(['delete', 'ingressclass', 'no-such'])
     })
 
     it('is adopted after Longshore was killed: nothing is doubled or restarted, and drift is repaired', async () => {

@@ -21,23 +21,23 @@ function followed(prepare: (server: FakeApiServer) => void = () => {}) {
   informer.start()
   onTestFinished(() => informer.stop())
   /** Lets it take what is there, and retry what failed. */
-  const settle = async () => {
+  const passTime = async () => {
     for (let passedMs = 0; passedMs < 2 * longestRetryMs; passedMs += longestRetryMs / 10) {
       await clock.advance(longestRetryMs / 10)
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
   const names = () => [...informer.objects].map(({ metadata }) => metadata.name).sort()
-  return { server, informer, changes, settle, names }
+  return { server, informer, changes, passTime, names }
 }
 
 describe('an informer', () => {
   it('lists by pages, and then follows every change', async () => {
-    const { server, informer, changes, settle, names } = followed((one) => {
+    const { server, informer, changes, passTime, names } = followed((one) => {
       for (let index = 0; index < 1_200; index += 1) one.set(`p${index}`)
     })
     expect(informer.problem).toBeInstanceOf(NotListed)
-    await settle()
+    await passTime()
     expect(informer.problem).toBeNull()
     expect(server.pages).toEqual([500, 500, 200])
     expect(names()).toHaveLength(1_200)
@@ -45,55 +45,55 @@ describe('an informer', () => {
     server.set('fresh')
     server.set('p7')
     server.delete('p8')
-    await settle()
+    await passTime()
     expect(changes).toEqual(['new fresh', 'changed p7', 'gone p8'])
     expect(server.pages).toHaveLength(3)
   })
 
   it.each(['closed', 'broken'] as const)('goes on from the last event after a %s watch', async (how) => {
-    const { server, changes, settle } = followed((one) => one.set('a'))
-    await settle()
+    const { server, changes, passTime } = followed((one) => one.set('a'))
+    await passTime()
     server.bookmark()
-    await settle()
+    await passTime()
     server.endWatches(how)
     // Before it watches again.
     server.set('b')
     server.delete('a')
-    await settle()
+    await passTime()
     expect(changes).toEqual(['new a', 'new b', 'gone a'])
     expect(server.watches).toEqual(['11', '12'])
     expect(server.pages).toEqual([1])
   })
 
-  it('reads the list anew after 410 Gone, and finds what it missed', async () => {
-    const { server, informer, changes, settle, names } = followed((one) => {
+  it('reads the list again after 410 Gone, and finds what it missed', async () => {
+    const { server, informer, changes, passTime, names } = followed((one) => {
       one.set('stays')
       one.set('goes')
       one.set('changes')
     })
-    await settle()
+    await passTime()
     changes.length = 0
     server.isAway = true
     server.endWatches('broken')
-    await settle()
+    await passTime()
     expect(informer.problem).toBeInstanceOf(Error)
     server.delete('goes')
     server.set('changes')
     server.set('comes')
     server.compact()
     server.isAway = false
-    await settle()
+    await passTime()
     expect(informer.problem).toBeNull()
     expect(changes.sort()).toEqual(['changed changes', 'gone goes', 'new comes'])
     expect(names()).toEqual(['changes', 'comes', 'stays'])
     changes.length = 0
     server.set('later')
-    await settle()
+    await passTime()
     expect(changes).toEqual(['new later'])
   })
 
   it('begins the list again when a page of it has expired', async () => {
-    const { server, settle, names } = followed((one) => {
+    const { server, passTime, names } = followed((one) => {
       for (let index = 0; index < 600; index += 1) one.set(`p${index}`)
       const { getJson } = one
       let calls = 0
@@ -106,21 +106,21 @@ describe('an informer', () => {
         return getJson.call(one, path, query) as never
       }
     })
-    await settle()
+    await passTime()
     expect(server.pages).toEqual([500, 500, 101])
     expect(names()).toHaveLength(601)
   })
 
   it('is not current while the server is away, keeps what it knows, and comes back by itself', async () => {
-    const { server, informer, settle, names } = followed((one) => one.set('a'))
-    await settle()
+    const { server, informer, passTime, names } = followed((one) => one.set('a'))
+    await passTime()
     server.isAway = true
     server.endWatches('broken')
-    await settle()
+    await passTime()
     expect(informer.problem).toMatchObject({ message: 'ECONNREFUSED' })
     expect(names()).toEqual(['a'])
     server.isAway = false
-    await settle()
+    await passTime()
     expect(informer.problem).toBeNull()
   })
 })
