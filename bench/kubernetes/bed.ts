@@ -22,7 +22,7 @@ export async function onCluster<T>(
   }
 }
 
-export interface Deployed {
+interface Deployed {
   appEnvId: string
   host: string
 }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { createGzip } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { AppError } from '../errors.ts'
 import { imageEnv, imageFiles, imageLayer } from './local-base-image.ts'
 
@@ -49,16 +50,14 @@ export async function demoCluster(env: NodeJS.ProcessEnv, dir: string): Promise<
 export async function pushNodeImage(registry: string, signal: AbortSignal): Promise<string> {
   const files = imageFiles()
   const { tar, filling } = imageLayer(files)
-  const gzip = createGzip({ level: 1 })
-  const diff = createHash('sha256')
-  tar.on('data', (chunk: Buffer) => diff.update(chunk))
-  const layer = await buffer(tar.pipe(gzip))
-  await filling
+  const [unpacked] = await Promise.all([buffer(tar), filling])
+  const diffId = `sha256:${createHash('sha256').update(unpacked).digest('hex')}`
+  const layer = await promisify(gzip)(unpacked, { level: 1 })
   const config = Buffer.from(
     JSON.stringify({
       ...{ architecture: process.arch === 'arm64' ? 'arm64' : 'amd64', os: 'linux' },
       config: { Env: imageEnv(files), Cmd: ['node'] },
-      rootfs: { type: 'layers', diff_ids: [`sha256:${diff.digest('hex')}`] },
+      rootfs: { type: 'layers', diff_ids: [diffId] },
     }),
   )
   const api = `http://${registry}/v2/longshore-local-node`
