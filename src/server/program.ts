@@ -114,7 +114,7 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
 
 /** Commands that run or end a platform. */
 function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): void {
-  addExposureFlags(
+  const serve = addExposureFlags(
     program
       .command('serve')
       .withoutJson()
@@ -123,7 +123,11 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
         'Runs the platform: API, MCP at /mcp, gateway and engine. The options limit what agents may do at /mcp; an address such as /mcp?read-only=1&tools=apps,logs limits one client further.',
       ),
     'mcp-',
-  ).runs(cli, done, async () => (await import('./serve.ts')).runServe(cli.words.slice(1), cli.env))
+  ).option(
+    '--mcp-allow-secrets',
+    'tools at /mcp may show unmasked secret values; an agent that signed in also needs the scope secrets:read',
+  ) as CliCommand
+  serve.runs(cli, done, async () => (await import('./serve.ts')).runServe(cli.words.slice(1), cli.env))
   const mcp = addExposureFlags(
     program
       .command('mcp')

@@ -52,11 +52,9 @@ const mailDeadlineMs = 10_000
 
 /** `longshore serve`: control plane, and the gateway as a process of its own. Resolves to the exit code. */
 export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const { given } = splitFlags(argv, 'mcp-')
-  const toolPolicy = readToolPolicy(
-    given,
-    tools.map(({ name }) => name),
-  )
+  const { given, rest } = splitFlags(argv, 'mcp-')
+  const names = tools.map(({ name }) => name)
+  const toolPolicy = { ...readToolPolicy(given, names), allowSecrets: rest.includes('--mcp-allow-secrets') }
   const config = readConfig(env)
   const log = createLog('serve', config.logLevel)
   const stopped = stopSignal().then((reason) => ({ reason, exitCode: 0 }))
