@@ -1,6 +1,6 @@
 import type { Page, Request } from 'playwright-core'
 
-/** What a page asked for and said, for the message of a wait that ended without success. */
+/** What a page requested and reported, for the message of a wait that ended without success. */
 export class Trail {
   readonly #page: Page
   readonly #lines: string[] = []

@@ -21,7 +21,7 @@ export async function signIn(
   by: { code: string } | { token: string },
   reads: () => Promise<void> = async () => {},
 ): Promise<void> {
-  // A link whose first answer was lost is spent, and refused again; not to ask again would help nobody.
+  // A link whose first answer was lost is spent, and refused again; not to try again would help less.
   await sessionRequest('POST', '/console/session', by, { repeatable: true })
   signIns.postMessage('signed in')
   // Unsaved text is for the person who typed it; if that cannot be found out, it goes.
