@@ -124,7 +124,7 @@ async function startControlPlane(
   const { gateway, reconciler } = begun
   const workers = [dataKeys, sweepFiles(platform), copyLogs(platform)]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
-  printReady(platform, started.apiUrl, gateway.url(), signInUrl)
+  printReady(platform, started, gateway.url(), signInUrl)
   return {
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()))

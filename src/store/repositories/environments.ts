@@ -78,7 +78,7 @@ export async function findEnvironment(
 export async function listEnvironments(
   tx: Tx,
   of: { accountId: string } | { appId: string } | 'installation',
-  onlyIds?: readonly string[],
+  onlyIds?: readonly string[] | null,
 ): Promise<Environment[]> {
   if (onlyIds) return listNamed(tx, of, onlyIds)
   let query = tx.selectFrom('app_envs').select('record')
