@@ -62,11 +62,11 @@ async function judgeAlerts(): Promise<number> {
 
 function judgeAudit(): string {
   const env = { ...process.env, ...planes.settings, LONGSHORE_HOME: first.home, LONGSHORE_NODE: 'alder' }
-  const told = execFileSync(process.execPath, ['dist/longshore.js', 'audit', 'verify'], {
+  const output = execFileSync(process.execPath, ['dist/longshore.js', 'audit', 'verify'], {
     env,
     encoding: 'utf8',
   })
-  return told.trim().split('\n').at(-1) ?? ''
+  return output.trim().split('\n').at(-1) ?? ''
 }
 
 try {

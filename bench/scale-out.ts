@@ -85,7 +85,7 @@ async function saturate(running: readonly string[], untilMs: number, most = Numb
 }
 
 /** Requests at a fixed rate, in turn to each of `running`; resolves to their CPU for one, in milliseconds. */
-async function offer(running: readonly string[]): Promise<number> {
+async function sendAtRate(running: readonly string[]): Promise<number> {
   const before = totalCpu(running)
   const startedMs = performance.now()
   const open = new Set<Promise<void>>()
@@ -121,7 +121,7 @@ async function measureCpu(): Promise<void> {
   await measureIdle()
   const found = new Map<number, number[]>(counts.map((count) => [count, []]))
   for (let round = 0; round < rounds; round += 1)
-    for (const count of counts) found.get(count)?.push(await offer(names.slice(0, count)))
+    for (const count of counts) found.get(count)?.push(await sendAtRate(names.slice(0, count)))
   const cpu = counts.map((count) => middle(found.get(count) ?? []))
   for (const [nth, count] of counts.entries()) {
     const requests = await saturate(names.slice(0, count), performance.now() + seconds * 1000)

@@ -15,7 +15,7 @@ import type { Operation, OutputOf } from '../../src/contract/operation.ts'
 import { sampleSource, tgz, until } from '../../testkit/platform/story.ts'
 import { pause, problems } from './report.ts'
 
-export const base = 'node:20-alpine'
+const base = 'node:20-alpine'
 const callMs = 15_000
 /** Paused machines deploy nothing meanwhile. */
 const deploymentMs = 300_000
