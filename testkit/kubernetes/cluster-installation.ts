@@ -6,15 +6,27 @@ import { randomText } from '../../src/domain/ids.ts'
 import { Installation } from '../platform/installation.ts'
 import { cluster, kubectl } from './cluster.ts'
 
-/**
- * An installation whose region `eu` is the cluster of the tests; its namespaces have a prefix of their own. `withMachine`: it
- * also has the region `local` of this machine, and builds images.
- */
+interface ClusterInstallationOptions {
+  /** Of the region, in place of that of the tests. */
+  kubeconfig?: string
+  /** Regions beside the cluster. */
+  others?: readonly object[]
+  /** What else the regions file says of the cluster. */
+  settings?: object
+}
+
+/** Settings with which a region builds images, and knows which are in the registry. */
+export const builderSettings = {
+  registry: { push: cluster.registry, pull: cluster.registry, insecure: true },
+  buildkit: cluster.buildkit,
+}
+
+/** An installation with the cluster of the tests as its region `eu`; its namespaces have a prefix of their own. */
 export class ClusterInstallation extends Installation {
   readonly namespacePrefix: string
   readonly #configDir: string
 
-  constructor(env: NodeJS.ProcessEnv = {}, { withMachine = false } = {}) {
+  constructor(env: NodeJS.ProcessEnv = {}, options: ClusterInstallationOptions = {}) {
     const configDir = mkdtempSync(path.join(os.tmpdir(), 'longshore-cluster-'))
     const file = path.join(configDir, 'longshore.yaml')
     const programs = [path.dirname(cluster.buildctl ?? '/usr/bin/buildctl'), process.env.PATH].join(':')
@@ -26,20 +38,16 @@ export class ClusterInstallation extends Installation {
     const region = {
       name: 'eu',
       engine: 'kubernetes',
-      kubeconfig: cluster.kubeconfig,
+      kubeconfig: options.kubeconfig ?? cluster.kubeconfig,
       namespacePrefix: this.namespacePrefix,
       appDomain: `${own}.${cluster.domain}`,
       functionDomain: cluster.domain,
       publicPort: Number(new URL(cluster.ingress!).port || 80),
       ingressClass: 'traefik',
-      ...(cluster.registry
-        ? { registry: { push: cluster.registry, pull: cluster.registry, insecure: true } }
-        : {}),
+      ...options.settings,
     }
     // JSON is YAML too.
-    const builder = withMachine ? { buildkit: cluster.buildkit } : {}
-    const machine = withMachine ? [{ name: 'local', engine: 'process' }] : []
-    writeFileSync(file, JSON.stringify({ regions: [...machine, { ...region, ...builder }] }))
+    writeFileSync(file, JSON.stringify({ regions: [...(options.others ?? []), region] }))
     this.#configDir = configDir
   }
 

@@ -6,22 +6,24 @@ import type { Engine } from '../../engines/engine.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import { type EnvironmentView, loadView, type RolloutView } from '../machine/environment-view.ts'
-import type { ImageBuilder } from '../machine/image-builder.ts'
+import type { LogFollowers } from '../logs/followers.ts'
 import { type LivePod, newLivePod } from '../machine/live-pod.ts'
-import type { LogFollowers } from '../machine/log-followers.ts'
 import { partIn, servesOn } from '../machine/move.ts'
 import { PasswordRotation } from '../machine/password-rotation.ts'
-import { RolloutImage } from '../machine/rollout-image.ts'
-import type { RolloutWriter } from '../machine/rollout-writer.ts'
+import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/environment-view.ts'
+import { RolloutImage } from '../rollouts/image.ts'
+import type { ImageBuilder } from '../rollouts/image-builder.ts'
+import type { RolloutWriter } from '../rollouts/writer.ts'
+import type { Observed } from './cache.ts'
 import { type ClusterClient, refusalOf } from './client.ts'
 import { databaseState } from './databases/state.ts'
 import { podLines } from './log-lines.ts'
 import { accountManifests } from './manifests/account.ts'
 import { type ClusterOptions, label, type Manifest, namespaceOf, secretName } from './manifests/workload.ts'
 import { containerNameIn, podIdOf, storePods } from './pods.ts'
-import { type Observed, removeEnvironment } from './removal.ts'
-import { appState, functionState, type RolloutState, type WorkloadPod } from './status.ts'
+import { removeEnvironment } from './removal.ts'
+import type { WorkloadPod } from './status.ts'
+import { appState, functionState, type RolloutState } from './status.ts'
 import { manifestsOf, workloadOf } from './workload-of.ts'
 
 interface ClusterEnvironmentDeps {
@@ -63,6 +65,10 @@ export class ClusterEnvironment {
     const later = (delayMs: number) => void clock.after(delayMs, wake)
     this.#images = new RolloutImage({ clock, log, images, engineOf: () => engine }, wake, later)
     this.#rotation = new PasswordRotation({ ...deps, engineOf: () => engine }, later)
+  }
+
+  get isChanging(): boolean {
+    return this.#changing
   }
 
   abort(): void {

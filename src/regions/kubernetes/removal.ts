@@ -1,19 +1,8 @@
+import type { Observed } from './cache.ts'
 import type { ClusterClient } from './client.ts'
 import { credentialsName } from './databases/workload.ts'
 import { label, secretName, volumeClaim } from './manifests/workload.ts'
-import type { WorkloadObject, WorkloadPod } from './status.ts'
-
-/** What the cluster has of one environment. */
-export interface Observed {
-  deployment: WorkloadObject | undefined
-  /** Of Knative. */
-  service: WorkloadObject | undefined
-  /** Of a database. */
-  statefulSet: WorkloadObject | undefined
-  /** Of CloudNativePG. */
-  postgres: WorkloadObject | undefined
-  pods: WorkloadPod[]
-}
+import type { WorkloadObject } from './status.ts'
 
 /** Removes what the cluster has of an environment that was deleted, or runs in another region now. */
 export async function removeEnvironment(client: ClusterClient, observed: Observed): Promise<void> {

@@ -8,7 +8,7 @@ import { listDatabasePresets, rotateDatabasePassword } from '../../../src/contra
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
-import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
+import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage } from '../../../testkit/kubernetes/images.ts'
 import {
   canPushImages,
@@ -33,10 +33,10 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
     let installation: ClusterInstallation
     beforeAll(async () => {
       await pushDatabaseImages()
-      installation = new ClusterInstallation({
-        LONGSHORE_CLOCK_SCALE: '60',
-        LONGSHORE_DATABASE_IMAGES: clusterImageSource,
-      })
+      installation = new ClusterInstallation(
+        { LONGSHORE_CLOCK_SCALE: '60', LONGSHORE_DATABASE_IMAGES: clusterImageSource },
+        { settings: builderSettings },
+      )
       await installation.start()
     }, testLimitMs)
     afterAll(() => installation.dispose())

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
-import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
+import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { canPushImages, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
 import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
 
@@ -19,7 +19,10 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
     let image = ''
     beforeAll(async () => {
       image = await pushNodeImage()
-      installation = new ClusterInstallation({ LONGSHORE_CLOCK_SCALE: '5' }, { withMachine: true })
+      installation = new ClusterInstallation(
+        { LONGSHORE_CLOCK_SCALE: '5' },
+        { others: [{ name: 'local', engine: 'process' }], settings: builderSettings },
+      )
       await installation.start()
     }, limitMs)
     afterAll(() => installation.dispose())

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { EnvironmentView, RolloutView } from '../../../../src/regions/machine/environment-view.ts'
 import { leftBehind, partIn, servesOn } from '../../../../src/regions/machine/move.ts'
+import type { EnvironmentView, RolloutView } from '../../../../src/regions/rollouts/environment-view.ts'
 
 const nowMs = Date.parse('2026-11-01T12:00:00Z')
 const version = (rolloutId: string, region: string, deployedAt: string | null): RolloutView =>
