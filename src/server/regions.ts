@@ -159,10 +159,7 @@ async function keptEngine(
   })
 }
 
-async function answering(
-  { engine }: RegionSetting,
-  { dockerHost }: Config,
-): Promise<RegionEngine['engine']> {
+async function answering({ engine }: RegionSetting, { dockerHost }: Config): Promise<RegionEngine['engine']> {
   if (engine !== 'auto') return engine
   return (await dockerSocketAnswers(dockerHost)) ? 'docker' : 'process'
 }
