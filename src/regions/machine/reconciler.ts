@@ -180,14 +180,13 @@ export class Reconciler {
   /** Environments of other machines are left out; null: every environment of this one. */
   wake(appEnvIds: readonly string[] | null): void {
     this.#own.wake(appEnvIds ?? [...this.#loops.keys()])
-    if (this.#closed) return
-    this.#jobs.wake()
-    this.#backups.wake()
   }
 
   #wake(appEnvIds: readonly string[]): void {
-    if (this.#closed) return
+    if (this.#closed || appEnvIds.length === 0) return
     for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
+    this.#jobs.wake()
+    this.#backups.wake()
   }
 
   /** The running containers to sample now. */
