@@ -141,6 +141,24 @@ export async function listEnvironmentIdsIn(tx: Tx, regions?: readonly string[]):
   return rows.map((row) => row.app_env_id)
 }
 
+/** In a statement. */
+const mostIds = 500
+
+/** Those of `appEnvIds` that exist. */
+export async function findEnvironmentIds(tx: Tx, appEnvIds: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (let from = 0; from < appEnvIds.length; from += mostIds) {
+    const some = appEnvIds.slice(from, from + mostIds)
+    const rows = await tx
+      .selectFrom('app_envs')
+      .select('app_env_id')
+      .where('app_env_id', 'in', some)
+      .execute()
+    found.push(...rows.map((row) => row.app_env_id))
+  }
+  return found
+}
+
 /** For queries about the environments of some regions, or of all. */
 export function environmentsIn(tx: Tx, regions?: readonly string[]) {
   const query = tx.selectFrom('app_envs').select('app_env_id')
