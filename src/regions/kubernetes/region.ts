@@ -167,9 +167,11 @@ export class ClusterRegion {
   /** Throws while the cluster is away. What is not known of it is not acted on. */
   async #requireCluster(): Promise<void> {
     const { cache, clock, engine, options } = this.#deps
-    if (this.#problem || clock.monotonicMs() >= this.#checkAtMs) {
-      await engine.check()
+    if (this.#problem) await engine.check()
+    else if (clock.monotonicMs() >= this.#checkAtMs) {
       this.#checkAtMs = clock.monotonicMs() + checkEveryMs
+      // Changes do not wait for the answers of BuildKit and Prometheus.
+      void engine.check().then(() => this.#worker.wake())
     }
     if (engine.problem) throw engine.problem
     if (options.functionDomain !== undefined && engine.hasKnative) cache.follow('service')
