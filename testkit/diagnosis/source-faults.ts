@@ -190,7 +190,9 @@ function outsideFaults(seeded: Seeded, word: string, port: number): SourceFault[
     {
       name: 'node that fills its container',
       cause: 'out-of-memory',
-      source: nodeSource('const held = []; setInterval(() => held.push(Buffer.alloc(64e6, 1)), 20)'),
+      source: nodeSource(
+        `console.log('${word} begins'); const held = []; setInterval(() => held.push(Buffer.alloc(64e6, 1)), 20)`,
+      ),
     },
     {
       name: 'python out of memory',

@@ -37,6 +37,7 @@ describe('what output of a program says of the cause', () => {
     ['OSError: [Errno 28] No space left on device', 'disk-full'],
     ['FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory', 'out-of-memory'],
     ['sh: 1: gunicorn: not found', 'bad-command'],
+    ['[FATAL tini (7)] exec gunicorn failed: No such file or directory', 'bad-command'],
     ["sh: 1: cd: can't cd to /srv/shop", 'bad-command'],
     ['bash: line 1: cd: /srv/shop: No such file or directory', 'bad-command'],
     ['[cannot start gunicorn: not found in PATH]', 'bad-command'],
