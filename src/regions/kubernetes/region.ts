@@ -92,7 +92,7 @@ export class ClusterRegion {
       ...{ db, clock, log, secrets, nodeName, clockScale, moment: readBootTime },
       regions: [region],
       engineOf: () => engine,
-      list: async () => ({ containers: await engine.list(), isListed: () => true }),
+      list: () => this.#listJobs(),
       followers: this.#followers,
       usage: this.#usage,
     })
@@ -177,6 +177,12 @@ export class ClusterRegion {
     if (options.functionDomain !== undefined && engine.hasKnative) cache.follow('service')
     if (cache.problem instanceof NotListed) throw cache.problem
     if (cache.problem) throw clusterAway(cache.problem)
+  }
+
+  /** An attempt that is missing counts as lost, so only a list that is current says anything. */
+  async #listJobs() {
+    const isCurrent = this.#deps.cache.problem === null
+    return { containers: isCurrent ? await this.#deps.engine.list() : [], isListed: () => isCurrent }
   }
 
   #unsettled(): string[] {
