@@ -119,10 +119,12 @@ describe.skipIf(noPostgres)(
       await until(sessions, ([row]) => row?.n === 0, 'the end of its sessions')
       const { ready, token } = planes.at(observer)
       const shown = await fetch(new URL('/readyz', ready.api), { headers: { authorization: token } })
-      const { instances } = await shown.json()
-      const seen = instances.find(({ node }: { node: string }) => node === paused)
+      const { instances } = (await shown.json()) as {
+        instances: { node: string; isAlive: boolean; lagMs: number }[]
+      }
+      const seen = instances.find(({ node }) => node === paused)
       expect(seen).toMatchObject({ isAlive: false })
-      expect(seen.lagMs).toBeGreaterThan(6_000)
+      expect(seen?.lagMs).toBeGreaterThan(6_000)
       planes.at(paused).signal('SIGCONT')
       await until(
         () => planes.instances(paused),

@@ -94,8 +94,11 @@ describe.skipIf(noPostgres)(
     })
 
     it('/readyz shows instances, leases and lag to those with a token, and so does `longshore instances`', async () => {
+      interface Shown {
+        instances: { node: string; isAlive: boolean; lagMs: number; leases: string[] }[]
+      }
       const ready = async (headers: Record<string, string>) =>
-        (await fetch(new URL('/readyz', cedar().ready.api), { headers })).json()
+        (await fetch(new URL('/readyz', cedar().ready.api), { headers })).json() as Promise<Shown>
       const { instances } = await ready({ authorization: cedar().token })
       expect(
         instances.map(({ node, isAlive }: { node: string; isAlive: boolean }) => [node, isAlive]),
