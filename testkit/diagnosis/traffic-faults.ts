@@ -60,6 +60,13 @@ export function trafficFaults(seeded: Seeded): StateFault[] {
   ]
 }
 
+async function smallFunction(bed: DiagnosisBed): Promise<string> {
+  const functionConfig = { minScale: 1, maxScale: 1, containerConcurrency: 5 }
+  const appEnvId = await bed.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
+  await bed.deploy(appEnvId, good())
+  return appEnvId
+}
+
 /** More requests than the containers can take. */
 export function capacityFaults(seeded: Seeded): StateFault[] {
   /** More requests than one container can hold: most are rejected at once, the others take their time. */
@@ -67,12 +74,6 @@ export function capacityFaults(seeded: Seeded): StateFault[] {
     const requests = seeded.number(150, 250)
     const latency = { [bucketOf(2)]: requests - 40, [bucketOf(ms)]: 40 }
     return { seconds: 10, requests, answered4xx: 0, answered5xx: requests - 40, latency }
-  }
-  const smallFunction = async (bed: DiagnosisBed) => {
-    const functionConfig = { minScale: 1, maxScale: 1, containerConcurrency: 5 }
-    const appEnvId = await bed.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
-    await bed.deploy(appEnvId, good())
-    return appEnvId
   }
   const busyFunction = async (bed: DiagnosisBed) => {
     const appEnvId = await smallFunction(bed)
