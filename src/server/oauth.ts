@@ -1,5 +1,7 @@
 import { createFetchDocument } from '../alerting/notifiers/fetch-document.ts'
 import { timestamp } from '../clock.ts'
+import { environmentsIn } from '../domain/access/agent-limits.ts'
+import type { ToolPolicy } from '../mcp/policy/tool-policy.ts'
 import type { McpOAuth } from '../mcp/transport/http-oauth.ts'
 import type { McpHttpOptions } from '../mcp/transport/http-options.ts'
 import { addressesOf } from '../oauth/addresses.ts'
@@ -99,11 +101,13 @@ export function mcpAccess(
   }
 }
 
-function limitsOf({ limits: { readOnly, groups, pin }, scopes }: StoredGrant) {
+function limitsOf({ limits: { readOnly, groups, pin }, scopes }: StoredGrant): Partial<ToolPolicy> {
+  const { account, app, env } = pin
   return {
     readOnly,
     groups,
-    pin,
+    pin: { account, app, env },
+    environments: environmentsIn(pin),
     scopes,
     allowSecrets: scopes.includes('secrets:read'),
   }

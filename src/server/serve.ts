@@ -25,7 +25,7 @@ import { handlers } from '../operations/index.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
-import { sweepFiles } from './housekeeping.ts'
+import { copyLogs, sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
   namesOf,
@@ -122,9 +122,9 @@ async function startControlPlane(
     throw error
   }
   const { gateway, reconciler } = begun
-  const workers = [dataKeys, sweepFiles(platform)]
+  const workers = [dataKeys, sweepFiles(platform), copyLogs(platform)]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
-  printReady(platform, started.apiUrl, gateway.url(), signInUrl)
+  printReady(platform, started, gateway.url(), signInUrl)
   return {
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()))

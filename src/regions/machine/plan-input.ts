@@ -1,6 +1,6 @@
 import type { PlanInput } from '../../domain/environments/plan-steps.ts'
 import { oneAtATime } from '../../domain/environments/serving.ts'
-import type { EnvironmentView } from './environment-view.ts'
+import type { EnvironmentView } from '../rollouts/environment-view.ts'
 import { type LivePod, plannedPod } from './live-pod.ts'
 
 interface Observed extends Pick<PlanInput, 'trial' | 'leaving' | 'mayStart'> {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listUserTokens, revokeUserToken } from '../../../src/contract/users.ts'
+import { callTool } from '../../../testkit/oauth/call-tool.ts'
 import { OAuthHost } from '../../../testkit/oauth/host.ts'
 import { Person } from '../../../testkit/oauth/person.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -155,20 +156,6 @@ describe('sign-in of agents with the embedded authorization server', () => {
         client_id: information!.client_id,
       }),
     })
-  const call = (token: string, name: string, args: object) =>
-    fetch(`${platform.apiUrl}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name, arguments: args },
-      }),
-    })
+  const call = (token: string, name: string, args: object) => callTool(platform.apiUrl, token, name, args)
   const statusAt = async (token: string) => (await call(token, 'list-accounts', {})).status
 })
