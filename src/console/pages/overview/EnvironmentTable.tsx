@@ -15,7 +15,11 @@ import { StatusBadge } from '../environments/StatusBadge.tsx'
 
 export type EnvironmentRow = OutputOf<typeof listAppEnvs>['appEnvs'][number] & { appName: string }
 
-const region: Column<EnvironmentRow> = { title: 'Region', kind: 'muted nowrap', cell: (row) => row.region }
+const region: Column<EnvironmentRow> = {
+  title: 'Region',
+  kind: 'muted nowrap wide',
+  cell: (row) => row.region,
+}
 
 const columns: Column<EnvironmentRow>[] = [
   {
@@ -31,14 +35,16 @@ const columns: Column<EnvironmentRow>[] = [
   { title: 'Alerts', kind: 'nowrap', cell: ({ appEnvId }) => later(<Firing appEnvId={appEnvId} />) },
   {
     title: 'Requests',
+    kind: 'wide',
     cell: (row) => later(<Traffic row={row} metric="ingress_request_rate" color="var(--chart-1)" />),
   },
   {
     title: 'Errors',
+    kind: 'wide',
     cell: (row) => later(<Traffic row={row} metric="ingress_5xx_rate" color="var(--chart-2)" />),
   },
-  { title: 'Kind', kind: 'muted nowrap', cell: kindOf },
-  { title: 'Version', kind: 'number', cell: ({ currentVersion }) => currentVersion ?? '–' },
+  { title: 'Kind', kind: 'muted nowrap wide', cell: kindOf },
+  { title: 'Version', kind: 'number wide', cell: ({ currentVersion }) => currentVersion ?? '–' },
 ]
 
 export function EnvironmentTable({ rows }: { rows: readonly EnvironmentRow[] }) {
