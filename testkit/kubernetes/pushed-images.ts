@@ -15,7 +15,8 @@ import {
 import { cluster } from './cluster.ts'
 
 const run = promisify(execFile)
-const source = 'longshore-test-db'
+/** Nodes keep what they have pulled under a name, so a changed recipe takes another one. */
+const source = 'longshore-test-db/recipe-2'
 const share = '/usr/share/mysql'
 const tools = 'cat chmod chown env id mkdir mv printf rm sed setpriv sleep'.split(' ')
 const servers = 'mariadbd mariadb mariadb-dump'.split(' ')
