@@ -158,6 +158,8 @@ export class ConsentDesk {
           surface: 'console' as const,
           sessionId: null,
           traceId: null,
+          agent: null,
+          undid: null,
         },
         tokenId: token.tokenId,
         operation: 'authorize-client',

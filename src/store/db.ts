@@ -131,6 +131,8 @@ export interface Tables {
     token_id: string | null
     session_id: string | null
     trace_id: string | null
+    agent: string | null
+    undid: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_runs: {

@@ -19,6 +19,7 @@ import { instances } from './026-instances.ts'
 import { oauth } from './030-oauth.ts'
 import { answeredQuestions } from './035-answered-questions.ts'
 import { auditTrace } from './039-audit-trace.ts'
+import { auditAgent } from './041-audit-agent.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -43,4 +44,5 @@ export const migrations: readonly Migration[] = [
   oauth,
   answeredQuestions,
   auditTrace,
+  auditAgent,
 ]
