@@ -135,6 +135,7 @@ export interface Tables {
     undid: string | null
   }
   audit_heads: { account_id: string; record: string }
+  container_counts: { app_env_id: string; at_ms: number; desired: number; ready: number }
   container_runs: {
     container: string
     app_env_id: string

@@ -20,6 +20,7 @@ import { oauth } from './030-oauth.ts'
 import { answeredQuestions } from './035-answered-questions.ts'
 import { auditTrace } from './039-audit-trace.ts'
 import { auditAgent } from './041-audit-agent.ts'
+import { containerCounts } from './042-container-counts.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   answeredQuestions,
   auditTrace,
   auditAgent,
+  containerCounts,
 ]
