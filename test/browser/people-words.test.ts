@@ -58,6 +58,7 @@ describe('agents and platform metrics', () => {
         surface,
         operation,
         outcome,
+        agent: surface === 'mcp' ? 'claude-code' : null,
       }) as Entry
     const entries = [
       entry('mcp', 'stop-app-env', 'refused'),
@@ -65,8 +66,8 @@ describe('agents and platform metrics', () => {
       entry('cli', 'create-app', 'done'),
     ]
     expect(callersOf(entries)).toMatchObject([
-      { surface: 'mcp', done: 1, refused: 1, name: 'Ann' },
-      { surface: 'cli', done: 1, refused: 0 },
+      { surface: 'mcp', done: 1, refused: 1, name: 'Claude Code for Ann' },
+      { surface: 'cli', done: 1, refused: 0, name: 'Ann' },
     ])
     const inSession = (timestamp: string) => ({ ...entries[0]!, sessionId: 'ses_1', timestamp })
     expect(sessionsOf([inSession('2'), { ...entries[1]!, sessionId: null }, inSession('1')])).toEqual([

@@ -2,13 +2,21 @@ import { describe, expect, it } from 'vitest'
 import { axisLabel, timeAround } from '../../src/console/components/Chart.tsx'
 import { problemOf } from '../../src/console/components/Field.tsx'
 import { ago, counted, quantity } from '../../src/console/components/words.ts'
-import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
+import {
+  byDay,
+  type Entry,
+  entryWords,
+  queryOf,
+  withOperation,
+} from '../../src/console/pages/activity/entries.ts'
 import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
 import { byUrgency, conditionWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
 import { gapsOf, spansOf } from '../../src/console/pages/environments/ContainerTimeline.tsx'
 import { statusWords } from '../../src/console/pages/environments/status-words.ts'
 import { matching } from '../../src/console/pages/overview/matching.ts'
 import { insideConsole } from '../../src/console/pages/sign-in/inside-console.ts'
+import { changeWords } from '../../src/console/words/changes.ts'
+import { aboutInput, inWords } from '../../src/console/words/text.ts'
 import type { Pod } from '../../src/contract/app-env-reads.ts'
 import { AppError } from '../../src/errors.ts'
 
@@ -46,7 +54,7 @@ describe('status in words', () => {
     expect(statusWords(status({ currentDeployment: deployment({ failure }) }), app)).toEqual({
       tone: 'bad',
       sentence: 'The deployment of version 4 failed. Version 3 keeps serving.',
-      cause: 'start-timeout: nothing listens on port 8080',
+      cause: 'Start timeout: nothing listens on port 8080',
     })
     const none = status({
       status: 'STOPPED',
@@ -71,7 +79,7 @@ describe('status in words', () => {
     } as const
     expect(statusWords(status({ health: { ...health, logTail: [] } }), app)).toMatchObject({
       tone: 'bad',
-      sentence: 'CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3.',
+      sentence: 'Crash loop: Its containers keep exiting: 4 exits, the last with code 3.',
     })
     const proving = {
       status: 'PENDING',
@@ -162,6 +170,82 @@ describe('alerts', () => {
     expect(scaleOf([-5]).bottom).toBeLessThan(-5)
     expect(scaleOf([])).toMatchObject({ bottom: 0, top: 1 })
   })
+})
+
+describe('changes and messages in words', () => {
+  const words = (path: string, before: unknown, after: unknown) =>
+    changeWords([{ path, before, after }], (id) => (id === 'env_1' ? 'shop-prod' : undefined)).map(
+      (row) => `${row.label}: ${row.before} > ${row.after}`,
+    )
+
+  it('names fields and values as the forms do, with units', () => {
+    expect(words('functionConfig.idleTimeoutSeconds', null, '600')).toEqual(['Idle period: default > 10 min'])
+    expect(words('jobConfig.timeoutSeconds', 3600, 5400)).toEqual(['Deadline: 1 h > 1 h 30 min'])
+    expect(words('zClouds', '1', '2')).toEqual([
+      'Size of a container: 1 zCloud (0.5 CPU, 512 MB) > 2 zClouds (1 CPU, 1 GB)',
+    ])
+    expect(words('settings.memberEnvAccessEnabled', 'false', 'true')).toEqual([
+      'Access by environment: no > yes',
+    ])
+    expect(words('allowedAppEnvIds', '[]', '["env_1"]')).toEqual([
+      'Environments with access: null > shop-prod',
+    ])
+    expect(words('operator', 'gt', 'lt')).toEqual(['Fires: above the threshold > below the threshold'])
+    expect(words('source.type', 'BUILD', 'IMAGE')).toEqual(['Source: Built from source > Image'])
+    expect(words('restoreMode', 'a', 'b')).toEqual(['Restore mode: a > b'])
+    expect(words('wantedRolloutId', null, 'rol_1')).toEqual([])
+    expect(words('constructor', null, 'x')).toEqual(['Constructor: null > x'])
+  })
+
+  it('leaves text of tenants as they wrote it, and shows of a variable its value', () => {
+    expect(words('envVars.A.value', '007', 'true')).toEqual(['Variable A: 007 > true'])
+    const variable = JSON.stringify({ _id: 'var_1', name: 'COLOR', value: 'green', isSecret: false })
+    expect(words('envVars.COLOR', null, variable)).toEqual(['Variable COLOR: null > green'])
+    expect(words('name', 'maxScale', '[1]')).toEqual(['Name: maxScale > [1]'])
+  })
+
+  it('shows what took effect at once in one row, and of a new object its facts without ids', () => {
+    const both = ['functionConfig.maxScale', 'applied.functionConfig.maxScale'].map((path) => ({
+      path,
+      before: null,
+      after: '3',
+    }))
+    expect(changeWords(both).map(({ label }) => label)).toEqual(['Most containers'])
+    const other = { ...both[1]!, after: '4' }
+    expect(changeWords([both[0]!, other]).map(({ label }) => label)).toEqual([
+      'Most containers',
+      'Most containers, in effect',
+    ])
+    const saved = { zClouds: 1, branch: '', envVars: [] }
+    const made = {
+      appEnvId: 'env_1',
+      name: 'prod',
+      createdAt: '2026-03-01T12:00:00.000Z',
+      saved,
+      applied: saved,
+    }
+    expect(words('', null, JSON.stringify(made))).toEqual([
+      'Name: null > prod',
+      'Size of a container: null > 1 zCloud (0.5 CPU, 512 MB)',
+    ])
+  })
+
+  it('puts labels, buttons and pages in place of the names of the interface in a message', () => {
+    expect(inWords('minScale 3 is above maxScale 2')).toBe(
+      '“Fewest containers” 3 is above “Most containers” 2',
+    )
+    expect(inWords('Pending until apply-app-env-changes. get-logs shows more; see get-logs')).toBe(
+      'Pending until “Apply pending changes”. The Logs tab shows more; see the Logs tab',
+    )
+    expect(inWords('shop-prod and eMail stay')).toBe('shop-prod and eMail stay')
+    expect(aboutInput('set.0.minScale: must be at most maxScale', 'minScale')).toBe(
+      'must be at most “Most containers”',
+    )
+    expect(entryWords({ operation: 'undo-change', undid: { ...undone, operation: 'update-app-env' } })).toBe(
+      'Undo: Change environment',
+    )
+  })
+  const undone = { entryId: 'aud_1', timestamp: '2026-03-01T12:00:00.000Z' }
 })
 
 describe('words and filters', () => {
