@@ -7,6 +7,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
 
 const source = path.resolve('src/console')
+const main = path.join(source, 'main.tsx')
+const target = ['chrome111', 'firefox113', 'safari16.4']
 
 /**
  * The console imports contract rows like every other client, but needs only id, method and path of them at run time:
@@ -75,34 +77,53 @@ const sampleFunction = {
   },
 }
 
+/**
+ * Every page imports the main script, which is there before it: so esbuild puts the code of the main script into one
+ * file, instead of one for each set of pages that share some of it.
+ */
+const mainScript = {
+  name: 'main-script',
+  setup(bundler) {
+    bundler.onLoad({ filter: /[\\/]console[\\/]pages[\\/].*\.tsx$/ }, async ({ path: file }) => ({
+      contents: `${await readFile(file, 'utf8')}\nimport ${JSON.stringify(main)}`,
+      loader: 'tsx',
+    }))
+  },
+}
+
 /** Writes the console below `outdir`; `development` keeps names readable and compresses nothing. Returns esbuild's metafile. */
 export async function buildConsole(outdir, { development = false } = {}) {
   const dir = path.join(outdir, 'console')
   const scratch = path.join(outdir, 'console-contract')
   const result = await build({
     absWorkingDir: process.cwd(),
-    entryPoints: [path.join(source, 'main.tsx')],
+    entryPoints: [main],
     outdir: path.join(dir, 'assets'),
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     bundle: true,
     splitting: true,
     format: 'esm',
-    target: ['chrome111', 'firefox113', 'safari16.4'],
+    target,
     jsx: 'automatic',
     minify: !development,
     metafile: true,
     write: false,
     logLevel: 'warning',
     define: { 'process.env.NODE_ENV': JSON.stringify(development ? 'development' : 'production') },
-    plugins: [contractRows(scratch), browserClient, sampleFunction],
+    plugins: [contractRows(scratch), browserClient, sampleFunction, mainScript],
   })
+  const [entry, { cssBundle, imports }] = Object.entries(result.metafile.outputs).find(([, { entryPoint }]) =>
+    entryPoint?.endsWith('main.tsx'),
+  )
+  const boot = await bootScript(path.join(dir, 'assets'), address(entry))
   await mkdir(path.join(dir, 'assets'), { recursive: true })
   const assets = {}
-  for (const file of result.outputFiles)
+  for (const file of [...result.outputFiles, boot])
     assets[path.basename(file.path)] = await writeAsset(file, development ? [] : ['br', 'gzip'])
   await writeFile(path.join(dir, 'assets.json'), JSON.stringify(assets))
-  await writeFile(path.join(dir, 'index.html'), await shell(result.metafile))
+  const first = imports.filter(({ kind }) => kind === 'import-statement').map(({ path: file }) => file)
+  await writeFile(path.join(dir, 'index.html'), await shell(cssBundle, boot.path, [...first, entry]))
   return result.metafile
 }
 
@@ -116,22 +137,40 @@ async function writeAsset({ path: file, contents }, encodings) {
   return { type, encodings }
 }
 
-/** The page names the entry, its style and what the entry imports at once, so that all of it is fetched together. */
-async function shell({ outputs }) {
-  const address = (file) => `/console/assets/${path.basename(file)}`
-  const [entry, { cssBundle, imports }] = Object.entries(outputs).find(([, { entryPoint }]) =>
-    entryPoint?.endsWith('main.tsx'),
-  )
-  const links = imports
-    .filter(({ kind }) => kind === 'import-statement')
-    .map(({ path: file }) => `<link rel="modulepreload" href="${address(file)}">`)
+const address = (file) => `/console/assets/${path.basename(file)}`
+
+/** The script that loads the main one from `mainAddress`. */
+async function bootScript(outdir, mainAddress) {
+  const { outputFiles } = await build({
+    absWorkingDir: process.cwd(),
+    entryPoints: [path.join(source, 'boot.ts')],
+    outdir,
+    entryNames: '[name]-[hash]',
+    bundle: true,
+    format: 'esm',
+    target,
+    minify: true,
+    write: false,
+    plugins: [
+      {
+        name: 'main-address',
+        setup: (bundler) =>
+          bundler.onResolve({ filter: /main\.tsx$/ }, () => ({ path: mainAddress, external: true })),
+      },
+    ],
+  })
+  return outputFiles[0]
+}
+
+/** The page names its style and all scripts of the first page, so that they are fetched together. */
+async function shell(style, boot, scripts) {
   const template = await readFile(path.join(source, 'index.html'), 'utf8')
   return template.replace(
     '<!-- assets -->',
     [
-      `<link rel="stylesheet" href="${address(cssBundle)}">`,
-      ...links,
-      `<script type="module" src="${address(entry)}"></script>`,
+      `<link rel="stylesheet" href="${address(style)}">`,
+      `<script type="module" src="${address(boot)}"></script>`,
+      ...scripts.map((file) => `<link rel="modulepreload" href="${address(file)}">`),
     ].join('\n'),
   )
 }

@@ -1,7 +1,8 @@
 /**
- * Good deployments in a row on a busy machine, with the default stability window at ten times the speed: how many the
- * platform calls failed (goal: 0) and how many requests are lost (goal: 0). Then the time from the upload of a first
- * version to its first answer, with the window and without it, in turn (goal: no difference).
+ * Deployments of programs that fail in every way, over a version that serves under load: how many the platform calls good
+ * (goal: 0), with the seconds to each verdict. Good deployments in a row on a busy machine, with the default stability
+ * window at ten times the speed: how many it calls failed (goal: 0). No request may be lost in either. Then the time from
+ * the upload of a first version to its first answer, with the window and without it, in turn (goal: no difference).
  *
  * Run: npm run build && npm run bench -- deployments [deployments, default 100] [first versions of each kind, default 10]
  */
@@ -13,11 +14,13 @@ import { enginesHere } from '../testkit/engines/engines-here.ts'
 import { loadOn, versionSource } from '../testkit/gateway/rolling-load.ts'
 import { Installation } from '../testkit/platform/installation.ts'
 import { deploy, noWindow, untilDeployed } from '../testkit/platform/story.ts'
+import { hostile } from './deployments/hostile.ts'
 
 const deployments = Number(process.argv[2] ?? 100)
 const firstVersions = Number(process.argv[3] ?? 10)
 
 for (const { engine, base } of await enginesHere()) {
+  if (!(await hostile({ engine, base }))) process.exitCode = 1
   const installation = new Installation({ LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: '10' })
   await installation.start()
   try {

@@ -1,10 +1,11 @@
 /**
- * What the request log costs the gateway: gateways of one process each on the same upstream, half of them with the log,
- * measured in turn, so that what else the machine does slows both kinds. Several of each, because equal processes
- * differ by some percent. The control plane of each masks and stores what it is sent, in this process. Prints medians
- * of requests per second, CPU time for a request, and the cost. Needs wrk; nginx is the upstream if it is installed.
+ * What the request log costs the gateway: pairs of gateways of one process each on the same upstream, one with the log and
+ * one without, measured in short runs in turn, so that what else the machine does slows both. Several pairs, because equal
+ * processes differ by some percent. The control plane of each masks and stores what it is sent, in this process. Prints
+ * the median of the ratios of all pairs of runs and the quartiles around it, of requests per second and of CPU time for a
+ * request (goal: at most 5 % of throughput). Needs wrk; nginx is the upstream if it is installed.
  *
- * Run: npm run bench -- request-log [--seconds 2] [--rounds 6] [--gateways 3] [--connections 50]
+ * Run: npm run bench -- request-log [--seconds 2] [--rounds 8] [--pairs 3] [--connections 50]
  */
 import { execFile, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -18,7 +19,7 @@ import { connectGateway } from '../src/gateway/control/client.ts'
 import type { RequestLogMode } from '../src/gateway/control/request-record.ts'
 import { runGateway } from '../src/gateway/gateway.ts'
 import { createLog } from '../src/log.ts'
-import { LogMasks } from '../src/regions/machine/log-masks.ts'
+import { LogMasks } from '../src/regions/logs/masks.ts'
 import { RequestRecorder } from '../src/regions/machine/request-recorder.ts'
 import { TestPlatform } from '../testkit/platform/test-platform.ts'
 import { has, startUpstream } from './gateway/other-proxies.ts'
@@ -32,9 +33,8 @@ const { values } = parseArgs({
     serve: { type: 'string' },
     mode: { type: 'string', default: 'off' },
     seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '6' },
-    /** Of each kind. */
-    gateways: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '8' },
+    pairs: { type: 'string', default: '3' },
     connections: { type: 'string', default: '50' },
   },
 })
@@ -62,9 +62,6 @@ interface Side {
   port: number
   /** Of the gateway process. */
   pid: number
-  rates: number[]
-  /** CPU time of the gateway for a request, in microseconds: other load of the machine hardly changes it. */
-  cpuMicros: number[]
   /** Requests that reached the control plane: shown ones and what they stand for. */
   kept: number
   represented: number
@@ -83,7 +80,7 @@ async function startSide(mode: RequestLogMode, dir: string, upstreamPort: number
   const { db, logs, secrets } = platform
   const recorder = new RequestRecorder({ db, logs, log, masks: new LogMasks(db, secrets) })
   stops.push(() => recorder.settled())
-  const side: Side = { mode, port, pid: child.pid!, rates: [], cpuMicros: [], kept: 0, represented: 0 }
+  const side: Side = { mode, port, pid: child.pid!, kept: 0, represented: 0 }
   const link = connectGateway({
     socketPath,
     build: 'bench',
@@ -105,15 +102,21 @@ async function startSide(mode: RequestLogMode, dir: string, upstreamPort: number
   return side
 }
 
-/** One round of load on a gateway. */
-async function load(side: Side, seconds: string): Promise<void> {
+interface Run {
+  rate: number
+  /** CPU time of the gateway for a request, in microseconds: other load of the machine hardly changes it. */
+  micros: number
+}
+
+/** One short run of load on a gateway. */
+async function load(side: Side, seconds: string): Promise<Run> {
   const cpuBefore = cpuTicks(side.pid)
   const args = ['-t2', `-c${values.connections}`, `-d${seconds}s`, '-H', 'Host: bench.app.localhost']
   const { stdout } = await run('wrk', [...args, `http://127.0.0.1:${side.port}/orders/1234?page=2`])
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`some requests failed:\n${stdout}`)
-  side.rates.push(Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]))
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1])
-  side.cpuMicros.push(((cpuTicks(side.pid) - cpuBefore) * 10_000) / requests)
+  const micros = ((cpuTicks(side.pid) - cpuBefore) * 10_000) / requests
+  return { rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]), micros }
 }
 
 /** User and system time of a process, in hundredths of a second. */
@@ -122,7 +125,15 @@ function cpuTicks(pid: number): number {
   return Number(fields[11]) + Number(fields[12])
 }
 
-const median = (numbers: number[]) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)]!
+/** A value below which that share of the others are. */
+const quantile = (numbers: readonly number[], share: number) =>
+  [...numbers].sort((a, b) => a - b)[Math.floor((numbers.length - 1) * share)]!
+
+interface Pair {
+  off: Side
+  on: Side
+  runs: { off: Run; on: Run }[]
+}
 
 async function measure(): Promise<void> {
   if (!has('wrk')) throw new Error('wrk is not installed')
@@ -131,48 +142,68 @@ async function measure(): Promise<void> {
   try {
     const upstream = await startUpstream(dir, 'x'.repeat(1024))
     stops.push(upstream.stop)
-    const sides: Side[] = []
-    for (let count = 0; count < Number(values.gateways); count++)
-      for (const mode of ['off', 'on'] as const) sides.push(await startSide(mode, dir, upstream.port, stops))
-    for (const side of sides) {
-      await load(side, '2')
-      side.rates = []
-      side.cpuMicros = []
+    const pairs: Pair[] = []
+    for (let count = 0; count < Number(values.pairs); count++) {
+      const off = await startSide('off', dir, upstream.port, stops)
+      const on = await startSide('on', dir, upstream.port, stops)
+      pairs.push({ off, on, runs: [] })
     }
-    for (let round = 0; round < Number(values.rounds); round++) {
-      // Each goes first in turn.
-      const order = round % 2 ? [...sides].reverse() : sides
-      for (const side of order) await load(side, values.seconds)
-    }
-    report(sides)
+    // The first runs warm up.
+    for (const { off, on } of pairs) for (const side of [off, on]) await load(side, '2')
+    for (let round = 0; round < Number(values.rounds); round++)
+      for (const pair of pairs) await runPair(pair, round % 2 === 0)
+    report(pairs)
   } finally {
     for (const stop of stops.reverse()) await stop()
     await rm(dir, { recursive: true, force: true })
   }
 }
 
-interface Totals {
-  rate: number
-  micros: number
-  kept: number
-  represented: number
+/** Each side goes first in turn. */
+async function runPair({ off, on, runs }: Pair, offFirst: boolean): Promise<void> {
+  const { seconds } = values
+  if (offFirst) {
+    const before = await load(off, seconds)
+    runs.push({ off: before, on: await load(on, seconds) })
+    return
+  }
+  const before = await load(on, seconds)
+  runs.push({ off: await load(off, seconds), on: before })
 }
 
-function report(sides: readonly Side[]): void {
-  const [off, on] = (['off', 'on'] as const).map((mode) => {
-    const those = sides.filter((side) => side.mode === mode)
-    const rate = median(those.flatMap(({ rates }) => rates))
-    const micros = median(those.flatMap(({ cpuMicros }) => cpuMicros))
-    const sum = (field: 'kept' | 'represented') => those.reduce((total, side) => total + side[field], 0)
-    console.log(
-      `request log ${mode.padEnd(4)} ${Math.round(rate)} req/s, ${micros.toFixed(1)} µs of CPU a request`,
+function report(pairs: readonly Pair[]): void {
+  const runs = pairs.flatMap((pair) => pair.runs)
+  for (const mode of ['off', 'on'] as const) {
+    const rate = quantile(
+      runs.map((pair) => pair[mode].rate),
+      0.5,
     )
-    return { rate, micros, kept: sum('kept'), represented: Math.round(sum('represented')) }
-  }) as [Totals, Totals]
-  const percent = (share: number) => `${(100 * share).toFixed(1)} %`
-  console.log(`cost: ${percent(1 - on.rate / off.rate)} of throughput`)
-  console.log(`cost: ${percent(on.micros / off.micros - 1)} of CPU time for a request`)
-  console.log(`kept ${on.kept} of ${on.represented} requests (off: ${off.kept})`)
+    const micros = quantile(
+      runs.map((pair) => pair[mode].micros),
+      0.5,
+    )
+    console.log(
+      `request log ${mode.padEnd(4)} ${Math.round(rate)} req/s, ${micros.toFixed(1)} µs of CPU a request (medians)`,
+    )
+  }
+  reportCost(
+    'of throughput',
+    runs.map(({ off, on }) => 1 - on.rate / off.rate),
+  )
+  reportCost(
+    'of CPU time for a request',
+    runs.map(({ off, on }) => on.micros / off.micros - 1),
+  )
+  const kept = pairs.reduce((sum, { on }) => sum + on.kept, 0)
+  const represented = pairs.reduce((sum, { on }) => sum + on.represented, 0)
+  console.log(`kept ${kept} of ${Math.round(represented)} requests`)
+}
+
+function reportCost(what: string, costs: readonly number[]): void {
+  const percent = (share: number) => `${(100 * quantile(costs, share)).toFixed(1)} %`
+  console.log(
+    `cost: ${percent(0.5)} ${what} (quartiles ${percent(0.25)} to ${percent(0.75)}, ${costs.length} pairs of runs)`,
+  )
 }
 
 if (values.serve) await serve(values.serve, values.mode as RequestLogMode)

@@ -1,8 +1,10 @@
 /**
- * Control planes on one PostgreSQL: requests a second and CPU of the control planes for a request with 1, 2 and 4 of them
- * (goal: CPU with 4 at most 1.15 times that with 1), then reads of one environment and a list of 50 over REST with few and
- * with many environments stored (goals: p50 at most 3 ms and 6 ms with 100,000; at most 1.5 times that with 1,000,000).
- * Run: npm run bench -- scale-out [seconds] [few] [many]      after `npm run build`; 8, 100,000 and 1,000,000 by default
+ * Control planes on one PostgreSQL: the CPU of the control planes for a request with 1, 2 and 4 of them at one offered load
+ * below saturation, without what they use when idle (goal: with 4 at most 1.15 times that with 1), and the requests a second
+ * that they reach. Then reads of one environment and a list of 50 over REST with few and with many environments stored
+ * (goals: p50 at most 3 ms and 6 ms with 100,000; at most 1.5 times that with 1,000,000).
+ * Run: npm run bench -- scale-out [seconds] [few] [many] [rate]      after `npm run build`; 8, 100,000, 1,000,000 and 120 a
+ * second by default
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -15,9 +17,14 @@ import { ControlPlanes } from '../testkit/platform/control-planes.ts'
 import { until } from '../testkit/platform/story.ts'
 import { PostgresServer } from '../testkit/store/postgres-server.ts'
 
-const [seconds = 8, few = 100_000, many = 1_000_000] = process.argv.slice(2).map(Number)
+const [seconds = 8, few = 100_000, many = 1_000_000, rate = 120] = process.argv.slice(2).map(Number)
 const names = ['alder', 'birch', 'cedar', 'dogwood']
+const counts = [1, 2, 4]
 const connections = 16
+/** For each control plane: after fewer, its code is still being compiled. */
+const warmUpRequests = 4_000
+/** Each measurement is the median of so many, taken in turn, because other work runs on a machine too. */
+const rounds = 3
 const ticksPerSecond = 100
 
 const server = await PostgresServer.start()
@@ -60,22 +67,74 @@ async function fill(appEnvId: string, from: number, to: number): Promise<void> {
   await server.query(planes.database, 'analyze')
 }
 
-async function load(running: readonly string[], stored: number) {
-  const before = running.map(cpuOf)
-  const startedMs = performance.now()
-  const endMs = startedMs + seconds * 1000
+const nthOf = (index: number, stored: number) => `/app-env?appEnvId=env_load${((index * 7919) % stored) + 1}`
+
+const totalCpu = (running: readonly string[]) => running.reduce((sum, name) => sum + cpuOf(name), 0)
+
+/** Requests one after the other on each connection: as many as they reach. */
+async function saturate(running: readonly string[], untilMs: number, most = Number.POSITIVE_INFINITY) {
   let requests = 0
   const worker = async (nth: number) => {
-    for (let index = nth; performance.now() < endMs; index += connections) {
-      const name = running[index % running.length] as string
-      await get(name, `/app-env?appEnvId=env_load${((index * 7919) % stored) + 1}`)
+    for (let index = nth; performance.now() < untilMs && requests < most; index += connections) {
       requests += 1
+      await get(running[index % running.length] as string, nthOf(index, few))
     }
   }
   await Promise.all(Array.from({ length: connections }, (_, nth) => worker(nth)))
+  return requests
+}
+
+/** Requests at a fixed rate, in turn to each of `running`; resolves to their CPU for one, in milliseconds. */
+async function sendAtRate(running: readonly string[]): Promise<number> {
+  const before = totalCpu(running)
+  const startedMs = performance.now()
+  const open = new Set<Promise<void>>()
+  let sent = 0
+  for (; sent < rate * seconds; sent += 1) {
+    const waitMs = startedMs + (sent * 1000) / rate - performance.now()
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    const one = get(running[sent % running.length] as string, nthOf(sent, few)).finally(() =>
+      open.delete(one),
+    )
+    open.add(one)
+  }
+  await Promise.all(open)
   const took = (performance.now() - startedMs) / 1000
-  const cpu = running.reduce((sum, name, nth) => sum + cpuOf(name) - (before[nth] ?? 0), 0)
-  return { perSecond: requests / took, cpuMs: (cpu * 1000) / requests }
+  if (took > seconds * 1.2) print(`  ${rate} requests/s were too many: they took ${took.toFixed(1)} s`)
+  const idle = running.reduce((sum, name) => sum + (idleCpu.get(name) ?? 0), 0) * took
+  return ((totalCpu(running) - before - idle) * 1000) / sent
+}
+
+/** Of each control plane, in seconds for a second. */
+const idleCpu = new Map<string, number>()
+
+async function measureIdle(): Promise<void> {
+  const before = names.map(cpuOf)
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+  for (const [nth, name] of names.entries()) idleCpu.set(name, (cpuOf(name) - (before[nth] ?? 0)) / seconds)
+  const shown = names.map((name) => `${((idleCpu.get(name) ?? 0) * 100).toFixed(1)} %`).join(', ')
+  print(`idle CPU of each control plane: ${shown} of a core`)
+}
+
+async function measureCpu(): Promise<void> {
+  for (const name of names) await saturate([name], Number.POSITIVE_INFINITY, warmUpRequests)
+  await measureIdle()
+  const found = new Map<number, number[]>(counts.map((count) => [count, []]))
+  for (let round = 0; round < rounds; round += 1)
+    for (const count of counts) found.get(count)?.push(await sendAtRate(names.slice(0, count)))
+  const cpu = counts.map((count) => middle(found.get(count) ?? []))
+  for (const [nth, count] of counts.entries()) {
+    const requests = await saturate(names.slice(0, count), performance.now() + seconds * 1000)
+    print(
+      `${count} control planes: ${cpu[nth]?.toFixed(3)} ms of CPU for a request at ${rate} a second in all; at most ` +
+        `${(requests / seconds).toFixed(0)} requests/s`,
+    )
+  }
+  print(`CPU for a request with 4 over that with 1: ${((cpu[2] ?? 0) / (cpu[0] ?? 1)).toFixed(2)}`)
+}
+
+function middle(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 async function median(times: number, work: (nth: number) => Promise<void>): Promise<number> {
@@ -85,7 +144,7 @@ async function median(times: number, work: (nth: number) => Promise<void>): Prom
     await work(nth)
     took.push(performance.now() - startedMs)
   }
-  return took.sort((a, b) => a - b)[Math.floor(times / 2)] ?? 0
+  return middle(took)
 }
 
 async function reads(member: string, stored: number) {
@@ -132,17 +191,7 @@ try {
   )
   await fill(appEnvId, 0, few)
   const member = await makeMember()
-  const cpu: number[] = []
-  // Each is warm before it is measured.
-  await load(names, few)
-  for (const count of [1, 2, 4]) {
-    const { perSecond, cpuMs } = await load(names.slice(0, count), few)
-    cpu.push(cpuMs)
-    print(
-      `${count} control planes: ${perSecond.toFixed(0)} requests/s, ${cpuMs.toFixed(3)} ms of CPU for one`,
-    )
-  }
-  print(`CPU for a request with 4 over that with 1: ${((cpu[2] ?? 0) / (cpu[0] ?? 1)).toFixed(2)}`)
+  await measureCpu()
   const first = await reads(member, few)
   if (many > few) {
     await fill(appEnvId, few, many)

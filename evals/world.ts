@@ -8,11 +8,8 @@ type Answer = any
 const base = 'node:22-alpine'
 const words = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'heron', 'inlet', 'jetty']
 
-interface MadeEnvironment {
-  appId: string
-  appEnvId: string
-  envName: string
-}
+// A type, so that it is also `Named` of a task.
+type MadeEnvironment = { appId: string; appEnvId: string; envName: string }
 
 /** The account of one trial: seeded and checked by its owner, worked on by an agent that is an admin member of it. */
 export class EvalWorld {
@@ -110,8 +107,8 @@ export class EvalWorld {
     return contactPoint.contactPointId
   }
 
-  env(named: { appEnvId: string }): Promise<Answer> {
-    return this.rest('get-app-env', { appEnvId: named.appEnvId })
+  env({ appEnvId }: Readonly<Record<string, string>>): Promise<Answer> {
+    return this.rest('get-app-env', { appEnvId })
   }
 
   /** Changes of the agent that its task does not need, and any change of the environment beside it. */

@@ -1,5 +1,5 @@
 // Makes what a release publishes, in dist.release/ or the folder given: the npm package and the .mcpb bundle for
-// desktop hosts. server.json, the entry of the MCP registry, is kept in step with package.json. Publishing is done by a person.
+// desktop hosts, and the entry of the MCP registry (server.json, of this version). Publishing is done by a person.
 import { execFileSync } from 'node:child_process'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -71,16 +71,18 @@ async function makeBundle() {
   return outputPath
 }
 
-async function updateRegistryEntry() {
+async function writeRegistryEntry() {
+  const outputPath = path.join(outdir, 'server.json')
   const entry = JSON.parse(await readFile('server.json', 'utf8'))
   entry.version = version
   for (const one of entry.packages) one.version = version
-  await writeFile('server.json', `${JSON.stringify(entry, null, 2)}\n`)
+  await writeFile(outputPath, `${JSON.stringify(entry, null, 2)}\n`)
+  return outputPath
 }
 
 await rm(outdir, { recursive: true, force: true })
 await mkdir(outdir, { recursive: true })
-await updateRegistryEntry()
 const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', outdir])
 console.log(path.join(outdir, JSON.parse(packed)[0].filename))
 console.log(await makeBundle())
+console.log(await writeRegistryEntry())

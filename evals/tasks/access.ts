@@ -77,8 +77,7 @@ export const accessTasks: Task[] = [
       await call('undo-change', { entryId: entries[0].entryId, confirm: envName })
       return 'Taken back.'
     },
-    problem: async (world, named) =>
-      unless((await world.env(named as { appEnvId: string })).containers === 2, 'not 2 containers'),
+    problem: async (world, named) => unless((await world.env(named)).containers === 2, 'not 2 containers'),
   },
   {
     id: 'who-changed-it',

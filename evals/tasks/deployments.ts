@@ -77,7 +77,7 @@ export const deploymentTasks: Task[] = [
       return 'Applied.'
     },
     async problem(world, named) {
-      const { pendingChanges } = await world.env(named as { appEnvId: string })
+      const { pendingChanges } = await world.env(named)
       return unless(!pendingChanges.hasDeployChanges, 'the change is still pending')
     },
   },

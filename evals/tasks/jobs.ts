@@ -80,9 +80,6 @@ export const jobTasks: Task[] = [
       return 'Saved.'
     },
     problem: async (world, named) =>
-      unless(
-        (await world.env(named as { appEnvId: string })).jobConfig.timeoutSeconds === 120,
-        'the deadline is not 120 s',
-      ),
+      unless((await world.env(named)).jobConfig.timeoutSeconds === 120, 'the deadline is not 120 s'),
   },
 ]

@@ -91,9 +91,6 @@ export const safetyTasks: Task[] = [
       return 'Limited.'
     },
     problem: async (world, named) =>
-      unless(
-        (await world.env(named as { appEnvId: string })).functionConfig.timeoutSeconds === 30,
-        'the limit is not 30 s',
-      ),
+      unless((await world.env(named)).functionConfig.timeoutSeconds === 30, 'the limit is not 30 s'),
   },
 ]

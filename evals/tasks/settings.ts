@@ -64,7 +64,7 @@ export const settingsTasks: Task[] = [
       return 'Removed.'
     },
     async problem(world, named) {
-      const { envVars } = await world.env(named as { appEnvId: string })
+      const { envVars } = await world.env(named)
       return unless(envVars.map(({ name }: { name: string }) => name).join() === 'KEEP_ME', 'other variables')
     },
   },
@@ -77,8 +77,7 @@ export const settingsTasks: Task[] = [
       await call('scale-app-env-containers', { envName, containers: 3 })
       return 'Scaled.'
     },
-    problem: async (world, named) =>
-      unless((await world.env(named as { appEnvId: string })).containers === 3, 'not 3 containers'),
+    problem: async (world, named) => unless((await world.env(named)).containers === 3, 'not 3 containers'),
   },
   {
     id: 'scale-function',
@@ -90,7 +89,7 @@ export const settingsTasks: Task[] = [
       return 'Done.'
     },
     async problem(world, named) {
-      const { functionConfig } = await world.env(named as { appEnvId: string })
+      const { functionConfig } = await world.env(named)
       return unless(functionConfig.minScale === 2 && functionConfig.maxScale === 5, 'other limits')
     },
   },
@@ -110,10 +109,7 @@ export const settingsTasks: Task[] = [
       return 'Functions scale by maxScale (F8).'
     },
     problem: async (world, named) =>
-      unless(
-        (await world.env(named as { appEnvId: string })).functionConfig.maxScale === 4,
-        'maxScale is not 4',
-      ),
+      unless((await world.env(named)).functionConfig.maxScale === 4, 'maxScale is not 4'),
   },
   {
     id: 'autoscaling',
@@ -126,7 +122,7 @@ export const settingsTasks: Task[] = [
       return 'Enabled.'
     },
     async problem(world, named) {
-      const { autoscaling } = await world.env(named as { appEnvId: string })
+      const { autoscaling } = await world.env(named)
       const { enabled, minContainers, maxContainers, targetCpuPercent } = autoscaling
       const found = [enabled, minContainers, maxContainers, targetCpuPercent].join()
       return unless(found === 'true,2,6,60', `autoscaling is ${found}`)

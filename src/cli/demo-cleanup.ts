@@ -4,7 +4,8 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { deleteAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import type { DemoAgent } from './demo-agent.ts'
-import type { Stage } from './demo-story.ts'
+import type { DemoCluster } from './demo-cluster.ts'
+import type { Stage } from './demo-stage.ts'
 
 const run = promisify(execFile)
 
@@ -15,6 +16,7 @@ const run = promisify(execFile)
 export async function cleanUpDemo(options: {
   agent: DemoAgent | null
   created: Stage['created']
+  cluster: DemoCluster | null
   /** The folder of this run; it contains the data directory. */
   home: string
   entry: string
@@ -30,11 +32,13 @@ export async function cleanUpDemo(options: {
     }
   }
   const { appEnvId, image, engine } = created
+  const { cluster } = options
   if (agent && appEnvId) {
     await attempt('delete the environment', async () => {
       const { cliEnvName } = await agent.call(getAppEnv, { appEnvId })
       await agent.call(deleteAppEnv, { appEnvId, confirm: cliEnvName })
     })
+    if (cluster) await attempt('remove the objects in the cluster', () => objectsGone(cluster, appEnvId))
     if (engine === 'docker') await attempt('remove the containers', () => containersGone(appEnvId))
   }
   if (agent) await attempt('end the MCP server', () => agent.close())
@@ -47,6 +51,24 @@ export async function cleanUpDemo(options: {
     rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }),
   )
   return problems
+}
+
+/** The platform removes the objects of the environment; the namespace of the account is this run's alone. */
+async function objectsGone({ namespacePrefix }: DemoCluster, appEnvId: string): Promise<void> {
+  const kubectl = async (...args: string[]) =>
+    (await run(process.env.KUBECTL ?? 'kubectl', args, { timeout: 60_000 })).stdout.trim()
+  const deadlineMs = performance.now() + 60_000
+  const kinds = 'deployments,services.serving.knative.dev'
+  while (
+    (await kubectl('get', kinds, '-A', '-o=name', '-l', `longshore.dev/environment=${appEnvId}`)) !== ''
+  ) {
+    if (performance.now() > deadlineMs) throw new Error('the environment still has objects')
+    await pause()
+  }
+  if (namespacePrefix === null) return
+  const names = (await kubectl('get', 'namespaces', '-o=name')).split('\n')
+  for (const name of names.filter((one) => one.startsWith(`namespace/${namespacePrefix}`)))
+    await kubectl('delete', name, '--wait=false')
 }
 
 /** The platform removes containers asynchronously; wait for that before ending it. */

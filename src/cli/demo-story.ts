@@ -1,4 +1,3 @@
-import { cp, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { listAccounts } from '../contract/accounts.ts'
 import {
@@ -11,10 +10,10 @@ import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import { createApp } from '../contract/apps.ts'
 import { notifyCodeUpload, requestDeployStorageKey } from '../contract/deployments.ts'
 import { listRegions } from '../contract/regions.ts'
-import { type DemoAgent, ToolRefusal } from './demo-agent.ts'
-import type { Sample } from './demo-chart.ts'
+import { ToolRefusal } from './demo-agent.ts'
+import { prepareSource } from './demo-source.ts'
+import type { Stage } from './demo-stage.ts'
 import { addressOf, burst, type FunctionAddress, get, peaksOf } from './demo-traffic.ts'
-import type { NodeImage } from './local-base-image.ts'
 import { listSource, packSource } from './pack-source.ts'
 import { readableBytes } from './progress.ts'
 import { uploadArchive } from './upload-archive.ts'
@@ -27,23 +26,11 @@ const demoScaling = {
 } as const
 const requests = 50
 const holdMs = 1_500
+/** The longest way to zero; Knative adds its own grace period to the idle time. */
+const quietMs = 30_000
+const clusterQuietMs = 150_000
 /** Name of the demo's environment, which deleting it requires. */
 const demoEnvName = 'prod'
-
-/** The context of the demo's steps. */
-export interface Stage {
-  agent: DemoAgent
-  /** The sample function. */
-  exampleDir: string
-  /** A folder that only this run uses. */
-  workDir: string
-  signal: AbortSignal
-  /** Runs one step: prints its title, the result of `act` and the duration. */
-  step(title: string, act: (show: (text: string) => void) => Promise<string>): Promise<void>
-  samples: Sample[]
-  /** Set as soon as there is something to clean up. */
-  created: { engine?: string; appEnvId?: string; image?: NodeImage }
-}
 
 /** A check of the demo failed. */
 export class DemoFailure extends Error {}
@@ -116,27 +103,6 @@ async function create({ agent, step, created }: Stage, plot: Plot): Promise<void
   })
 }
 
-/** The folder of the sample, or a copy with another base image if its own cannot be pulled. */
-async function prepareSource(stage: Stage): Promise<string> {
-  if (stage.created.engine !== 'docker') return stage.exampleDir
-  const wanted = 'node:20-alpine'
-  const copy = path.join(stage.workDir, 'hello-function')
-  let dir = stage.exampleDir
-  await stage.step(`base image ${wanted}`, async () => {
-    const { ensureNodeImage } = await import('./local-base-image.ts')
-    const pullTimeoutMs = process.platform === 'linux' ? 12_000 : 300_000
-    const base = await ensureNodeImage(wanted, { pullTimeoutMs, signal: stage.signal })
-    stage.created.image = base
-    if (base.origin !== 'made here') return base.origin === 'present' ? 'is present' : 'pulled'
-    await cp(stage.exampleDir, copy, { recursive: true })
-    const dockerfile = await readFile(path.join(copy, 'Dockerfile'), 'utf8')
-    await writeFile(path.join(copy, 'Dockerfile'), dockerfile.replace(/^FROM .*$/m, `FROM ${base.image}`))
-    dir = copy
-    return `cannot be pulled here, so ${base.image}, built from this machine's Node.js, is used instead`
-  })
-  return dir
-}
-
 async function deploy(stage: Stage, plot: Plot, sourceDir: string): Promise<void> {
   const { agent, step, signal } = stage
   const { appEnvId } = plot
@@ -165,7 +131,7 @@ async function deploy(stage: Stage, plot: Plot, sourceDir: string): Promise<void
     expect(status.status === 'RUNNING', `The environment is ${status.status}, not RUNNING.`)
     const host = status.hosts.find((one) => one.kind === 'function')
     expect(host !== undefined, 'The function has no address.')
-    plot.address = addressOf(host.url)
+    plot.address = addressOf(host.url, stage.cluster)
     return `RUNNING at ${host.url}`
   })
 }
@@ -221,9 +187,13 @@ async function underLoad({ step, signal }: Stage, { address }: Plot): Promise<vo
   })
 }
 
-async function toZeroAndBack({ agent, step, signal }: Stage, { appEnvId, address, firstInstance }: Plot) {
+async function toZeroAndBack(
+  { agent, step, signal, cluster }: Stage,
+  { appEnvId, address, firstInstance }: Plot,
+) {
   await step('quiet', async () => {
-    const deadlineMs = performance.now() + 30_000
+    const limitMs = cluster ? clusterQuietMs : quietMs
+    const deadlineMs = performance.now() + limitMs
     for (;;) {
       const { containers, status } = await agent.call(getAppEnvStatus, { appEnvId })
       if (containers.running === 0) {
@@ -234,7 +204,10 @@ async function toZeroAndBack({ agent, step, signal }: Stage, { appEnvId, address
         expect(later.containers.running === 0, 'A container started again without any request.')
         return `scaled to zero containers, status ${status} (F1)`
       }
-      expect(performance.now() < deadlineMs, `After 30 s ${containers.running} containers still run (F1).`)
+      expect(
+        performance.now() < deadlineMs,
+        `After ${limitMs / 1_000} s ${containers.running} containers still run (F1).`,
+      )
       await pause(100)
       signal.throwIfAborted()
     }

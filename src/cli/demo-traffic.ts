@@ -1,4 +1,5 @@
 import http from 'node:http'
+import type { DemoCluster } from './demo-cluster.ts'
 
 /** Response body of the sample function. */
 interface HelloReply {
@@ -17,16 +18,20 @@ export interface Reply {
   ms: number
 }
 
-/** One function behind the gateway: the gateway's address and the function's host name. */
+/** One function: the address of the gateway or of the cluster's ingress, and the function's host name. */
 export interface FunctionAddress {
-  /** `127.0.0.1`, because names below localhost are not resolved everywhere. */
+  /** On one machine `127.0.0.1`, because names below localhost are not resolved everywhere. */
   host: string
   port: number
   hostHeader: string
 }
 
-export function addressOf(url: string): FunctionAddress {
+export function addressOf(url: string, cluster: Pick<DemoCluster, 'ingress'> | null = null): FunctionAddress {
   const parsed = new URL(url)
+  if (cluster) {
+    const { hostname, port } = cluster.ingress ?? parsed
+    return { host: hostname, port: Number(port || 80), hostHeader: parsed.host }
+  }
   return { host: '127.0.0.1', port: Number(parsed.port || 80), hostHeader: parsed.host }
 }
 

@@ -9,17 +9,20 @@ import { type CommandIo, errorText, exitCodes } from './command-io.ts'
 import { type DemoAgent, startDemoAgent } from './demo-agent.ts'
 import { barChart } from './demo-chart.ts'
 import { cleanUpDemo } from './demo-cleanup.ts'
-import { DemoFailure, playStory, type Stage } from './demo-story.ts'
+import { type DemoCluster, demoCluster } from './demo-cluster.ts'
+import type { Stage } from './demo-stage.ts'
+import { DemoFailure, playStory } from './demo-story.ts'
 import { createProgress, printable, readableDuration } from './progress.ts'
 
 /** `longshore demo`: exit code 0 when every check passed, 1 when one failed, 130 after Ctrl-C. */
-export async function runDemo(env: NodeJS.ProcessEnv, io: CommandIo): Promise<number> {
+export async function runDemo(env: NodeJS.ProcessEnv, io: CommandIo, engine?: string): Promise<number> {
   const interrupt = new AbortController()
   // Every request of a burst adds a listener.
   setMaxListeners(0, interrupt.signal)
   const stopListening = io.onInterrupt(() => interrupt.abort(new Error('interrupted')))
   try {
-    return await playInThrowAway(env, io, interrupt.signal)
+    const chosen = engine === undefined ? env : { ...env, LONGSHORE_ENGINE: engine }
+    return await playInThrowAway(chosen, io, interrupt.signal)
   } catch (error) {
     io.stderr.write(`${errorText(error)}\n`)
     return exitCodes.failed
@@ -38,10 +41,14 @@ async function playInThrowAway(env: NodeJS.ProcessEnv, io: CommandIo, signal: Ab
   const scale = env.LONGSHORE_CLOCK_SCALE || '60'
   io.stdout.write(`A throw-away installation in ${home}, clock ${scale} x\n\n`)
   const startedMs = performance.now()
-  const childEnv = throwAwayEnv(env, home, scale)
-  const run: DemoRun = { io, home, signal, stage: null, agent: null }
+  const run: DemoRun = { io, home, signal, stage: null, agent: null, cluster: null }
+  let childEnv = throwAwayEnv(env, home, scale)
   let failure: unknown = null
   try {
+    if (env.LONGSHORE_ENGINE === 'kubernetes') {
+      run.cluster = await demoCluster(env, home)
+      childEnv = { ...childEnv, LONGSHORE_CONFIG: run.cluster.configFile }
+    }
     await play(run, { root, entry, env: childEnv })
   } catch (error) {
     failure = signal.aborted ? signal.reason : error
@@ -50,6 +57,7 @@ async function playInThrowAway(env: NodeJS.ProcessEnv, io: CommandIo, signal: Ab
   const problems = await cleanUpDemo({
     agent: (await run.agent?.catch(() => null)) ?? null,
     created: run.stage?.created ?? {},
+    cluster: run.cluster,
     home,
     entry,
     env: childEnv,
@@ -75,6 +83,8 @@ interface DemoRun {
   stage: Stage | null
   /** A promise, so that an interrupt during its start can end it. */
   agent: Promise<DemoAgent> | null
+  /** Null on the engines of one machine. */
+  cluster: DemoCluster | null
 }
 
 async function play(run: DemoRun, setting: { root: string; entry: string; env: NodeJS.ProcessEnv }) {
@@ -95,6 +105,7 @@ async function play(run: DemoRun, setting: { root: string; entry: string; env: N
     step,
     samples: [],
     created: {},
+    cluster: run.cluster,
   }
   run.stage = stage
   await playStory(stage)
@@ -149,7 +160,9 @@ function throwAwayEnv(env: NodeJS.ProcessEnv, home: string, scale: string): Node
     LONGSHORE_GATEWAY_PORT: '0',
     LONGSHORE_CLOCK_SCALE: scale,
     LONGSHORE_LOG_LEVEL: env.LONGSHORE_LOG_LEVEL || 'warn',
-    ...(env.LONGSHORE_ENGINE ? { LONGSHORE_ENGINE: env.LONGSHORE_ENGINE } : {}),
+    ...(env.LONGSHORE_ENGINE && env.LONGSHORE_ENGINE !== 'kubernetes'
+      ? { LONGSHORE_ENGINE: env.LONGSHORE_ENGINE }
+      : {}),
   }
 }
 

@@ -115,7 +115,7 @@ async function finished(docker: Docker, stream: NodeJS.ReadableStream): Promise<
 }
 
 /** Path in the image → path on this machine. */
-function imageFiles(): Map<string, string> {
+export function imageFiles(): Map<string, string> {
   if (process.platform !== 'linux') throw new Error('A base image can only be built on Linux')
   const files = new Map([
     ['usr/local/bin/node', realpathSync(process.execPath)],
@@ -138,22 +138,28 @@ function sharedLibraries(program: string): string[] {
 }
 
 async function importImage(docker: Docker, repo: string, tag: string, files: Map<string, string>) {
-  const tar = pack()
-  const filling = fill(tar, files)
-  filling.catch((error: Error) => (tar as unknown as Readable).destroy(error))
-  const folders = [...files.keys()]
-    .filter((name) => name.includes('.so'))
-    .map((name) => `/${path.dirname(name)}`)
-  const changes = [
-    'ENV PATH=/usr/local/bin:/usr/bin:/bin',
-    `ENV LD_LIBRARY_PATH=${[...new Set(folders)].join(':')}`,
-    'CMD ["node"]',
-  ]
+  const { tar, filling } = imageLayer(files)
+  const changes = [...imageEnv(files).map((variable) => `ENV ${variable}`), 'CMD ["node"]']
   await finished(
     docker,
     await docker.importImage(tar as unknown as NodeJS.ReadableStream, { repo, tag, changes }),
   )
   await filling
+}
+
+/** The one layer of the image as a tar stream; `filling` ends when all files were read. */
+export function imageLayer(files: Map<string, string>): { tar: Readable; filling: Promise<void> } {
+  const tar = pack()
+  const filling = fill(tar, files)
+  filling.catch((error: Error) => (tar as unknown as Readable).destroy(error))
+  return { tar: tar as unknown as Readable, filling }
+}
+
+export function imageEnv(files: Map<string, string>): string[] {
+  const folders = [...files.keys()]
+    .filter((name) => name.includes('.so'))
+    .map((name) => `/${path.dirname(name)}`)
+  return ['PATH=/usr/local/bin:/usr/bin:/bin', `LD_LIBRARY_PATH=${[...new Set(folders)].join(':')}`]
 }
 
 async function fill(tar: Pack, files: Map<string, string>): Promise<void> {

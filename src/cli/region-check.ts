@@ -9,7 +9,9 @@ export function addRegionCheckCommand(parent: CliCommand, cli: Cli, done: Done):
   parent
     .command('check')
     .summary('what works in a region')
-    .description('Prints a line for each capability of a region. The exit code is 0 if its engine works.')
+    .description(
+      'Prints a line for each capability of a region, with what to do where one is missing. The exit code is 0 if all works that the configuration of the region asks for.',
+    )
     .argument('<region>', 'its identifier, as regions list shows it')
     .runs(cli, done, async ([name = '']) => {
       const { client } = await connected(cli)
@@ -21,17 +23,29 @@ export function addRegionCheckCommand(parent: CliCommand, cli: Cli, done: Done):
         })
       }
       print(cli, region, capabilityLines(region))
-      return region.available ? exitCodes.done : exitCodes.failed
+      const works = region.available && !region.missing?.length
+      return works ? exitCodes.done : exitCodes.failed
     })
 }
 
-function capabilityLines({ engine, available, unavailableReason, capabilities }: Region): string[] {
+function capabilityLines({
+  engine,
+  available,
+  unavailableReason,
+  capabilities,
+  missing = [],
+}: Region): string[] {
   const { databases, functions, ...others } = capabilities
   const sign = (works: boolean) => (works ? '✓' : '✗')
+  const line = (name: string, works: boolean, otherwise = '') => {
+    const reason = missing.find(({ capability }) => capability === name)?.reason ?? otherwise
+    return `${sign(works)} ${name}${works || reason === '' ? '' : `: ${printable(reason)}`}`
+  }
   return [
     `${sign(available)} engine: ${engine}${available ? '' : `, ${printable(unavailableReason ?? 'away')}`}`,
-    `${sign(functions)} functions${functions ? '' : ': the region has no function domain (F5)'}`,
-    ...Object.entries(others).map(([capability, works]) => `${sign(works)} ${capability}`),
+    line('functions', functions, 'the region has no function domain (F5)'),
+    ...Object.entries(others).map(([capability, works]) => line(capability, works)),
+    ...(missing.some(({ capability }) => capability === 'metrics') ? [line('metrics', false)] : []),
     `${sign(databases.length > 0)} databases: ${databases.join(', ') || 'none can run here'}`,
   ]
 }

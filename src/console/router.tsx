@@ -7,13 +7,18 @@ import {
 } from '@tanstack/react-router'
 import { alertStates } from '../contract/alerts.ts'
 import { jobRunStatuses } from '../contract/jobs.ts'
-import { NotFound } from './components/states.tsx'
+import { Broken, NotFound } from './components/states.tsx'
 import { OverviewPage } from './pages/overview/OverviewPage.tsx'
 import { SignInPage } from './pages/sign-in/SignInPage.tsx'
 import { count, longText, text, timelineSearch } from './search.ts'
 import { Frame } from './shell/Frame.tsx'
+import { untilLoaded } from './until-loaded.ts'
 
-// The pages of sign-in and of the overview come with the first script. Every other one is loaded when it is opened.
+/** The pages of sign-in and of the overview come with the first script. Every other one is loaded when it is opened. */
+function page<T extends object, Name extends keyof T>(load: () => Promise<T>, name: Name) {
+  return lazyRouteComponent<T, Name>(() => untilLoaded(load), name)
+}
+
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
 
 const signIn = createRoute({
@@ -28,7 +33,7 @@ const authorize = createRoute({
   getParentRoute: () => root,
   path: '/authorize',
   validateSearch: (search): { request?: string } => ({ request: longText(search.request) }),
-  component: lazyRouteComponent(() => import('./pages/authorize/AuthorizePage.tsx'), 'AuthorizePage'),
+  component: page(() => import('./pages/authorize/AuthorizePage.tsx'), 'AuthorizePage'),
 })
 
 /** Everything that needs a session. `account` selects one of the reader's accounts; default the first. */
@@ -53,7 +58,7 @@ const activity = createRoute({
   getParentRoute: () => frame,
   path: '/activity',
   validateSearch: timelineSearch,
-  component: lazyRouteComponent(() => import('./pages/activity/ActivityPage.tsx'), 'ActivityPage'),
+  component: page(() => import('./pages/activity/ActivityPage.tsx'), 'ActivityPage'),
 })
 
 const alerts = createRoute({
@@ -63,44 +68,41 @@ const alerts = createRoute({
     state: alertStates.find((one) => one === search.state),
     from: count(search.from),
   }),
-  component: lazyRouteComponent(() => import('./pages/alerts/AlertsPage.tsx'), 'AlertsPage'),
+  component: page(() => import('./pages/alerts/AlertsPage.tsx'), 'AlertsPage'),
 })
 const contactPoints = createRoute({
   getParentRoute: () => frame,
   path: '/contact-points',
-  component: lazyRouteComponent(
-    () => import('./pages/contact-points/ContactPointsPage.tsx'),
-    'ContactPointsPage',
-  ),
+  component: page(() => import('./pages/contact-points/ContactPointsPage.tsx'), 'ContactPointsPage'),
 })
 
 const start = createRoute({
   getParentRoute: () => frame,
   path: '/start',
-  component: lazyRouteComponent(() => import('./pages/start/StartPage.tsx'), 'StartPage'),
+  component: page(() => import('./pages/start/StartPage.tsx'), 'StartPage'),
 })
 const agents = createRoute({
   getParentRoute: () => frame,
   path: '/agents',
-  component: lazyRouteComponent(() => import('./pages/agents/AgentsPage.tsx'), 'AgentsPage'),
+  component: page(() => import('./pages/agents/AgentsPage.tsx'), 'AgentsPage'),
 })
 const agent = createRoute({
   getParentRoute: () => frame,
   path: '/agents/$principalId',
   validateSearch: timelineSearch,
-  component: lazyRouteComponent(() => import('./pages/agents/AgentPage.tsx'), 'AgentPage'),
+  component: page(() => import('./pages/agents/AgentPage.tsx'), 'AgentPage'),
 })
 const agentSession = createRoute({
   getParentRoute: () => frame,
   path: '/sessions/$sessionId',
   validateSearch: timelineSearch,
-  component: lazyRouteComponent(() => import('./pages/agents/SessionPage.tsx'), 'SessionPage'),
+  component: page(() => import('./pages/agents/SessionPage.tsx'), 'SessionPage'),
 })
 const token = createRoute({
   getParentRoute: () => frame,
   path: '/tokens/$tokenId',
   validateSearch: timelineSearch,
-  component: lazyRouteComponent(() => import('./pages/agents/TokenPage.tsx'), 'TokenPage'),
+  component: page(() => import('./pages/agents/TokenPage.tsx'), 'TokenPage'),
 })
 const members = createRoute({
   getParentRoute: () => frame,
@@ -109,42 +111,39 @@ const members = createRoute({
     find: text(search.find),
     explain: text(search.explain),
   }),
-  component: lazyRouteComponent(() => import('./pages/members/MembersPage.tsx'), 'MembersPage'),
+  component: page(() => import('./pages/members/MembersPage.tsx'), 'MembersPage'),
 })
 const tokens = createRoute({
   getParentRoute: () => frame,
   path: '/tokens',
-  component: lazyRouteComponent(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
+  component: page(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
 })
 const accountSettings = createRoute({
   getParentRoute: () => frame,
   path: '/settings',
-  component: lazyRouteComponent(() => import('./pages/account/AccountPage.tsx'), 'AccountPage'),
+  component: page(() => import('./pages/account/AccountPage.tsx'), 'AccountPage'),
 })
 const system = createRoute({
   getParentRoute: () => frame,
   path: '/system',
-  component: lazyRouteComponent(() => import('./pages/system/SystemPage.tsx'), 'SystemPage'),
+  component: page(() => import('./pages/system/SystemPage.tsx'), 'SystemPage'),
 })
 
 const environment = createRoute({
   getParentRoute: () => frame,
   path: '/environments/$envName',
-  component: lazyRouteComponent(
-    () => import('./pages/environments/EnvironmentFrame.tsx'),
-    'EnvironmentFrame',
-  ),
+  component: page(() => import('./pages/environments/EnvironmentFrame.tsx'), 'EnvironmentFrame'),
 })
 
 const summary = createRoute({
   getParentRoute: () => environment,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/environments/SummaryPage.tsx'), 'SummaryPage'),
+  component: page(() => import('./pages/environments/SummaryPage.tsx'), 'SummaryPage'),
 })
 const deployments = createRoute({
   getParentRoute: () => environment,
   path: '/deployments',
-  component: lazyRouteComponent(() => import('./pages/environments/DeploymentsPage.tsx'), 'DeploymentsPage'),
+  component: page(() => import('./pages/environments/DeploymentsPage.tsx'), 'DeploymentsPage'),
 })
 const logs = createRoute({
   getParentRoute: () => environment,
@@ -154,7 +153,7 @@ const logs = createRoute({
     search: text(search.search),
     version: text(search.version),
   }),
-  component: lazyRouteComponent(() => import('./pages/environments/LogsPage.tsx'), 'LogsPage'),
+  component: page(() => import('./pages/environments/LogsPage.tsx'), 'LogsPage'),
 })
 const versions = createRoute({
   getParentRoute: () => environment,
@@ -163,7 +162,7 @@ const versions = createRoute({
     from: count(search.from),
     to: count(search.to),
   }),
-  component: lazyRouteComponent(() => import('./pages/environments/VersionsPage.tsx'), 'VersionsPage'),
+  component: page(() => import('./pages/environments/VersionsPage.tsx'), 'VersionsPage'),
 })
 const runs = createRoute({
   getParentRoute: () => environment,
@@ -172,43 +171,43 @@ const runs = createRoute({
     status: jobRunStatuses.find((one) => one === search.status),
     from: count(search.from),
   }),
-  component: lazyRouteComponent(() => import('./pages/jobs/RunsPage.tsx'), 'RunsPage'),
+  component: page(() => import('./pages/jobs/RunsPage.tsx'), 'RunsPage'),
 })
 const run = createRoute({
   getParentRoute: () => environment,
   path: '/runs/$jobRunId',
-  component: lazyRouteComponent(() => import('./pages/jobs/RunPage.tsx'), 'RunPage'),
+  component: page(() => import('./pages/jobs/RunPage.tsx'), 'RunPage'),
 })
 const jobSettings = createRoute({
   getParentRoute: () => environment,
   path: '/job-settings',
-  component: lazyRouteComponent(() => import('./pages/jobs/JobSettingsPage.tsx'), 'JobSettingsPage'),
+  component: page(() => import('./pages/jobs/JobSettingsPage.tsx'), 'JobSettingsPage'),
 })
 const variables = createRoute({
   getParentRoute: () => environment,
   path: '/variables',
-  component: lazyRouteComponent(() => import('./pages/environments/VariablesPage.tsx'), 'VariablesPage'),
+  component: page(() => import('./pages/environments/VariablesPage.tsx'), 'VariablesPage'),
 })
 const scaling = createRoute({
   getParentRoute: () => environment,
   path: '/scaling',
-  component: lazyRouteComponent(() => import('./pages/environments/ScalingPage.tsx'), 'ScalingPage'),
+  component: page(() => import('./pages/environments/ScalingPage.tsx'), 'ScalingPage'),
 })
 const database = createRoute({
   getParentRoute: () => environment,
   path: '/database',
-  component: lazyRouteComponent(() => import('./pages/databases/DatabasePage.tsx'), 'DatabasePage'),
+  component: page(() => import('./pages/databases/DatabasePage.tsx'), 'DatabasePage'),
 })
 const backups = createRoute({
   getParentRoute: () => environment,
   path: '/backups',
-  component: lazyRouteComponent(() => import('./pages/databases/BackupsPage.tsx'), 'BackupsPage'),
+  component: page(() => import('./pages/databases/BackupsPage.tsx'), 'BackupsPage'),
 })
 const environmentActivity = createRoute({
   getParentRoute: () => environment,
   path: '/activity',
   validateSearch: timelineSearch,
-  component: lazyRouteComponent(
+  component: page(
     () => import('./pages/environments/EnvironmentActivityPage.tsx'),
     'EnvironmentActivityPage',
   ),
@@ -216,30 +215,27 @@ const environmentActivity = createRoute({
 const environmentAlerts = createRoute({
   getParentRoute: () => environment,
   path: '/alerts',
-  component: lazyRouteComponent(
-    () => import('./pages/alerts/EnvironmentAlertsPage.tsx'),
-    'EnvironmentAlertsPage',
-  ),
+  component: page(() => import('./pages/alerts/EnvironmentAlertsPage.tsx'), 'EnvironmentAlertsPage'),
 })
 const newAlert = createRoute({
   getParentRoute: () => environment,
   path: '/alerts/new',
-  component: lazyRouteComponent(() => import('./pages/alerts/NewAlertPage.tsx'), 'NewAlertPage'),
+  component: page(() => import('./pages/alerts/NewAlertPage.tsx'), 'NewAlertPage'),
 })
 const alert = createRoute({
   getParentRoute: () => environment,
   path: '/alerts/$alertId',
-  component: lazyRouteComponent(() => import('./pages/alerts/AlertPage.tsx'), 'AlertPage'),
+  component: page(() => import('./pages/alerts/AlertPage.tsx'), 'AlertPage'),
 })
 const editAlert = createRoute({
   getParentRoute: () => environment,
   path: '/alerts/$alertId/edit',
-  component: lazyRouteComponent(() => import('./pages/alerts/EditAlertPage.tsx'), 'EditAlertPage'),
+  component: page(() => import('./pages/alerts/EditAlertPage.tsx'), 'EditAlertPage'),
 })
 const settings = createRoute({
   getParentRoute: () => environment,
   path: '/settings',
-  component: lazyRouteComponent(() => import('./pages/environments/SettingsPage.tsx'), 'SettingsPage'),
+  component: page(() => import('./pages/environments/SettingsPage.tsx'), 'SettingsPage'),
 })
 
 const routeTree = root.addChildren([
@@ -286,6 +282,7 @@ export function createConsoleRouter() {
     routeTree,
     basepath: '/console',
     defaultNotFoundComponent: NotFound,
+    defaultErrorComponent: Broken,
     defaultPreload: 'intent',
     scrollRestoration: true,
   })

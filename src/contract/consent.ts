@@ -3,10 +3,14 @@ import { allScopes, type Scope } from './scopes.ts'
 import { type ToolGroup, toolGroups } from './tool-groups.ts'
 
 const scope = z.enum(allScopes as [Scope, ...Scope[]])
-const pin = z
-  .string()
-  .regex(/^[\w-]{1,128}$/)
-  .nullable()
+const idOf = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[\\w-]{1,128}$`))
+/** What the agent is held to. `env`: one environment, which its calls need not name; `environments`: several. */
+const pin = z.strictObject({
+  account: idOf('acc').nullable().default(null),
+  app: idOf('app').nullable().default(null),
+  env: idOf('env').nullable().default(null),
+  environments: z.array(idOf('env')).min(1).max(200).nullable().default(null),
+})
 
 /** The decision of a person about the request of a client, which the page sends back unchanged as `request`. */
 export const consentDecision = z.strictObject({
@@ -20,7 +24,7 @@ export const consentDecision = z.strictObject({
     .max(toolGroups.length)
     .nullable()
     .default(null),
-  pin: z.strictObject({ account: pin, app: pin, env: pin }).default({ account: null, app: null, env: null }),
+  pin: pin.prefault({}),
   expiresAt: z.iso.datetime({ offset: true }).nullable().default(null),
 })
 export type ConsentDecision = z.output<typeof consentDecision>

@@ -14,10 +14,17 @@ const capabilities = z.object({
 })
 export type RegionCapabilities = z.output<typeof capabilities>
 
+/** A part of a region that its configuration asks for, and why it does not work. */
+const missing = z.object({
+  capability: z.enum(['functions', 'apps', 'builds', 'autoscaling', 'volumes', 'metrics']),
+  reason: z.string(),
+})
+export type MissingCapability = z.output<typeof missing>
+
 /**
  * `node`: where several machines share the installation, the one that runs the region. `available`: its engine works
  * now. `isolation.metadataBlocked`: containers reach neither instance metadata nor services of the region's
- * machine.
+ * machine. `missing`: what its configuration asks for and does not work; absent if all works.
  */
 const region = z.object({
   region: z.string(),
@@ -29,6 +36,7 @@ const region = z.object({
   available: z.boolean(),
   unavailableReason: z.string().optional(),
   capabilities,
+  missing: z.array(missing).optional(),
 })
 export type Region = z.output<typeof region>
 

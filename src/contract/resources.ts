@@ -1,7 +1,7 @@
 export type Permission = 'admin' | 'manageMembers'
 
 /** How narrowly a person may pin an MCP server, from wide to narrow. */
-export const pinLevels = ['account', 'app', 'env'] as const
+const pinLevels = ['account', 'app', 'env'] as const
 export type PinLevel = (typeof pinLevels)[number]
 
 /** The narrowest pin under which tools exist; null: under no pin. */
@@ -213,8 +213,17 @@ export function isPolicyTarget(on: string): on is PolicyTarget {
   return isScope(on) || (Object.hasOwn(resources, on) && factsOf(on as ResourceType).key !== undefined)
 }
 
-export function toolScopeOf(on: PolicyTarget): ToolScope {
+function toolScopeOf(on: PolicyTarget): ToolScope {
   return isScope(on) ? scopes[on].toolScope : resources[on].toolScope
+}
+
+/**
+ * Whether an operation with a policy on `on` can be limited to what is pinned at `level`. Reads of a level above stay where
+ * they are needed, and show what is inside only. An operation on something unknown cannot.
+ */
+export function staysWithin(on: string, as: 'reads' | 'writes', level: PinLevel): boolean {
+  const narrowest = isPolicyTarget(on) ? toolScopeOf(on)[as] : null
+  return narrowest !== null && pinLevels.indexOf(level) <= pinLevels.indexOf(narrowest)
 }
 
 /** Types that the input of an operation may name, nearest first. */

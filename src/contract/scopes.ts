@@ -22,6 +22,11 @@ export function scopesIn(text: string): Scope[] {
 
 const inputsOfSecrets = ['decrypt', 'showSecrets']
 
+/** A call that is to answer secret values in clear text. */
+export function showsSecrets(input: Record<string, unknown>): boolean {
+  return inputsOfSecrets.some((name) => input[name] === true)
+}
+
 /**
  * The scopes that a call needs; null if no agent may make it, with any scope: an agent must not create tokens or members
  * that are less limited than itself.
@@ -29,7 +34,7 @@ const inputsOfSecrets = ['decrypt', 'showSecrets']
 export function scopesOfCall(row: Operation, input: Record<string, unknown> = {}): Scope[] | null {
   if (row.peopleOnly === true && !isRead(row)) return null
   const scope = scopeOf(row)
-  return inputsOfSecrets.some((name) => input[name] === true) ? [scope, 'secrets:read'] : [scope]
+  return showsSecrets(input) ? [scope, 'secrets:read'] : [scope]
 }
 
 function scopeOf({ path, method, id }: Operation): Scope {

@@ -24,7 +24,7 @@ export function statusSentence(status: Status): string {
 }
 
 function servingText(environment: Status): string {
-  const { status, currentVersion: version, containers, hosts } = environment
+  const { status, currentVersion: version, currentDeployment: newest, containers, hosts } = environment
   if (status === 'STOPPED') return stoppedText(version)
   if (status === 'PENDING') {
     return servesUnproven(environment)
@@ -32,6 +32,9 @@ function servingText(environment: Status): string {
       : 'it does not serve yet.'
   }
   const { desired, ready } = containers
+  // The count includes containers of the version that is in its window and takes no requests yet.
+  if (ready > 0 && newest?.status === 'DEPLOYING' && newest.version !== version)
+    return `version ${version} serves; ready containers of both versions: ${ready}.`
   if (ready > desired)
     return `version ${version} serves; containers are being replaced or removed, and ${ready} are ready.`
   if (ready > 0) return `version ${version} serves with ${ready} of ${desired} containers.`

@@ -61,7 +61,12 @@ const agentAccess = z.object({
   scopes: z.array(z.string()),
   readOnly: z.boolean(),
   groups: z.array(z.string()).nullable(),
-  pin: z.object({ account: z.string().nullable(), app: z.string().nullable(), env: z.string().nullable() }),
+  pin: z.object({
+    account: z.string().nullable(),
+    app: z.string().nullable(),
+    env: z.string().nullable(),
+    environments: z.array(z.string()).nullable().describe('Several environments; env names one'),
+  }),
 })
 
 export const listUserTokens = operation({

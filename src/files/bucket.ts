@@ -102,8 +102,12 @@ export class BucketFiles implements Files {
     const found: StoredFile[] = []
     try {
       for await (const page of paginateListObjectsV2({ client: this.#client }, this.#below(folder))) {
-        for (const { Key = '', LastModified } of page.Contents ?? [])
-          found.push({ key: Key.slice(this.#prefix.length), modifiedMs: LastModified?.getTime() ?? 0 })
+        for (const { Key = '', LastModified, Size = 0 } of page.Contents ?? [])
+          found.push({
+            key: Key.slice(this.#prefix.length),
+            modifiedMs: LastModified?.getTime() ?? 0,
+            sizeBytes: Size,
+          })
       }
     } catch (error) {
       throw away(error)

@@ -2,6 +2,7 @@ export interface StoredFile {
   /** A relative path, such as `backups/env_1/bak_1.dump`. */
   key: string
   modifiedMs: number
+  sizeBytes: number
 }
 
 /**

@@ -64,6 +64,7 @@ export class FolderFiles implements Files {
         found.push({
           key: path.relative(this.#root, file).replaceAll(path.sep, '/'),
           modifiedMs: info.mtimeMs,
+          sizeBytes: info.size,
         })
     }
     return found

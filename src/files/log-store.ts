@@ -1,26 +1,22 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
-import { appendFile, readFile, rm, stat } from 'node:fs/promises'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { LogLine, LogType } from '../contract/app-env-reads.ts'
 import type { LogQuery } from '../domain/environments/log-query.ts'
 import { cutMark } from '../domain/environments/secret-masker.ts'
 import { AppError } from '../errors.ts'
 import { yieldAlone } from '../pacer.ts'
+import type { FindKnown, LogArchive } from './log-archive.ts'
 import { type KeptLine, matcher } from './log-filter.ts'
+import { LogSegments } from './log-segments.ts'
 
-const segmentBytes = 4 * 1024 * 1024
-const keptSegments = 16
+const segmentSize = 4 * 1024 * 1024
 const keptDays = 7
-const flushAfterMs = 100
 const longestLine = 8 * 1024
 
-interface Segments {
-  dir: string
-  numbers: number[]
-  newestBytes: number
-  pending: string[]
-  flushing: Promise<void>
-  timer: NodeJS.Timeout | null
+interface LogStoreOptions {
+  archive?: LogArchive | null
+  segmentBytes?: number
 }
 
 interface LogPage {
@@ -39,25 +35,25 @@ const longestSliceMs = 5
 /**
  * Log lines of environments in files of JSON lines, newest segment last: 7 days or 64 MiB per environment
  * (docs/interface.md#logs), kept after the container is gone. Requests have 64 MiB of their own, so that traffic does
- * not push out what programs write.
+ * not push out what programs write. With an archive, it has copies of all, and alone the older segments.
  */
 export class LogStore {
   readonly #dir: string
+  readonly #options: { archive: LogArchive | null; segmentBytes: number }
   /** By folder. */
-  readonly #logs = new Map<string, Segments>()
+  readonly #logs = new Map<string, LogSegments>()
   readonly #readers = new Map<string, { waiting: number; last: Promise<void> }>()
 
-  constructor(dir: string) {
+  /** Without an archive, the data directory is the only place of the lines. */
+  constructor(dir: string, { archive = null, segmentBytes = segmentSize }: LogStoreOptions = {}) {
     this.#dir = dir
+    this.#options = { archive, segmentBytes }
     mkdirSync(dir, { recursive: true, mode: 0o700 })
   }
 
   append(appEnvId: string, lines: readonly KeptLine[]): void {
-    for (const line of lines) {
-      const segments = this.#open(appEnvId, line.type)
-      segments.pending.push(`${JSON.stringify({ ...line, message: cut(line.message) })}\n`)
-      segments.timer ??= setTimeout(() => void this.#flush(segments), flushAfterMs)
-    }
+    for (const line of lines)
+      this.#open(appEnvId, line.type).append(`${JSON.stringify({ ...line, message: cut(line.message) })}\n`)
   }
 
   /**
@@ -84,16 +80,16 @@ export class LogStore {
 
   async #page(appEnvId: string, filter: LogQuery): Promise<LogPage> {
     const segments = this.#open(appEnvId, filter.type)
-    await this.#flush(segments)
+    await segments.flush()
     const start = parseCursor(filter.cursor)
     const matches = matcher(filter)
     const found: { line: LogLine; position: string }[] = []
     const fromMs = filter.from === undefined ? null : Date.parse(filter.from)
     let tooOld = 0
     let sliceMs = performance.now()
-    for (const number of [...segments.numbers].reverse()) {
+    for (const number of segments.numbers) {
       if (start && number > start.segment) continue
-      const text = await readFile(segmentFile(segments.dir, number), 'utf8').catch(() => '')
+      const text = await segments.text(number)
       const end = start && number === start.segment ? start.offset : text.length
       for (const { line, offset } of linesBackwards(text, end)) {
         if (performance.now() - sliceMs > longestSliceMs) {
@@ -113,92 +109,83 @@ export class LogStore {
     return { logs: inOrder(found), cursor: null, truncated: false }
   }
 
-  /** The full timestamp of the last stored line of a pod, from which following continues after a restart. */
+  /**
+   * The full timestamp of the last stored line of a pod, from which following continues after a restart. If the pod has
+   * none in the segments of this machine, that of their first line: older lines were stored before it.
+   */
   async lastAt(appEnvId: string, podName: string): Promise<string | null> {
     const segments = this.#open(appEnvId, 'RUNTIME')
-    await this.#flush(segments)
-    for (const number of [...segments.numbers].reverse()) {
-      const text = await readFile(segmentFile(segments.dir, number), 'utf8').catch(() => '')
+    await segments.flush()
+    const here = segments.numbersHere
+    let oldest: string | null = null
+    for (const number of here) {
+      const text = await segments.text(number)
       for (const { line } of linesBackwards(text, text.length)) {
         const kept = parseLine(line)
         if (kept?.podName === podName && kept.type !== 'BUILD') return kept.at
+        oldest = kept?.at ?? oldest
       }
     }
-    return null
+    return here.length < segments.numbers.length ? oldest : null
   }
 
   async forget(appEnvId: string): Promise<void> {
     for (const key of [appEnvId, requestsOf(appEnvId)]) {
-      const segments = this.#logs.get(key)
-      if (segments?.timer) clearTimeout(segments.timer)
-      await segments?.flushing
+      await this.#logs.get(key)?.abandon()
       this.#logs.delete(key)
     }
     await rm(path.join(this.#dir, appEnvId), { recursive: true, force: true })
+    // While the archive is away, `sweep` removes them later.
+    await this.#options.archive?.forget(appEnvId).catch(() => {})
   }
 
-  /** Removes segments that are older than seven days. */
-  async sweep(nowMs: number): Promise<void> {
-    for (const segments of this.#logs.values()) {
-      for (const number of segments.numbers.slice(0, -1)) {
-        const file = segmentFile(segments.dir, number)
-        const info = await stat(file).catch(() => null)
-        if (!info || nowMs - info.mtimeMs > keptDays * 86_400_000) await this.#drop(segments, number)
-      }
+  /** Brings the archive up to date. Throws `AppError` of kind `unavailable` while it is away; the next call goes on. */
+  async copy(): Promise<void> {
+    if (!this.#options.archive) return
+    this.#openAll()
+    for (const segments of [...this.#logs.values()]) {
+      await segments.flush()
+      await segments.copy()
     }
   }
 
-  async close(): Promise<void> {
-    for (const segments of this.#logs.values()) await this.#flush(segments)
+  /** Removes segments that are older than seven days, and copies of environments that do not exist. */
+  async sweep(nowMs: number, findKnown: FindKnown): Promise<void> {
+    const sinceMs = nowMs - keptDays * 86_400_000
+    this.#openAll()
+    for (const segments of [...this.#logs.values()]) await segments.sweep(sinceMs)
+    await this.#options.archive?.sweep(sinceMs, findKnown)
   }
 
-  #open(appEnvId: string, type: LogType): Segments {
-    const key = type === 'REQUEST' ? requestsOf(appEnvId) : appEnvId
-    const known = this.#logs.get(key)
-    if (known) return known
-    const dir = path.join(this.#dir, key)
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const numbers = readdirSync(dir)
-      .map((name) => Number.parseInt(name, 10))
-      .filter(Number.isInteger)
-      .sort((a, b) => a - b)
-    const newest = numbers.at(-1)
-    const newestBytes = newest === undefined ? 0 : readFileSync(segmentFile(dir, newest)).length
-    const segments: Segments = {
-      dir,
-      numbers: numbers.length > 0 ? numbers : [1],
-      newestBytes,
-      pending: [],
-      flushing: Promise.resolve(),
-      timer: null,
-    }
-    this.#logs.set(key, segments)
+  /** Stores the last lines, and spends at most `copyMs` on copies; those that are left are made after the next start. */
+  async close(copyMs = 0): Promise<void> {
+    for (const segments of this.#logs.values()) await segments.flush()
+    if (!this.#options.archive || copyMs === 0) return
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, copyMs)
+    })
+    await Promise.race([this.copy().catch(() => {}), limit])
+    clearTimeout(timer)
+  }
+
+  #open(appEnvId: string, type: LogType): LogSegments {
+    return this.#named(type === 'REQUEST' ? requestsOf(appEnvId) : appEnvId)
+  }
+
+  #named(name: string): LogSegments {
+    const segments = this.#logs.get(name) ?? new LogSegments(this.#dir, name, this.#options)
+    this.#logs.set(name, segments)
     return segments
   }
 
-  #flush(segments: Segments): Promise<void> {
-    if (segments.timer) clearTimeout(segments.timer)
-    segments.timer = null
-    segments.flushing = segments.flushing.then(() => this.#write(segments)).catch(() => {})
-    return segments.flushing
-  }
-
-  async #write(segments: Segments): Promise<void> {
-    if (segments.pending.length === 0) return
-    const text = segments.pending.join('')
-    segments.pending = []
-    if (segments.newestBytes > segmentBytes) {
-      segments.numbers.push((segments.numbers.at(-1) as number) + 1)
-      segments.newestBytes = 0
-      while (segments.numbers.length > keptSegments) await this.#drop(segments, segments.numbers[0] as number)
+  /** Also those that were neither written nor read since the start. */
+  #openAll(): void {
+    for (const appEnvId of readdirSync(this.#dir)) {
+      this.#named(appEnvId)
+      const requests = requestsOf(appEnvId)
+      if (existsSync(path.join(this.#dir, requests))) this.#named(requests)
     }
-    await appendFile(segmentFile(segments.dir, segments.numbers.at(-1) as number), text, { mode: 0o600 })
-    segments.newestBytes += Buffer.byteLength(text)
-  }
-
-  async #drop(segments: Segments, number: number): Promise<void> {
-    await rm(segmentFile(segments.dir, number), { force: true })
-    segments.numbers = segments.numbers.filter((kept) => kept !== number)
   }
 }
 
@@ -212,10 +199,6 @@ function tooManyReaders(): AppError {
 /** The folder of an environment's request log, inside that of its other logs. */
 function requestsOf(appEnvId: string): string {
   return path.join(appEnvId, 'requests')
-}
-
-function segmentFile(dir: string, number: number): string {
-  return path.join(dir, `${String(number).padStart(8, '0')}.jsonl`)
 }
 
 /** Lines longer than 8 KiB are cut and marked (docs/interface.md#logs). */

@@ -13,6 +13,7 @@ import {
   insertOAuthSecret,
   type StoredGrant,
   takeOAuthSecret,
+  takeStepUp,
 } from '../store/repositories/oauth-grants.ts'
 import { findToken, grantHash } from '../store/repositories/tokens.ts'
 import { namesResource } from './addresses.ts'
@@ -21,6 +22,8 @@ import { OAuthError } from './oauth-error.ts'
 const accessLifeMs = 60 * 60_000
 /** A client that is not used for this long must ask the person again. */
 const refreshLifeMs = 30 * 24 * 60 * 60_000
+/** How soon after `insufficient_scope` a refresh means that the client asks for more. */
+const stepUpMs = 30_000
 /** Wrong codes and tokens from one address. */
 const failures = { perSecond: 1, burst: 100 }
 
@@ -121,6 +124,10 @@ export class TokenEndpoint {
       const token = grant && (await findToken(tx, grantHash(grant.tokenId)))
       if (!secret || !grant || !token || isExpired(token.expiresAt, now) || grant.clientId !== clientId)
         return wrong('The refresh token is unknown, revoked or expired. Ask the person again.')
+      // A client that refreshes after `insufficient_scope`, as the official one does, would get the same scopes again and
+      // fail; this answer makes it ask the person.
+      if (await takeStepUp(tx, grant.tokenId, timestamp(this.#clock.wallMs() - stepUpMs)))
+        return wrong('The agent needs more scopes than it has. Ask the person for them.')
       if (!(await takeOAuthSecret(tx, hash, now)))
         return this.#stolen(tx, grant.tokenId, 'The refresh token was used before.')
       if (!isFor(form, secret.record)) return otherResource(secret.record)

@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts'
 import type { ClusterSetting } from '../config-file.ts'
 import { buildWithBuildKit } from '../engines/buildkit/build.ts'
+import { buildProblem } from '../engines/buildkit/check.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { Log } from '../log.ts'
+import { ClusterCache } from '../regions/kubernetes/cache.ts'
 import { ClusterClient } from '../regions/kubernetes/client.ts'
 import { ClusterEngine } from '../regions/kubernetes/engine.ts'
 import { ClusterJobs } from '../regions/kubernetes/jobs/engine.ts'
@@ -22,21 +24,22 @@ export async function openClusterRegion(
   { installationId, clock, log }: ClusterRegionOptions,
 ): Promise<PlatformRegion> {
   const { name: region, appDomain, functionDomain, publicPort, namespacePrefix } = setting
-  const client = ClusterClient.open(setting)
+  const client = new ClusterClient(setting)
+  const cache = new ClusterCache({ clock, installationId, server: () => client.config })
   const jobs = new ClusterJobs({
-    cluster: client,
+    ...{ cluster: client, cache, clock },
     installationId,
     namespaceOf: (accountId) => namespaceOf(setting, accountId),
     // Only apps have volumes: jobs cannot use them (checkVolume).
     claimOf: (_appEnvId, volume) => volume,
   })
   const engine = new ClusterEngine({
-    ...{ client, jobs, log },
+    ...{ client, jobs },
+    log: log.child({ region }),
     build: builderOf(setting, clock),
-    wantsFunctions: functionDomain !== undefined,
+    wants: { ...setting, buildProblem: () => buildProblemOf(setting) },
   })
   await engine.open()
-  const options = engine.capabilities.scalesFunctions ? setting : { ...setting, functionDomain: undefined }
   return {
     ...{ region, name: `${region} (kubernetes)`, engine },
     addresses: {
@@ -45,8 +48,16 @@ export async function openClusterRegion(
       functionNamespacePrefix: namespacePrefix,
       port: publicPort,
     },
-    cluster: (deps) => new ClusterRegion({ ...deps, region, options, installationId, client, engine }),
+    missing: () => engine.missing,
+    cluster: (deps) =>
+      new ClusterRegion({ ...deps, region, options: setting, installationId, client, cache, engine }),
   }
+}
+
+async function buildProblemOf({ buildkit, registry }: ClusterSetting): Promise<string | null> {
+  if (!buildkit && !registry) return null
+  if (!buildkit || !registry) return 'Builds need both buildkit and registry of the region.'
+  return buildProblem(buildkit, { ...registry, credentialsFile: registry.credentialsFile ?? null })
 }
 
 function builderOf({ buildkit: address, registry }: ClusterSetting, clock: Clock): Engine['build'] | null {

@@ -1,8 +1,11 @@
+import { findEnvironmentIds } from '../store/repositories/environments.ts'
 import { listUploadIds } from '../store/repositories/uploads.ts'
 import { Worker } from '../worker.ts'
 import type { Platform } from './platform.ts'
 
 const periodMs = 10 * 60_000
+/** Lines of this long are lost at most if the disk of a machine is lost. */
+const copyEveryMs = 5 * 60_000
 
 /** Deletes uploads and logs of this machine that are no longer needed. */
 export function sweepFiles({ db, clock, log, uploads, logs }: Platform): Worker {
@@ -11,9 +14,21 @@ export function sweepFiles({ db, clock, log, uploads, logs }: Platform): Worker 
     everyMs: periodMs,
     async pass() {
       await uploads.sweep(() => db.read(listUploadIds))
-      await logs.sweep(clock.wallMs())
+      await logs.sweep(clock.wallMs(), (ids) => db.read((tx) => findEnvironmentIds(tx, ids)))
     },
     failed: (error) => log.warn({ err: error }, 'old files cannot be deleted; retrying'),
+  })
+  worker.start()
+  return worker
+}
+
+/** Copies kept logs to the storage of `LONGSHORE_FILES_URL`. */
+export function copyLogs({ clock, log, logs }: Platform): Worker {
+  const worker = new Worker({
+    clock,
+    everyMs: copyEveryMs,
+    pass: () => logs.copy(),
+    failed: (error) => log.warn({ err: error }, 'logs cannot be copied to the file storage; retrying'),
   })
   worker.start()
   return worker

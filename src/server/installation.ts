@@ -58,6 +58,15 @@ function engineProblem({ clusters, reconciler }: Started, region: string): strin
   return cluster ? cluster.problem : (reconciler?.engineProblem(region) ?? null)
 }
 
+/** What does not work in the regions of this machine, a sentence each. */
+export function regionProblems({ regions }: Platform, started: Started): string[] {
+  return regions.flatMap(({ region, missing }) => {
+    const problem = engineProblem(started, region)
+    const reasons = problem === null ? (missing?.() ?? []).map(({ reason }) => reason) : [problem]
+    return reasons.map((reason) => `Region ${region}: ${reason}`)
+  })
+}
+
 /** Looks at environments again, wherever they run; null: at all of them. */
 export function wakeEnvironments(
   { clusters, reconciler }: Started,

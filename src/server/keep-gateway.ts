@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { connectGateway, type GatewayLink } from '../gateway/control/client.ts'
 import { ensureGateway } from '../gateway/control/spawn.ts'
-import { LogMasks } from '../regions/machine/log-masks.ts'
+import { LogMasks } from '../regions/logs/masks.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { RequestRecorder } from '../regions/machine/request-recorder.ts'
 import { Worker } from '../worker.ts'

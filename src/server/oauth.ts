@@ -1,4 +1,7 @@
 import { createFetchDocument } from '../alerting/notifiers/fetch-document.ts'
+import { timestamp } from '../clock.ts'
+import { environmentsIn } from '../domain/access/agent-limits.ts'
+import type { ToolPolicy } from '../mcp/policy/tool-policy.ts'
 import type { McpOAuth } from '../mcp/transport/http-oauth.ts'
 import type { McpHttpOptions } from '../mcp/transport/http-options.ts'
 import { addressesOf } from '../oauth/addresses.ts'
@@ -10,7 +13,7 @@ import type { OAuthSetting } from '../oauth-setting.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
 import type { CredentialKind } from '../operations/core/caller.ts'
 import { permissionsOf } from '../operations/core/permissions.ts'
-import type { StoredGrant } from '../store/repositories/oauth-grants.ts'
+import { noteStepUp, type StoredGrant } from '../store/repositories/oauth-grants.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
 import type { Platform } from './platform.ts'
 
@@ -44,6 +47,11 @@ export function openOAuth(deps: OAuthDeps): OAuth {
     grantOf: (credential) => credentials.read(credential),
     mcp: {
       challenge: resource.challenge,
+      async needsMore(token) {
+        const tokenId = credentials.read(token)
+        const now = timestamp(deps.clock.wallMs())
+        if (tokenId !== null && server !== null) await deps.db.write((tx) => noteStepUp(tx, tokenId, now))
+      },
       async admit(token, host) {
         const agent = await resource.admit(token, host)
         return agent && { token: agent.token, limits: limitsOf(agent.grant) }
@@ -93,11 +101,13 @@ export function mcpAccess(
   }
 }
 
-function limitsOf({ limits: { readOnly, groups, pin }, scopes }: StoredGrant) {
+function limitsOf({ limits: { readOnly, groups, pin }, scopes }: StoredGrant): Partial<ToolPolicy> {
+  const { account, app, env } = pin
   return {
     readOnly,
     groups,
-    pin,
+    pin: { account, app, env },
+    environments: environmentsIn(pin),
     scopes,
     allowSecrets: scopes.includes('secrets:read'),
   }

@@ -1,9 +1,13 @@
+import type { MissingCapability } from '../contract/regions.ts'
 import type { RegionAddresses } from '../domain/environments/hosts.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { ClusterRegion, ClusterRegionDeps } from '../regions/kubernetes/region.ts'
 
 /** What a cluster region needs of the platform to run. */
-type ClusterWork = Omit<ClusterRegionDeps, 'region' | 'options' | 'installationId' | 'client' | 'engine'>
+type ClusterWork = Omit<
+  ClusterRegionDeps,
+  'region' | 'options' | 'installationId' | 'client' | 'cache' | 'engine'
+>
 
 /** A region with its own instance of an engine. */
 export interface PlatformRegion {
@@ -12,6 +16,8 @@ export interface PlatformRegion {
   engine: Engine
   /** Absent: those of this machine's gateway. */
   addresses?: RegionAddresses
+  /** What its configuration asks for and does not work. */
+  missing?: () => readonly MissingCapability[]
   /** What runs its environments; absent: the reconciler of this machine. */
   cluster?: (work: ClusterWork) => ClusterRegion
 }

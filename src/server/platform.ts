@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { DatabaseAvailabilityWatch } from '../engines/database-availability.ts'
 import { BackupFiles } from '../files/backup-files.ts'
+import { LogArchive } from '../files/log-archive.ts'
 import { LogStore } from '../files/log-store.ts'
 import { openFiles } from '../files/open.ts'
 import { createUploadStore, type UploadStore } from '../files/upload-store.ts'
@@ -13,7 +14,7 @@ import type { Log } from '../log.ts'
 import { periodAt } from '../metrics/sampler.ts'
 import type { MetricReader } from '../metrics/source.ts'
 import { MetricStore } from '../metrics/store.ts'
-import type { Builder } from '../regions/machine/ports.ts'
+import type { Builder } from '../regions/ports.ts'
 import { type Home, lockHome, openHome } from '../store/data-directory.ts'
 import type { Db } from '../store/db.ts'
 import { firstStart } from '../store/first-start.ts'
@@ -28,6 +29,8 @@ import { regionMetrics } from './region-metrics.ts'
 import { openRegions } from './regions.ts'
 
 const buildTimeoutMs = 30 * 60_000
+/** For the last copies of logs; an archive that is away does not delay the stop. */
+const stopCopyMs = 5_000
 
 /** All adapters of an installation, chosen by the configuration. Does not serve yet. */
 export interface Platform {
@@ -88,7 +91,7 @@ export async function openPlatform(
     )
     // Interrupted builds start again from scratch. The data directory is locked, so no other process uses these files.
     rmSync(home.builds, { recursive: true, force: true })
-    const logs = new LogStore(home.logs)
+    const logs = new LogStore(home.logs, { archive: opened.logArchive })
     // Loaded only when set: the libraries are large.
     const spans = config.exportsTraces
       ? (await import('./export-traces.ts')).exportTraces(config.node, log)
@@ -107,7 +110,7 @@ export async function openPlatform(
       spans,
       async close() {
         await Promise.all(opened.regions.map(({ engine }) => engine.close()))
-        await logs.close()
+        await logs.close(stopCopyMs)
         await spans?.close()
         await membership.close()
         await db.close()
@@ -136,6 +139,9 @@ async function openState(
   const files = await openFiles(config.filesUrl, home.dir, installationId)
   const { node: nodeName } = config
   const { isShared } = membership
+  const logArchive = files.hasSharedFiles
+    ? await LogArchive.open(files.files, isShared ? nodeName : 'local')
+    : null
   const regions = await openRegions({ config, db, installationId, nodeName, isShared, clock, log, command })
   const directory = new RegionDirectory(regions, nodeName, membership)
   const databaseAvailability = new DatabaseAvailabilityWatch({
@@ -145,7 +151,7 @@ async function openState(
   })
   // In the background, so that a slow registry does not delay the start.
   void databaseAvailability.refresh()
-  return { ...installation, ...files, secrets, regions, directory, databaseAvailability }
+  return { ...installation, ...files, logArchive, secrets, regions, directory, databaseAvailability }
 }
 
 function notifierOf(config: Config, clock: Clock, log: Log): Notifier {

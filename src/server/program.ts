@@ -114,7 +114,7 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
 
 /** Commands that run or end a platform. */
 function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): void {
-  addExposureFlags(
+  const serve = addExposureFlags(
     program
       .command('serve')
       .withoutJson()
@@ -123,7 +123,11 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
         'Runs the platform: API, MCP at /mcp, gateway and engine. The options limit what agents may do at /mcp; an address such as /mcp?read-only=1&tools=apps,logs limits one client further.',
       ),
     'mcp-',
-  ).runs(cli, done, async () => (await import('./serve.ts')).runServe(cli.words.slice(1), cli.env))
+  ).option(
+    '--mcp-allow-secrets',
+    'tools at /mcp may show unmasked secret values; an agent that signed in also needs the scope secrets:read',
+  ) as CliCommand
+  serve.runs(cli, done, async () => (await import('./serve.ts')).runServe(cli.words.slice(1), cli.env))
   const mcp = addExposureFlags(
     program
       .command('mcp')
@@ -149,9 +153,12 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
     .withoutJson()
     .summary('run a demo on a throw-away installation')
     .description(
-      'Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and acts as an agent with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there (LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. Everything is removed at the end.',
+      'Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and acts as an agent with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there (LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. On kubernetes it uses the regions file of LONGSHORE_CONFIG, or the cluster of KUBECONFIG, REGISTRY, INGRESS, DOMAIN and BUILDKIT_HOST. Everything is removed at the end.',
     )
-    .runs(cli, done, async () => (await import('../cli/demo.ts')).runDemo(cli.env, cli.io))
+    .option('--engine <engine>', 'process, docker or kubernetes')
+    .runs(cli, done, async (_words, { engine }) =>
+      (await import('../cli/demo.ts')).runDemo(cli.env, cli.io, engine as string | undefined),
+    )
 }
 
 /** Commands that use the store of an installation directly. */

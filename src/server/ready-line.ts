@@ -5,15 +5,17 @@ import { AppError } from '../errors.ts'
 import { isLoopback } from '../host-check.ts'
 import type { ConsoleSessions } from '../operations/access/console-sessions.ts'
 import { startedAt } from '../store/data-directory.ts'
+import { regionProblems, type Started } from './installation.ts'
 import type { Platform } from './platform.ts'
 
 /** JSON on standard output for programs, text for people on standard error (docs/interface.md#the-ready-line). */
 export function printReady(
   platform: Platform,
-  apiUrl: string,
+  started: Started,
   gatewayUrl: string,
   signInUrl: string | null,
 ): void {
+  const { apiUrl } = started
   const { config, home, accountId, regions } = platform
   const kinds = regions.map(({ engine }) => engine.kind)
   const facts = {
@@ -44,6 +46,7 @@ export function printReady(
       const where = regions.length > 1 ? `${region}: ` : ''
       return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine.kind)}`
     }),
+    ...regionProblems(platform, started).map((problem) => `  WARNING   ${problem}`),
     // Only the control plane that made the installation has it.
     ...(existsSync(facts.adminTokenFile) ? [`  Token     in ${facts.adminTokenFile}`] : []),
     '',

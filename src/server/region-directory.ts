@@ -79,13 +79,17 @@ export class RegionDirectory {
 }
 
 export function regionOf(
-  { region, name, engine, addresses }: PlatformRegion,
+  { region, name, engine, addresses, ...given }: PlatformRegion,
   problem: string | null,
   databases: DatabaseAvailabilities,
 ): Region {
   const { builds } = engine.capabilities
   const { functionDomain } = addresses ?? machineAddresses(0)
   const scalesFunctions = engine.capabilities.scalesFunctions && functionDomain !== null
+  const missing = [...(given.missing?.() ?? [])]
+  const lacking = Object.fromEntries(
+    missing.flatMap(({ capability }) => (capability === 'metrics' ? [] : [[capability, false]])),
+  )
   const runnable = [...databases].flatMap(([preset, { available }]) => (available ? [preset] : []))
   return withState(
     {
@@ -94,7 +98,11 @@ export function regionOf(
       functionDomain: scalesFunctions ? functionDomain : null,
       engine: engine.kind,
       isolation: engine.isolation?.() ?? { metadataBlocked: false },
-      capabilities: { ...machineCapabilities, functions: scalesFunctions, builds, databases: runnable },
+      capabilities: {
+        ...{ ...machineCapabilities, functions: scalesFunctions, builds, databases: runnable },
+        ...lacking,
+      },
+      ...(missing.length > 0 ? { missing } : {}),
     },
     problem,
   )
@@ -108,9 +116,9 @@ const noCapabilities: RegionCapabilities = {
 }
 
 /** A control plane of an older version publishes no capabilities. */
-function plain({ region, name, functionDomain, engine, isolation, ...facts }: PublishedRegion) {
+function plain({ region, name, functionDomain, engine, isolation, missing, ...facts }: PublishedRegion) {
   const capabilities = (facts as { capabilities?: RegionCapabilities }).capabilities ?? noCapabilities
-  return { region, name, functionDomain, engine, isolation, capabilities }
+  return { region, name, functionDomain, engine, isolation, capabilities, ...(missing ? { missing } : {}) }
 }
 
 function withState(region: Omit<Region, 'available'>, problem: string | null): Region {

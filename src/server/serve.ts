@@ -25,7 +25,7 @@ import { handlers } from '../operations/index.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
-import { sweepFiles } from './housekeeping.ts'
+import { copyLogs, sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
   namesOf,
@@ -52,11 +52,9 @@ const mailDeadlineMs = 10_000
 
 /** `longshore serve`: control plane, and the gateway as a process of its own. Resolves to the exit code. */
 export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const { given } = splitFlags(argv, 'mcp-')
-  const toolPolicy = readToolPolicy(
-    given,
-    tools.map(({ name }) => name),
-  )
+  const { given, rest } = splitFlags(argv, 'mcp-')
+  const names = tools.map(({ name }) => name)
+  const toolPolicy = { ...readToolPolicy(given, names), allowSecrets: rest.includes('--mcp-allow-secrets') }
   const config = readConfig(env)
   const log = createLog('serve', config.logLevel)
   const stopped = stopSignal().then((reason) => ({ reason, exitCode: 0 }))
@@ -124,9 +122,9 @@ async function startControlPlane(
     throw error
   }
   const { gateway, reconciler } = begun
-  const workers = [dataKeys, sweepFiles(platform)]
+  const workers = [dataKeys, sweepFiles(platform), copyLogs(platform)]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
-  printReady(platform, started.apiUrl, gateway.url(), signInUrl)
+  printReady(platform, started, gateway.url(), signInUrl)
   return {
     async close() {
       await Promise.all(workers.map((worker) => worker.stop()))

@@ -273,7 +273,7 @@ export type Tx = Kysely<Tables>
 
 /** The port to the database. Two adapters pass one suite: SQLite (embedded) and PostgreSQL (shared). */
 export interface Db {
-  /** Reads from one snapshot of the store (PostgreSQL). */
+  /** Reads from one snapshot of the store. `work` uses `tx` only: in the embedded store, a write waits until it ends. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /**
    * One transaction: everything is stored if the promise resolves, and nothing if it rejects. `work` runs again if it

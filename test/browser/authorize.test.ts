@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { listUserTokens } from '../../src/contract/users.ts'
 import { axeInBothThemes, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
 import { RawClient } from '../../testkit/oauth/raw-client.ts'
@@ -79,11 +80,14 @@ describe.skipIf(noBrowser !== null)(
     it('narrows the agent to one environment, to reading and to some tools; the page Tokens revokes it', async () => {
       const user = await bed.platform.makeUser({ admin: true })
       const { appEnvId } = await bed.platform.makeEnvironment()
+      const { cliEnvName } = await bed.platform.admin.client.call(getAppEnv, { appEnvId })
       const client = await register('Narrow agent')
       const page = await signedInAt(client.url(), user.token)
       await page.getByLabel('Read-only: it can change nothing').check()
       await page.getByLabel('Where').selectOption({ label: 'Only the account Main' })
-      await page.getByLabel('In this account').selectOption(appEnvId)
+      await page.getByLabel('In this account').selectOption({ label: 'Only some environments' })
+      expect(await page.getByRole('button', { name: 'Allow' }).isDisabled()).toBe(true)
+      await page.getByLabel(cliEnvName).check()
       await page.getByText('Tools: all').click()
       await page.getByLabel('Databases and backups').uncheck()
       await page.getByLabel('Access ends').selectOption('In 7 days')
@@ -103,6 +107,33 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke token' }).click()
       await row.waitFor({ state: 'detached' })
       expect(await client.statusOf(access_token, 'get-app-env-status')).toBe(401)
+      await page.context().close()
+    })
+
+    it('narrows the agent to several environments, with each box beside its words', async () => {
+      const user = await bed.platform.makeUser({ admin: true })
+      const wanted = [await bed.platform.makeEnvironment(), await bed.platform.makeEnvironment()]
+      const client = await register('Agent of two')
+      const page = await signedInAt(client.url(), user.token)
+      await page.getByLabel('Where').selectOption({ label: 'Only the account Main' })
+      await page.getByLabel('In this account').selectOption({ label: 'Only some environments' })
+      for (const { appEnvId } of wanted) {
+        const { cliEnvName } = await bed.platform.admin.client.call(getAppEnv, { appEnvId })
+        await page.getByLabel(cliEnvName).check()
+      }
+      for (const width of [1_200, 320]) {
+        await page.setViewportSize({ width, height: 900 })
+        for (const label of await page.locator('.consent form > fieldset > label').all()) {
+          const [outer, box] = await Promise.all([label.boundingBox(), label.locator('input').boundingBox()])
+          expect(Math.abs(box!.y + box!.height / 2 - (outer!.y + outer!.height / 2))).toBeLessThan(3)
+        }
+      }
+      expect(await axeInBothThemes(page)).toEqual([])
+      await page.getByRole('button', { name: 'Allow' }).click()
+      expect((await client.exchange((await answerAt(page)).get('code')!)).status).toBe(200)
+      const [grant] = await grantsOf(user.token)
+      const environments = wanted.map(({ appEnvId }) => appEnvId)
+      expect(grant!.agent!.pin).toMatchObject({ account: bed.platform.accountId, env: null, environments })
       await page.context().close()
     })
 

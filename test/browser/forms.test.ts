@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { scaleAppEnvContainers } from '../../src/contract/app-env-actions.ts'
 import { getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
-import { createUserToken, revokeUserToken } from '../../src/contract/users.ts'
+import { createUserToken, listUserTokens, revokeUserToken } from '../../src/contract/users.ts'
 import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
 
 const stored = (page: Page) =>
@@ -161,6 +161,33 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('button', { name: 'Sign out', exact: true }).click()
       await page.getByRole('heading', { name: 'Sign in to Longshore' }).waitFor()
       expect(await stored(page)).not.toContain('signed out')
+    })
+
+    it('opens, signs in and writes once although the network drops each request the first time', async () => {
+      const page = await bed.page(await bed.context())
+      const dropped = new Set<string>()
+      await page.route(/\/console\/assets\/(?!boot-)|\/console\/session$|\/api\//, async (route) => {
+        const request = route.request()
+        const one = `${request.method()} ${request.url()}`
+        if (dropped.has(one)) return route.continue()
+        dropped.add(one)
+        // The write arrives, its answer does not.
+        if (one === `POST ${bed.platform.apiUrl}/api/public/v1/user/tokens`) await route.fetch()
+        return route.abort('connectionaborted')
+      })
+      const { token, client } = bed.platform.admin
+      const { code } = await bed.platform.sessions.createLink(token)
+      await page.goto(`${bed.address('/sign-in')}?next=%2Fconsole%2Ftokens#${code}`)
+      await page.getByRole('button', { name: 'Create token' }).click()
+      await page.getByLabel('Name').fill('made once')
+      await page.getByRole('button', { name: 'Create', exact: true }).click()
+      await page.getByRole('row', { name: /^made once/ }).waitFor()
+      const { tokens } = await client.call(listUserTokens, {})
+      expect(tokens.filter(({ name }) => name === 'made once')).toHaveLength(1)
+      expect(await page.evaluate(() => document.styleSheets.length)).toBe(1)
+      expect([...dropped].map((one) => one.replace(/.*\/(\w+)[^/]*$/, '$1'))).toEqual(
+        expect.arrayContaining(['main', 'chunk', 'TokensPage', 'session', 'tokens']),
+      )
     })
 
     it('keeps a form through a lost connection and a conflict, and saves it afterwards', async () => {

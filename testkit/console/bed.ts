@@ -4,6 +4,7 @@ import AxeSource from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Frame, type Page } from 'playwright-core'
 import type { TestPlatformOptions } from '../platform/options.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
+import { Trail } from './trail.ts'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const executablePath = places.find((place) => existsSync(place))
@@ -78,9 +79,10 @@ export class ConsoleBed {
     }: { token?: string } & Parameters<Browser['newContext']>[0] = {},
   ): Promise<Page> {
     const page = await this.page(await this.context(options))
+    const trail = new Trail(page)
     const { code } = await this.platform.sessions.createLink(token)
     await page.goto(`${this.address('/sign-in')}?next=${encodeURIComponent(`/console${pathname}`)}#${code}`)
-    await page.waitForURL(this.address(pathname))
+    await trail.explain(page.waitForURL(this.address(pathname)))
     return page
   }
 }

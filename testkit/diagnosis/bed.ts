@@ -1,24 +1,20 @@
-import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import http from 'node:http'
-import os from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import type { diagnoseAppEnv, Fix } from '../../src/contract/diagnosis.ts'
 import { operations } from '../../src/contract/index.ts'
 import type { OutputOf } from '../../src/contract/operation.ts'
-import { createProcessEngine } from '../../src/engines/process/engine.ts'
 import type { RequestRecord } from '../../src/gateway/control/request-record.ts'
-import { createLog } from '../../src/log.ts'
 import { bucketOf } from '../../src/metrics/histogram.ts'
 import type { IngressSample, Sample } from '../../src/metrics/sample.ts'
-import { LogMasks } from '../../src/regions/machine/log-masks.ts'
+import { LogMasks } from '../../src/regions/logs/masks.ts'
 import { RequestRecorder } from '../../src/regions/machine/request-recorder.ts'
 import type { SourceFiles } from '../builds/sample-sources.ts'
-import { bundledSupervisorEntry } from '../engines/supervisor-entry.ts'
 import { FakeEngine } from '../fakes/engine.ts'
 import { tgz, until } from '../platform/story.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
+import { dockerPlace, type EnginePlace, processPlace, withBases } from './places.ts'
 
 type Diagnosis = OutputOf<typeof diagnoseAppEnv>
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape it asks for
@@ -34,37 +30,32 @@ function hurried(factor: number): Clock {
   }
 }
 
-/** A platform whose region `local` runs source as processes, and `plain` runs images of the fake engine. */
+/** A platform whose region `local` runs source on a real engine, and `plain` runs images of the fake engine. */
 export class DiagnosisBed {
   readonly platform: TestPlatform
   readonly fake: FakeEngine
-  readonly #home: string
+  readonly #place: EnginePlace
   readonly #recorder: RequestRecorder
   #apps = 0
 
-  private constructor(platform: TestPlatform, fake: FakeEngine, home: string) {
+  private constructor(platform: TestPlatform, fake: FakeEngine, place: EnginePlace) {
     this.platform = platform
     this.fake = fake
-    this.#home = home
+    this.#place = place
     const { db, logs, secrets, log } = platform
     this.#recorder = new RequestRecorder({ db, logs, log, masks: new LogMasks(db, secrets) })
   }
 
-  static async start(): Promise<DiagnosisBed> {
-    const home = mkdtempSync(path.join(os.tmpdir(), 'longshore-diagnosis-'))
+  static async start(kind: 'process' | 'docker' = 'process'): Promise<DiagnosisBed> {
+    const place = await (kind === 'docker' ? dockerPlace() : processPlace())
     const fake = new FakeEngine()
-    const engine = createProcessEngine({
-      home,
-      clock: systemClock,
-      log: createLog('test', 'silent'),
-      supervisorEntry: bundledSupervisorEntry(),
-    })
-    await engine.open()
+    await place.engine.open()
     const engines = new Map([
-      ['local', engine],
+      ['local', place.engine],
       ['plain', fake],
     ])
-    const bed = new DiagnosisBed(await TestPlatform.start({ clock: hurried(3), engines }), fake, home)
+    const options = { clock: hurried(3), engines, nodeImage: place.bases['node:20-alpine'] }
+    const bed = new DiagnosisBed(await TestPlatform.start(options), fake, place)
     await bed.call('update-account', { accountId: bed.platform.accountId, zCloudLimit: 1_000 })
     return bed
   }
@@ -72,7 +63,7 @@ export class DiagnosisBed {
   async close(): Promise<void> {
     await this.platform.close()
     this.fake.host.clear()
-    await rm(this.#home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    await this.#place.remove()
   }
 
   async call(id: string, input: Record<string, unknown>): Promise<Answer> {
@@ -96,7 +87,7 @@ export class DiagnosisBed {
   /** Uploads and deploys; resolves when the deployment is over. `loses`: what was uploaded is gone before the build. */
   async deploy(appEnvId: string, source: SourceFiles | Buffer, { loses = false } = {}): Promise<void> {
     const { storageKey, uploadUrl } = await this.call('request-deploy-storage-key', { appEnvId })
-    const body = Buffer.isBuffer(source) ? source : await tgz(source)
+    const body = Buffer.isBuffer(source) ? source : await tgz(withBases(source, this.#place.bases))
     const answer = await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(body) })
     if (!answer.ok) throw new Error(`upload: ${await answer.text()}`)
     if (loses) await rm(path.join(this.platform.dir, 'uploads', path.basename(storageKey)))
@@ -109,6 +100,7 @@ export class DiagnosisBed {
       () => this.call('get-app-env-status', { appEnvId }),
       ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
       `the deployment of ${appEnvId}`,
+      600_000,
     )
   }
 

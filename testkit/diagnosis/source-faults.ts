@@ -4,7 +4,7 @@ import { brokenStep, nodeServer, nodeSource, pythonServer, pythonSource } from '
 import type { Seeded } from './seeded.ts'
 
 /** A fault that source brings with it: deploying it is all there is to do. */
-interface SourceFault {
+export interface SourceFault {
   name: string
   cause: DiagnosisCause
   source: SourceFiles | Buffer
@@ -143,6 +143,11 @@ function codeFaults(seeded: Seeded): SourceFault[] {
       cause: 'bad-command',
       source: pythonSource('', ['python3', `${word}.py`]),
     },
+    {
+      name: 'no such working directory',
+      cause: 'bad-command',
+      source: nodeSource(nodeServer(), ['sh', '-c', `cd /${word} && exec node server.js`]),
+    },
     { name: 'no such program', cause: 'bad-command', source: nodeSource('', [word, '--serve']) },
     ...outsideFaults(seeded, word, port),
   ]
@@ -181,6 +186,13 @@ function outsideFaults(seeded: Seeded, word: string, port: number): SourceFault[
         `--max-old-space-size=${seeded.number(10, 24)}`,
         'server.js',
       ]),
+    },
+    {
+      name: 'node that fills its container',
+      cause: 'out-of-memory',
+      source: nodeSource(
+        `console.log('${word} begins'); const held = []; setInterval(() => held.push(Buffer.alloc(64e6, 1)), 20)`,
+      ),
     },
     {
       name: 'python out of memory',

@@ -7,9 +7,9 @@ import type { Engine } from '../../src/engines/engine.ts'
 import { AppError } from '../../src/errors.ts'
 import { LogStore } from '../../src/files/log-store.ts'
 import { createLog } from '../../src/log.ts'
-import { JobScheduler } from '../../src/regions/machine/job-scheduler.ts'
-import { LogFollowers } from '../../src/regions/machine/log-followers.ts'
-import { LogMasks } from '../../src/regions/machine/log-masks.ts'
+import { JobScheduler } from '../../src/regions/jobs/scheduler.ts'
+import { LogFollowers } from '../../src/regions/logs/followers.ts'
+import { LogMasks } from '../../src/regions/logs/masks.ts'
 import type { Db } from '../../src/store/db.ts'
 import {
   countActiveJobRuns,

@@ -6,12 +6,21 @@ import { randomText } from '../../src/domain/ids.ts'
 import { Installation } from '../platform/installation.ts'
 import { cluster, kubectl } from './cluster.ts'
 
-/** An installation whose only region, `eu`, is the cluster of the tests; its namespaces have a prefix of their own. */
+interface ClusterInstallationOptions {
+  /** Of the region, in place of that of the tests. */
+  kubeconfig?: string
+  /** Regions beside the cluster. */
+  others?: readonly object[]
+  /** What else the regions file says of the cluster. */
+  settings?: object
+}
+
+/** An installation with the cluster of the tests as its region `eu`; its namespaces have a prefix of their own. */
 export class ClusterInstallation extends Installation {
   readonly namespacePrefix: string
   readonly #configDir: string
 
-  constructor(env: NodeJS.ProcessEnv = {}) {
+  constructor(env: NodeJS.ProcessEnv = {}, options: ClusterInstallationOptions = {}) {
     const configDir = mkdtempSync(path.join(os.tmpdir(), 'longshore-cluster-'))
     const file = path.join(configDir, 'longshore.yaml')
     super({ LONGSHORE_CONFIG: file, ...env })
@@ -22,15 +31,16 @@ export class ClusterInstallation extends Installation {
     const region = {
       name: 'eu',
       engine: 'kubernetes',
-      kubeconfig: cluster.kubeconfig,
+      kubeconfig: options.kubeconfig ?? cluster.kubeconfig,
       namespacePrefix: this.namespacePrefix,
       appDomain: `${own}.${cluster.domain}`,
       functionDomain: cluster.domain,
       publicPort: Number(new URL(cluster.ingress!).port || 80),
       ingressClass: 'traefik',
+      ...options.settings,
     }
     // JSON is YAML too.
-    writeFileSync(file, JSON.stringify({ regions: [region] }))
+    writeFileSync(file, JSON.stringify({ regions: [...(options.others ?? []), region] }))
     this.#configDir = configDir
   }
 

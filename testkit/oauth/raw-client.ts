@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { callTool } from './call-tool.ts'
 
 type Params = Record<string, string | undefined>
 
@@ -66,21 +67,7 @@ export class RawClient {
 
   /** The status of a tool call with this token. */
   async statusOf(token: string, name = 'list-accounts', args: object = {}): Promise<number> {
-    const answer = await fetch(`${this.apiUrl}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name, arguments: args },
-      }),
-    })
-    return answer.status
+    return (await callTool(this.apiUrl, token, name, args)).status
   }
 }
 

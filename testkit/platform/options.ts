@@ -39,6 +39,8 @@ export interface TestPlatformOptions {
   stabilityScale?: number
   /** Deployed versions whose images stay (LONGSHORE_KEPT_VERSIONS). */
   keptVersions?: number
+  /** Base image of the Dockerfiles that presets generate. */
+  nodeImage?: string
   /** Folder with the built console; without one it is not served. */
   consoleDir?: string
   /** Serves /mcp, with sign-in of agents. */

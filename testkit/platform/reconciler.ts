@@ -61,9 +61,9 @@ export function createTestReconciler(platform: PlatformOfReconciler, uploads: Up
       buildContent({
         ...request,
         gitBaseUrl: platform.gitBaseUrl,
-        nodeImage: 'node:20-alpine',
+        nodeImage: options.nodeImage ?? 'node:20-alpine',
         buildsDir: builds,
-        timeoutMs: 60_000,
+        timeoutMs: 600_000,
         clock,
       }),
   })

@@ -1,5 +1,5 @@
 import type { Route } from '../../src/gateway/control/protocol.ts'
-import type { RouteSink } from '../../src/regions/machine/ports.ts'
+import type { RouteSink } from '../../src/regions/ports.ts'
 
 /** A gateway that only remembers: routes by environment, and every container that is to drain is drained at once. */
 export class RememberedRoutes implements RouteSink {

@@ -21,8 +21,8 @@ interface Canary {
 }
 
 /**
- * Secrets identified by a unique core. A sweep finds a core in plain text (also URL-encoded or JSON-escaped, because it
- * contains no characters that these change), in base64 at any offset, and in hex.
+ * Secrets identified by a unique core. A sweep finds a core in plain text, URL-encoded or JSON-escaped, in base64 at any
+ * offset, and in hex.
  */
 export class Canaries {
   readonly #canaries: Canary[] = []
@@ -50,7 +50,7 @@ export class Canaries {
       this.#canaries.push({
         name,
         value,
-        signs: [core, ...base64Of(core), Buffer.from(core).toString('hex')],
+        signs: signsOf(core),
         isPrivate: false,
       })
     }
@@ -66,6 +66,12 @@ export class Canaries {
         .map(({ name, signs }) => `${name} in ${where}: ${around(text, signs)}`),
     )
   }
+}
+
+function signsOf(core: string): string[] {
+  const hex = Buffer.from(core).toString('hex')
+  const escaped = JSON.stringify(core).slice(1, -1)
+  return [...new Set([core, encodeURIComponent(core), escaped, ...base64Of(core), hex, hex.toUpperCase()])]
 }
 
 /** What stays the same of the base64 of a text wherever in a longer text it begins; both alphabets. */

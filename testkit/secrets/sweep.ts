@@ -29,18 +29,19 @@ export class SecretSweep {
   ): Promise<RawAnswer> {
     const answer = await this.platform.request(row.method, row.path, { input, token, headers })
     const all = `${JSON.stringify(Object.fromEntries(answer.headers))}\n${answer.text}`
-    this.#note(`REST ${row.id} ${answer.status}`, all, row, input, answer.status === 200 ? answer.json : {})
+    this.heard(`REST ${row.id} ${answer.status}`, all, row, input, answer.status === 200 ? answer.json : {})
     return answer
   }
 
   async tool(row: Operation, input: Json, at: ToolSession = this.session): Promise<ToolReply> {
     const reply = await at.call(row.id, input)
     const text = `${reply.text}\n${JSON.stringify(reply.structured)}`
-    this.#note(`tool ${row.id}${reply.isError ? ' refused' : ''}`, text, row, input, reply.structured)
+    this.heard(`tool ${row.id}${reply.isError ? ' refused' : ''}`, text, row, input, reply.structured)
     return reply
   }
 
-  #note(where: string, text: string, row: Operation, input: Json, answer: Json): void {
+  /** Keeps what a call answered. */
+  heard(where: string, text: string, row: Operation, input: Json, answer: Json): void {
     const asks = input.decrypt === true || input.showSecrets === true
     const shown = this.#shownOnce(row, answer)
     const rest = shown.reduce((left, secret) => left.replaceAll(secret, '(shown once)'), text)

@@ -70,6 +70,21 @@ export function storeSuite(under: StoreUnderTest): { store: () => Db } {
     expect(await keysOf(db)).toEqual([])
   })
 
+  it('a read sees one snapshot, whatever is written meanwhile', async () => {
+    await put(db, 'k1', 'before')
+    let written: Promise<unknown> = Promise.resolve()
+    const seen = await db.read(async (tx) => {
+      const first = await keysIn(tx)
+      written = put(db, 'k2', 'meanwhile')
+      // A store may let the write wait for the read, so only a while.
+      await Promise.race([written, new Promise((resolve) => setTimeout(resolve, 100))])
+      return [first, await keysIn(tx)]
+    })
+    await written
+    expect(seen[1]).toEqual(seen[0])
+    expect(await keysOf(db)).toEqual(['k1', 'k2'])
+  })
+
   it('orders and compares text by bytes, whatever the language of the machine', async () => {
     for (const key of ['kb', 'kA', 'k_', 'ka', 'kB', 'kä', 'k0']) await put(db, key, '')
     expect(await keysOf(db)).toEqual(['k0', 'kA', 'kB', 'k_', 'ka', 'kb', 'kä'])

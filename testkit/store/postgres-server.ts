@@ -22,6 +22,19 @@ import { startedAt } from '../../src/store/data-directory.ts'
 const run = promisify(execFile)
 const debianFolder = '/usr/lib/postgresql'
 
+/** Runs a program of PostgreSQL as the user that the servers of tests run as. */
+export async function runPostgresProgram(
+  name: string,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  await run(path.join(postgresBin!, name), args, {
+    ...(await owner()),
+    cwd: os.tmpdir(),
+    env: { ...process.env, ...env },
+  })
+}
+
 /** Folder of the newest PostgreSQL programs of Debian's packages on this machine; null when there are none. */
 const postgresBin: string | null = newestBin()
 
@@ -94,6 +107,11 @@ export class PostgresServer {
   /** A server that another process started and stops. */
   static at({ dir, password }: PostgresAccess): PostgresServer {
     return new PostgresServer(dir, password, null)
+  }
+
+  /** A server on the data of another one that is in `dir`, not launched yet. */
+  static async over({ dir, password }: PostgresAccess): Promise<PostgresServer> {
+    return new PostgresServer(dir, password, await owner())
   }
 
   get access(): PostgresAccess {

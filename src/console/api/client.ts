@@ -9,38 +9,57 @@ import { connection } from './connection.ts'
 const kept = new Map<string, { tag: string; text: string }>()
 const mostKept = 200
 
+interface Outgoing extends Omit<HttpRequest, 'body'> {
+  body: BodyInit | null
+  /** May be sent again: it has no second effect. Reads may, and writes with an idempotency key. */
+  repeatable?: boolean
+}
+
 /** The only place of the console that fetches. The browser adds the session cookie; the header is the CSRF defense. */
-export async function send(
-  url: string,
-  request: Omit<HttpRequest, 'body'> & { body: BodyInit | null },
-): Promise<HttpResponse> {
-  const known = request.method === 'GET' ? kept.get(url) : undefined
-  let answer: Response
-  try {
-    answer = await fetch(url, {
-      method: request.method,
-      headers: {
-        ...request.headers,
-        'longshore-console': '1',
-        ...(known ? { 'if-none-match': known.tag } : {}),
-      },
-      body: request.body,
-      signal: request.signal ?? null,
-      credentials: 'same-origin',
-      redirect: 'error',
-      cache: 'no-store',
-    })
-  } catch (error) {
-    if (!request.signal?.aborted) connection.note(false)
-    throw error
+export async function send(url: string, request: Outgoing): Promise<HttpResponse> {
+  const isRead = request.method === 'GET'
+  const known = isRead ? kept.get(url) : undefined
+  const headers = {
+    ...request.headers,
+    'longshore-console': '1',
+    ...(known ? { 'if-none-match': known.tag } : {}),
   }
-  connection.note(true)
+  const repeatable = request.repeatable ?? (isRead || 'idempotency-key' in request.headers)
+  const { answer, text } = await exchange(url, { ...request, headers }, repeatable)
   const header = (name: string) => answer.headers.get(name) ?? undefined
   if (answer.status === 304 && known) return { status: 200, header, text: known.text }
-  const text = await answer.text()
   // An answer with secrets in clear is for the requesting page only and is never cached.
-  if (request.method === 'GET' && answer.ok && !/[?&]decrypt=true/.test(url)) keep(url, header('etag'), text)
+  if (isRead && answer.ok && !/[?&]decrypt=true/.test(url)) keep(url, header('etag'), text)
   return { status: answer.status, header, text }
+}
+
+/** Browsers drop requests whenever a network comes or goes, also those to this machine. */
+const pausesMs = [200, 800]
+
+async function exchange(url: string, request: Outgoing, repeatable: boolean) {
+  const { method, headers, body, signal = null } = request
+  for (let repeats = 0; ; repeats += 1) {
+    try {
+      const init = { method, headers, body, signal }
+      const answer = await fetch(url, {
+        ...init,
+        credentials: 'same-origin',
+        redirect: 'error',
+        cache: 'no-store',
+      })
+      const text = await answer.text()
+      connection.note(true)
+      return { answer, text }
+    } catch (error) {
+      if (signal?.aborted) throw error
+      const pauseMs = repeatable ? pausesMs[repeats] : undefined
+      if (pauseMs === undefined) {
+        connection.note(false)
+        throw error
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
+  }
 }
 
 function keep(url: string, tag: string | undefined, text: string): void {

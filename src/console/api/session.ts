@@ -21,7 +21,8 @@ export async function signIn(
   by: { code: string } | { token: string },
   reads: () => Promise<void> = async () => {},
 ): Promise<void> {
-  await sessionRequest('POST', '/console/session', by)
+  // A link whose first answer was lost is spent, and refused again; not to try again would help less.
+  await sessionRequest('POST', '/console/session', by, { repeatable: true })
   signIns.postMessage('signed in')
   // Unsaved text is for the person who typed it; if that cannot be found out, it goes.
   const user = client.call(getUser, {}).catch(() => null)
@@ -37,12 +38,18 @@ export async function signOut(everywhere: boolean): Promise<void> {
 }
 
 /** A request of the console that is no operation of the contract. Throws `AppError`. */
-export async function sessionRequest(method: string, path: string, body: object | null): Promise<unknown> {
+export async function sessionRequest(
+  method: string,
+  path: string,
+  body: object | null,
+  options: { repeatable?: boolean } = {},
+): Promise<unknown> {
   const answer = await send(location.origin + path, {
     method,
     headers: body ? { 'content-type': 'application/json' } : {},
     body: body ? JSON.stringify(body) : null,
     signal: undefined,
+    ...options,
   }).catch((cause) => {
     throw new AppError('unavailable', 'The platform cannot be reached', {
       details: 'Try again in a moment.',

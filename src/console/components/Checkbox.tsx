@@ -6,9 +6,9 @@ interface Props {
   children: React.ReactNode
 }
 
-export function Checkbox({ checked, set, disabled, className = 'row', children }: Props) {
+export function Checkbox({ checked, set, disabled, className = '', children }: Props) {
   return (
-    <label className={className}>
+    <label className={`check ${className}`.trim()}>
       <input
         type="checkbox"
         checked={checked}

@@ -37,6 +37,21 @@ export function NotFound() {
   )
 }
 
+/** A page whose code could not be loaded, or which has an error of its own. */
+export function Broken() {
+  return (
+    <div className="state" role="alert">
+      <h1>This page cannot be shown</h1>
+      <p className="muted">
+        The connection may be lost, or the platform may have a new version. If it stays, report it.
+      </p>
+      <button type="button" className="button" onClick={() => location.reload()}>
+        Reload
+      </button>
+    </div>
+  )
+}
+
 /** Shows the platform's error. Use `hidesForbidden` on pages of one environment (M2). */
 export function Failed({
   error,

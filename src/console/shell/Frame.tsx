@@ -8,12 +8,15 @@ import { signOut } from '../api/session.ts'
 import { Empty, Failed, Loading, NotFound } from '../components/states.tsx'
 import { Toasts } from '../components/toasts.tsx'
 import { timeOfDay } from '../components/words.ts'
+import { untilLoaded } from '../until-loaded.ts'
 import { AccountProvider, useAccounts } from './account.ts'
 import { InvitationsHint } from './InvitationsHint.tsx'
 import { applyTheme, readTheme, type Theme } from './theme.ts'
 
 const Invitations = lazy(() =>
-  import('../pages/invitations/Invitations.tsx').then((module) => ({ default: module.Invitations })),
+  untilLoaded(() => import('../pages/invitations/Invitations.tsx')).then((module) => ({
+    default: module.Invitations,
+  })),
 )
 
 /** Navigation, account, and the states that concern every page. */

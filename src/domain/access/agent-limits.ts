@@ -1,12 +1,27 @@
+import type { PinLevel } from '../../contract/resources.ts'
 import type { Scope } from '../../contract/scopes.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
 
 /** What an agent may reach; all null: everything that its person can reach. */
-interface AgentReach {
+export interface AgentReach {
   account: string | null
   app: string | null
-  /** An appEnvId. */
+  /** One environment, which its calls need not name. */
   env: string | null
+  /** Several environments. Absent in grants of an earlier version. */
+  environments?: readonly string[] | null
+}
+
+/** The environments that the reach names; null: it names none. */
+export function environmentsIn({ env, environments = null }: AgentReach): readonly string[] | null {
+  return environments ?? (env === null ? null : [env])
+}
+
+/** The narrowest thing that the reach names; null: it names nothing. */
+export function levelOf(reach: AgentReach): PinLevel | null {
+  if (environmentsIn(reach) !== null) return 'env'
+  if (reach.app !== null) return 'app'
+  return reach.account === null ? null : 'account'
 }
 
 /** What the person narrowed on the consent page; the same limits as the options of `longshore mcp`. */

@@ -1,11 +1,10 @@
 import type { Evidence, Finding } from '../../contract/diagnosis.ts'
-import { isSaturated } from './errors.ts'
+import { isQueueing, isSaturated, slowSeconds } from './errors.ts'
 import { type Detector, type Facts, fixBy } from './facts.ts'
 
 /** Samples that CPU must be high over before a limit counts as reached. */
 const leastSamples = 3
 const busyPercent = 95
-const slowSeconds = 1
 
 /** The environment is as large as it may be, and too small. */
 export const detectCapacity: Detector = (facts) => {
@@ -18,7 +17,9 @@ export const detectCapacity: Detector = (facts) => {
 
 function saturated(facts: Facts): Finding | null {
   const { traffic, functionConfig, appEnvId, quota, zClouds } = facts
-  if (!traffic?.failed || !functionConfig || !isSaturated(facts)) return null
+  if (!traffic || !functionConfig) return null
+  const rejects = traffic.failed > 0 && isSaturated(facts)
+  if (!rejects && !isQueueing(facts)) return null
   const { maxScale } = functionConfig
   const rate = (count: number) => rounded(count / Math.max(1, traffic.seconds))
   const free = Math.floor((quota.zCloudLimit - quota.zCloudsUsed) / zClouds)
@@ -29,11 +30,13 @@ function saturated(facts: Facts): Finding | null {
     cause: 'concurrency-saturated',
     severity: 'warning',
     confidence: 'likely',
-    summary: `All ${maxScale} containers that maxScale allows are busy, and requests are rejected.`,
+    summary: `All ${maxScale} containers that maxScale allows are busy, and requests ${rejects ? 'are rejected' : 'wait for a place'}.`,
     since: null,
     evidence: [
       { source: 'metric', at: null, text: 'ingress_request_rate', value: rate(traffic.requests) },
-      { source: 'metric', at: null, text: 'ingress_5xx_rate', value: rate(traffic.failed) },
+      rejects
+        ? { source: 'metric', at: null, text: 'ingress_5xx_rate', value: rate(traffic.failed) }
+        : { source: 'request', at: null, text: 'mean seconds', value: rounded(facts.meanSeconds ?? 0) },
       { source: 'setting', at: null, text: 'maxScale', value: maxScale },
     ],
     fix:

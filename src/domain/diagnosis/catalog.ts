@@ -115,7 +115,7 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     fix: 'An admin raises the limit with update-account, or another environment becomes smaller.',
   },
   'concurrency-saturated': {
-    meaning: 'All containers that a function may have are busy, and requests are rejected.',
+    meaning: 'All containers that a function may have are busy, and requests wait or are rejected.',
     fix: 'Raise maxScale or containerConcurrency.',
   },
   'request-timeout': {

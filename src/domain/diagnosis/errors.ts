@@ -13,6 +13,9 @@ const appStartTimeoutSeconds = 60
 /** How long before the last failed request the program may have share why. */
 const explainedByMs = 60_000
 
+/** Answers that take longer are slow. */
+export const slowSeconds = 1
+
 /** Most of a busy minute's failures are shown by the request that fails most often. */
 const mostRequests = 2
 
@@ -144,12 +147,26 @@ function recentLines({ servingLog, nowMs }: Facts) {
 }
 
 /** Every container that a function may have runs, and requests fill them. */
-export function isSaturated({ functionConfig, metrics, traffic, pods, serving }: Facts): boolean {
-  if (!functionConfig || !traffic || functionConfig.containerConcurrency === 0) return false
+export function isSaturated(facts: Facts): boolean {
+  return heldTimes(facts, facts.metrics?.p99Seconds ?? 0) >= 0.7
+}
+
+/** Requests wait for a place: on average more are under way than the containers may hold, and they take long. */
+export function isQueueing(facts: Facts): boolean {
+  const isSlow = (facts.metrics?.p95Seconds ?? 0) >= slowSeconds
+  return isSlow && heldTimes(facts, facts.meanSeconds ?? 0) >= 1.5
+}
+
+/**
+ * How many times the requests under way fill all containers that a function may have, if each takes so many seconds
+ * (Little's law); 0 while it may have more containers.
+ */
+function heldTimes({ functionConfig, traffic, pods, serving }: Facts, seconds: number): number {
+  if (!functionConfig || !traffic || functionConfig.containerConcurrency === 0) return 0
   const running = pods.filter((pod) => pod.ready && pod.rolloutId === serving?.rolloutId).length
-  const capacity = functionConfig.maxScale * functionConfig.containerConcurrency
-  const inFlight = (traffic.requests / Math.max(1, traffic.seconds)) * (metrics?.p99Seconds ?? 0)
-  return running >= functionConfig.maxScale && inFlight >= capacity * 0.7
+  if (running < functionConfig.maxScale) return 0
+  const underWay = (traffic.requests / Math.max(1, traffic.seconds)) * seconds
+  return underWay / (functionConfig.maxScale * functionConfig.containerConcurrency)
 }
 
 function timeoutSeconds({ functionConfig }: Facts): number {

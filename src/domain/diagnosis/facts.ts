@@ -122,6 +122,8 @@ export interface Facts {
   traffic: TrafficFacts | null
   /** Newest last; empty if requests are not logged. */
   requests: readonly RequestFacts[]
+  /** How long the requests of a function took on average in the last minute; null for others, or if none is logged. */
+  meanSeconds: number | null
   /** Names of variables in force, and of those saved. */
   variables: { applied: readonly string[]; saved: readonly string[] }
   pendingFields: readonly string[]

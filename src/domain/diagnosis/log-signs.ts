@@ -34,7 +34,7 @@ const runtimePatterns: readonly Pattern[] = [
   {
     cause: 'bad-command',
     matches:
-      /not found in \$?PATH|can't open file '[^']+'|missing script:|exec format error|command not found|^\S*sh: (?:\d+: |line \d+: )?\S+: (?:not found|No such file)|exec[a-z]*: [^:]*: (?:no such file|not found|permission denied)|cannot find the (?:command|executable)|spawn \S+ (?:ENOENT|EACCES)/i,
+      /not found in \$?PATH|can't open file '[^']+'|missing script:|exec format error|command not found|^\S*sh: (?:\d+: |line \d+: )?\S+: (?:not found|No such file)|exec[a-z]*: [^:]*: (?:no such file|not found|permission denied)|\bexec \S+ failed: (?:No such file|Permission denied)|can't cd to |\bcd: \S+: No such file|cannot find the (?:command|executable)|spawn \S+ (?:ENOENT|EACCES)/i,
   },
   {
     cause: 'missing-module',

@@ -1,4 +1,4 @@
-import { isPolicyTarget, type PinLevel, pinLevels, toolScopeOf } from '../../contract/resources.ts'
+import { type PinLevel, staysWithin } from '../../contract/resources.ts'
 import type { Scope } from '../../contract/scopes.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
 import { AppError } from '../../errors.ts'
@@ -22,6 +22,8 @@ export interface ToolPolicy {
   groups: readonly ToolGroup[] | null
   excludedTools: readonly string[]
   pin: PinnedScope
+  /** Environments that an agent is held to; null = no list. The platform checks them, and tools beyond do not exist. */
+  environments: readonly string[] | null
   /** What an agent was allowed by OAuth; null for other callers. Tools beyond it stay listed, so that it can ask for more. */
   scopes: readonly Scope[] | null
 }
@@ -36,6 +38,7 @@ export const defaultToolPolicy: ToolPolicy = Object.freeze({
   groups: null,
   excludedTools: [],
   pin: noPin,
+  environments: null,
   scopes: null,
 })
 
@@ -89,8 +92,10 @@ export function refusalOf(tool: ToolFacts, toolPolicy: ToolPolicy): AppError | n
       `This server offers the groups ${toolPolicy.groups.join(', ')}.`,
     )
   }
-  const level = pinLevelOf(toolPolicy.pin)
-  if (level === null || staysWithin(tool, level)) return null
+  const level = toolPolicy.environments === null ? pinLevelOf(toolPolicy.pin) : 'env'
+  // Who has access is about the account: those reads go where the writes go.
+  const as = tool.readOnly && tool.group !== 'access' ? 'reads' : 'writes'
+  if (level === null || staysWithin(tool.on, as, level)) return null
   return switchedOff(
     `${name} is switched off: it reaches beyond the pinned ${pinWords[level]}`,
     'A person held this server to it when starting it.',
@@ -104,18 +109,6 @@ function switchedOff(message: string, details: string): AppError {
 }
 
 /**
- * Whether a tool can be limited to what is pinned (`src/contract/resources.ts`). Reads of a level above stay where they
- * are needed, and show what is inside only (scope.ts). Who has access is about the account: those reads go where the
- * writes go. A tool on something unknown does not exist.
- */
-function staysWithin({ on, group, readOnly }: ToolFacts, level: PinLevel): boolean {
-  if (!isPolicyTarget(on)) return false
-  const { reads, writes } = toolScopeOf(on)
-  const narrowest = readOnly && group !== 'access' ? reads : writes
-  return narrowest !== null && pinLevels.indexOf(level) <= pinLevels.indexOf(narrowest)
-}
-
-/**
  * Combines two policies; the result is never weaker than either. Throws `invalid` when they contradict each other, as a pin to
  * another account does.
  */
@@ -125,6 +118,7 @@ export function narrowed(base: ToolPolicy, requested: ToolPolicy): ToolPolicy {
     readOnly: base.readOnly || requested.readOnly,
     noDestructive: base.noDestructive || requested.noDestructive,
     groups: inBoth(base.groups, requested.groups),
+    environments: inBoth(base.environments, requested.environments),
     scopes: inBoth(base.scopes, requested.scopes),
     excludedTools: [...new Set([...base.excludedTools, ...requested.excludedTools])],
     pin: {

@@ -121,7 +121,7 @@ function refuseSecretInputs(tool: Tool, args: ToolInput, allowSecrets: boolean):
   for (const name of tool.secretInputs) {
     if (args[name] === undefined || args[name] === false) continue
     throw new AppError('forbidden', `${name} is switched off on agent tools`, {
-      details: `This server does not show secrets. Omit ${name}. A person can start "longshore mcp" with --allow-secrets, or read the value through the REST API.`,
+      details: `This server does not show secrets. Omit ${name}. A person can start "longshore mcp" with --allow-secrets, or "longshore serve" with --mcp-allow-secrets, or read the value through the REST API.`,
     })
   }
 }

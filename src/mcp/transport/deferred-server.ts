@@ -1,3 +1,4 @@
+import { withPlainError } from './invalid-params.ts'
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from './json-rpc.ts'
 import type { McpServer, Transport } from './server.ts'
 
@@ -94,7 +95,7 @@ export class DeferredServer {
       this.#dropped = undefined
       return
     }
-    this.#options.write(message)
+    this.#options.write(withPlainError(message))
     this.#done(id)
   }
 

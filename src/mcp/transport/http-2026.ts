@@ -10,6 +10,7 @@ import {
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { mostWatched, watchResources } from '../resources/watch.ts'
+import { withPlainError } from './invalid-params.ts'
 import { createServer2026, type Server2026Options } from './server-2026.ts'
 import { readerOf, watchedUris } from './subscriptions.ts'
 
@@ -114,6 +115,8 @@ async function send(res: ServerResponse, response: Response): Promise<void> {
     await pipeline(Readable.fromWeb(response.body as never), res).catch(() => {})
     return
   }
-  const body = Buffer.from(await response.arrayBuffer())
+  const text = await response.text()
+  const isError = text.slice(0, 200).includes('"error":{')
+  const body = Buffer.from(isError ? JSON.stringify(withPlainError(JSON.parse(text))) : text)
   res.writeHead(response.status, { ...headers, 'content-length': body.length }).end(body)
 }

@@ -9,6 +9,8 @@ import { type Refusal, unauthenticated } from './http-guards.ts'
 export interface McpOAuth {
   /** Null for a token that is not of OAuth. `token` is what the API gets instead; the access token ends here. */
   admit(token: string, host: string | undefined): Promise<AdmittedAgent | null>
+  /** Notes that an agent was answered `insufficient_scope`; `token` is the one of `admit`. */
+  needsMore(token: string): Promise<void>
   /** The value of `WWW-Authenticate`. */
   challenge(host: string | undefined, scope: readonly string[], error?: 'insufficient_scope'): string
 }
@@ -60,12 +62,13 @@ export function scopeRefusal(
   oauth: McpOAuth,
   { headers }: IncomingMessage,
   body: unknown,
-  { toolPolicy: { scopes }, tools }: { toolPolicy: ToolPolicy; tools: ReadonlyMap<string, Tool> },
+  { scopes, tools, allowSecrets }: ScopesOfAgent,
 ): Refusal | null {
-  if (scopes === null) return null
   for (const message of Array.isArray(body) ? body : [body]) {
     const needed = scopesNeeded(Object(message), tools)
-    const missing = needed.filter((scope) => !scopes.includes(scope))
+    const missing = needed.filter(
+      (scope) => !scopes.includes(scope) && (allowSecrets || scope !== 'secrets:read'),
+    )
     if (missing.length === 0) continue
     const wanted = [...new Set([...scopes, ...needed])]
     return {
@@ -76,6 +79,14 @@ export function scopeRefusal(
     }
   }
   return null
+}
+
+interface ScopesOfAgent {
+  /** What the person allowed. */
+  scopes: readonly Scope[]
+  tools: ReadonlyMap<string, Tool>
+  /** Whether this server shows secrets; where it does not, no scope would help. */
+  allowSecrets: boolean
 }
 
 /** Empty for anything but the call of a known tool. */

@@ -66,9 +66,17 @@ export class HttpTools {
   }
 
   /** The 403 for a body with calls beyond the scopes of the agent; null if there is none. */
-  scopeRefusalOf(req: IncomingMessage, body: unknown, { toolPolicy }: Visitor): Refusal | null {
+  async scopeRefusalOf(
+    req: IncomingMessage,
+    body: unknown,
+    { token, toolPolicy: { scopes } }: Visitor,
+  ): Promise<Refusal | null> {
     const { oauth } = this.#options
-    return oauth ? scopeRefusal(oauth, req, body, { toolPolicy, tools: this.#tools }) : null
+    if (oauth === undefined || scopes === null) return null
+    const { allowSecrets } = this.#toolPolicy
+    const refusal = scopeRefusal(oauth, req, body, { scopes, tools: this.#tools, allowSecrets })
+    if (refusal !== null) await oauth.needsMore(token)
+    return refusal
   }
 
   serverOptions(caller: Visitor): McpServerOptions {

@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { HttpExchange } from './http-exchange.ts'
+import { withPlainError } from './invalid-params.ts'
 import { cancelledIdOf, type RequestId } from './json-rpc.ts'
-import type { JSONRPCMessage, Transport } from './server.ts'
+import { type JSONRPCMessage, type Transport, versionHeader } from './server.ts'
 
 /** The transport of the library's server: routes its messages to their exchanges. */
 export class HttpTransport implements Transport {
@@ -22,10 +24,15 @@ export class HttpTransport implements Transport {
   }
 
   /** Accepts the messages of one POST by the caller with `token`; their responses go to `exchange`. */
-  accept(messages: readonly JSONRPCMessage[], exchange: HttpExchange | null, token: string): void {
+  accept(
+    messages: readonly JSONRPCMessage[],
+    exchange: HttpExchange | null,
+    { token, headers }: { token: string; headers: IncomingHttpHeaders },
+  ): void {
     if (exchange !== null) this.#exchanges.add(exchange)
     const extra = {
       authInfo: { token, clientId: '', scopes: [] },
+      requestInfo: { headers: { [versionHeader]: headers[versionHeader] } },
       ...(exchange === null ? {} : { closeSSEStream: () => exchange.detach() }),
     }
     for (const message of messages) {
@@ -54,7 +61,7 @@ export class HttpTransport implements Transport {
     const id = answered ?? options?.relatedRequestId
     const exchange = id === undefined ? undefined : this.#exchangeOf(id)
     if (exchange === undefined) return
-    if (answered !== undefined) exchange.answer(answered, message)
+    if (answered !== undefined) exchange.answer(answered, withPlainError(message))
     else if (!exchange.note(message) && 'id' in message) {
       throw new Error('the client does not accept an event stream, so it cannot receive questions')
     }

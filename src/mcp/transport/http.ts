@@ -28,7 +28,13 @@ import {
 import { HttpSessions, type Session } from './http-sessions.ts'
 import { HttpTools, type Visitor } from './http-tools.ts'
 import { HttpTransport } from './http-transport.ts'
-import { createMcpServer, type JSONRPCMessage, type McpServer, protocolVersions } from './server.ts'
+import {
+  createMcpServer,
+  type JSONRPCMessage,
+  type McpServer,
+  protocolVersions,
+  versionHeader,
+} from './server.ts'
 
 /** How long calls in flight may continue when the platform stops. */
 const closeGraceMs = 1_000
@@ -133,7 +139,7 @@ class McpEndpoint {
 
   /** The session that a request names; null if it names none. */
   #sessionOf(req: IncomingMessage, { token, toolPolicy }: Visitor): Session | Refusal | null {
-    const version = req.headers['mcp-protocol-version']
+    const version = req.headers[versionHeader]
     if (version !== undefined && !protocolVersions.includes(String(version))) return unknownVersion
     const id = req.headers['mcp-session-id']
     if (id === undefined) return null
@@ -148,7 +154,7 @@ class McpEndpoint {
     if (!Buffer.isBuffer(body)) return refuse(req, res, body)
     const json = parseBody(body)
     if ('refusal' in json) return answerProtocolError(res, json.refusal)
-    const beyond = this.#tools.scopeRefusalOf(req, json.value, visitor)
+    const beyond = await this.#tools.scopeRefusalOf(req, json.value, visitor)
     if (beyond !== null) return refuse(req, res, beyond)
     if (isHttpOf2026(req.headers, json.value)) return this.#serve2026(req, res, visitor, json.value)
     const known = this.#sessionOf(req, visitor)
@@ -178,7 +184,7 @@ class McpEndpoint {
     const ids = requestIdsOf(messages)
     if (ids.length === 0) {
       // Without a session, notifications have no receiver.
-      known?.transport.accept(messages, null, token)
+      known?.transport.accept(messages, null, { token, headers: req.headers })
       res.writeHead(202).end()
       return
     }
@@ -199,7 +205,7 @@ class McpEndpoint {
       },
     })
     this.#busy.add(serving)
-    serving.transport.accept(messages, exchange, token)
+    serving.transport.accept(messages, exchange, { token, headers: req.headers })
   }
 
   #resumptionOf({ transport, primes }: Session): Resumption {

@@ -11,6 +11,7 @@ import {
   ErrorCode,
   GetPromptRequestSchema,
   type JSONRPCMessage,
+  LATEST_PROTOCOL_VERSION,
   ListPromptsRequestSchema,
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
@@ -39,6 +40,10 @@ import { instructions, serverInfo } from './server-info.ts'
 
 export type { JSONRPCMessage, Transport }
 export const protocolVersions: readonly string[] = SUPPORTED_PROTOCOL_VERSIONS
+export const versionHeader = 'mcp-protocol-version'
+
+/** Revisions are dates, so their order is that of their texts. */
+const firstWithLinks = '2025-06-18'
 
 /** How long a person has to answer a question. */
 const answerTimeoutMs = 5 * 60_000
@@ -65,6 +70,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
     jsonSchemaValidator: noValidator,
   })
   const responders = respondersOf(options)
+  let revision: string | undefined
   for (const [method, schema] of Object.entries(schemas)) {
     server.setRequestHandler(schema, ({ params = {} }, extra) => {
       const { signal, authInfo } = extra
@@ -91,10 +97,26 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       progress: progressOf(extra),
       askPerson: server.getClientCapabilities()?.elicitation?.form === undefined ? null : askPersonOf(extra),
     })
-    // Some of these revisions do not have links.
-    return toolResponse(result, false)
+    // A stateless request comes without `initialize`, and names its revision in a header.
+    const named = revision ?? extra.requestInfo?.headers[versionHeader]
+    return toolResponse(result, named !== undefined && String(named) >= firstWithLinks)
   })
-  return server
+  return {
+    async connect(transport) {
+      // The library passes each message to this handler first.
+      transport.onmessage = (message) => {
+        if ('method' in message && message.method === 'initialize')
+          revision = revisionFor(message.params?.protocolVersion)
+      }
+      await server.connect(transport)
+    },
+    close: () => server.close(),
+  }
+}
+
+/** What the library answers to a client that asks for `requested`. */
+function revisionFor(requested: unknown): string {
+  return protocolVersions.find((known) => known === requested) ?? LATEST_PROTOCOL_VERSION
 }
 
 /** These revisions have a code of their own for a missing resource. */

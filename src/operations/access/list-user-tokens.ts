@@ -29,5 +29,6 @@ function agentOf(grant: StoredGrant | undefined) {
   if (grant === undefined) return null
   const { clientId, clientHost: host, scopes, limits } = grant
   const { readOnly, groups, pin } = limits
-  return { clientId, host, scopes, readOnly, groups: groups && [...groups], pin }
+  const environments = pin.environments ? [...pin.environments] : null
+  return { clientId, host, scopes, readOnly, groups: groups && [...groups], pin: { ...pin, environments } }
 }

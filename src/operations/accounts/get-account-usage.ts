@@ -1,5 +1,5 @@
 import { getAccountUsage } from '../../contract/measurements.ts'
-import { isRestricted } from '../../domain/access/environment-access.ts'
+import { visibleEnvironments } from '../../domain/access/environment-access.ts'
 import { secondsWithin } from '../../domain/environments/usage.ts'
 import { AppError } from '../../errors.ts'
 import { listRunsOfAccount } from '../../store/repositories/usage.ts'
@@ -19,7 +19,7 @@ export default handler(getAccountUsage, async ({ tx, now }, input, { account, me
       details: 'from: must be before to, and at most 31 days ago',
     })
   }
-  const only = isRestricted(account, membership) ? membership.allowedAppEnvIds : undefined
+  const only = visibleEnvironments(account, membership)
   const answer = { accountId, containerSeconds: 0, zCloudSeconds: 0, billedZCloudSeconds: 0 }
   for (const run of await listRunsOfAccount(tx, accountId, fromMs, only)) {
     const seconds = secondsWithin(run, fromMs, toMs, nowMs)

@@ -1,6 +1,6 @@
 import { listAlerts } from '../../contract/alerts.ts'
 import type { App } from '../../contract/apps.ts'
-import { isRestricted } from '../../domain/access/environment-access.ts'
+import { visibleEnvironments } from '../../domain/access/environment-access.ts'
 import { listAlerts as listStored } from '../../store/repositories/alerts.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
@@ -33,7 +33,8 @@ export default handler(listAlerts, async (context, input, target) => {
 
 async function accessibleOf({ tx }: Context, { account, membership }: AccountTarget, app: App | null) {
   const of = app ? { appId: app.appId } : { accountId: account.accountId }
-  if (!isRestricted(account, membership)) return of
-  const accessible = await listEnvironments(tx, of, membership.allowedAppEnvIds)
+  const only = visibleEnvironments(account, membership)
+  if (only === null) return of
+  const accessible = await listEnvironments(tx, of, only)
   return { appEnvIds: accessible.map(({ appEnvId }) => appEnvId) }
 }

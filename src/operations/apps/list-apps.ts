@@ -1,5 +1,5 @@
 import { listApps } from '../../contract/apps.ts'
-import { isRestricted } from '../../domain/access/environment-access.ts'
+import { visibleEnvironments } from '../../domain/access/environment-access.ts'
 import { listAppsOfAccount } from '../../store/repositories/apps.ts'
 import { hasEnvironments, listEnvironments } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
@@ -7,14 +7,17 @@ import { handler } from '../core/handler.ts'
 /** M1, M3: a restricted member sees apps with an accessible environment, and their own apps without environments. */
 export default handler(listApps, async ({ tx }, _input, { account, membership }) => {
   const stored = await listAppsOfAccount(tx, account.accountId)
-  if (!isRestricted(account, membership)) return { answer: { apps: stored.map(({ app }) => app) } }
+  const only = visibleEnvironments(account, membership)
+  if (only === null) return { answer: { apps: stored.map(({ app }) => app) } }
   const { accountId } = account
-  const onAccount = await listEnvironments(tx, { accountId }, membership.allowedAppEnvIds)
+  const { agent, userId } = membership
+  const onAccount = await listEnvironments(tx, { accountId }, only)
   const visibleAppIds = new Set(onAccount.map((environment) => environment.appId))
   const apps = []
   for (const { app, createdBy } of stored) {
-    const madeHere = createdBy === membership.userId && !(await hasEnvironments(tx, app.appId))
-    if (visibleAppIds.has(app.appId) || madeHere) apps.push(app)
+    const isOwn = agent ? agent.appId === app.appId : createdBy === userId
+    const isVisible = visibleAppIds.has(app.appId) || (isOwn && !(await hasEnvironments(tx, app.appId)))
+    if (isVisible) apps.push(app)
   }
   return { answer: { apps } }
 })

@@ -8,7 +8,7 @@ import {
   typesNamedBy,
 } from '../../contract/resources.ts'
 import { scopesOfCall } from '../../contract/scopes.ts'
-import { isRestricted, mayAccess } from '../../domain/access/environment-access.ts'
+import { mayAccess, visibleEnvironments } from '../../domain/access/environment-access.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
@@ -21,6 +21,7 @@ import {
 import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, hasEnvironments, listEnvironments } from '../../store/repositories/environments.ts'
 import type { AccessRequest, AccountTarget, EnvironmentTarget, Target, TargetOn } from './access-targets.ts'
+import { narrowedMembership, refusalBeyondReach } from './agent-reach.ts'
 import { type Caller, unknownToken } from './caller.ts'
 import { isOperator } from './operators.ts'
 import { type Located, resourceOf } from './resources.ts'
@@ -32,7 +33,7 @@ import { type Located, resourceOf } from './resources.ts'
 export async function authorize(request: AccessRequest): Promise<Target> {
   const { caller, operation, input } = request
   const { policy } = operation
-  const refusal = refusalOfToken(caller, operation, input)
+  const refusal = refusalOfToken(caller, operation, input) ?? refusalBeyondReach(caller, operation)
   if (refusal) {
     if (!isRead(operation)) await reportAccount(request)
     // The same for any object, so that the refusal does not show what exists.
@@ -175,7 +176,8 @@ async function findMembershipOf(
   caller: Caller,
   accountId: string | null,
 ): Promise<Membership | null> {
-  return caller.kind === 'user' && accountId !== null ? findMembership(tx, accountId, caller.userId) : null
+  if (caller.kind !== 'user' || accountId === null) return null
+  return narrowedMembership(tx, caller, await findMembership(tx, accountId, caller.userId))
 }
 
 /** An object of an account that the caller may already act on. */
@@ -261,9 +263,12 @@ export async function seesApp(
   { account, membership }: AccountTarget,
   appId: string,
 ): Promise<boolean> {
-  if (!isRestricted(account, membership)) return true
-  const accessible = await listEnvironments(tx, { appId }, membership.allowedAppEnvIds)
-  return accessible.length > 0 || !(await hasEnvironments(tx, appId))
+  const only = visibleEnvironments(account, membership)
+  if (only === null) return true
+  const accessible = await listEnvironments(tx, { appId }, only)
+  if (accessible.length > 0) return true
+  const { agent } = membership
+  return agent ? agent.appId === appId : !(await hasEnvironments(tx, appId))
 }
 
 export function restricted(type: ResourceType): AppError {

@@ -1,4 +1,5 @@
 import type { Scope } from '../../contract/scopes.ts'
+import type { AgentReach } from '../../domain/access/agent-limits.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
@@ -26,6 +27,8 @@ interface CallerToken {
   readOnly: boolean
   /** What an agent was allowed by OAuth; null for other tokens, which may do what their owner may. */
   scopes: readonly Scope[] | null
+  /** What an agent was narrowed to; null for other tokens. */
+  reach: AgentReach | null
   /** Null if it does not expire. */
   expiresAt: string | null
 }
@@ -49,7 +52,14 @@ export async function callerOf(
   const stored = await storedToken(tx, kind, hash, now)
   if (!stored || isExpired(stored.expiresAt, now)) throw unknownToken()
   const { owner, tokenId, name, readOnly, expiresAt } = stored
-  const credential = { tokenId, name, readOnly, expiresAt, scopes: grant?.scopes ?? null }
+  const credential = {
+    tokenId,
+    name,
+    readOnly,
+    expiresAt,
+    scopes: grant?.scopes ?? null,
+    reach: grant?.limits.pin ?? null,
+  }
   return owner.kind === 'user'
     ? { kind: 'user', userId: owner.userId, principal: owner.userId, token: credential }
     : { kind: 'environment', appEnvId: owner.appEnvId, principal: owner.appEnvId, token: credential }

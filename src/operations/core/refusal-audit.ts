@@ -10,7 +10,7 @@ import type { Call } from './call.ts'
 import type { Caller } from './caller.ts'
 import { RateLimit } from './rate-limit.ts'
 
-/** The facts of a failed write. */
+/** The facts of a failed call. */
 export interface Trace {
   caller: Caller | null
   /** Set once the caller is known to belong to the account. */
@@ -30,7 +30,7 @@ function isRefusal(error: unknown): error is AppError {
   return error instanceof AppError && (error.kind === 'forbidden' || error.rule !== undefined)
 }
 
-/** Audit entries of writes that were refused, so that an attempt leaves a trace too. */
+/** Audit entries of writes and reads of secrets that were refused, so that an attempt leaves a trace too. */
 export class RefusalAudit {
   readonly #db: Db
   readonly #clock: Clock
@@ -88,7 +88,7 @@ export function originOf({ token }: Caller, { surface, agentSession, agent, trac
   }
 }
 
-/** The id of an environment named by `envName`, so that refused and done writes are recorded under the same id. */
+/** The id of an environment named by `envName`, so that refused and done calls are recorded under the same id. */
 async function environmentIdOf(
   tx: Tx,
   { appEnvId, envName }: Record<string, unknown>,

@@ -1,5 +1,6 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import { isRead } from '../../contract/operation.ts'
+import { showsSecrets } from '../../contract/scopes.ts'
 import { AppError } from '../../errors.ts'
 import { yieldAlone } from '../../pacer.ts'
 import type { Db, Tx } from '../../store/db.ts'
@@ -43,7 +44,7 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
   async function run(call: Call): Promise<Reply> {
     const handler = handlers.get(call.operation.id)
     if (!handler) throw new Error(`no handler for ${call.operation.id}`)
-    if (isRead(call.operation)) return runRead(deps, handler, call)
+    if (isRead(call.operation)) return read(handler, call)
     if (call.dryRun) return dry(handler, call)
     const { reply, wake, afterCommit, keep } = await write(handler, call)
     if (wake.length > 0) deps.wake(wake)
@@ -54,6 +55,17 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
     const settled = { status: 200, body: JSON.stringify(answer) }
     await deps.db.write((tx) => keep(tx, settled))
     return settled
+  }
+
+  /** A refused attempt to see secrets leaves a trace, as a successful one does. */
+  async function read(handler: Handler, call: Call): Promise<Reply> {
+    const trace: Trace = { caller: null, accountId: null, wake: [] }
+    try {
+      return await runRead(deps, handler, call, trace)
+    } catch (error) {
+      if (showsSecrets(call.input)) await refusals.note(error, call, trace)
+      throw error
+    }
   }
 
   /** Tools, commands and the console preview destructive calls: the refused preview is the only trace of the attempt. */
@@ -108,11 +120,11 @@ function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: R
 }
 
 /** A read of secrets has its audit entry before anybody sees them. */
-async function runRead(deps: RunnerDeps, handler: Handler, call: Call): Promise<Reply> {
+async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
   // Tenants choose the size of what is read, and callers how many reads come at once.
   await yieldAlone()
   const { context, outcome } = await deps.db.read(async (tx) => {
-    const { context, target } = await admit(deps, tx, call)
+    const { context, target } = await admit(deps, tx, call, trace)
     return { context, outcome: await handler.run(context, call.input, target) }
   })
   if (outcome.change) await deps.db.write((tx) => record(tx, context, call, outcome))

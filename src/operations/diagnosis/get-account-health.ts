@@ -1,7 +1,7 @@
 import type { AlertState } from '../../contract/alerts.ts'
 import { type Attention, getAccountHealth } from '../../contract/diagnosis.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
-import { isRestricted } from '../../domain/access/environment-access.ts'
+import { visibleEnvironments } from '../../domain/access/environment-access.ts'
 import { worstOf } from '../../domain/diagnosis/attention.ts'
 import { diagnose } from '../../domain/diagnosis/diagnose.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
@@ -15,7 +15,7 @@ import { readAttention } from './read-attention.ts'
 /** M1, M2: sums up the environments that the caller can access. */
 export default handler(getAccountHealth, async (context, _input, { account, membership }) => {
   const { accountId } = account
-  const only = isRestricted(account, membership) ? membership.allowedAppEnvIds : undefined
+  const only = visibleEnvironments(account, membership)
   const environments = await listEnvironments(context.tx, { accountId }, only)
   const readRest = await readAttention(context, accountId, environments)
   const regionsAway = [...new Set(environments.map(({ region }) => region))].filter(

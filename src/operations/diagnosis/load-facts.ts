@@ -23,7 +23,7 @@ import { loadAlertFacts } from './alert-facts.ts'
 import { loadDatabaseFacts, loadReferredDatabases } from './database-facts.ts'
 import { evidenceMask } from './evidence-mask.ts'
 import { jobLogQuery, loadJobRuns } from './job-facts.ts'
-import { loadLogs, loadRequests } from './log-facts.ts'
+import { loadLogs, loadMeanSeconds, loadRequests } from './log-facts.ts'
 import { loadMetricFacts, loadTraffic } from './metric-facts.ts'
 
 type Checked = (typeof diagnosedFacts)[number]
@@ -120,15 +120,19 @@ async function requestFacts(
   { environment, app }: EnvironmentTarget,
   serving: DeploymentFacts | null,
   mask: Mask,
-): Promise<Pick<Facts, 'traffic' | 'requests'>> {
-  if (!serving || app.isDatabase || app.isJob) return { traffic: null, requests: [] }
+): Promise<Pick<Facts, 'traffic' | 'requests' | 'meanSeconds'>> {
+  if (!serving || app.isDatabase || app.isJob) return { traffic: null, requests: [], meanSeconds: null }
   const { appEnvId } = environment
   const sinceMs = Date.parse(serving.servesSince)
   const traffic = await loadTraffic(context, metrics, appEnvId, sinceMs)
-  if (traffic.failed + traffic.unanswered === 0) return { traffic, requests: [] }
   const fromMs = Math.max(sinceMs, Date.parse(context.now) - recentTrafficMs)
-  const requests = await readOrNull(() => loadRequests(logs, appEnvId, fromMs, mask))
-  return { traffic, requests: requests ?? [] }
+  const fails = traffic.failed + traffic.unanswered > 0
+  const requests = fails ? await readOrNull(() => loadRequests(logs, appEnvId, fromMs, mask)) : null
+  const meanSeconds =
+    app.isFunction && traffic.requests > 0
+      ? await readOrNull(() => loadMeanSeconds(logs, appEnvId, fromMs))
+      : null
+  return { traffic, requests: requests ?? [], meanSeconds }
 }
 
 function environmentFacts({ environment, app, account }: EnvironmentTarget) {

@@ -81,3 +81,20 @@ export async function loadRequests(
     return [{ at, container: podName, method, path, status, durationMs, refused, oneIn }]
   })
 }
+
+/** The mean duration of requests since `fromMs`; a sampled one counts for those that it stands for. */
+export async function loadMeanSeconds(
+  logs: Sources['logs'],
+  appEnvId: string,
+  fromMs: number,
+): Promise<number | null> {
+  const from = new Date(fromMs).toISOString()
+  const page = await logs.read(appEnvId, { type: 'REQUEST', from, size: requestsRead })
+  let [count, totalMs] = [0, 0]
+  for (const { request } of page.logs) {
+    if (!request) continue
+    count += request.oneIn
+    totalMs += request.durationMs * request.oneIn
+  }
+  return count === 0 ? null : totalMs / count / 1_000
+}

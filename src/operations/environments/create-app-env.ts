@@ -35,7 +35,8 @@ export default handler(createAppEnv, async (context, input, target) => {
   await checkAccountSize(context, target, null, size)
   await insertEnvironment(tx, environment, size)
   await followReferences(context, target, null, environment)
-  if (caller.kind === 'user' && isRestricted(account, membership)) {
+  const { allowedAppEnvIds } = membership
+  if (caller.kind === 'user' && isRestricted(account, { allowedAppEnvIds })) {
     // M4: an environment that a restricted member creates is added to their list.
     membership.allowedAppEnvIds.push(environment.appEnvId)
     membership.revision += 1

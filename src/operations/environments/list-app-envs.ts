@@ -2,7 +2,7 @@ import { listAppEnvs } from '../../contract/app-envs.ts'
 import type { App } from '../../contract/apps.ts'
 import type { Attention } from '../../contract/diagnosis.ts'
 import type { OutputOf } from '../../contract/operation.ts'
-import { isRestricted } from '../../domain/access/environment-access.ts'
+import { visibleEnvironments } from '../../domain/access/environment-access.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironments } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
@@ -12,7 +12,7 @@ import { readAttention } from '../diagnosis/read-attention.ts'
 export default handler(listAppEnvs, async (context, { status: wanted, healthy }, target) => {
   const { tx } = context
   const { account, membership, app } = target
-  const only = isRestricted(account, membership) ? membership.allowedAppEnvIds : undefined
+  const only = visibleEnvironments(account, membership)
   const of = app ? { appId: app.appId } : { accountId: account.accountId }
   const listed = (await listEnvironments(tx, of, only)).filter(
     (env) => env.accountId === account.accountId && (wanted === undefined || env.status === wanted),

@@ -3,7 +3,6 @@ import { PassThrough } from 'node:stream'
 import {
   ApiException,
   CustomObjectsApi,
-  KubeConfig,
   type KubernetesObject,
   KubernetesObjectApi,
   Log,
@@ -11,6 +10,7 @@ import {
   setHeaderOptions,
 } from '@kubernetes/client-node'
 import { AppError } from '../../errors.ts'
+import { ApiRefusal, ClusterConfig } from './api-server.ts'
 
 const fieldManager = 'longshore'
 /** Objects in one response. */
@@ -43,6 +43,19 @@ interface Page {
   metadata?: { _continue?: string; continue?: string }
 }
 
+/** `kubeconfig` absent: the cluster this process runs in; `context` absent: the file's current one. */
+interface CredentialSource {
+  kubeconfig?: string | undefined
+  context?: string | undefined
+}
+
+interface Apis {
+  config: ClusterConfig
+  objects: KubernetesObjectApi
+  custom: CustomObjectsApi
+  log: Log
+}
+
 interface PodSource {
   namespace: string
   name: string
@@ -54,31 +67,39 @@ interface PodSource {
  * caller tries again.
  */
 export class ClusterClient {
-  readonly #objects: KubernetesObjectApi
-  readonly #custom: CustomObjectsApi
-  readonly #log: Log
+  readonly #source: CredentialSource
+  #opened: Apis | null = null
 
-  constructor(config: KubeConfig) {
-    this.#objects = KubernetesObjectApi.makeApiClient(config)
-    this.#custom = config.makeApiClient(CustomObjectsApi)
-    this.#log = new Log(config)
+  /** Reads the credentials with the first call, so that a cluster without any is away and nothing else. */
+  constructor(source: CredentialSource) {
+    this.#source = source
   }
 
-  /** `kubeconfig` absent: the cluster this process runs in; `context` absent: the file's current one. */
-  static open({ kubeconfig, context }: { kubeconfig?: string | undefined; context?: string | undefined }) {
-    const config = new KubeConfig()
-    try {
-      if (kubeconfig === undefined) config.loadFromCluster()
-      else config.loadFromFile(kubeconfig)
-    } catch (cause) {
-      const details =
-        kubeconfig === undefined
-          ? 'This is no pod of a cluster: set kubeconfig of the region in the configuration file.'
-          : `${kubeconfig} is no readable kubeconfig. Correct kubeconfig of the region in the configuration file.`
-      throw new AppError('unavailable', 'The credentials of the cluster cannot be read', { details, cause })
-    }
-    if (context !== undefined) config.setCurrentContext(context)
-    return new ClusterClient(config)
+  /** For calls that the library has no plain form of. */
+  get config(): ClusterConfig {
+    return this.#apis.config
+  }
+
+  /** The next call reads the credentials again, which may have been replaced. */
+  forgetCredentials(): void {
+    this.#opened = null
+  }
+
+  get #apis(): Apis {
+    this.#opened ??= apisOf(configOf(this.#source))
+    return this.#opened
+  }
+
+  get #objects(): KubernetesObjectApi {
+    return this.#apis.objects
+  }
+
+  get #custom(): CustomObjectsApi {
+    return this.#apis.custom
+  }
+
+  get #log(): Log {
+    return this.#apis.log
   }
 
   /** Server-side apply under Longshore's field manager: repairs what others changed in its fields. */
@@ -122,6 +143,11 @@ export class ClusterClient {
       pageSize,
       from,
     )
+  }
+
+  /** Any object of the API by its path. */
+  read<T>(path: string): Promise<T> {
+    return called(Promise.resolve().then(() => this.config.getJson<T>(path, {})))
   }
 
   /** Whether the cluster has a kind that an extension brings. */
@@ -169,21 +195,54 @@ export class ClusterClient {
   }
 }
 
+function apisOf(config: ClusterConfig): Apis {
+  const objects = KubernetesObjectApi.makeApiClient(config)
+  return { config, objects, custom: config.makeApiClient(CustomObjectsApi), log: new Log(config) }
+}
+
+function configOf({ kubeconfig, context }: CredentialSource): ClusterConfig {
+  const config = new ClusterConfig()
+  try {
+    if (kubeconfig === undefined) config.loadFromCluster()
+    else config.loadFromFile(kubeconfig)
+    if (context !== undefined) config.setCurrentContext(context)
+    if (!config.getCurrentCluster()) throw new Error(`no context ${context ?? ''} with a cluster`)
+    return config
+  } catch (cause) {
+    const details =
+      kubeconfig === undefined
+        ? 'This is no pod of a cluster: set kubeconfig of the region in the configuration file.'
+        : `${kubeconfig} is no readable kubeconfig${context === undefined ? '' : ` with the context ${context}`}. Correct kubeconfig and context of the region in the configuration file.`
+    throw new AppError('unavailable', 'The credentials of the cluster cannot be read', { details, cause })
+  }
+}
+
 function nameOf(kind: Kind): string {
   return kind === 'KnativeService' ? 'Service' : kind
+}
+
+/** The failure of a call, for callers; its reason is the `cause`. */
+export function clusterAway(cause: unknown): AppError {
+  if (cause instanceof AppError) return cause
+  const status =
+    cause instanceof ApiException ? cause.code : cause instanceof ApiRefusal ? cause.status : null
+  return new AppError('unavailable', awayText(status), {
+    details: 'Its workloads keep running. The operator finds the reason in the log of the API server.',
+    cause,
+  })
+}
+
+function awayText(status: number | null): string {
+  if (status === null) return 'The API server of the cluster does not respond'
+  if (status === 401) return 'The API server of the cluster does not accept the credentials of the region'
+  if (status === 403) return 'The credentials of the region may not do this in the cluster'
+  return `The API server of the cluster answers with status ${status}`
 }
 
 async function called<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
   } catch (cause) {
-    const status = cause instanceof ApiException ? cause.code : null
-    throw new AppError('unavailable', 'The cluster cannot be used', {
-      details:
-        status === null
-          ? 'Its API server does not respond. The operator finds the reason in the log of the server.'
-          : `Its API server answers with status ${status}. The operator finds the reason in the log of the server.`,
-      cause,
-    })
+    throw clusterAway(cause)
   }
 }

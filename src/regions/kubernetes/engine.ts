@@ -1,3 +1,4 @@
+import type { MissingCapability } from '../../contract/regions.ts'
 import type {
   BuildSpec,
   BuiltImage,
@@ -13,14 +14,14 @@ import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { ClusterClient } from './client.ts'
 import type { ClusterJobs } from './jobs/engine.ts'
+import { type ClusterFacts, type PreflightOptions, preflight } from './preflight.ts'
 
 interface ClusterEngineDeps {
   client: ClusterClient
   jobs: ClusterJobs
   /** Builds and pushes to the registry of the region; null: the region has no builder. */
   build: Engine['build'] | null
-  /** The configuration gives the region a domain for functions. */
-  wantsFunctions: boolean
+  wants: PreflightOptions
   log: Log
 }
 
@@ -28,15 +29,17 @@ interface ClusterEngineDeps {
 export class ClusterEngine implements Engine {
   readonly kind = 'kubernetes'
   readonly #deps: ClusterEngineDeps
-  #hasKnative = true
+  #facts: ClusterFacts = { hasKnative: true, missing: [] }
+  #problem: AppError | null = null
 
   constructor(deps: ClusterEngineDeps) {
     this.#deps = deps
   }
 
   get capabilities(): EngineCapabilities {
-    const { build, wantsFunctions } = this.#deps
-    return { builds: build !== null, isolates: false, scalesFunctions: wantsFunctions && this.#hasKnative }
+    const { build, wants } = this.#deps
+    const scalesFunctions = wants.functionDomain !== undefined && this.#facts.hasKnative
+    return { builds: build !== null, isolates: false, scalesFunctions }
   }
 
   isolation(): Isolation {
@@ -46,15 +49,40 @@ export class ClusterEngine implements Engine {
     }
   }
 
-  /** Finds out what the cluster has. One that is away is no reason not to start: its workloads keep running. */
+  /** What the regions file asks for and does not work, as last checked. */
+  get missing(): readonly MissingCapability[] {
+    return this.#facts.missing
+  }
+
+  get hasKnative(): boolean {
+    return this.#facts.hasKnative
+  }
+
+  /** Why the cluster could not be used when it was last checked; null when it could. */
+  get problem(): AppError | null {
+    return this.#problem
+  }
+
+  /** A cluster that is away is no reason not to start: its workloads keep running, and other regions serve. */
   async open(): Promise<void> {
-    const { client, wantsFunctions, log } = this.#deps
+    await this.check()
+  }
+
+  /** Finds out what the cluster has and sets `problem`. Logs what has become different. */
+  async check(): Promise<void> {
+    const { client, wants, log } = this.#deps
     try {
-      this.#hasKnative = await client.has('KnativeService')
-      if (wantsFunctions && !this.#hasKnative)
-        log.warn('the cluster has no Knative Serving, so functions cannot run there (F5)')
+      const before = this.#facts.missing
+      this.#facts = await preflight(client, wants)
+      this.#problem = null
+      for (const { capability, reason } of this.#facts.missing)
+        if (!before.some((one) => one.reason === reason)) log.warn({ capability }, reason)
     } catch (error) {
-      log.warn({ err: error }, 'the cluster does not answer; its region is unavailable until it does')
+      if (!(error instanceof AppError)) throw error
+      if (this.#problem?.message !== error.message)
+        log.warn({ err: error }, 'the cluster cannot be used; its region is unavailable until it can')
+      this.#problem = error
+      client.forgetCredentials()
     }
   }
 

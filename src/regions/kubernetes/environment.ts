@@ -7,12 +7,13 @@ import type { Engine } from '../../engines/engine.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import { variablesFor } from '../machine/container-spec.ts'
-import { type EnvironmentView, loadView, type RolloutView } from '../machine/environment-view.ts'
-import type { ImageBuilder } from '../machine/image-builder.ts'
-import type { LogFollowers } from '../machine/log-followers.ts'
-import { RolloutImage } from '../machine/rollout-image.ts'
-import type { RolloutWriter } from '../machine/rollout-writer.ts'
+import type { LogFollowers } from '../logs/followers.ts'
+import { variablesFor } from '../rollouts/container-settings.ts'
+import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/environment-view.ts'
+import { RolloutImage } from '../rollouts/image.ts'
+import type { ImageBuilder } from '../rollouts/image-builder.ts'
+import type { RolloutWriter } from '../rollouts/writer.ts'
+import type { Observed } from './cache.ts'
 import type { ClusterClient } from './client.ts'
 import { podLines } from './log-lines.ts'
 import { accountManifests } from './manifests/account.ts'
@@ -27,20 +28,7 @@ import {
   type Workload,
 } from './manifests/workload.ts'
 import { podIdOf, storePods } from './pods.ts'
-import {
-  appState,
-  functionState,
-  type RolloutState,
-  type WorkloadObject,
-  type WorkloadPod,
-} from './status.ts'
-
-/** What the cluster has of one environment. */
-export interface Observed {
-  deployment: WorkloadObject | undefined
-  service: WorkloadObject | undefined
-  pods: WorkloadPod[]
-}
+import { appState, functionState, type RolloutState, type WorkloadPod } from './status.ts'
 
 interface ClusterEnvironmentDeps {
   region: string
@@ -79,6 +67,10 @@ export class ClusterEnvironment {
     const { clock, log, images, engine } = deps
     const later = (delayMs: number) => void clock.after(delayMs, wake)
     this.#images = new RolloutImage({ clock, log, images, engineOf: () => engine }, wake, later)
+  }
+
+  get isChanging(): boolean {
+    return this.#changing
   }
 
   abort(): void {

@@ -1,5 +1,4 @@
 import { type Clock, readBootTime } from '../../clock.ts'
-import type { Engine } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { LogStore } from '../../files/log-store.ts'
 import type { Log } from '../../log.ts'
@@ -7,31 +6,39 @@ import type { Db } from '../../store/db.ts'
 import { listEnvironmentIdsIn } from '../../store/repositories/environments.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { Worker } from '../../worker.ts'
-import { ImageBuilder } from '../machine/image-builder.ts'
-import { JobScheduler } from '../machine/job-scheduler.ts'
-import { LogFollowers } from '../machine/log-followers.ts'
-import { LogMasks } from '../machine/log-masks.ts'
-import type { Builder, UploadFiles } from '../machine/ports.ts'
-import { RolloutWriter } from '../machine/rollout-writer.ts'
-import { UsageMeter } from '../machine/usage-meter.ts'
-import type { ClusterClient } from './client.ts'
-import { ClusterEnvironment, type Observed } from './environment.ts'
-import { jobKind, jobLabels } from './jobs/manifest.ts'
-import { type ClusterOptions, label } from './manifests/workload.ts'
+import { JobScheduler } from '../jobs/scheduler.ts'
+import { LogFollowers } from '../logs/followers.ts'
+import { LogMasks } from '../logs/masks.ts'
+import type { Builder, UploadFiles } from '../ports.ts'
+import { ImageBuilder } from '../rollouts/image-builder.ts'
+import { RolloutWriter } from '../rollouts/writer.ts'
+import { UsageMeter } from '../usage-meter.ts'
+import type { ClusterCache } from './cache.ts'
+import { type ClusterClient, clusterAway } from './client.ts'
+import type { ClusterEngine } from './engine.ts'
+import { ClusterEnvironment } from './environment.ts'
+import { NotListed } from './informer.ts'
+import type { ClusterOptions } from './manifests/workload.ts'
 import { containerOfPod } from './pods.ts'
-import type { WorkloadObject, WorkloadPod } from './status.ts'
 
 const lookEveryMs = 2_000
-/** Environments that are not changing are compared with the cluster this often, which repairs drift. */
+/** Environments that are not changing are applied again this often, which repairs drift that no watch shows. */
 const resyncEveryMs = 60_000
+/** How many of them in one pass: changes are not to wait for all. */
+const resyncAtOnce = 20
+/** What the cluster has is checked this often, and in every pass while it is away. */
+const checkEveryMs = 30_000
+/** Environments that are compared with the cluster at the same time. */
+const lanes = 8
 
 export interface ClusterRegionDeps {
   region: string
   options: ClusterOptions & { functionDomain?: string | undefined }
   installationId: string
   client: ClusterClient
-  /** Builds images and runs the attempts of jobs. */
-  engine: Engine
+  cache: ClusterCache
+  /** Builds images, runs the attempts of jobs, and knows what the cluster has. */
+  engine: ClusterEngine
   db: Db
   clock: Clock
   log: Log
@@ -55,12 +62,19 @@ export class ClusterRegion {
   readonly #usage: UsageMeter
   readonly #shared: ConstructorParameters<typeof ClusterEnvironment>[1]
   readonly #environments = new Map<string, ClusterEnvironment>()
+  /** To be applied again, whether or not something of them changed. */
   #woken = new Set<string>()
+  /** Something of them changed in the cluster. */
+  #changed = new Set<string>()
+  /** What is left of the resync under way. */
+  readonly #backlog = new Set<string>()
   #resyncAtMs = 0
-  #problem: string | null = null
+  #checkAtMs = 0
+  #problem: AppError | null
 
   constructor(deps: ClusterRegionDeps) {
     this.#deps = deps
+    this.#problem = deps.engine.problem
     const { db, clock, log, logs, secrets, builder, uploads, engine, nodeName, clockScale } = deps
     const transitions = new RolloutWriter(db, () => clock.wallMs())
     const masks = new LogMasks(db, secrets)
@@ -96,12 +110,22 @@ export class ClusterRegion {
 
   /** Why the cluster cannot be used; null when it can. */
   get problem(): string | null {
-    return this.#problem
+    return this.#problem?.message ?? null
   }
 
   async start(): Promise<void> {
     await this.#usage.open()
+    this.#checkAtMs = this.#deps.clock.monotonicMs() + checkEveryMs
+    this.#deps.cache.start({
+      changed: (appEnvId, isDrift) => {
+        ;(isDrift ? this.#woken : this.#changed).add(appEnvId)
+        this.#worker.wake()
+      },
+      jobsChanged: () => this.#jobs.wake(),
+      stateChanged: () => this.#worker.wake(),
+    })
     this.#worker.start()
+    this.#worker.wake()
     this.#jobs.wake()
   }
 
@@ -115,32 +139,68 @@ export class ClusterRegion {
 
   async stop(): Promise<void> {
     for (const environment of this.#environments.values()) environment.abort()
-    await Promise.all([this.#worker.stop(), this.#jobs.stop()])
+    await Promise.all([this.#worker.stop(), this.#jobs.stop(), this.#deps.cache.stop()])
     this.#followers.close()
     await this.#usage.settled()
   }
 
   async #pass(): Promise<void> {
-    const { db, clock, region } = this.#deps
-    const woken = this.#woken
-    this.#woken = new Set()
-    const listedAtMs = clock.wallMs()
-    const observed = await this.#list()
+    const { db, clock, region, cache } = this.#deps
+    await this.#requireCluster()
     const own = new Set(await db.read((tx) => listEnvironmentIdsIn(tx, [region])))
-    const isResync = clock.monotonicMs() >= this.#resyncAtMs
-    if (isResync) this.#resyncAtMs = clock.monotonicMs() + resyncEveryMs
-    for (const appEnvId of new Set([...own, ...observed.keys()])) {
-      if (this.#worker.stopped) return
-      const isDue = isResync || woken.has(appEnvId)
-      await this.#environment(appEnvId).look(observed.get(appEnvId), own.has(appEnvId), isDue)
+    if (clock.monotonicMs() >= this.#resyncAtMs) {
+      this.#resyncAtMs = clock.monotonicMs() + resyncEveryMs
+      for (const appEnvId of [...own, ...cache.environmentIds]) this.#backlog.add(appEnvId)
     }
-    for (const appEnvId of this.#environments.keys())
-      if (!own.has(appEnvId) && !observed.has(appEnvId)) this.#environments.delete(appEnvId)
-    const jobs = await this.#deps.engine.list()
-    const containers = [...observed.values()].flatMap(({ pods }) => pods.map(containerOfPod))
-    await this.#usage.observe([...containers, ...jobs], listedAtMs)
+    const due = new Set([...this.#woken, ...[...this.#backlog].slice(0, resyncAtOnce)])
+    const changed = new Set([...due, ...this.#changed, ...this.#unsettled()])
+    this.#woken = new Set()
+    this.#changed = new Set()
+    for (const appEnvId of due) this.#backlog.delete(appEnvId)
+    await this.#look([...changed], own, due)
+    await this.#meter()
     this.#problem = null
     this.#jobs.wake()
+    if (this.#backlog.size > 0) this.#worker.wake()
+  }
+
+  /** Throws while the cluster is away. What is not known of it is not acted on. */
+  async #requireCluster(): Promise<void> {
+    const { cache, clock, engine, options } = this.#deps
+    if (this.#problem || clock.monotonicMs() >= this.#checkAtMs) {
+      await engine.check()
+      this.#checkAtMs = clock.monotonicMs() + checkEveryMs
+    }
+    if (engine.problem) throw engine.problem
+    if (options.functionDomain !== undefined && engine.hasKnative) cache.follow('service')
+    if (cache.problem instanceof NotListed) throw cache.problem
+    if (cache.problem) throw clusterAway(cache.problem)
+  }
+
+  #unsettled(): string[] {
+    return [...this.#environments].flatMap(([appEnvId, { isChanging }]) => (isChanging ? [appEnvId] : []))
+  }
+
+  async #look(appEnvIds: string[], own: ReadonlySet<string>, due: ReadonlySet<string>): Promise<void> {
+    const { cache } = this.#deps
+    const next = appEnvIds.values()
+    const lane = async () => {
+      for (const appEnvId of next) {
+        if (this.#worker.stopped) return
+        await this.#environment(appEnvId).look(cache.observed(appEnvId), own.has(appEnvId), due.has(appEnvId))
+        if (!own.has(appEnvId) && !cache.observed(appEnvId)) this.#environments.delete(appEnvId)
+      }
+    }
+    await Promise.all(Array.from({ length: lanes }, lane))
+  }
+
+  async #meter(): Promise<void> {
+    const { cache, clock, engine } = this.#deps
+    const jobs = await engine.list()
+    // The cache was current a moment ago, so a container that is missing from it has ended.
+    if (cache.problem) return
+    const containers = [...cache.pods()].map(containerOfPod)
+    await this.#usage.observe([...containers, ...jobs], clock.wallMs())
   }
 
   #environment(appEnvId: string): ClusterEnvironment {
@@ -151,34 +211,17 @@ export class ClusterRegion {
     return environment
   }
 
-  /** What the cluster has, by environment. */
-  async #list(): Promise<Map<string, Observed>> {
-    const { client, installationId, options } = this.#deps
-    const selector = `${label.installation}=${installationId},${label.environment}`
-    const deployments = await client.list<WorkloadObject>('Deployment', selector)
-    const services = options.functionDomain
-      ? await client.list<WorkloadObject>('KnativeService', selector)
-      : []
-    const pods = await client.list<WorkloadPod>('Pod', `${selector},${jobLabels.kind}!=${jobKind}`)
-    const found = new Map<string, Observed>()
-    const at = (labels: Record<string, string> | undefined) => {
-      const appEnvId = labels?.[label.environment] ?? ''
-      const one = found.get(appEnvId) ?? { deployment: undefined, service: undefined, pods: [] }
-      found.set(appEnvId, one)
-      return one
-    }
-    for (const one of deployments) at(one.metadata.labels).deployment = one
-    for (const one of services) at(one.metadata.labels).service = one
-    for (const one of pods) at(one.metadata.labels).pods.push(one)
-    return found
-  }
-
   #failed(error: unknown): void {
+    if (error instanceof NotListed) return
     const isAway = error instanceof AppError
-    this.#problem = isAway ? error.message : 'The cluster cannot be read'
-    this.#deps.log[isAway ? 'warn' : 'error'](
-      { err: error, region: this.#deps.region },
-      'the cluster cannot be compared with the store; retrying',
-    )
+    const problem = isAway
+      ? error
+      : new AppError('unavailable', 'The cluster cannot be read', { cause: error })
+    if (this.#problem?.message !== problem.message)
+      this.#deps.log[isAway ? 'warn' : 'error'](
+        { err: error, region: this.#deps.region },
+        'the cluster cannot be compared with the store; retrying',
+      )
+    this.#problem = problem
   }
 }

@@ -1,10 +1,11 @@
 import type { DatabasePresetName } from '../../contract/fields.ts'
 import { databaseEndpoints, internalName, portName } from '../../domain/databases/credentials.ts'
-import { type Settings, zCloudSize } from '../../domain/environments/environment.ts'
+import { zCloudSize } from '../../domain/environments/environment.ts'
 import type { ContainerSpec, DatabaseSpec } from '../../engines/engine.ts'
-import { openDatabaseSecrets, openVariable } from '../../store/secrets/opened.ts'
+import { openDatabaseSecrets } from '../../store/secrets/opened.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import type { EnvironmentView, RolloutView } from './environment-view.ts'
+import { mountsOf, variablesFor } from '../rollouts/container-settings.ts'
+import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
 import { containerNameOf, type LivePod } from './live-pod.ts'
 
 /** The container spec of a pod, from its rollout's snapshot of settings. */
@@ -69,24 +70,4 @@ function databaseSpec(
       ...(ordinal === 0 || !first ? {} : { primary }),
     },
   }
-}
-
-export function mountsOf({
-  useVolume,
-  mountPath,
-}: Pick<Settings, 'useVolume' | 'mountPath'>): Pick<ContainerSpec, 'mounts'> {
-  return useVolume && mountPath !== null ? { mounts: [{ volume: 'data', path: mountPath }] } : {}
-}
-
-/** Decrypted variables of one phase: DEPLOY or BUILD, and BOTH (2.2). */
-export function variablesFor(
-  phase: 'DEPLOY' | 'BUILD',
-  settings: { envVars: readonly { name: string; value: string; type: string; isSecret: boolean }[] },
-  appEnvId: string,
-  secrets: SecretBox,
-): Record<string, string> {
-  const variables = settings.envVars.filter((variable) => variable.type === phase || variable.type === 'BOTH')
-  return Object.fromEntries(
-    variables.map((variable) => [variable.name, openVariable(secrets, appEnvId, variable)]),
-  )
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts'
 import type { Db } from '../../store/db.ts'
 import { claimDatabasePorts } from '../../store/repositories/database-ports.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
-import type { EnvironmentView } from './environment-view.ts'
+import type { EnvironmentView } from '../rollouts/environment-view.ts'
 
 /** Above the kernels' ranges for outgoing connections. */
 const firstPort = 61_000

@@ -1,18 +1,18 @@
-import type { PlanInput, PlanStep } from '../../domain/environments/plan-steps.ts'
+import type { PlanStep } from '../../domain/environments/plan-steps.ts'
 import { planRollout } from '../../domain/environments/rollout-plan.ts'
-import { oneAtATime } from '../../domain/environments/serving.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
 import { Worker } from '../../worker.ts'
+import { type EnvironmentView, loadView, promotedView, rolloutView } from '../rollouts/environment-view.ts'
+import { RolloutImage } from '../rollouts/image.ts'
 import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
 import { EnvironmentPods } from './environment-pods.ts'
-import { type EnvironmentView, loadView } from './environment-view.ts'
 import { HealthChecks } from './health-checks.ts'
-import { containerNameOf, type LivePod, plannedPod } from './live-pod.ts'
+import { containerNameOf } from './live-pod.ts'
 import { type MetricTarget, metricTargetOf } from './metric-targets.ts'
 import { PasswordRotation } from './password-rotation.ts'
+import { planInput } from './plan-input.ts'
 import { lost } from './pod-endings.ts'
 import { PodObserver } from './pod-observer.ts'
-import { RolloutImage } from './rollout-image.ts'
 import { problemOf, routeOf } from './routes.ts'
 import { StabilityWindow } from './stability-window.ts'
 import { StartBackoff } from './start-backoff.ts'
@@ -145,7 +145,8 @@ export class EnvironmentWorker {
 
   route() {
     // A database listens on its own ports; the gateway serves HTTP only.
-    if (!this.#view || this.#view.app.isDatabase) return null
+    const view = this.#view
+    if (!view || view.app.isDatabase) return null
     const serving = this.#pods.all
       .filter((pod) => pod.state === 'ready' && pod.address !== null && !pod.removing)
       .filter((pod) => !pod.unhealthy || pod.record.desiredState === 'end')
@@ -153,14 +154,12 @@ export class EnvironmentWorker {
         containerName: containerNameOf(pod.record),
         address: pod.address as NonNullable<typeof pod.address>,
         rolloutId: pod.record.rolloutId,
-        draining: pod.record.desiredState === 'end' || pod.drained,
+        // Of neither version: it ends with the next pass, and its requests are counted until then.
+        draining:
+          pod.record.desiredState === 'end' || pod.drained || !rolloutView(view, pod.record.rolloutId),
       }))
     const isOut = serving.every((pod) => pod.draining)
-    return routeOf(
-      this.#view,
-      serving,
-      isOut ? problemOf(this.#view, this.#pods.all, this.#deps.clock.wallMs()) : null,
-    )
+    return routeOf(view, serving, isOut ? problemOf(view, this.#pods.all, this.#deps.clock.wallMs()) : null)
   }
 
   /** The pod of the prewarmed container; null if there is none. */
@@ -190,7 +189,17 @@ export class EnvironmentWorker {
       this.wake()
       return
     }
-    for (const step of this.#plan(view)) {
+    const pods = this.#pods.all.filter((pod) => !pod.removing)
+    const plan = planRollout(
+      planInput(view, pods, {
+        trial: this.#window.state(view, pods),
+        requested: this.#gatewayDesired,
+        leaving: pods.length < this.#pods.all.length,
+        mayStart: !this.#backoff.isHolding,
+        nowMs: this.#deps.clock.monotonicMs(),
+      }),
+    )
+    for (const step of plan) {
       if (this.#worker.stopped) return
       await this.#perform(step, view)
     }
@@ -199,41 +208,6 @@ export class EnvironmentWorker {
     this.#checks.look(this.#pods.all)
     this.#pods.keepPrewarmed(view)
     this.#rotation.look(view, this.#pods.all)
-  }
-
-  #plan(view: EnvironmentView): PlanStep[] {
-    const { environment, app, wanted } = view
-    const nowMs = this.#deps.clock.monotonicMs()
-    const pods = this.#pods.all.filter((pod) => !pod.removing)
-    return planRollout({
-      kind: kindOf(app),
-      runs: environment.desiredState === 'running',
-      current: view.serving?.rollout.rolloutId ?? null,
-      wanted:
-        wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
-          ? wanted.rollout.rolloutId
-          : null,
-      trial: this.#window.state(view, pods),
-      desired: this.#desired(view, pods),
-      oneAtATime: oneAtATime(environment, wanted?.rollout ?? null),
-      leaving: pods.length < this.#pods.all.length,
-      mayStart: !this.#backoff.isHolding,
-      pods: pods.map((pod) => plannedPod(pod, nowMs)),
-    })
-  }
-
-  #desired(view: EnvironmentView, pods: readonly LivePod[]): number {
-    const { functionConfig, environment } = view
-    if (view.app.isDatabase) return (view.wanted ?? view.current)?.rollout.settings.containers ?? 1
-    if (!functionConfig) return environment.applied.containers
-    const present = pods.filter(
-      (pod) =>
-        pod.record.desiredState === 'run' &&
-        pod.record.rolloutId === view.serving?.rollout.rolloutId &&
-        !pod.drained,
-    ).length
-    const requested = this.#gatewayDesired ?? present
-    return Math.min(functionConfig.maxScale, Math.max(view.warm, requested))
   }
 
   async #perform(step: PlanStep, view: EnvironmentView): Promise<void> {
@@ -249,12 +223,24 @@ export class EnvironmentWorker {
       case 'try':
         await this.#deps.transitions.beginTrial(this.#appEnvId, step.rolloutId)
         return this.wake()
-      case 'promote': {
-        await this.#deps.transitions.promote(this.#appEnvId, step.rolloutId)
-        this.#deps.deployed(this.#appEnvId)
-        this.wake()
-      }
+      case 'promote':
+        return this.#promote(step.rolloutId, view)
     }
+  }
+
+  /** Who reads DEPLOYED may send a request at once, so the gateway hears before it where nothing else serves. */
+  async #promote(rolloutId: string, view: EnvironmentView): Promise<void> {
+    const promoted = promotedView(view)
+    if (!view.serving) {
+      this.#view = promoted
+      this.#publish()
+    }
+    if (await this.#deps.transitions.promote(this.#appEnvId, rolloutId)) {
+      this.#view = promoted
+      this.#backoff.reset()
+    }
+    this.#deps.deployed(this.#appEnvId)
+    this.wake()
   }
 
   #observed() {
@@ -287,10 +273,4 @@ export class EnvironmentWorker {
   #later(delayMs: number): void {
     this.#deps.clock.after(delayMs, () => this.wake())
   }
-}
-
-function kindOf(app: EnvironmentView['app']): PlanInput['kind'] {
-  if (app.isFunction) return 'function'
-  if (app.isDatabase) return 'database'
-  return app.isJob ? 'none' : 'app'
 }

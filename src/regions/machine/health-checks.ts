@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../clock.ts'
 import type { HealthCheck } from '../../contract/health.ts'
+import { type EnvironmentView, rolloutView } from '../rollouts/environment-view.ts'
 import { type CheckProblem, checkContainer } from './container-check.ts'
-import { type EnvironmentView, rolloutView } from './environment-view.ts'
 import { containerNameOf, type LivePod } from './live-pod.ts'
 
 /** So many checks in succession must fail; one that passes is enough to be healthy again. */

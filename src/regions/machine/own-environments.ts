@@ -58,7 +58,7 @@ export class OwnEnvironments {
     const { scope, has, wake } = this.#deps
     const known = scope ? appEnvIds.filter((appEnvId) => has(appEnvId)) : appEnvIds
     wake(known)
-    if (!scope || known.length === appEnvIds.length) return
+    if (!scope || scope.regions.length === 0 || known.length === appEnvIds.length) return
     const others = appEnvIds.filter((appEnvId) => !known.includes(appEnvId))
     // If it fails, the next comparison finds them.
     this.#among(others, scope).then(wake, () => {})

@@ -11,19 +11,19 @@ import { listJobAttemptIds } from '../../store/repositories/job-runs.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { Worker } from '../../worker.ts'
+import { JobScheduler } from '../jobs/scheduler.ts'
+import { LogFollowers } from '../logs/followers.ts'
+import { LogMasks } from '../logs/masks.ts'
+import type { Builder, MetricData, RouteSink, UploadFiles } from '../ports.ts'
+import { ImageBuilder } from '../rollouts/image-builder.ts'
+import { RolloutWriter } from '../rollouts/writer.ts'
+import { UsageMeter } from '../usage-meter.ts'
 import { type BackupStore, BackupWorker } from './backup-worker.ts'
 import { EnvironmentWorker } from './environment-worker.ts'
-import { ImageBuilder } from './image-builder.ts'
 import { ImageCollector } from './image-collector.ts'
-import { JobScheduler } from './job-scheduler.ts'
-import { LogFollowers } from './log-followers.ts'
-import { LogMasks } from './log-masks.ts'
 import type { MetricTarget } from './metric-targets.ts'
 import { type MachineScope, OwnEnvironments } from './own-environments.ts'
-import type { Builder, MetricData, RouteSink, UploadFiles } from './ports.ts'
 import { RegionEngines } from './region-engines.ts'
-import { RolloutWriter } from './rollout-writer.ts'
-import { UsageMeter } from './usage-meter.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 const lookEveryMs = 2_000
@@ -180,14 +180,13 @@ export class Reconciler {
   /** Environments of other machines are left out; null: every environment of this one. */
   wake(appEnvIds: readonly string[] | null): void {
     this.#own.wake(appEnvIds ?? [...this.#loops.keys()])
-    if (this.#closed) return
-    this.#jobs.wake()
-    this.#backups.wake()
   }
 
   #wake(appEnvIds: readonly string[]): void {
-    if (this.#closed) return
+    if (this.#closed || appEnvIds.length === 0) return
     for (const appEnvId of appEnvIds) this.#loop(appEnvId, true).wake()
+    this.#jobs.wake()
+    this.#backups.wake()
   }
 
   /** The running containers to sample now. */

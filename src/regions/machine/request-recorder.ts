@@ -8,8 +8,8 @@ import type { Db } from '../../store/db.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import { newTraceparent, type Span, type SpanSink, traceIdOf } from '../../trace.ts'
+import type { LogMasks } from '../logs/masks.ts'
 import { containerNameOf } from './live-pod.ts'
-import type { LogMasks } from './log-masks.ts'
 
 interface RequestRecorderDeps {
   db: Db

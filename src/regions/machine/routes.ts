@@ -2,7 +2,7 @@ import { healthSentence } from '../../contract/health-words.ts'
 import { healthOf } from '../../domain/environments/health.ts'
 import type { Address } from '../../engines/engine.ts'
 import type { Route } from '../../gateway/control/protocol.ts'
-import type { EnvironmentView } from './environment-view.ts'
+import type { EnvironmentView } from '../rollouts/environment-view.ts'
 import type { LivePod } from './live-pod.ts'
 
 /** A ready container, as needed for the route. */

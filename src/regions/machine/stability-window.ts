@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { PlanInput } from '../../domain/environments/plan-steps.ts'
-import type { EnvironmentView } from './environment-view.ts'
+import type { EnvironmentView } from '../rollouts/environment-view.ts'
 import type { LivePod } from './live-pod.ts'
 
 /** A failed check near the end of the window is waited out: the next one decides. */

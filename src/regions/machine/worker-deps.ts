@@ -3,11 +3,11 @@ import type { Engine, EngineContainer } from '../../engines/engine.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import type { ImageBuilder } from './image-builder.ts'
-import type { LogFollowers } from './log-followers.ts'
-import type { RouteSink } from './ports.ts'
-import type { RolloutWriter } from './rollout-writer.ts'
-import type { UsageMeter } from './usage-meter.ts'
+import type { LogFollowers } from '../logs/followers.ts'
+import type { RouteSink } from '../ports.ts'
+import type { ImageBuilder } from '../rollouts/image-builder.ts'
+import type { RolloutWriter } from '../rollouts/writer.ts'
+import type { UsageMeter } from '../usage-meter.ts'
 
 /** Dependencies shared by the loops of all environments. */
 export interface WorkerDeps {

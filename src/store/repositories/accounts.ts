@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type AccountSettings, accountSettings } from '../../contract/accounts.ts'
+import type { NarrowedAgent } from '../../domain/access/environment-access.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
 
@@ -31,6 +32,8 @@ export interface Membership {
   revision: number
   /** Set until the user accepts; until then the user has no access to the account. */
   invitation: Invitation | null
+  /** Set while a narrowed agent of the member acts; never stored. */
+  agent?: NarrowedAgent
 }
 
 interface Invitation {

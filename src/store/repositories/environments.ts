@@ -78,7 +78,7 @@ export async function findEnvironment(
 export async function listEnvironments(
   tx: Tx,
   of: { accountId: string } | { appId: string } | 'installation',
-  onlyIds?: readonly string[],
+  onlyIds?: readonly string[] | null,
 ): Promise<Environment[]> {
   if (onlyIds) return listNamed(tx, of, onlyIds)
   let query = tx.selectFrom('app_envs').select('record')
@@ -139,6 +139,24 @@ export async function listEnvironmentIds(
 export async function listEnvironmentIdsIn(tx: Tx, regions?: readonly string[]): Promise<string[]> {
   const rows = await environmentsIn(tx, regions).orderBy('created_at').orderBy('app_env_id').execute()
   return rows.map((row) => row.app_env_id)
+}
+
+/** In a statement. */
+const mostIds = 500
+
+/** Those of `appEnvIds` that exist. */
+export async function findEnvironmentIds(tx: Tx, appEnvIds: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (let from = 0; from < appEnvIds.length; from += mostIds) {
+    const some = appEnvIds.slice(from, from + mostIds)
+    const rows = await tx
+      .selectFrom('app_envs')
+      .select('app_env_id')
+      .where('app_env_id', 'in', some)
+      .execute()
+    found.push(...rows.map((row) => row.app_env_id))
+  }
+  return found
 }
 
 /** For queries about the environments of some regions, or of all. */

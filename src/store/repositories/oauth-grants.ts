@@ -15,6 +15,8 @@ declare module '../db.ts' {
       /** Issuer, subject and client of an external authorization server; null for grants of the embedded one. */
       subject: string | null
       ended_at: string | null
+      /** Only of grants of the embedded server. */
+      step_up_at: string | null
     }
     oauth_secrets: {
       /** SHA-256 of what the client presents. */
@@ -83,6 +85,7 @@ export async function insertGrant(
       record: recordOf(grant),
       subject,
       ended_at: null,
+      step_up_at: null,
     })
     .execute()
 }
@@ -164,6 +167,22 @@ export async function endGrant(tx: Tx, tokenId: string, now: string): Promise<vo
   await tx.deleteFrom('tokens').where('hash', '=', grantHash(tokenId)).execute()
   await tx.deleteFrom('oauth_secrets').where('token_id', '=', tokenId).execute()
   await tx.updateTable('oauth_grants').set({ ended_at: now }).where('token_id', '=', tokenId).execute()
+}
+
+/** Notes that the agent needs more scopes than it has. */
+export async function noteStepUp(tx: Tx, tokenId: string, now: string): Promise<void> {
+  await tx.updateTable('oauth_grants').set({ step_up_at: now }).where('token_id', '=', tokenId).execute()
+}
+
+/** Whether that happened after `since`; true once. */
+export async function takeStepUp(tx: Tx, tokenId: string, since: string): Promise<boolean> {
+  const taken = await tx
+    .updateTable('oauth_grants')
+    .set({ step_up_at: null })
+    .where('token_id', '=', tokenId)
+    .where('step_up_at', '>', since)
+    .executeTakeFirst()
+  return Number(taken.numUpdatedRows) === 1
 }
 
 /** A code, access token or refresh token, found by its hash. */

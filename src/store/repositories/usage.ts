@@ -76,14 +76,14 @@ export async function listRunsOfAccount(
   tx: Tx,
   accountId: string,
   fromMs: number,
-  onlyIds?: readonly string[],
+  onlyIds?: readonly string[] | null,
 ): Promise<StoredRun[]> {
   let query = tx
     .selectFrom('container_runs')
     .selectAll()
     .where('account_id', '=', accountId)
     .where((e) => e.or([e('finished_ms', 'is', null), e('finished_ms', '>', fromMs)]))
-  if (onlyIds) query = query.where('app_env_id', 'in', [...onlyIds])
+  if (onlyIds) query = query.where('app_env_id', 'in', ['', ...onlyIds])
   return (await query.execute()).map(runOf)
 }
 

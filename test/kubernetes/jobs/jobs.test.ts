@@ -7,14 +7,16 @@ import { newId, randomText } from '../../../src/domain/ids.ts'
 import type { ContainerSpec, EngineContainer } from '../../../src/engines/engine.ts'
 import { LogStore } from '../../../src/files/log-store.ts'
 import { createLog } from '../../../src/log.ts'
+import { JobScheduler } from '../../../src/regions/jobs/scheduler.ts'
+import { ClusterCache } from '../../../src/regions/kubernetes/cache.ts'
 import { ClusterClient } from '../../../src/regions/kubernetes/client.ts'
 import { ClusterJobs } from '../../../src/regions/kubernetes/jobs/engine.ts'
-import { JobScheduler } from '../../../src/regions/machine/job-scheduler.ts'
-import { LogFollowers } from '../../../src/regions/machine/log-followers.ts'
-import { LogMasks } from '../../../src/regions/machine/log-masks.ts'
+import { LogFollowers } from '../../../src/regions/logs/followers.ts'
+import { LogMasks } from '../../../src/regions/logs/masks.ts'
 import { findJobRun, insertJobRun, listJobAttempts } from '../../../src/store/repositories/job-runs.ts'
 import { storedRun } from '../../../testkit/jobs/stored-run.ts'
 import { cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
+import { until } from '../../../testkit/platform/story.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const { kubeconfig, registry } = cluster
@@ -22,12 +24,23 @@ const image = `${registry}/busybox:1`
 
 async function jobsOfOwn() {
   const namespace = await newNamespace()
+  const client = new ClusterClient({ kubeconfig: kubeconfig! })
+  const installationId = `test-${randomText(10)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, 'x')}`
+  const cache = new ClusterCache({ clock: systemClock, installationId, server: () => client.config })
   const jobs = new ClusterJobs({
-    cluster: ClusterClient.open({ kubeconfig: kubeconfig! }),
-    installationId: `test-${randomText(10)}`,
+    ...{ cluster: client, cache, clock: systemClock, installationId },
     namespaceOf: () => namespace,
     claimOf: (_appEnvId, volume) => volume,
   })
+  cache.start({ changed() {}, jobsChanged() {}, stateChanged() {} })
+  onTestFinished(() => cache.stop())
+  await until(
+    () => Promise.resolve(cache.problem),
+    (problem) => problem === null,
+    'a cache that follows',
+  )
   const spec = (command: string, values: Partial<ContainerSpec> = {}): ContainerSpec => {
     const name = `job-${randomText(10).replaceAll(/[^a-z]/g, 'x')}-1`
     return {

@@ -58,3 +58,24 @@ it('records in the account what a token that is limited to reads or to one envir
   expect((await call('POST', '/app-env/stop', { appEnvId }, reader.json.token)).status).toBe(403)
   expect((await audit({ objectId: appEnvId, outcome: 'refused' })).entries).toHaveLength(2)
 })
+
+it('records a refused read of secrets, and no other refused read', async () => {
+  const { appEnvId } = await platform.makeEnvironment()
+  const { accountId } = platform
+  const input = { accountId, name: 'Ops', type: 'email', config: { addresses: ['ops@example.com'] } }
+  const { contactPointId } = (await call('POST', '/contact-point', input)).json.contactPoint
+  const member = await platform.makeUser()
+  const { cliEnvName: envName } = (await call('GET', '/app-env', { appEnvId })).json
+  const reads: [string, Record<string, unknown>][] = [
+    ['/app-env', { envName, decrypt: true }],
+    ['/contact-point', { contactPointId, showSecrets: true }],
+    // Not of secrets.
+    ['/audit', { accountId }],
+  ]
+  for (const [path, query] of reads) expect((await call('GET', path, query, member.token)).status).toBe(403)
+  const { entries } = await audit({ principalId: member.userId })
+  expect(entries.map((one: Record<string, unknown>) => [one.operation, one.objectId, one.outcome])).toEqual([
+    ['get-contact-point', contactPointId, 'refused'],
+    ['get-app-env', appEnvId, 'refused'],
+  ])
+})

@@ -115,6 +115,25 @@ describe('one POST', () => {
   })
 })
 
+describe('links to logs', () => {
+  it.each([
+    ['2025-11-25', true],
+    ['2025-06-18', true],
+    ['2025-03-26', false],
+    [null, false],
+  ])('a request of %s: %s', async (version, linked) => {
+    bed.backend.state.logs = Array.from({ length: 120 }, (_, index) => ({
+      stream: 'stdout' as const,
+      message: `line ${index}`,
+    }))
+    const headers: Record<string, string> = version === null ? {} : { 'mcp-protocol-version': version }
+    const body = rpc('tools/call', { name: 'get-logs', arguments: { envName: 'shop-prod' } })
+    const { result } = JSON.parse((await bed.raw({ headers, body })).body)
+    const types = result.content.map(({ type }: { type: string }) => type)
+    expect(types).toEqual(linked ? ['text', 'resource_link'] : ['text'])
+  })
+})
+
 it('2,000 calls of 64 clients with the same request ids do not cross', async () => {
   const perClient = Math.ceil(2_000 / 64)
   // Each response contains the token of its request.

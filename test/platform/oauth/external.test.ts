@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listAudit } from '../../../src/contract/audit.ts'
 import { listUserTokens, revokeUserToken } from '../../../src/contract/users.ts'
 import { browse, TestAuthorizationServer } from '../../../testkit/oauth/authorization-server.ts'
+import { callTool } from '../../../testkit/oauth/call-tool.ts'
 import { OAuthHost } from '../../../testkit/oauth/host.ts'
 import { SigningIssuer } from '../../../testkit/oauth/signing-issuer.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -11,17 +12,6 @@ const redirectUri = 'http://127.0.0.1:33418/callback'
 /** Where the external servers find the resource; the tests reach the platform at its own address. */
 const publicUrl = 'https://longshore.example.com'
 const resource = `${publicUrl}/mcp`
-
-const call = (platform: TestPlatform, token: string, name: string, args: object = {}) =>
-  fetch(`${platform.apiUrl}/mcp`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
-  })
 
 describe('a real authorization server', () => {
   it('signs the host in; roles and scopes of its token hold, and the audit log names the client', async () => {
@@ -66,7 +56,7 @@ describe('a real authorization server', () => {
       const stranger = new OAuthHost(known.resource, (url) => browse(url, redirectUri))
       stranger.information = { client_id: server.clientId }
       await expect(stranger.connect()).rejects.toThrow()
-      expect((await call(platform, stranger.held!.access_token, 'list-accounts')).status).toBe(401)
+      expect((await callTool(platform.apiUrl, stranger.held!.access_token, 'list-accounts')).status).toBe(401)
     } finally {
       await platform?.close()
       await server?.close()
@@ -91,7 +81,8 @@ describe('tokens of an external authorization server', () => {
     const claims = { email: user.email, sub: user.email, scope: 'environments:read' }
     return { user, claims }
   }
-  const statusOf = async (token: string, name = 'list-accounts') => (await call(platform, token, name)).status
+  const statusOf = async (token: string, name = 'list-accounts') =>
+    (await callTool(platform.apiUrl, token, name)).status
 
   it('publishes the issuer and the resource', async () => {
     const answer = await fetch(`${platform.apiUrl}/.well-known/oauth-protected-resource/mcp`)
@@ -112,8 +103,8 @@ describe('tokens of an external authorization server', () => {
       const { scope: _, ...rest } = claims
       expect(await statusOf(await issuer.sign(resource, { ...rest, ...given }))).toBe(200)
     }
-    const none = await call(
-      platform,
+    const none = await callTool(
+      platform.apiUrl,
       await issuer.sign(resource, { ...claims, scope: 'openid' }),
       'list-accounts',
     )
@@ -201,10 +192,10 @@ describe('tokens of an external authorization server', () => {
     away.isAway = true
     const other = await TestPlatform.start({ reconciles: false, oauth: { issuer: away.issuer, publicUrl } })
     try {
-      const answer = await call(other, await away.sign(resource), 'list-accounts')
+      const answer = await callTool(other.apiUrl, await away.sign(resource), 'list-accounts')
       expect(answer.status).toBe(503)
       expect(answer.headers.get('retry-after')).toMatch(/^\d+$/)
-      expect((await call(other, other.admin.token, 'list-accounts')).status).toBe(200)
+      expect((await callTool(other.apiUrl, other.admin.token, 'list-accounts')).status).toBe(200)
     } finally {
       await other.close()
       await away.close()

@@ -46,6 +46,52 @@ describe('what a person narrows holds at every call', () => {
     await expect(agentWith({ pin }, `?env=${outside.appEnvId}`)).rejects.toThrow('pinned to another')
   })
 
+  it('several environments: reads, writes, lists, resources and other accounts end at the list', async () => {
+    const inside = [await platform.makeEnvironment(), await platform.makeEnvironment()]
+    const outside = await platform.makeEnvironment()
+    const environments = inside.map(({ appEnvId }) => appEnvId)
+    const { accountId } = platform
+    const agent = await agentWith({ pin: { account: accountId, environments } })
+    const names = await agent.names()
+    expect(names).toContain('update-app-env-variables')
+    for (const gone of ['create-app', 'create-app-env', 'delete-app', 'list-members', 'create-contact-point'])
+      expect(names).not.toContain(gone)
+
+    const ids = (list: { appEnvId: string }[]) => list.map(({ appEnvId }) => appEnvId).sort()
+    const { appEnvs } = await agent.does('list-app-envs', { accountId })
+    expect(ids(appEnvs)).toEqual([...environments].sort())
+    const { apps } = await agent.does('list-apps', { accountId })
+    expect(apps.map(({ appId }: { appId: string }) => appId)).not.toContain(outside.appId)
+    expect((await agent.does('list-accounts')).accounts).toHaveLength(1)
+
+    const set = [{ name: 'A', value: '1', isSecret: false }]
+    for (const appEnvId of environments) {
+      await agent.does('get-app-env-status', { appEnvId })
+      await agent.does('update-app-env-variables', { appEnvId, set })
+    }
+    const { appEnvId, appId } = outside
+    for (const [name, args] of [
+      ['get-app-env-status', { appEnvId }],
+      ['get-logs', { appEnvId }],
+      ['update-app-env-variables', { appEnvId, set }],
+      ['list-alerts', { appEnvId }],
+      ['get-app', { appId }],
+      ['list-app-envs', { appId }],
+    ] as const) {
+      expect(await agent.says(name, args), name).toMatchObject({
+        isError: true,
+        text: expect.stringContaining('You have no access to this'),
+      })
+    }
+    await agent.close()
+
+    const stranger = await platform.makeAccount('Beyond')
+    const elsewhere = await agentWith({ pin: { account: stranger, environments } })
+    expect(await elsewhere.says('list-app-envs', { accountId })).toMatchObject({ isError: true })
+    expect((await elsewhere.says('get-app-env-status', { appEnvId: environments[0] })).isError).toBe(true)
+    await elsewhere.close()
+  })
+
   it('one app, and one account', async () => {
     const { appId } = await platform.makeEnvironment()
     const other = await platform.makeEnvironment()
@@ -76,6 +122,8 @@ describe('what a person narrows holds at every call', () => {
       { groups: [] },
       { scopes: ['root'] },
       { pin: { ...nowhere, env: '../x' } },
+      { pin: { environments: [] } },
+      { pin: { environments: ['acc_x'] } },
       { expiresAt: 'tomorrow' },
       { expiresAt: '2001-01-01T00:00:00.000Z' },
     ] as unknown as Decision[]) {

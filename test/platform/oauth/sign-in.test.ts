@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listUserTokens, revokeUserToken } from '../../../src/contract/users.ts'
+import { callTool } from '../../../testkit/oauth/call-tool.ts'
 import { OAuthHost } from '../../../testkit/oauth/host.ts'
 import { Person } from '../../../testkit/oauth/person.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -15,7 +16,7 @@ describe('sign-in of agents with the embedded authorization server', () => {
   })
   afterAll(() => platform.close())
 
-  const hostOf = (decision: Parameters<Person['approves']>[1] = {}, library?: 'second') =>
+  const hostOf = (decision: Parameters<Person['approves']>[1] = {}, library?: OAuthHost['library']) =>
     new OAuthHost(`${platform.apiUrl}/mcp`, (url) => person.approves(url, decision), library)
   const app = (name: string) => ({
     accountId: platform.accountId,
@@ -29,7 +30,7 @@ describe('sign-in of agents with the embedded authorization server', () => {
     return tokens.filter(({ agent }) => agent !== null).at(-1)!
   }
 
-  it.each([undefined, 'second'] as const)(
+  it.each(['first', 'second'] as const)(
     'connects a host by URL alone (%s), and the first write works',
     async (library) => {
       const host = hostOf({}, library)
@@ -81,24 +82,40 @@ describe('sign-in of agents with the embedded authorization server', () => {
     expect(await (await refresh(host)).json()).toMatchObject({ error: 'invalid_grant' })
   })
 
-  it('refuses a call beyond the scopes with 403, and the host asks the person for more', async () => {
-    // The first line of the official client refreshes its token in this case; its successor asks the person.
-    const host = hostOf({}, 'second')
-    const agent = await host.connect()
-    const { appId } = await agent.does('create-app', app('to delete'))
-    const refused = await call(host.held!.access_token, 'delete-app', { appId, confirm: 'to delete' })
-    expect(refused.status).toBe(403)
-    expect(refused.headers.get('www-authenticate')).toBe(
-      `Bearer error="insufficient_scope", resource_metadata="${platform.apiUrl}/.well-known/oauth-protected-resource/mcp", scope="environments:read environments:write environments:delete"`,
-    )
-    await expect(agent.says('delete-app', { appId, confirm: 'to delete' })).rejects.toThrow()
-    expect(host.opened.at(-1)!.searchParams.get('scope')).toContain('environments:delete')
-    await host.finish()
-    expect(host.held!.scope).toBe('environments:read environments:write environments:delete')
-    const more = await host.connect()
-    await more.does('delete-app', { appId, confirm: 'to delete' })
-    await agent.close()
-    await more.close()
+  it.each(['first', 'second'] as const)(
+    'refuses a call beyond the scopes with 403, and the host asks the person for more (%s)',
+    async (library) => {
+      const host = hostOf({}, library)
+      const agent = await host.connect()
+      const { appId } = await agent.does('create-app', app('to delete'))
+      const { access_token: token } = host.held!
+      const refused = await call(token, 'delete-app', { appId, confirm: 'to delete' })
+      expect(refused.status).toBe(403)
+      expect(refused.headers.get('www-authenticate')).toBe(
+        `Bearer error="insufficient_scope", resource_metadata="${platform.apiUrl}/.well-known/oauth-protected-resource/mcp", scope="environments:read environments:write environments:delete"`,
+      )
+      await expect(agent.says('delete-app', { appId, confirm: 'to delete' })).rejects.toThrow()
+      expect(host.opened.at(-1)!.searchParams.get('scope')).toContain('environments:delete')
+      await host.finish()
+      expect(host.held!.scope).toBe('environments:read environments:write environments:delete')
+      const more = await host.connect()
+      await more.does('delete-app', { appId, confirm: 'to delete' })
+      await agent.close()
+      await more.close()
+    },
+  )
+
+  it('refuses one refresh after insufficient_scope, and no other', async () => {
+    const host = hostOf()
+    await (await host.connect()).close()
+    expect((await call(host.held!.access_token, 'delete-app', { appId: 'app_x' })).status).toBe(403)
+    expect(await (await refresh(host)).json()).toEqual({
+      error: 'invalid_grant',
+      error_description: 'The agent needs more scopes than it has. Ask the person for them.',
+    })
+    // The person may decline; the agent keeps what it had.
+    expect(await statusAt(host.held!.access_token)).toBe(200)
+    expect((await refresh(host)).status).toBe(200)
   })
 
   it('answers with the issuer, so that the client detects an answer of another server (mix-up)', async () => {
@@ -139,20 +156,6 @@ describe('sign-in of agents with the embedded authorization server', () => {
         client_id: information!.client_id,
       }),
     })
-  const call = (token: string, name: string, args: object) =>
-    fetch(`${platform.apiUrl}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name, arguments: args },
-      }),
-    })
+  const call = (token: string, name: string, args: object) => callTool(platform.apiUrl, token, name, args)
   const statusAt = async (token: string) => (await call(token, 'list-accounts', {})).status
 })

@@ -3,7 +3,7 @@ import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
 import type { LogLine } from '../../../src/contract/app-env-reads.ts'
 import { secretMask } from '../../../src/contract/fields.ts'
 import type { RequestRecord } from '../../../src/gateway/control/request-record.ts'
-import { LogMasks } from '../../../src/regions/machine/log-masks.ts'
+import { LogMasks } from '../../../src/regions/logs/masks.ts'
 import { RequestRecorder } from '../../../src/regions/machine/request-recorder.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 

@@ -6,6 +6,15 @@ import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { freePort } from '../../../testkit/free-port.ts'
 import { loadOn, versionSource } from '../../../testkit/gateway/rolling-load.ts'
+import {
+  badPrograms,
+  exitsAfter,
+  goodPrograms,
+  hostileClockScale,
+  hostileHealthCheck,
+  listens,
+  programSource,
+} from '../../../testkit/platform/hostile-programs.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, until, untilDeployed } from '../../../testkit/platform/story.ts'
 
@@ -14,58 +23,9 @@ interface Served {
   host: string
 }
 
-/** The window of 10 s takes 2 s, so the times of the programs are a fifth of what they stand for. */
-const clockScale = 5
-
-const listens = (rest: string, port = 'process.env.PORT') => `
-const server = require('node:http').createServer((request, response) => {
-  response.statusCode = global.broken ? 500 : 200
-  response.end('99')
-})
-server.listen(${port})
-${rest}
-`
-
-const exitsAfter = (ms: number) => listens(`setTimeout(() => process.exit(3), ${ms})`)
-
-/** What no deployment may count as good. */
-const bad: Record<string, { server: string; reason: RegExp }> = {
-  'exits before it listens': { server: 'process.exit(1)', reason: /exits-at-once/ },
-  'exits after 0.2 s': { server: exitsAfter(40), reason: /exit/ },
-  'exits after 1 s': { server: exitsAfter(200), reason: /exit/ },
-  'exits after 5 s': { server: exitsAfter(1_000), reason: /exited/ },
-  'answers 500 from the start': { server: listens('global.broken = true'), reason: /failing-checks/ },
-  'answers 500 after 4 s': {
-    server: listens('setTimeout(() => { global.broken = true }, 800)'),
-    reason: /failing-checks/,
-  },
-  'leaks memory': {
-    server: listens('const held = []; setInterval(() => held.push(Buffer.alloc(64e6, 1)), 50)'),
-    reason: /out-of-memory/,
-  },
-  'stops listening after 2 s': {
-    server: listens(
-      'setTimeout(() => { server.close(); server.closeAllConnections(); setInterval(() => {}, 1e6) }, 400)',
-    ),
-    reason: /failing-checks|unreachable/,
-  },
-  'listens on loopback only': {
-    server: listens('', "process.env.PORT, '127.0.0.1'"),
-    reason: /loopback-bind/,
-  },
-}
-
-/** What every deployment must count as good, in this order: the second replaces one that SIGTERM does not end. */
-const good: Record<string, string> = {
-  'ignores SIGTERM': listens("process.on('SIGTERM', () => {})"),
-  'listens late': `setTimeout(() => { ${listens('')} }, 1500)`,
-}
-
-const sourceOf = (base: string, server: string) => ({ ...versionSource(base, 0), 'server.js': server })
-
 for (const { engine, base } of await enginesHere()) {
   describe(`honest deployments on the ${engine} engine`, () => {
-    const settings = { LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: String(clockScale) }
+    const settings = { LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: String(hostileClockScale) }
     const installation = new Installation(settings)
     /** Serves version 1; the tests deploy to it in turn. */
     let shop: Served
@@ -80,8 +40,8 @@ for (const { engine, base } of await enginesHere()) {
     async function serving(name: string): Promise<Served> {
       const client = installation.client()
       const { accountId } = installation.ready
-      const healthCheck = { path: '/', intervalSeconds: 3, timeoutSeconds: 3 }
-      const { appId } = await client.call(createApp, { name, accountId, port: 8080, healthCheck })
+      const app = { name, accountId, port: 8080, healthCheck: hostileHealthCheck }
+      const { appId } = await client.call(createApp, app)
       const made = { accountId, appId, name: 'prod', region: 'local' }
       const { appEnvId } = await client.call(createAppEnv, made)
       const { hosts } = await client.call(getAppEnv, { appEnvId })
@@ -94,7 +54,7 @@ for (const { engine, base } of await enginesHere()) {
     const status = () => installation.client().call(getAppEnvStatus, { appEnvId: shop.appEnvId })
 
     async function rejects({ appEnvId }: Served, what: string, server: string, reason: RegExp) {
-      await deploy(installation, appEnvId, sourceOf(base, server))
+      await deploy(installation, appEnvId, programSource(base, server))
       const { currentDeployment, ...rest } = await untilDeployed(installation, appEnvId)
       expect({ what, status: currentDeployment?.status }).toEqual({ what, status: 'FAILED' })
       expect(currentDeployment?.failure?.reason, what).toMatch(reason)
@@ -119,7 +79,7 @@ for (const { engine, base } of await enginesHere()) {
       const port = await freePort()
       const { versions } = await underLoad(shop, async () => {
         const elsewhere = rejects(other, 'another port', listens('', String(port)), /wrong-port/)
-        for (const [what, { server, reason }] of Object.entries(bad))
+        for (const [what, { server, reason }] of Object.entries(badPrograms))
           await rejects(shop, what, server, reason)
         await elsewhere
       })
@@ -129,7 +89,7 @@ for (const { engine, base } of await enginesHere()) {
     }, 300_000)
 
     it('keeps its verdict over a kill -9 in the middle of the window', async () => {
-      await deploy(installation, shop.appEnvId, sourceOf(base, listens('')))
+      await deploy(installation, shop.appEnvId, programSource(base, listens('')))
       await until(status, (read) => read.containers.ready === 2, 'the new container')
       await installation.end('SIGKILL')
       expect((await installation.request(shop.host)).body).toBe('1')
@@ -145,8 +105,8 @@ for (const { engine, base } of await enginesHere()) {
 
     it('deploys every good version, and loses no request', async () => {
       await underLoad(shop, async () => {
-        for (const [what, server] of Object.entries(good)) {
-          const { version } = await deploy(installation, shop.appEnvId, sourceOf(base, server))
+        for (const [what, server] of Object.entries(goodPrograms)) {
+          const { version } = await deploy(installation, shop.appEnvId, programSource(base, server))
           const { currentDeployment } = await untilDeployed(installation, shop.appEnvId)
           expect(currentDeployment, what).toMatchObject({ version, status: 'DEPLOYED', failure: null })
         }
@@ -157,7 +117,7 @@ for (const { engine, base } of await enginesHere()) {
       const broken = listens(
         'setTimeout(() => { global.broken = true }, 4_000); setTimeout(() => { global.broken = false }, 20_000)',
       )
-      await deploy(installation, shop.appEnvId, sourceOf(base, broken))
+      await deploy(installation, shop.appEnvId, programSource(base, broken))
       expect((await untilDeployed(installation, shop.appEnvId)).currentDeployment?.status).toBe('DEPLOYED')
       const says = (verdict: string) => until(status, (read) => read.health?.verdict === verdict, verdict)
       await says('FAILING_CHECKS')
@@ -171,7 +131,7 @@ for (const { engine, base } of await enginesHere()) {
     }, 120_000)
 
     it('says CRASH_LOOP of a version that exits after its window, in the status and in the 503', async () => {
-      await deploy(installation, shop.appEnvId, sourceOf(base, exitsAfter(4_000)))
+      await deploy(installation, shop.appEnvId, programSource(base, exitsAfter(4_000)))
       expect((await untilDeployed(installation, shop.appEnvId)).currentDeployment?.status).toBe('DEPLOYED')
       const { health } = await until(status, (read) => read.health?.verdict === 'CRASH_LOOP', 'CRASH_LOOP')
       expect(health?.lastExit).toMatchObject({ code: 3 })

@@ -44,8 +44,10 @@ describe('a release', () => {
     execFileSync('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', made('.tgz')], {
       cwd: project,
     })
-    const version = execFileSync('npx', ['longshore', '--version'], { cwd: project, encoding: 'utf8' })
-    expect(version.trim()).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version)
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const shown = execFileSync('npx', ['longshore', '--version'], { cwd: project, encoding: 'utf8' })
+    expect(shown.trim()).toBe(version)
+    expect(JSON.parse(readFileSync(made('server.json'), 'utf8'))).toMatchObject({ version })
     const env = { LONGSHORE_URL: platform.ready.api, LONGSHORE_TOKEN: platform.token }
     const { accounts } = await accountsThrough('npx', ['longshore', 'mcp'], env, project)
     expect(accounts.map(({ accountId }) => accountId)).toEqual([platform.ready.accountId])

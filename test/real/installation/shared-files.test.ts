@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getLogs } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
@@ -99,6 +100,33 @@ describe.skipIf(leftOut)(
       )
       link.mode = 'pass'
       expect((await untilDeployed(south(), appEnvId)).currentDeployment).toMatchObject({ failure: null })
+    })
+
+    it('kept logs outlive the disk of a machine; a bucket that is away is 503 for those, and for nothing else', async () => {
+      const appEnvId = await makeApp('logged')
+      await deploy(south(), appEnvId, sampleSource('node:22-alpine'))
+      await untilDeployed(south(), appEnvId)
+      const client = south().client()
+      const build = async () => (await client.call(getLogs, { appEnvId, type: 'BUILD' })).logs
+      const before = await build()
+      expect(before.length).toBeGreaterThan(0)
+      await north().end('SIGTERM')
+      expect(await stored('kept-logs')).toContain(`kept-logs/north-machine/${appEnvId}/00000001.jsonl`)
+      rmSync(path.join(north().home, 'logs'), { recursive: true })
+      await north().start()
+      const after = await until(build, (logs) => logs.length > 0, 'the logs of the bucket')
+      expect(after).toEqual(expect.arrayContaining(before))
+
+      link.mode = 'refuse'
+      await expect(build()).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: 'The file storage does not answer',
+        details: expect.stringContaining('LONGSHORE_FILES_URL'),
+      })
+      const { hosts } = await client.call(getAppEnv, { appEnvId })
+      expect((await north().request(hosts[0]?.host ?? '')).status).toBe(200)
+      link.mode = 'pass'
+      expect(await build()).toEqual(after)
     })
 
     it.skipIf(!hasRedis)(

@@ -52,6 +52,15 @@ describe('the first line of the status', () => {
       'UPDATING: version 1 serves with 1 of 1 containers. Version 2 is BUILDING.',
     ],
     [
+      'while a new version is in its window',
+      {
+        status: 'UPDATING',
+        currentDeployment: version(2, 'DEPLOYING'),
+        containers: { desired: 6, running: 6, ready: 6 },
+      },
+      'UPDATING: version 1 serves; ready containers of both versions: 6. Version 2 is DEPLOYING.',
+    ],
+    [
       'new',
       { status: 'STOPPED', ...none, ...zero, currentDeployment: null },
       'STOPPED: no version has served yet.',

@@ -28,6 +28,7 @@ const full: Facts = {
   crashLog: [],
   traffic: null,
   requests: [],
+  meanSeconds: null,
   refreshed: [],
   metrics: {
     p95Seconds: 2,
@@ -266,4 +267,32 @@ it('a version that listens elsewhere is known while it starts, beside what serve
     severity: 'warning',
     summary: expect.stringContaining('Version 3 still serves.'),
   })
+})
+
+it('a full function is found while requests only wait, and not when they are slow by themselves', () => {
+  const pod = {
+    ...{ name: 'fn-1', rolloutId: 'rol_1', desiredState: 'run', ready: true },
+    ...{ restartCount: 0, lastTermination: null, startedAt: null },
+  } as never
+  const functionConfig = { containerConcurrency: 5, maxScale: 1, minScale: 1 } as never
+  const facts: Facts = {
+    ...quiet,
+    kind: 'function',
+    functionConfig,
+    serving,
+    pods: [pod],
+    quota: { ...quiet.quota, zCloudsUsed: 3 },
+    metrics: { ...full.metrics!, p95Seconds: 8, p99Seconds: 9 },
+    traffic: { seconds: 60, requests: 600, failed: 0, unanswered: 0 },
+    meanSeconds: 4,
+  }
+  const [first] = diagnose(facts)
+  expect(first).toMatchObject({
+    cause: 'concurrency-saturated',
+    summary: expect.stringContaining('requests wait for a place'),
+    fix: { operation: 'update-function-config', input: { maxScale: 2 }, safe: true },
+  })
+  // Ten a second of 0.5 s are five at a time: all it can hold, and none waits.
+  expect(diagnose({ ...facts, meanSeconds: 0.5 })).toEqual([])
+  expect(diagnose({ ...facts, meanSeconds: null })).toEqual([])
 })

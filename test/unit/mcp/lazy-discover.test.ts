@@ -96,6 +96,14 @@ describe('the first requests of 2026-07-28 on stdio', () => {
     expect(opened()).toBe(1)
   })
 
+  it('answers a call without a name with a sentence', async () => {
+    const { front, answerTo } = desk()
+    front.accept(request(1, 'tools/call'))
+    expect(await answerTo(1)).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining('params.name: expected string') },
+    })
+  })
+
   it('is idle while only a subscription is open', async () => {
     const { front, written } = desk()
     const notifications = { resourceSubscriptions: ['longshore://guides/deploy'] }

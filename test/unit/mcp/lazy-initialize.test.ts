@@ -122,6 +122,29 @@ describe('the front desk', () => {
     expect(canAsk).toEqual([true])
   })
 
+  it.each([
+    ['2024-11-05', false],
+    ['2025-03-26', false],
+    ['2025-06-18', true],
+    ['2025-11-25', true],
+  ])('sends links to logs to a client of %s: %s', async (version, linked) => {
+    const link = { uri: 'longshore://environments/shop-prod/logs/BUILD', name: 'log', mimeType: 'text/plain' }
+    const { front, answerTo } = desk(async () => ({ ...done, links: [link] }))
+    front.accept(initialize(version))
+    front.accept(call(2))
+    const { content } = (await answerTo(2)).result as { content: unknown[] }
+    expect(content.slice(1)).toEqual(linked ? [{ type: 'resource_link', ...link }] : [])
+  })
+
+  it('answers a call without a name with a sentence', async () => {
+    const { front, answerTo } = desk()
+    front.accept(initialize('2025-11-25'))
+    front.accept(request(2, 'tools/call'))
+    expect(await answerTo(2)).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining('params') },
+    })
+  })
+
   it('leaves an odd initialize to the library to refuse', async () => {
     const { front, answerTo } = desk()
     front.accept(initialize(7))

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -113,5 +114,13 @@ it.skipIf(!has('systemd-analyze'))(
 it.skipIf(!has('haproxy'))('HAProxy takes deploy/haproxy.cfg (skipped without HAProxy)', () => {
   // The names of the control planes resolve only in the network of the compose file.
   const config = read('deploy/haproxy.cfg').replaceAll(/(server \w+) \w+:4400/g, '$1 127.0.0.1:4400')
-  execFileSync('haproxy', ['-c', '-f', '/dev/stdin'], { input: config, stdio: ['pipe', 'ignore', 'pipe'] })
+  const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-haproxy-'))
+  try {
+    writeFileSync(path.join(dir, 'haproxy.cfg'), config)
+    execFileSync('haproxy', ['-c', '-f', path.join(dir, 'haproxy.cfg')], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
 })

@@ -4,10 +4,10 @@ import { type Scope, scopes } from '../../../contract/scopes.ts'
 import { type ToolGroup, toolGroups, toolGroupWords } from '../../../contract/tool-groups.ts'
 import type { AppError } from '../../../errors.ts'
 import { Checkbox } from '../../components/Checkbox.tsx'
-import { Field } from '../../components/Field.tsx'
+import { ChoiceField } from '../../components/ChoiceField.tsx'
 import { Problem } from '../../components/states.tsx'
-import { expiresAtOf } from '../tokens/expiry.ts'
-import { everything, type Reach, ReachFields } from './ReachFields.tsx'
+import { expiresAtOf, spans } from '../tokens/expiry.ts'
+import { everything, pinOf, type Reach, ReachFields } from './ReachFields.tsx'
 
 interface Props {
   consent: Extract<Consent, { client: unknown }>
@@ -23,14 +23,6 @@ interface Narrowed {
   groups: readonly ToolGroup[]
   expiry: string
 }
-
-const expiryChoices = [
-  ['1', 'In 1 day'],
-  ['7', 'In 7 days'],
-  ['30', 'In 30 days'],
-  ['90', 'In 90 days'],
-  ['never', 'When I revoke it'],
-] as const
 
 /** What the agent will be able to do, in words, and what the person takes away from it. */
 export function ConsentForm({ consent, error, busy, decide }: Props) {
@@ -48,7 +40,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       scopes: [...chosen.scopes],
       readOnly: chosen.readOnly,
       groups: chosen.groups.length === toolGroups.length ? null : [...chosen.groups],
-      pin: chosen.reach,
+      pin: pinOf(chosen.reach),
       expiresAt: expiresAtOf(chosen.expiry, '').expiresAt ?? null,
     })
   return (
@@ -63,13 +55,24 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       <Permissions requested={consent.scopes} chosen={chosen} set={set} readOnly={consent.readOnly} />
       <ReachFields reach={chosen.reach} set={(reach) => set({ reach })} />
       <Groups chosen={chosen.groups} set={(groups) => set({ groups })} />
-      <Expiry consent={consent} expiry={chosen.expiry} set={(expiry) => set({ expiry })} error={error} />
+      <ChoiceField
+        label="Access ends"
+        name="expiresAt"
+        error={error}
+        hint={consent.expiresAt ? `Your own token expires at ${consent.expiresAt}` : undefined}
+        choices={[...spans, ['never', 'When I revoke it']]}
+        value={chosen.expiry}
+        set={(expiry) => set({ expiry })}
+      />
       <Problem error={error} />
       <div className="row">
         <button
           type="submit"
           className="button primary"
-          disabled={busy || chosen.scopes.length === 0 || chosen.groups.length === 0}
+          disabled={
+            busy ||
+            [chosen.scopes, chosen.groups, chosen.reach.environments].some((list) => list?.length === 0)
+          }
         >
           Allow
         </button>
@@ -86,7 +89,7 @@ const denied = {
   scopes: [],
   readOnly: true,
   groups: null,
-  pin: everything,
+  pin: pinOf(everything),
   expiresAt: null,
 } satisfies Omit<ConsentDecision, 'request'>
 
@@ -168,27 +171,5 @@ function Groups({
         ))}
       </fieldset>
     </details>
-  )
-}
-
-function Expiry({
-  consent,
-  expiry,
-  set,
-  error,
-}: Pick<Props, 'consent' | 'error'> & { expiry: string; set: (expiry: string) => void }) {
-  const hint = consent.expiresAt ? { hint: `Your own token expires at ${consent.expiresAt}` } : {}
-  return (
-    <Field label="Access ends" name="expiresAt" error={error} {...hint}>
-      {(props) => (
-        <select {...props} value={expiry} onChange={(event) => set(event.target.value)}>
-          {expiryChoices.map(([choice, words]) => (
-            <option key={choice} value={choice}>
-              {words}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
   )
 }

@@ -3,12 +3,27 @@ import { listAppEnvs } from '../../../contract/app-envs.ts'
 import { listApps } from '../../../contract/apps.ts'
 import type { ConsentDecision } from '../../../contract/consent.ts'
 import { useRead } from '../../api/queries.ts'
+import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'
 
-export type Reach = ConsentDecision['pin']
-export const everything: Reach = { account: null, app: null, env: null }
+/** Where the agent works. All null: everywhere that the person does. */
+export interface Reach {
+  account: string | null
+  app: string | null
+  /** Ids; null: not limited to some. */
+  environments: readonly string[] | null
+}
+export const everything: Reach = { account: null, app: null, environments: null }
 
-/** One account, app or environment that the agent is held to; default everything that the person reaches. */
+/** A single environment is one that calls need not name. */
+export function pinOf({ account, app, environments }: Reach): ConsentDecision['pin'] {
+  const [env = null, ...more] = environments ?? []
+  return more.length === 0
+    ? { account, app, env, environments: null }
+    : { account, app, env: null, environments: [...environments!] }
+}
+
+/** An account, and in it an app or some environments; default everything that the person reaches. */
 export function ReachFields({ reach, set }: { reach: Reach; set: (reach: Reach) => void }) {
   const accounts = useRead(listAccounts, {}).data?.accounts ?? []
   return (
@@ -34,48 +49,76 @@ export function ReachFields({ reach, set }: { reach: Reach; set: (reach: Reach) 
   )
 }
 
-function WithinAccount({
-  account,
-  reach,
-  set,
-}: {
+interface WithinProps {
   account: string
   reach: Reach
   set: (reach: Reach) => void
-}) {
+}
+
+function WithinAccount({ account, reach, set }: WithinProps) {
   const apps = useRead(listApps, { accountId: account }).data?.apps ?? []
-  const environments = useRead(listAppEnvs, { accountId: account }).data?.appEnvs ?? []
-  const choose = (id: string) =>
+  const choose = (choice: string) =>
     set({
       account,
-      app: id.startsWith('app_') ? id : null,
-      env: id.startsWith('env_') ? id : null,
+      app: choice.startsWith('app_') ? choice : null,
+      environments: choice === 'environments' ? [] : null,
     })
   return (
-    <Field label="In this account" name="env">
-      {(props) => (
-        <select
-          {...props}
-          value={reach.env ?? reach.app ?? ''}
-          onChange={({ target }) => choose(target.value)}
-        >
-          <option value="">All its apps and environments</option>
-          <optgroup label="One environment">
-            {environments.map(({ appEnvId, cliEnvName }) => (
-              <option key={appEnvId} value={appEnvId}>
-                {cliEnvName}
-              </option>
-            ))}
-          </optgroup>
-          <optgroup label="One app">
-            {apps.map(({ appId, name }) => (
-              <option key={appId} value={appId}>
-                {name}
-              </option>
-            ))}
-          </optgroup>
-        </select>
+    <>
+      <Field label="In this account" name="env">
+        {(props) => (
+          <select
+            {...props}
+            value={reach.environments ? 'environments' : (reach.app ?? '')}
+            onChange={({ target }) => choose(target.value)}
+          >
+            <option value="">All its apps and environments</option>
+            <option value="environments">Only some environments</option>
+            <optgroup label="Only one app">
+              {apps.map(({ appId, name }) => (
+                <option key={appId} value={appId}>
+                  {name}
+                </option>
+              ))}
+            </optgroup>
+          </select>
+        )}
+      </Field>
+      {reach.environments !== null && (
+        <Environments
+          account={account}
+          chosen={reach.environments}
+          set={(environments) => set({ account, app: null, environments })}
+        />
       )}
-    </Field>
+    </>
+  )
+}
+
+function Environments({
+  account,
+  chosen,
+  set,
+}: {
+  account: string
+  chosen: readonly string[]
+  set: (chosen: string[]) => void
+}) {
+  const { data } = useRead(listAppEnvs, { accountId: account })
+  const ids = data?.appEnvs.map(({ appEnvId }) => appEnvId) ?? []
+  return (
+    <fieldset>
+      <legend>Environments it may use</legend>
+      {data?.appEnvs.map(({ appEnvId, cliEnvName }) => (
+        <Checkbox
+          key={appEnvId}
+          checked={chosen.includes(appEnvId)}
+          set={(on) => set(ids.filter((id) => (id === appEnvId ? on : chosen.includes(id))))}
+        >
+          {cliEnvName}
+        </Checkbox>
+      ))}
+      {data?.appEnvs.length === 0 && <p className="muted small">This account has no environments yet.</p>}
+    </fieldset>
   )
 }

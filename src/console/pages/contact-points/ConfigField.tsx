@@ -43,7 +43,7 @@ export function ConfigField({ input, value, error, set, stored }: Props) {
         }
       </Field>
       {stored && isOptional && (
-        <Checkbox className="row small" checked={stored.removed} set={stored.remove}>
+        <Checkbox className="small" checked={stored.removed} set={stored.remove}>
           Remove: {label.toLowerCase()}
         </Checkbox>
       )}

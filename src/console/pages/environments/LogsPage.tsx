@@ -46,7 +46,7 @@ export function LogsPage() {
             Only one version: show all
           </button>
         )}
-        <Checkbox className="row actions" checked={follows} set={setFollows}>
+        <Checkbox className="actions" checked={follows} set={setFollows}>
           Follow
         </Checkbox>
       </header>

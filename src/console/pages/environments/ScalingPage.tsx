@@ -7,12 +7,13 @@ import { Conflict } from '../../components/Conflict.tsx'
 import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
 import { Loading, Problem } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
+import { untilLoaded } from '../../until-loaded.ts'
 import { useEnvironment } from './environment.ts'
 import { FunctionForm } from './FunctionForm.tsx'
 
 // With the chart library, and only for functions.
 const FunctionProbe = lazy(() =>
-  import('./FunctionProbe.tsx').then((module) => ({ default: module.FunctionProbe })),
+  untilLoaded(() => import('./FunctionProbe.tsx')).then((module) => ({ default: module.FunctionProbe })),
 )
 
 /** Size and number of containers, and the scaling settings: autoscaling for apps, function settings for functions (F8). */

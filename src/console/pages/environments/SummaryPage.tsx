@@ -6,6 +6,7 @@ import { Fact } from '../../components/Fact.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
 import { megabytes, quantity, startOfToday } from '../../components/words.ts'
+import { untilLoaded } from '../../until-loaded.ts'
 import { ContainerTable } from './ContainerTable.tsx'
 import { ContainerTimeline } from './ContainerTimeline.tsx'
 import { useEnvironment } from './environment.ts'
@@ -15,7 +16,7 @@ import { statusWords } from './status-words.ts'
 
 // The chart library is the largest part of the page and shown last, so it is loaded lazily.
 const TrafficCharts = lazy(() =>
-  import('./TrafficCharts.tsx').then((module) => ({ default: module.TrafficCharts })),
+  untilLoaded(() => import('./TrafficCharts.tsx')).then((module) => ({ default: module.TrafficCharts })),
 )
 
 /** Current state of the environment, its cause, and its addresses. */

@@ -19,7 +19,7 @@ export function RunOutput({ run }: { run: JobRunResponse }) {
     <section className="panel" aria-labelledby="output">
       <header>
         <h2 id="output">Output</h2>
-        <Checkbox className="row actions" checked={follows} set={setFollows}>
+        <Checkbox className="actions" checked={follows} set={setFollows}>
           Follow
         </Checkbox>
       </header>

@@ -6,12 +6,15 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { counted } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
+import { untilLoaded } from '../../until-loaded.ts'
 import { statusNames } from '../environments/status-words.ts'
 import { type EnvironmentRow, EnvironmentTable } from './EnvironmentTable.tsx'
 import { Glance } from './Glance.tsx'
 import { matching } from './matching.ts'
 
-const FirstRun = lazy(() => import('../start/FirstRun.tsx').then((module) => ({ default: module.FirstRun })))
+const FirstRun = lazy(() =>
+  untilLoaded(() => import('../start/FirstRun.tsx')).then((module) => ({ default: module.FirstRun })),
+)
 
 /** All environments of the account that the reader can access, with live status. */
 export function OverviewPage() {

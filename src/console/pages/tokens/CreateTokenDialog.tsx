@@ -1,12 +1,13 @@
 import { createUserToken } from '../../../contract/users.ts'
 import { useWrite } from '../../api/queries.ts'
 import { Checkbox } from '../../components/Checkbox.tsx'
+import { ChoiceField } from '../../components/ChoiceField.tsx'
 import { Dialog } from '../../components/Dialog.tsx'
 import { Field } from '../../components/Field.tsx'
 import { useForm } from '../../components/form.ts'
 import { Problem } from '../../components/states.tsx'
 import { TextField } from '../../components/TextField.tsx'
-import { expiresAtOf, expiryChoices, today } from './expiry.ts'
+import { expiresAtOf, spans, today } from './expiry.ts'
 
 interface Props {
   onMade: (name: string, token: string) => void
@@ -47,17 +48,14 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
         required
         set={(text) => form.set({ name: text })}
       />
-      <Field label="Expires" name="expiresAt" error={expiry === 'date' ? null : write.error}>
-        {(props) => (
-          <select {...props} value={expiry} onChange={(event) => form.set({ expiry: event.target.value })}>
-            {expiryChoices.map(([choice, words]) => (
-              <option key={choice} value={choice}>
-                {words}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <ChoiceField
+        label="Expires"
+        name="expiresAt"
+        error={expiry === 'date' ? null : write.error}
+        choices={[['never', 'Never'], ...spans, ['date', 'On a date…']]}
+        value={expiry}
+        set={(choice) => form.set({ expiry: choice })}
+      />
       {expiry === 'date' && (
         <Field label="Last day" name="expiresAt" error={write.error} hint="It expires at the end of this day">
           {(props) => (

@@ -119,7 +119,7 @@ const columns: Column<Token>[] = [
 /** What the person allowed an agent that signed in. */
 function AgentMay({ agent }: { agent: NonNullable<Token['agent']> }) {
   const { scopes, groups, pin, host } = agent
-  const place = pin.env ?? pin.app ?? pin.account
+  const place = pin.environments?.join(', ') ?? pin.env ?? pin.app ?? pin.account
   return (
     <>
       {scopes.join(', ')}

@@ -1,13 +1,12 @@
 const dayMs = 86_400_000
 
-export const expiryChoices: readonly (readonly [choice: string, words: string])[] = [
-  ['never', 'Never'],
+/** When access may end, in days. */
+export const spans = [
   ['1', 'In 1 day'],
   ['7', 'In 7 days'],
   ['30', 'In 30 days'],
   ['90', 'In 90 days'],
-  ['date', 'On a date…'],
-]
+] as const
 
 /** The input of create-user-token for a choice. `date`, as an input of type date gives it, means the end of that day. */
 export function expiresAtOf(choice: string, date: string): { expiresAt?: string } {

@@ -1,9 +1,11 @@
+import type { Clock } from '../../../clock.ts'
 import {
   type ContainerSpec,
   type EngineContainer,
   EngineFailure,
   type EngineLogLine,
 } from '../../../engines/engine.ts'
+import type { ClusterCache, ObservedJob } from '../cache.ts'
 import type { ClusterClient } from '../client.ts'
 import { podLines } from '../log-lines.ts'
 import { jobKind, jobLabels, jobManifests } from './manifest.ts'
@@ -11,14 +13,22 @@ import { containerOf, type JobObject, type PodObject, startProblem } from './sta
 
 interface ClusterJobsDeps {
   cluster: ClusterClient
+  /** Follows the attempts of this installation. */
+  cache: Pick<ClusterCache, 'jobs'>
+  clock: Clock
   installationId: string
   namespaceOf(accountId: string): string
   claimOf(appEnvId: string, volume: string): string
 }
 
+/** The cache may lag behind what was just applied by so long at most; then the object is gone. */
+const lagMs = 10_000
+
 /** Job attempts as `batch/v1` Jobs: what the job scheduler needs of a region, for a cluster. */
 export class ClusterJobs {
   readonly #deps: ClusterJobsDeps
+  /** Applied, and maybe not in the cache yet. */
+  readonly #applied = new Map<string, { container: EngineContainer; untilMs: number }>()
 
   constructor(deps: ClusterJobsDeps) {
     this.#deps = deps
@@ -40,6 +50,7 @@ export class ClusterJobs {
     const { job, pod } = before ?? (await this.#find(spec.name))[0] ?? {}
     if (!job) return notStarted(spec)
     const container = containerOf(job, pod)
+    this.#applied.set(spec.name, { container, untilMs: this.#deps.clock.monotonicMs() + lagMs })
     const problem = container.state === 'created' ? startProblem(job, pod) : null
     // It must not start later, when its attempt is over.
     if (problem instanceof EngineFailure) await this.remove(spec.name)
@@ -54,6 +65,7 @@ export class ClusterJobs {
 
   async remove(name: string): Promise<void> {
     const { cluster } = this.#deps
+    this.#applied.delete(name)
     for (const { job } of await this.#find(name)) {
       const { namespace } = job.metadata
       // The Secret last: while the Job is there, this can be repeated.
@@ -64,7 +76,20 @@ export class ClusterJobs {
 
   /** Every attempt of this installation that the cluster has. */
   async list(): Promise<EngineContainer[]> {
-    return (await this.#find()).map(({ job, pod }) => containerOf(job, pod))
+    const { cache, clock } = this.#deps
+    const listed = await Promise.all(cache.jobs().map((one) => this.#current(one)))
+    for (const { name } of listed) this.#applied.delete(name)
+    for (const [name, { untilMs }] of this.#applied)
+      if (clock.monotonicMs() > untilMs) this.#applied.delete(name)
+    return [...listed, ...[...this.#applied.values()].map(({ container }) => container)]
+  }
+
+  /** A Job may be known to be over before the end of its pod is, which has the exit code. */
+  async #current({ job, pod }: ObservedJob): Promise<EngineContainer> {
+    const container = containerOf(job, pod)
+    if (container.state !== 'exited' || container.exitCode !== null) return container
+    const [now] = await this.#find(job.metadata.name)
+    return now ? containerOf(now.job, now.pod) : container
   }
 
   async *logs(
@@ -77,18 +102,14 @@ export class ClusterJobs {
     yield* podLines(this.#deps.cluster, { namespace, name: podName }, options)
   }
 
-  async #find(name?: string): Promise<{ job: JobObject; pod: PodObject | undefined }[]> {
+  async #find(name: string): Promise<ObservedJob[]> {
     const { cluster, installationId } = this.#deps
-    const selector = [
-      `${jobLabels.installation}=${installationId}`,
-      `${jobLabels.kind}=${jobKind}`,
-      ...(name === undefined ? [] : [`${jobLabels.name}=${name}`]),
-    ].join(',')
+    const own = `${jobLabels.installation}=${installationId},${jobLabels.kind}=${jobKind}`
+    const selector = `${own},${jobLabels.name}=${name}`
     // Jobs first: a pod that is listed later than its Job is never missing because it was not made yet.
     const jobs = await cluster.list<JobObject>('Job', selector)
     const pods = jobs.length > 0 ? await cluster.list<PodObject>('Pod', selector) : []
-    const podOf = new Map(pods.map((pod) => [pod.metadata.labels?.[jobLabels.name], pod]))
-    return jobs.map((job) => ({ job, pod: podOf.get(job.metadata.name) }))
+    return jobs.map((job) => ({ job, pod: pods[0] }))
   }
 }
 

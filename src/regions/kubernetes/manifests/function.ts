@@ -15,6 +15,14 @@ const shortestWindow = 6
 const longestWindow = 3_600
 const usualWindow = 60
 
+/** Knative's container beside each function. Its pods need limits of their own: the quota of the account refuses others. */
+const queueProxySize = {
+  'queue.sidecar.serving.knative.dev/cpu-resource-request': '25m',
+  'queue.sidecar.serving.knative.dev/cpu-resource-limit': '1',
+  'queue.sidecar.serving.knative.dev/memory-resource-request': '32Mi',
+  'queue.sidecar.serving.knative.dev/memory-resource-limit': '256Mi',
+}
+
 /**
  * The objects of a function: a Knative Service, which scales, starts on a request (F2) and goes to zero (F1). A version
  * that does not start gets no traffic: Knative serves the last one that was ready.
@@ -39,7 +47,7 @@ export function functionManifests(workload: Workload, options: ClusterOptions): 
       metadata: { name: workloadName(workload.envName), namespace, labels: labelsOf(workload) },
       spec: {
         template: {
-          metadata: { labels: podLabels(workload), annotations: scaling },
+          metadata: { labels: podLabels(workload), annotations: { ...scaling, ...queueProxySize } },
           spec: {
             containerConcurrency,
             timeoutSeconds,

@@ -79,3 +79,29 @@ it('an announcement wakes those of its own regions, and one it has that is gone 
   )
   expect([...woken].sort()).toEqual(['gone', 'mine'])
 })
+
+it('an announcement of another region wakes nothing, and a machine without regions does not read for it', async () => {
+  await put('foreign', 'south')
+  const calls: string[][] = []
+  let reads = 0
+  const read: Db['read'] = (work) => {
+    reads += 1
+    return db.read(work)
+  }
+  const scoped = (regions: string[]) =>
+    new OwnEnvironments({
+      ...{ db: { ...db, read }, clock, log: createLog('test', 'silent') },
+      scope: { node: 'here', regions },
+      has: () => false,
+      wake: (appEnvIds) => calls.push([...appEnvIds]),
+    })
+  scoped([]).wake(['foreign'])
+  expect([calls, reads]).toEqual([[[]], 0])
+  scoped(['north']).wake(['foreign'])
+  await until(
+    async () => calls,
+    ({ length }) => length === 3,
+    'the answer of the store',
+  )
+  expect(calls).toEqual([[], [], []])
+})

@@ -1,8 +1,16 @@
+import type { Clock } from '../../clock.ts'
+import type { Engine } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
 import type { EnvironmentView } from './environment-view.ts'
-import type { WorkerDeps } from './worker-deps.ts'
+import type { ImageBuilder } from './image-builder.ts'
 
-type RolloutImageDeps = Pick<WorkerDeps, 'clock' | 'log' | 'images' | 'engineOf'>
+interface RolloutImageDeps {
+  clock: Clock
+  log: Log
+  images: ImageBuilder
+  engineOf(region: string): Engine
+}
 
 const firstRetryMs = 1_000
 const longestRetryMs = 15_000

@@ -1,6 +1,6 @@
-import type { DockerPreset } from '../../contract/fields.ts'
-import type { BuiltImage, Engine, EngineLogLine } from '../../engines/engine.ts'
-import type { Route } from '../../gateway/control/protocol.ts'
+import type { DockerPreset } from '../contract/fields.ts'
+import type { BuiltImage, Engine, EngineLogLine } from '../engines/engine.ts'
+import type { Route } from '../gateway/control/protocol.ts'
 
 /** The reconciler's port to the gateway: sets which containers may take requests. */
 export interface RouteSink {

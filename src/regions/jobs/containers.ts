@@ -6,10 +6,10 @@ import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import { mountsOf, variablesFor } from './container-spec.ts'
-import type { JobRunWriter } from './job-run-writer.ts'
-import type { LogFollowers } from './log-followers.ts'
-import type { JobEngine } from './ports.ts'
+import type { LogFollowers } from '../logs/followers.ts'
+import type { JobEngine } from '../ports.ts'
+import { mountsOf, variablesFor } from '../rollouts/container-settings.ts'
+import type { JobRunWriter } from './run-writer.ts'
 
 const retryMs = 2_000
 const stopGraceSeconds = 10

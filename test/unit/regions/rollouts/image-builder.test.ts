@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest'
 import { systemClock } from '../../../../src/clock.ts'
 import { createLog } from '../../../../src/log.ts'
-import type { EnvironmentView, RolloutView } from '../../../../src/regions/machine/environment-view.ts'
-import { ImageBuilder, type ImageBuilderDeps } from '../../../../src/regions/machine/image-builder.ts'
+import type { EnvironmentView, RolloutView } from '../../../../src/regions/rollouts/environment-view.ts'
+import { ImageBuilder, type ImageBuilderDeps } from '../../../../src/regions/rollouts/image-builder.ts'
 
 /** Builds that run until they are ended, by environment. */
 function imageBuilder() {

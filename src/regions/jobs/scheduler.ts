@@ -10,8 +10,8 @@ import {
   listLiveJobAttempts,
 } from '../../store/repositories/job-runs.ts'
 import { Worker } from '../../worker.ts'
-import { JobContainers, type JobSchedulerDeps } from './job-containers.ts'
-import { JobRunWriter } from './job-run-writer.ts'
+import { JobContainers, type JobSchedulerDeps } from './containers.ts'
+import { JobRunWriter } from './run-writer.ts'
 
 const longestSweepMs = 60_000
 

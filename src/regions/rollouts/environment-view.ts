@@ -76,6 +76,32 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
   })
 }
 
+/** The view as it is once the wanted version is the current one. */
+export function promotedView(view: EnvironmentView): EnvironmentView {
+  const { environment, account, app, wanted } = view
+  if (!wanted) return view
+  const { rolloutId, settings } = wanted.rollout
+  const functionConfig = app.isFunction
+    ? effectiveFunctionConfig(settings.functionConfig, account.settings)
+    : null
+  return {
+    ...view,
+    environment: {
+      ...environment,
+      status: 'RUNNING',
+      currentRolloutId: rolloutId,
+      wantedRolloutId: null,
+      applied: settings,
+    },
+    current: wanted,
+    wanted: null,
+    serving: wanted,
+    firstFailure: null,
+    functionConfig,
+    warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,
+  }
+}
+
 /** The version of a pod, one of the two that may run now. */
 export function rolloutView(view: EnvironmentView, rolloutId: string): RolloutView | null {
   return [view.wanted, view.current].find((known) => known?.rollout.rolloutId === rolloutId) ?? null

@@ -1,13 +1,13 @@
-import type { Clock } from '../../clock.ts'
-import { zCloudSize } from '../../domain/environments/environment.ts'
-import { functionRateMultiplier } from '../../domain/environments/usage.ts'
-import type { EngineContainer } from '../../engines/engine.ts'
-import type { Log } from '../../log.ts'
-import type { Db, Tx } from '../../store/db.ts'
-import { findApp } from '../../store/repositories/apps.ts'
-import { findEnvironment } from '../../store/repositories/environments.ts'
-import { findJobAttempt } from '../../store/repositories/job-runs.ts'
-import { findPod } from '../../store/repositories/rollouts.ts'
+import type { Clock } from '../clock.ts'
+import { zCloudSize } from '../domain/environments/environment.ts'
+import { functionRateMultiplier } from '../domain/environments/usage.ts'
+import type { EngineContainer } from '../engines/engine.ts'
+import type { Log } from '../log.ts'
+import type { Db, Tx } from '../store/db.ts'
+import { findApp } from '../store/repositories/apps.ts'
+import { findEnvironment } from '../store/repositories/environments.ts'
+import { findJobAttempt } from '../store/repositories/job-runs.ts'
+import { findPod } from '../store/repositories/rollouts.ts'
 import {
   finishRun,
   foldRuns,
@@ -16,7 +16,7 @@ import {
   readSeen,
   type StoredRun,
   writeSeen,
-} from '../../store/repositories/usage.ts'
+} from '../store/repositories/usage.ts'
 
 /** How far back usage is exact to the second; older runs are aggregated into hours. */
 const exactMs = 35 * 86_400_000

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BuildQueue } from '../../../../src/regions/machine/build-queue.ts'
+import { BuildQueue } from '../../../../src/regions/rollouts/build-queue.ts'
 
 /** Builds that end on request, and the order in which they started. */
 class Builds {

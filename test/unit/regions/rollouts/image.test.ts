@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { EnvironmentView } from '../../../../src/regions/machine/environment-view.ts'
-import { RolloutImage } from '../../../../src/regions/machine/rollout-image.ts'
 import type { WorkerDeps } from '../../../../src/regions/machine/worker-deps.ts'
+import type { EnvironmentView } from '../../../../src/regions/rollouts/environment-view.ts'
+import { RolloutImage } from '../../../../src/regions/rollouts/image.ts'
 import { TestClock } from '../../../../testkit/fakes/clock.ts'
 
 /** Builds of one rollout that end on request. */

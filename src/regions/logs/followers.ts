@@ -1,7 +1,7 @@
 import type { Engine } from '../../engines/engine.ts'
 import type { LogStore } from '../../files/log-store.ts'
 import type { Log } from '../../log.ts'
-import type { LogMasks, Origin } from './log-masks.ts'
+import type { LogMasks, Origin } from './masks.ts'
 
 /** Where the lines of a container come from. */
 type LogSource = Pick<Engine, 'logs'>

@@ -11,12 +11,12 @@ import type { Db } from '../../store/db.ts'
 import { findUpload } from '../../store/repositories/uploads.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
+import type { LogMasks } from '../logs/masks.ts'
+import type { Builder, BuildSource, UploadFiles } from '../ports.ts'
 import { BuildQueue } from './build-queue.ts'
-import { variablesFor } from './container-spec.ts'
+import { variablesFor } from './container-settings.ts'
 import type { EnvironmentView, RolloutView } from './environment-view.ts'
-import type { LogMasks } from './log-masks.ts'
-import type { Builder, BuildSource, UploadFiles } from './ports.ts'
-import type { RolloutWriter } from './rollout-writer.ts'
+import type { RolloutWriter } from './writer.ts'
 
 const buildTimeoutMs = 30 * 60_000
 

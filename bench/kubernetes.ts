@@ -1,0 +1,20 @@
+/**
+ * The figures of cluster regions, on the cluster that KUBECONFIG, REGISTRY, INGRESS and DOMAIN describe: cold start and
+ * throughput of a function against the same Knative Service applied with kubectl; 500 environments; rolling updates under
+ * load; Longshore away for a while. Without a name all of them.
+ *
+ * Run: npm run build && npm run bench -- kubernetes [cold-start|throughput|many|rolling|outage] [number]
+ */
+import { coldStart, throughput } from './kubernetes/functions.ts'
+import { many } from './kubernetes/many.ts'
+import { outage } from './kubernetes/outage.ts'
+import { rolling } from './kubernetes/rolling.ts'
+
+const parts = { 'cold-start': coldStart, throughput, many, rolling, outage }
+const [name, number] = process.argv.slice(2)
+const chosen = Object.entries(parts).filter(([part]) => name === undefined || part === name)
+if (chosen.length === 0) throw new Error(`no such part; there are ${Object.keys(parts).join(', ')}`)
+for (const [part, run] of chosen) {
+  for (const line of await run(number === undefined ? undefined : Number(number)))
+    process.stdout.write(`${part}: ${line}\n`)
+}

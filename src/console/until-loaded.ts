@@ -1,0 +1,16 @@
+const pausesMs = [250, 1_000, 3_000]
+
+/**
+ * Runs `load` again while it fails: when a network comes or goes (a VPN, a container of Docker), browsers drop what they
+ * are loading, also from this machine.
+ */
+export async function untilLoaded<T>(load: () => Promise<T>): Promise<T> {
+  for (const pauseMs of pausesMs) {
+    try {
+      return await load()
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
+  }
+  return load()
+}

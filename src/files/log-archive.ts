@@ -1,0 +1,100 @@
+import { createReadStream } from 'node:fs'
+import path from 'node:path'
+import type { Files } from './files.ts'
+
+const folder = 'kept-logs'
+
+/** The environments among these that exist. */
+export type FindKnown = (appEnvIds: readonly string[]) => Promise<readonly string[]>
+
+/**
+ * Copies of the log segments of one machine, in the storage that `LONGSHORE_FILES_URL` names. A machine writes only below
+ * its own name, so what it knows of its copies stays true.
+ */
+export class LogArchive {
+  readonly #files: Files
+  readonly #root: string
+  /** Bytes of each copy, by log and segment. */
+  readonly #copies = new Map<string, Map<number, number>>()
+
+  private constructor(files: Files, node: string) {
+    this.#files = files
+    this.#root = `${folder}/${node}`
+  }
+
+  /** Finds the copies that are there, also those of a machine that this one replaces. */
+  static async open(files: Files, node: string): Promise<LogArchive> {
+    const archive = new LogArchive(files, node)
+    for (const { key, sizeBytes } of await files.list(archive.#root)) {
+      const log = path.posix.relative(archive.#root, path.posix.dirname(key))
+      archive.#of(log).set(Number.parseInt(path.posix.basename(key), 10), sizeBytes)
+    }
+    return archive
+  }
+
+  numbers(log: string): number[] {
+    return [...(this.#copies.get(log)?.keys() ?? [])]
+  }
+
+  /** Of the copy of a segment; null if there is none. */
+  bytes(log: string, number: number): number | null {
+    return this.#copies.get(log)?.get(number) ?? null
+  }
+
+  /** Copies the first `sizeBytes` of a segment that may be growing. */
+  async keep(log: string, number: number, file: string, sizeBytes: number): Promise<void> {
+    await this.#files.put(this.#key(log, number), createReadStream(file, { end: sizeBytes - 1 }))
+    this.#of(log).set(number, sizeBytes)
+  }
+
+  /** Throws `AppError` of kind `unavailable` while the storage is away. */
+  async text(log: string, number: number): Promise<string> {
+    return (await this.#files.text(this.#key(log, number))) ?? ''
+  }
+
+  async remove(log: string, number: number): Promise<void> {
+    await this.#files.remove(this.#key(log, number))
+    const copies = this.#of(log)
+    copies.delete(number)
+    if (copies.size === 0) this.#copies.delete(log)
+  }
+
+  /** Removes all copies of an environment. */
+  async forget(appEnvId: string): Promise<void> {
+    for (const log of [...this.#copies.keys()])
+      if (environmentOf(log) === appEnvId)
+        for (const number of this.numbers(log)) await this.remove(log, number)
+  }
+
+  /** Removes copies written before `sinceMs`, and those of environments that `findKnown` does not find. */
+  async sweep(sinceMs: number, findKnown: FindKnown): Promise<void> {
+    // Listed before the rows are read: the row of an environment is older than its logs.
+    const stored = (await this.#files.list(this.#root)).map(({ key, modifiedMs }) => ({
+      log: path.posix.relative(this.#root, path.posix.dirname(key)),
+      number: Number.parseInt(path.posix.basename(key), 10),
+      modifiedMs,
+    }))
+    const known = new Set(await findKnown([...new Set(stored.map(({ log }) => environmentOf(log)))]))
+    for (const { log, number, modifiedMs } of stored)
+      if (modifiedMs < sinceMs || !known.has(environmentOf(log))) await this.remove(log, number)
+    await this.#files.tidy(this.#root)
+  }
+
+  #of(log: string): Map<number, number> {
+    const copies = this.#copies.get(log) ?? new Map<number, number>()
+    this.#copies.set(log, copies)
+    return copies
+  }
+
+  #key(log: string, number: number): string {
+    return `${this.#root}/${log}/${segmentName(number)}`
+  }
+}
+
+export function segmentName(number: number): string {
+  return `${String(number).padStart(8, '0')}.jsonl`
+}
+
+function environmentOf(log: string): string {
+  return log.split('/')[0] ?? ''
+}

@@ -1,0 +1,124 @@
+import http from 'node:http'
+import https from 'node:https'
+import { createInterface } from 'node:readline'
+import { KubeConfig, type RequestContext } from '@kubernetes/client-node'
+
+const callTimeoutMs = 15_000
+/** The API server sends a bookmark a minute: a watch that is silent for longer is broken. */
+const silenceMs = 150_000
+/** Connections that are kept open, for all calls of a region. */
+const mostConnections = 16
+
+/** The API server answered with a status that is no success. */
+export class ApiRefusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/**
+ * A kubeconfig whose calls share connections and end after a time: the library opens a connection for each call, and
+ * waits for an answer without limit.
+ */
+export class ClusterConfig extends KubeConfig {
+  #agent: { key: string; agent: https.Agent } | null = null
+
+  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+    await super.applySecurityAuthentication(context)
+    const { server } = this.#cluster()
+    if (server.startsWith('https:')) context.setAgent(this.#agentOf(await this.#options()))
+    context.setSignal(AbortSignal.timeout(callTimeoutMs))
+  }
+
+  /** Throws `ApiRefusal`, or what the connection failed with. */
+  async getJson<T>(path: string, query: Record<string, string>): Promise<T> {
+    const answer = await this.#get(path, query, AbortSignal.timeout(callTimeoutMs))
+    return JSON.parse(await textOf(answer)) as T
+  }
+
+  /** The lines of an answer, until the server ends it. */
+  async *lines(path: string, query: Record<string, string>, signal: AbortSignal): AsyncIterable<string> {
+    const answer = await this.#get(path, query, signal)
+    answer.setTimeout(silenceMs, () =>
+      answer.destroy(new Error('the API server has been silent for too long')),
+    )
+    const failed = new Promise<never>((_resolve, reject) => answer.once('error', reject))
+    failed.catch(() => {})
+    const lines = createInterface({ input: answer, crlfDelay: Number.POSITIVE_INFINITY })
+    try {
+      yield* lines
+      // The interface ends in silence when its input breaks.
+      if (!answer.complete) await Promise.race([failed, Promise.reject(new Error('the watch broke off'))])
+    } finally {
+      lines.close()
+      answer.destroy()
+    }
+  }
+
+  async #get(
+    path: string,
+    query: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<http.IncomingMessage> {
+    const url = new URL(`${this.#cluster().server.replace(/\/$/, '')}/${path}`)
+    url.search = new URLSearchParams(query).toString()
+    const isTls = url.protocol === 'https:'
+    const options = await this.#options()
+    const agent = isTls ? { agent: this.#agentOf(options) } : {}
+    const headers = { ...options.headers, accept: 'application/json' }
+    const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      const { request } = isTls ? https : http
+      request(url, { ...options, ...agent, headers, signal }, resolve)
+        .once('error', reject)
+        .end()
+    })
+    const { statusCode = 0 } = answer
+    if (statusCode === 200) return answer
+    throw new ApiRefusal(statusCode, messageIn(await textOf(answer)))
+  }
+
+  #cluster() {
+    const cluster = this.getCurrentCluster()
+    if (!cluster) throw new Error('the kubeconfig has no cluster for its context')
+    return cluster
+  }
+
+  /** Credentials may change while this runs, as a token in a file does. */
+  async #options(): Promise<https.RequestOptions> {
+    const options: https.RequestOptions = {}
+    await this.applyToHTTPSOptions(options)
+    return options
+  }
+
+  #agentOf(options: https.RequestOptions): https.Agent {
+    // The library makes one for the proxy of the kubeconfig.
+    if (this.#cluster().proxyUrl && options.agent instanceof https.Agent) return options.agent
+    const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options
+    const own = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }
+    const text = JSON.stringify(Object.values(own).map((value) => value?.toString()))
+    if (this.#agent?.key !== text) {
+      this.#agent?.agent.destroy()
+      const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
+      const agent = new https.Agent({ ...given, keepAlive: true, maxSockets: mostConnections })
+      this.#agent = { key: text, agent }
+    }
+    return this.#agent.agent
+  }
+}
+
+async function textOf(answer: http.IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of answer) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString()
+}
+
+function messageIn(body: string): string {
+  try {
+    return String((JSON.parse(body) as { message?: unknown }).message ?? body)
+  } catch {
+    return body.slice(0, 200)
+  }
+}

@@ -1,0 +1,191 @@
+import type { Clock } from '../../clock.ts'
+import type { ClusterConfig } from './api-server.ts'
+import { Informer, type Watched } from './informer.ts'
+import { jobKind, jobLabels } from './jobs/manifest.ts'
+import type { JobObject, PodObject } from './jobs/status.ts'
+import { label } from './manifests/workload.ts'
+import type { WorkloadObject, WorkloadPod } from './status.ts'
+
+/** What the cluster has of one environment. */
+export interface Observed {
+  deployment: WorkloadObject | undefined
+  /** Of Knative. */
+  service: WorkloadObject | undefined
+  pods: WorkloadPod[]
+}
+
+/** An attempt of a job. */
+export interface ObservedJob {
+  job: JobObject
+  pod: PodObject | undefined
+}
+
+const collections = {
+  deployment: 'apis/apps/v1/deployments',
+  service: 'apis/serving.knative.dev/v1/services',
+} as const
+type WorkloadKind = keyof typeof collections
+
+interface ClusterCacheOptions {
+  clock: Clock
+  server: () => Pick<ClusterConfig, 'getJson' | 'lines'>
+  installationId: string
+}
+
+interface CacheListener {
+  /** `isDrift`: what should be there was changed, is gone or is new, so the objects have to be applied again. */
+  changed(appEnvId: string, isDrift: boolean): void
+  jobsChanged(): void
+  /** The cache follows the cluster again, or no longer. */
+  stateChanged(): void
+}
+
+/**
+ * What the cluster has of this installation, followed by watches. Values are the parts that are read, so that the memory
+ * does not grow with what others write into the objects.
+ */
+export class ClusterCache {
+  readonly #options: ClusterCacheOptions
+  readonly #workloads = new Map<WorkloadKind, Informer<WorkloadObject>>()
+  readonly #pods: Informer<WorkloadPod>
+  readonly #jobs: Informer<JobObject>
+  readonly #environments = new Map<string, Omit<Observed, 'pods'> & { pods: Map<string, WorkloadPod> }>()
+  readonly #podOfJob = new Map<string, WorkloadPod>()
+  #listener: CacheListener = { changed() {}, jobsChanged() {}, stateChanged() {} }
+
+  constructor(options: ClusterCacheOptions) {
+    this.#options = options
+    this.#pods = this.#informer<WorkloadPod>('api/v1/pods', partsOfPod, (now, before) => {
+      this.#takePod(now, before)
+    })
+    this.#jobs = this.#informer<JobObject>('apis/batch/v1/jobs', partsOfJob, () => {
+      this.#listener.jobsChanged()
+    })
+  }
+
+  start(listener: CacheListener): void {
+    this.#listener = listener
+    this.follow('deployment')
+    this.#pods.start()
+    this.#jobs.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#workloads.values(), this.#pods, this.#jobs].map((one) => one.stop()))
+  }
+
+  /** From now on for a kind that an extension brings; may be repeated. */
+  follow(kind: WorkloadKind): void {
+    if (this.#workloads.has(kind)) return
+    const informer = this.#informer<WorkloadObject>(collections[kind], partsOfWorkload, (now, before) => {
+      this.#takeWorkload(kind, now, before)
+    })
+    this.#workloads.set(kind, informer)
+    informer.start()
+  }
+
+  /** Null while the cache follows the cluster; otherwise why it may be old. */
+  get problem(): unknown {
+    for (const { problem } of [...this.#workloads.values(), this.#pods, this.#jobs])
+      if (problem !== null) return problem
+    return null
+  }
+
+  get environmentIds(): string[] {
+    return [...this.#environments.keys()]
+  }
+
+  observed(appEnvId: string): Observed | undefined {
+    const found = this.#environments.get(appEnvId)
+    return found && { ...found, pods: [...found.pods.values()] }
+  }
+
+  *pods(): Iterable<WorkloadPod> {
+    for (const { pods } of this.#environments.values()) yield* pods.values()
+  }
+
+  jobs(): ObservedJob[] {
+    return [...this.#jobs.objects].map((job) => ({ job, pod: this.#podOfJob.get(job.metadata.name) }))
+  }
+
+  #informer<T extends Watched>(
+    path: string,
+    keep: (object: T) => T,
+    changed: (now: T | null, before: T | null) => void,
+  ): Informer<T> {
+    const { clock, server, installationId } = this.#options
+    const labelSelector = `${label.installation}=${installationId},${label.environment}`
+    const stateChanged = () => this.#listener.stateChanged()
+    return new Informer({ clock, server, path, labelSelector, keep, changed, stateChanged })
+  }
+
+  #takeWorkload(kind: WorkloadKind, now: WorkloadObject | null, before: WorkloadObject | null): void {
+    const appEnvId = environmentOf(now ?? before)
+    this.#at(appEnvId)[kind] = now ?? undefined
+    this.#dropEmpty(appEnvId)
+    // Of a list after a gap nothing is known but the object: a new generation may be anybody's.
+    this.#listener.changed(appEnvId, now?.metadata.generation !== before?.metadata.generation)
+  }
+
+  #takePod(now: WorkloadPod | null, before: WorkloadPod | null): void {
+    const { metadata } = (now ?? before)!
+    const { labels = {} } = metadata
+    if (labels[jobLabels.kind] === jobKind) {
+      const name = labels[jobLabels.name] ?? ''
+      if (now) this.#podOfJob.set(name, now)
+      else if (this.#podOfJob.get(name)?.metadata.uid === metadata.uid) this.#podOfJob.delete(name)
+      this.#listener.jobsChanged()
+      return
+    }
+    const appEnvId = environmentOf(now ?? before)
+    const { pods } = this.#at(appEnvId)
+    if (now) pods.set(metadata.name, now)
+    else pods.delete(metadata.name)
+    this.#dropEmpty(appEnvId)
+    this.#listener.changed(appEnvId, false)
+  }
+
+  #at(appEnvId: string) {
+    const known = this.#environments.get(appEnvId)
+    if (known) return known
+    const one = { deployment: undefined, service: undefined, pods: new Map<string, WorkloadPod>() }
+    this.#environments.set(appEnvId, one)
+    return one
+  }
+
+  #dropEmpty(appEnvId: string): void {
+    const { pods, ...workloads } = this.#at(appEnvId)
+    if (pods.size === 0 && Object.values(workloads).every((one) => one === undefined))
+      this.#environments.delete(appEnvId)
+  }
+}
+
+function environmentOf(object: { metadata: { labels?: Record<string, string> } } | null): string {
+  return object?.metadata.labels?.[label.environment] ?? ''
+}
+
+type Identified = Watched & { metadata: WorkloadPod['metadata'] & { generation?: number } }
+
+function partsOfMetadata({ metadata }: Identified) {
+  const { name, namespace, uid, generation, labels, resourceVersion, creationTimestamp, deletionTimestamp } =
+    metadata
+  return { name, namespace, uid, generation, labels, resourceVersion, creationTimestamp, deletionTimestamp }
+}
+
+function partsOfWorkload(object: WorkloadObject): WorkloadObject {
+  const { replicas, template } = object.spec ?? {}
+  const labels = template?.metadata?.labels
+  const spec = { replicas, template: { metadata: { labels } } }
+  return { metadata: partsOfMetadata(object as Identified), spec, status: object.status } as WorkloadObject
+}
+
+function partsOfPod(object: WorkloadPod): WorkloadPod {
+  const { phase, conditions, containerStatuses } = object.status ?? {}
+  const spec = { nodeName: object.spec?.nodeName }
+  const status = { phase, conditions, containerStatuses }
+  return { metadata: partsOfMetadata(object as Identified), spec, status } as WorkloadPod
+}
+
+function partsOfJob(object: JobObject): JobObject {
+  return { metadata: partsOfMetadata(object as Identified), status: object.status } as JobObject
+}

@@ -1,0 +1,95 @@
+import type { MissingCapability } from '../../contract/regions.ts'
+import { ApiRefusal } from './api-server.ts'
+import type { ClusterClient } from './client.ts'
+
+const timeoutMs = 5_000
+
+/** What the regions file asks for. */
+export interface PreflightOptions {
+  functionDomain?: string | undefined
+  ingressClass?: string | undefined
+  storageClass?: string | undefined
+  prometheus?: string | undefined
+  /** Why images cannot be built; null: they can, or the file asks for no builds. */
+  buildProblem: () => Promise<string | null>
+}
+
+export interface ClusterFacts {
+  hasKnative: boolean
+  /** What the file asks for, or every region has, and does not work here. */
+  missing: readonly MissingCapability[]
+}
+
+/** Finds out what works in a cluster. Throws `AppError('unavailable')` when its API server cannot be used. */
+export async function preflight(client: ClusterClient, options: PreflightOptions): Promise<ClusterFacts> {
+  const { functionDomain, ingressClass, storageClass, prometheus, buildProblem } = options
+  const hasKnative = await exists(client, 'apis/serving.knative.dev/v1')
+  const checks: [MissingCapability['capability'], Promise<string | null>][] = [
+    [
+      'functions',
+      Promise.resolve(
+        functionDomain === undefined || hasKnative
+          ? null
+          : 'The cluster has no Knative Serving (F5). Install it, or remove functionDomain of the region.',
+      ),
+    ],
+    ['apps', classProblem(client, 'ingressclasses', ingressClass)],
+    ['volumes', classProblem(client, 'storageclasses', storageClass)],
+    [
+      'autoscaling',
+      exists(client, 'apis/metrics.k8s.io/v1beta1').then((found) =>
+        found ? null : 'The cluster has no metrics server, which the autoscaler reads. Install it.',
+      ),
+    ],
+    ['builds', buildProblem()],
+    ['metrics', prometheusProblem(prometheus)],
+  ]
+  const missing: MissingCapability[] = []
+  for (const [capability, check] of checks) {
+    const reason = await check
+    if (reason !== null) missing.push({ capability, reason })
+  }
+  return { hasKnative, missing }
+}
+
+/** True also for what may not be read: it may well be there. */
+async function exists(client: ClusterClient, path: string): Promise<boolean> {
+  try {
+    await client.read(path)
+    return true
+  } catch (error) {
+    const { cause } = error as Error
+    if (!(cause instanceof ApiRefusal)) throw error
+    if (cause.status === 403) return true
+    // 503: the API is registered, and what serves it is away.
+    if (cause.status === 404 || cause.status === 503) return false
+    throw error
+  }
+}
+
+const classes = {
+  ingressclasses: { path: 'apis/networking.k8s.io/v1/ingressclasses', noun: 'ingress', key: 'ingressClass' },
+  storageclasses: { path: 'apis/storage.k8s.io/v1/storageclasses', noun: 'storage', key: 'storageClass' },
+} as const
+
+async function classProblem(
+  client: ClusterClient,
+  kind: keyof typeof classes,
+  name: string | undefined,
+): Promise<string | null> {
+  const { path, noun, key } = classes[kind]
+  if (name === undefined || (await exists(client, `${path}/${name}`))) return null
+  return `The cluster has no ${noun} class ${name}. Create it, or correct ${key} of the region.`
+}
+
+async function prometheusProblem(url: string | undefined): Promise<string | null> {
+  if (url === undefined) return null
+  const query = `${url.replace(/\/+$/, '')}/api/v1/query?query=1`
+  try {
+    const { status } = await fetch(query, { signal: AbortSignal.timeout(timeoutMs) })
+    if (status === 200) return null
+    return `Prometheus answers with status ${status}. Correct prometheus of the region.`
+  } catch {
+    return `Prometheus does not answer at ${url}. Start it, or correct prometheus of the region.`
+  }
+}

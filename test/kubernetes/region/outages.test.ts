@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
+import { createAppEnv, deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
+import { createApp } from '../../../src/contract/apps.ts'
+import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
+import { listRegions, type Region } from '../../../src/contract/regions.ts'
+import { ApiProxy } from '../../../testkit/kubernetes/api-proxy.ts'
+import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
+import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
+import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
+import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
+
+const limitMs = 240_000
+
+describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
+  'a cluster that goes away',
+  () => {
+    const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-outages-'))
+    const kubeconfig = path.join(dir, 'kubeconfig')
+    let installation: ClusterInstallation
+    let proxy: ApiProxy
+    let appEnvId = ''
+    let host = ''
+    beforeAll(async () => {
+      proxy = new ApiProxy(cluster.kubeconfig!)
+      installation = new ClusterInstallation(
+        { LONGSHORE_CLOCK_SCALE: '60' },
+        { kubeconfig, others: [{ name: 'local', engine: 'process' }], settings: { ingressClass: 'no-such' } },
+      )
+      await installation.start()
+    })
+    afterAll(async () => {
+      await installation.dispose()
+      await proxy.close()
+      await kubectl(['delete', 'ingressclass', 'no-such', '--ignore-not-found'])
+      rmSync(dir, { recursive: true, force: true })
+    })
+
+    const regionNamed = async (name: string): Promise<Region> => {
+      const { regions } = await installation.client().call(listRegions, {})
+      return regions.find(({ region }) => region === name)!
+    }
+    const untilAvailable = (available: boolean) =>
+      until(
+        () => regionNamed('eu'),
+        (region) => region.available === available,
+        `a region that is ${available ? 'available' : 'away'}`,
+        limitMs,
+      )
+    const check = (name: string) =>
+      new Promise<{ code: number; out: string }>((resolve) => {
+        const env = {
+          ...process.env,
+          LONGSHORE_URL: installation.ready.api.replace(/\/api\/.*/, ''),
+          LONGSHORE_TOKEN: installation.token,
+        }
+        execFile(process.execPath, ['dist/longshore.js', 'region', 'check', name], { env }, (error, out) =>
+          resolve({ code: error ? Number(error.code) : 0, out }),
+        )
+      })
+    /** The objects of the environment with their ids, as `kind/name uid`. */
+    const objects = async (kinds: string, id = appEnvId) => {
+      const columns = '-o=jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid}{"\\n"}{end}'
+      return (await kubectl(['get', kinds, '-A', '-l', `longshore.dev/environment=${id}`, columns]))
+        .split('\n')
+        .filter((line) => line !== '')
+    }
+    const untilServed = () =>
+      until(
+        () => installation.request(host),
+        ({ status, body }) => status === 200 && body === 'red',
+        `an answer of ${host}`,
+        limitMs,
+      )
+    const deployed = async (name: string) => {
+      const client = installation.client()
+      const { accountId } = installation.ready
+      const { appId } = await client.call(createApp, { name, accountId, port: 8080, useImage: true })
+      const made = await client.call(createAppEnv, {
+        ...{ accountId, appId, name: 'prod', region: 'eu', ...noWindow },
+        envVars: [{ name: 'COLOR', value: 'red', type: 'DEPLOY', isSecret: false }],
+      })
+      const image = await shellImage('outages', webScript)
+      await client.call(deployAppEnvImage, { appEnvId: made.appEnvId, image })
+      expect((await untilDeployed(installation, made.appEnvId)).currentDeployment?.failure).toBeNull()
+      return made.appEnvId
+    }
+
+    it('does not stop the start: other regions serve, and it comes by itself', async () => {
+      expect(await regionNamed('local')).toMatchObject({ available: true })
+      const reason = 'The credentials of the cluster cannot be read'
+      expect(await regionNamed('eu')).toMatchObject({ available: false, unavailableReason: reason })
+      expect(installation.stderr).toContain(`Region eu: ${reason}`)
+      expect(await check('eu')).toMatchObject({ code: 1, out: expect.stringContaining(reason) })
+      expect((await check('local')).code).toBe(0)
+      await proxy.open(kubeconfig)
+      expect(await untilAvailable(true)).toMatchObject({ capabilities: { jobs: true, functions: true } })
+    })
+
+    it('region check fails for a part that the file asks for and the cluster lacks', async () => {
+      const why =
+        'The cluster has no ingress class no-such. Create it, or correct ingressClass of the region.'
+      const { missing } = await regionNamed('eu')
+      expect(missing).toEqual([{ capability: 'apps', reason: why }])
+      const { code, out } = await check('eu')
+      expect(code).toBe(1)
+      expect(out).toContain(`✗ apps: ${why}`)
+      expect(out).toMatch(/^✓ functions$/m)
+    })
+
+    it('keeps serving while its API server is away, and what happened meanwhile is found', async () => {
+      const manifest = {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'IngressClass',
+        metadata: { name: 'no-such', annotations: {} },
+        spec: { controller: 'traefik.io/ingress-controller' },
+      }
+      await kubectl(['apply', '-f', '-'], manifest)
+      appEnvId = await deployed('steady')
+      const doomed = await deployed('doomed')
+      const client = installation.client()
+      host = (await client.call(getAppEnv, { appEnvId })).hosts[0]!.host
+      await untilServed()
+      const [before = ''] = await objects('pods')
+      proxy.cut()
+      expect((await untilAvailable(false)).unavailableReason).toContain('API server')
+      expect(await installation.request(host)).toMatchObject({ status: 200 })
+      await client.call(deleteAppEnv, { appEnvId: doomed })
+      const [namespace = ''] = await installation.namespaces()
+      await kubectl(['delete', 'pods', '-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`])
+      await kubectl(['delete', 'service', '-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`])
+      proxy.restore()
+      await untilAvailable(true)
+      await until(
+        async () =>
+          (await client.call(getAppEnvPods, { appEnvId })).pods.filter(({ status }) => status === 'Running'),
+        (pods) => pods.length === 1 && !before.includes(pods[0]!.name),
+        'the pod that took the place of the deleted one',
+        limitMs,
+      )
+      await until(
+        () => objects('deployments,ingresses', doomed),
+        (left) => left.length === 0,
+        'no orphan',
+        limitMs,
+      )
+      // Drift of an object that no watch shows is repaired with the next resync.
+      await untilServed()
+    })
+
+    it('is adopted after Longshore was killed: nothing is doubled or restarted, and drift is repaired', async () => {
+      const kinds = 'deployments,replicasets,pods'
+      const before = await objects(kinds)
+      expect(before).toHaveLength(3)
+      await installation.end('SIGKILL')
+      const [namespace = ''] = await installation.namespaces()
+      await kubectl(['delete', 'ingress', '-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`])
+      await installation.start()
+      await untilServed()
+      expect(await objects(kinds)).toEqual(before)
+      const client = installation.client()
+      expect((await client.call(getAppEnvStatus, { appEnvId })).containers.running).toBe(1)
+      await kubectl(['delete', 'deployment', '-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`])
+      await until(
+        () => objects('deployments'),
+        (found) => found.length === 1 && found[0] !== before[0],
+        'a new Deployment',
+        limitMs,
+      )
+      await untilServed()
+    })
+  },
+)

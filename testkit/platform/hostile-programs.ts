@@ -1,0 +1,65 @@
+import type { Health } from '../../src/contract/health.ts'
+import { versionSource } from '../gateway/rolling-load.ts'
+
+/** The stability window of 10 s takes 2 s, so the times of the programs are a fifth of what they stand for. */
+export const hostileClockScale = 5
+
+export const listens = (rest: string, port = 'process.env.PORT') => `
+const server = require('node:http').createServer((request, response) => {
+  response.statusCode = global.broken ? 500 : 200
+  response.end('99')
+})
+server.listen(${port})
+${rest}
+`
+
+export const exitsAfter = (ms: number) => listens(`setTimeout(() => process.exit(3), ${ms})`)
+
+/** What no deployment may count as good. */
+export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
+  'exits before it listens': { server: 'process.exit(1)', reason: /exits-at-once/ },
+  'exits after 0.2 s': { server: exitsAfter(40), reason: /exit/ },
+  'exits after 1 s': { server: exitsAfter(200), reason: /exit/ },
+  'exits after 5 s': { server: exitsAfter(1_000), reason: /exited/ },
+  'answers 500 from the start': { server: listens('global.broken = true'), reason: /failing-checks/ },
+  'answers 500 after 4 s': {
+    server: listens('setTimeout(() => { global.broken = true }, 800)'),
+    reason: /failing-checks/,
+  },
+  'leaks memory': {
+    server: listens('const held = []; setInterval(() => held.push(Buffer.alloc(64e6, 1)), 50)'),
+    reason: /out-of-memory/,
+  },
+  'stops listening after 2 s': {
+    server: listens(
+      'setTimeout(() => { server.close(); server.closeAllConnections(); setInterval(() => {}, 1e6) }, 400)',
+    ),
+    reason: /failing-checks|unreachable/,
+  },
+  'listens on loopback only': {
+    server: listens('', "process.env.PORT, '127.0.0.1'"),
+    reason: /loopback-bind/,
+  },
+}
+
+/** What goes bad after the window: the status must say so. */
+export const latePrograms: Record<string, { server: string; verdict: Health['verdict'] }> = {
+  'exits after 20 s': { server: exitsAfter(4_000), verdict: 'CRASH_LOOP' },
+  'answers 500 after a minute': {
+    server: listens('setTimeout(() => { global.broken = true }, 12_000)'),
+    verdict: 'FAILING_CHECKS',
+  },
+}
+
+/** What every deployment must count as good, in this order: the second replaces one that SIGTERM does not end. */
+export const goodPrograms: Record<string, string> = {
+  'ignores SIGTERM': listens("process.on('SIGTERM', () => {})"),
+  'listens late': `setTimeout(() => { ${listens('')} }, 1500)`,
+}
+
+/** The checks that a program with these times needs. */
+export const hostileHealthCheck = { path: '/', intervalSeconds: 3, timeoutSeconds: 3 }
+
+export function programSource(base: string, server: string): Record<string, string> {
+  return { ...versionSource(base, 0), 'server.js': server }
+}
