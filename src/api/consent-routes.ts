@@ -22,7 +22,9 @@ export function addConsentRoutes(
   })
   app.get(path, async (request) => {
     const sessionId = await sessionOf(request, sessions)
-    const query = request.raw.url?.split('?')[1] ?? ''
+    // As one parameter, like the decision: the person decides about the very text that the page described.
+    const { searchParams } = new URL(request.raw.url ?? '', 'http://localhost')
+    const query = searchParams.get('request') ?? ''
     return JSON.stringify(
       await forPeople(async () => server.consent.describe(await requestOf(request, query, sessionId))),
     )

@@ -23,7 +23,8 @@ export class Person {
 
   /** What the page at `authorizationUrl` reads first. */
   async sees(authorizationUrl: URL): Promise<Consent> {
-    const answer = await this.send(`/console/authorization?${await requestAt(authorizationUrl)}`)
+    const request = encodeURIComponent(await requestAt(authorizationUrl))
+    const answer = await this.send(`/console/authorization?request=${request}`)
     return (await answer.json()) as Consent
   }
 

@@ -50,8 +50,16 @@ function openedBody(secrets: SecretBox, caller: Caller, key: string | null, body
   }
 }
 
-function keptName({ principal }: Caller, key: string | null): string {
-  return `answer/${principal}/${key}`
+function keptName(caller: Caller, key: string | null): string {
+  return `answer/${keyHolder(caller)}/${key}`
+}
+
+/**
+ * Whose idempotency keys a call uses. An agent that signed in has its own: the answers to its person's calls may be beyond
+ * its limits.
+ */
+export function keyHolder({ principal, token }: Caller): string {
+  return token.scopes === null ? principal : `${principal}/${token.tokenId}`
 }
 
 /** Two requests with one key must be the same request. */

@@ -13,7 +13,7 @@ import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
-import { hashOf, keptBody, replay } from './idempotency.ts'
+import { hashOf, keptBody, keyHolder, replay } from './idempotency.ts'
 import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import type { RateSharing } from './rate-sharing.ts'
 import { recorded } from './recorded.ts'
@@ -169,7 +169,7 @@ async function runWrite(
   trace.caller = caller
   const key = call.idempotencyKey
   const requestHash = key === null ? '' : hashOf(call)
-  const kept = key === null ? null : await findKeptResponse(tx, caller.principal, key)
+  const kept = key === null ? null : await findKeptResponse(tx, keyHolder(caller), key)
   if (kept) {
     // A kept answer does not bypass permissions that changed since, above all where it grants access.
     if (caller.token.readOnly || call.operation.answersCapability) await admit(deps, tx, call, trace)
@@ -182,9 +182,9 @@ async function runWrite(
   const reply = { status: 200, body: JSON.stringify(outcome.answer) }
   await record(tx, context, call, outcome)
   const keep: Written['keep'] = async (inTx, answer) => {
-    if (key === null || (await findKeptResponse(inTx, caller.principal, key))) return
+    if (key === null || (await findKeptResponse(inTx, keyHolder(caller), key))) return
     const body = keptBody(deps.secrets, caller, call, answer.body)
-    await keepResponse(inTx, caller.principal, key, { requestHash, status: 200, body }, context.now)
+    await keepResponse(inTx, keyHolder(caller), key, { requestHash, status: 200, body }, context.now)
   }
   if (!outcome.afterCommit) await keep(tx, reply)
   return {

@@ -155,6 +155,14 @@ describe('attacks on the sign-in of agents', () => {
       expect(noSession.status).toBe(401)
     })
 
+    it('is about the whole request, also after a # or ?', async () => {
+      for (const end of ['#', '?']) {
+        const request = `${client.url({ scope: undefined }).search.slice(1)}&x=${end}&scope=environments:delete`
+        const answer = await person.send(`/console/authorization?request=${encodeURIComponent(request)}`)
+        expect(await answer.json()).toMatchObject({ scopes: ['environments:delete'] })
+      }
+    })
+
     it('cannot be framed', async () => {
       const answer = await fetch(client.url())
       expect(new URL(answer.url).pathname).toBe('/console/authorize')

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { getApp } from '../../../src/contract/apps.ts'
+import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
+import { getAppEnv } from '../../../src/contract/app-envs.ts'
+import { createApp, getApp } from '../../../src/contract/apps.ts'
+import type { Operation } from '../../../src/contract/operation.ts'
+import { listUserTokens } from '../../../src/contract/users.ts'
+import { newTraceparent } from '../../../src/trace.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { OAuthHost } from '../../../testkit/oauth/host.ts'
 import { Person } from '../../../testkit/oauth/person.ts'
@@ -90,6 +95,42 @@ describe('what a person narrows holds at every call', () => {
     expect(await elsewhere.says('list-app-envs', { accountId })).toMatchObject({ isError: true })
     expect((await elsewhere.says('get-app-env-status', { appEnvId: environments[0] })).isError).toBe(true)
     await elsewhere.close()
+  })
+
+  it('the API itself refuses calls beyond, also with the key of a call that the person made', async () => {
+    const inside = await platform.makeEnvironment()
+    const { appEnvId } = await platform.makeEnvironment()
+    const environments = [inside.appEnvId]
+    await (await agentWith({ pin: { account: platform.accountId, environments } })).close()
+    const { tokens } = await platform.admin.client.call(listUserTokens, {})
+    const { tokenId } = tokens.find(({ agent }) => agent?.pin.environments?.[0] === inside.appEnvId)!
+    const call = (
+      operation: Operation,
+      input: Record<string, unknown>,
+      idempotencyKey: string | null = null,
+    ) => ({
+      ...{ operation, input, idempotencyKey, surface: 'mcp' as const, dryRun: false },
+      traceparent: newTraceparent(),
+    })
+    const byAgent = { token: tokenId, credential: 'grant' as const }
+    const write = call(
+      updateAppEnvVariables,
+      { appEnvId, set: [{ name: 'A', value: '1', isSecret: false }], unset: [] },
+      'key',
+    )
+    await platform.runner.run({ ...write, token: platform.admin.token })
+    const { accountId } = platform
+    for (const [refused, why] of [
+      [write, 'You have no access to this app environment'],
+      [call(getAppEnv, { appEnvId }), 'You have no access to this app environment'],
+      [call(createApp, { accountId, name: 'x', port: 80, dockerPreset: 'CUSTOM' }), 'This reaches beyond'],
+      [call(getAppEnv, { ...inside, decrypt: true }), 'insufficient_scope'],
+    ] as const)
+      await expect(platform.runner.run({ ...refused, ...byAgent }), why).rejects.toThrow(why)
+    const { appEnvId: own } = inside
+    expect((await platform.runner.run({ ...call(getAppEnv, { appEnvId: own }), ...byAgent })).status).toBe(
+      200,
+    )
   })
 
   it('one app, and one account', async () => {

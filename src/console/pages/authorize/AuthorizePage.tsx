@@ -13,7 +13,12 @@ export function AuthorizePage() {
   const { request = '' } = useSearch({ from: '/authorize' })
   const read = useQuery<Consent, AppError>({
     queryKey: ['consent', request],
-    queryFn: () => sessionRequest('GET', `/console/authorization?${request}`, null) as Promise<Consent>,
+    queryFn: () =>
+      sessionRequest(
+        'GET',
+        `/console/authorization?request=${encodeURIComponent(request)}`,
+        null,
+      ) as Promise<Consent>,
     staleTime: Number.POSITIVE_INFINITY,
   })
   const decide = useMutation<ConsentAnswer, AppError, Omit<ConsentDecision, 'request'>>({
