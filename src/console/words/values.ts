@@ -10,7 +10,22 @@ export type NameOf = (id: string) => string | undefined
 const values: Record<string, Record<string, string>> = {
   operator: { gt: 'above the threshold', lt: 'below the threshold' },
   aggregation: aggregationNames,
-  dockerPreset: { FUNCTION: 'Function', JOB: 'Job', CUSTOM: 'Own Dockerfile' },
+  dockerPreset: {
+    FUNCTION: 'Function',
+    JOB: 'Job',
+    CUSTOM: 'Own Dockerfile',
+    NEXT_JS: 'Next.js',
+    EXPRESS: 'Express',
+    NODE_JS: 'Node.js',
+    STATIC: 'Static files',
+    MONGODB: 'MongoDB',
+    POSTGRESQL: 'PostgreSQL',
+    MYSQL: 'MySQL',
+    REDIS: 'Redis',
+    COUCHDB: 'CouchDB',
+    RABBITMQ: 'RabbitMQ',
+    CLICKHOUSE: 'ClickHouse',
+  },
   'source.type': { BUILD: 'Built from source', IMAGE: 'Image' },
   envVarUse: { BUILD: 'in the build', DEPLOY: 'in containers', BOTH: 'in the build and in containers' },
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keepStateChange } from '../../../src/alerting/state-history.ts'
 import type { PodRecord } from '../../../src/domain/environments/environment.ts'
-import { RolloutWriter } from '../../../src/regions/machine/rollout-writer.ts'
+import { RolloutWriter } from '../../../src/regions/rollouts/writer.ts'
 import { listContainerCounts } from '../../../src/store/repositories/container-counts.ts'
 import { insertRun } from '../../../src/store/repositories/usage.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'

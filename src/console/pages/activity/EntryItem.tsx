@@ -74,7 +74,7 @@ function Caller({ entry, nameOf }: Shown) {
         <>
           {' · '}
           <Link to="/tokens/$tokenId" params={{ tokenId }} search={({ account }) => ({ account })}>
-            token {nameOf(tokenId) ?? shortId(tokenId)}
+            token {nameOf(tokenId) || shortId(tokenId)}
           </Link>
         </>
       )}
@@ -103,6 +103,8 @@ const longest = 60
 
 function Changes({ entry: { changes }, nameOf }: Shown) {
   const rows = changeWords(changes, nameOf)
+  // What came or went has only one side.
+  const isWhole = changes.some(({ path }) => path === '')
   if (rows.length === 0) return null
   const isShort = (text: string | null) => (text ?? '').length <= longest
   const atGlance =
@@ -112,7 +114,7 @@ function Changes({ entry: { changes }, nameOf }: Shown) {
       <ul className="small glance" aria-label="Changes">
         {rows.map((row) => (
           <li key={row.key}>
-            <ChangeLine row={row} />
+            <ChangeLine row={row} isWhole={isWhole} />
           </li>
         ))}
       </ul>
@@ -120,13 +122,14 @@ function Changes({ entry: { changes }, nameOf }: Shown) {
   }
   return (
     <details>
-      <summary className="small">{counted(rows.length, 'change')}</summary>
+      <summary className="small">{counted(rows.length, isWhole ? 'detail' : 'change')}</summary>
       <Diff changes={changes} nameOf={nameOf} />
     </details>
   )
 }
 
-function ChangeLine({ row: { label, before, after } }: { row: ChangeWords }) {
+function ChangeLine({ row: { label, before, after }, isWhole }: { row: ChangeWords; isWhole: boolean }) {
+  if (isWhole) return <>{`${label}: ${after ?? before ?? ''}`}</>
   return (
     <>
       <span className="muted">{label}:</span> {before === null ? 'none' : <del>{before}</del>}

@@ -70,7 +70,9 @@ const objectTypes: Record<string, string> = {
 /** "Alert Checkout fails"; without a recorded name, the end of its id. */
 export function objectWords({ objectType, objectId, objectName }: Entry): string {
   const type = objectTypes[objectType] ?? sentenceCase(objectType)
-  return objectId === '' ? type : `${type} ${objectName ?? shortId(objectId)}`
+  return objectId === '' || (objectName === null && objectType === 'account')
+    ? type
+    : `${type} ${objectName ?? shortId(objectId)}`
 }
 
 /** Entries whose operation contains the text; the platform has no such filter. */
@@ -112,7 +114,7 @@ export function tokens(entries: readonly Entry[], nameOf: (id: string) => string
   const known = new Map<string, string>()
   for (const entry of entries) {
     const { tokenId } = entry
-    if (tokenId) known.set(tokenId, `${nameOf(tokenId) ?? shortId(tokenId)}, of ${actor(entry)}`)
+    if (tokenId) known.set(tokenId, `${nameOf(tokenId) || shortId(tokenId)}, of ${actor(entry)}`)
   }
   return [...known].sort(([, one], [, other]) => one.localeCompare(other))
 }
