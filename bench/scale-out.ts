@@ -1,6 +1,6 @@
 /**
- * Control planes on one PostgreSQL: the CPU of the control planes for a request with 1, 2 and 4 of them at one offered load
- * below saturation, without what they use when idle (goal: with 4 at most 1.15 times that with 1), and the requests a second
+ * Control planes on one PostgreSQL: the CPU of the control planes for a request with 1, 2 and 4 of them at a fixed load below
+ * saturation, without what they use when idle (goal: with 4 at most 1.15 times that with 1), and the requests a second
  * that they reach. Then reads of one environment and a list of 50 over REST with few and with many environments stored
  * (goals: p50 at most 3 ms and 6 ms with 100,000; at most 1.5 times that with 1,000,000).
  * Run: npm run bench -- scale-out [seconds] [few] [many] [rate]      after `npm run build`; 8, 100,000, 1,000,000 and 120 a
@@ -84,14 +84,14 @@ async function saturate(running: readonly string[], untilMs: number, most = Numb
   return requests
 }
 
-/** Requests at a fixed rate, in turn to each of `running`; resolves to their CPU for one, in milliseconds. */
-async function sendAtRate(running: readonly string[]): Promise<number> {
+/** Requests at `perSecond`, in turn to each of `running`; resolves to their CPU for one, in milliseconds. */
+async function sendAtRate(running: readonly string[], perSecond: number): Promise<number> {
   const before = totalCpu(running)
   const startedMs = performance.now()
   const open = new Set<Promise<void>>()
   let sent = 0
-  for (; sent < rate * seconds; sent += 1) {
-    const waitMs = startedMs + (sent * 1000) / rate - performance.now()
+  for (; sent < perSecond * seconds; sent += 1) {
+    const waitMs = startedMs + (sent * 1000) / perSecond - performance.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
     const one = get(running[sent % running.length] as string, nthOf(sent, few)).finally(() =>
       open.delete(one),
@@ -100,7 +100,7 @@ async function sendAtRate(running: readonly string[]): Promise<number> {
   }
   await Promise.all(open)
   const took = (performance.now() - startedMs) / 1000
-  if (took > seconds * 1.2) print(`  ${rate} requests/s were too many: they took ${took.toFixed(1)} s`)
+  if (took > seconds * 1.2) print(`  ${perSecond} requests/s were too many: they took ${took.toFixed(1)} s`)
   const idle = running.reduce((sum, name) => sum + (idleCpu.get(name) ?? 0), 0) * took
   return ((totalCpu(running) - before - idle) * 1000) / sent
 }
@@ -119,18 +119,29 @@ async function measureIdle(): Promise<void> {
 async function measureCpu(): Promise<void> {
   for (const name of names) await saturate([name], Number.POSITIVE_INFINITY, warmUpRequests)
   await measureIdle()
-  const found = new Map<number, number[]>(counts.map((count) => [count, []]))
+  // At one rate in all, and at one rate for each: a control plane with less to do has colder caches.
+  const most = Math.max(...counts)
+  const inAll = counts.map((count) => ({ count, perSecond: rate, found: [] as number[] }))
+  const forEach = counts.map((count) => ({ count, perSecond: (rate / most) * count, found: [] as number[] }))
   for (let round = 0; round < rounds; round += 1)
-    for (const count of counts) found.get(count)?.push(await sendAtRate(names.slice(0, count)))
-  const cpu = counts.map((count) => middle(found.get(count) ?? []))
-  for (const [nth, count] of counts.entries()) {
-    const requests = await saturate(names.slice(0, count), performance.now() + seconds * 1000)
+    for (const one of [...inAll, ...forEach])
+      one.found.push(await sendAtRate(names.slice(0, one.count), one.perSecond))
+  for (const [what, all] of [
+    [`${rate} requests/s in all`, inAll],
+    [`${rate / most} requests/s for each`, forEach],
+  ] as const) {
+    const cpu = all.map(({ found }) => middle(found))
     print(
-      `${count} control planes: ${cpu[nth]?.toFixed(3)} ms of CPU for a request at ${rate} a second in all; at most ` +
-        `${(requests / seconds).toFixed(0)} requests/s`,
+      `CPU for a request with ${counts.join(', ')} control planes, ${what}: ${cpu.map((ms) => ms.toFixed(3)).join(', ')} ms; ` +
+        `with ${most} ${((cpu.at(-1) ?? 0) / (cpu[0] ?? 1)).toFixed(2)} times that with 1`,
     )
   }
-  print(`CPU for a request with 4 over that with 1: ${((cpu[2] ?? 0) / (cpu[0] ?? 1)).toFixed(2)}`)
+  const reached: string[] = []
+  for (const count of counts) {
+    const requests = await saturate(names.slice(0, count), performance.now() + seconds * 1000)
+    reached.push((requests / seconds).toFixed(0))
+  }
+  print(`At most ${reached.join(', ')} requests/s`)
 }
 
 function middle(values: number[]): number {

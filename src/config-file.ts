@@ -53,6 +53,15 @@ const clusterRegion = z.strictObject({
 /** What the configuration file says of a cluster region (docs/interface.md#regions-file). */
 export type ClusterSetting = z.output<typeof clusterRegion>
 
+/**
+ * A cluster that no file describes: apps at `<envName>.app.localhost`, and neither functions nor builds. `kubeconfig`
+ * absent: in-cluster.
+ */
+export function plainCluster(name: string, kubeconfig: string | undefined): ClusterSetting {
+  const addresses = { appDomain: 'app.localhost', publicPort: 80 }
+  return clusterRegion.parse({ name, engine: 'kubernetes', ...addresses, kubeconfig })
+}
+
 const machineRegion = z.strictObject({ name, engine: z.enum(['auto', 'process', 'docker']) })
 const file = z.strictObject({
   regions: z

@@ -35,7 +35,7 @@ const settings = {
     .optional(),
   LONGSHORE_ENGINE: z
     .enum(['auto', 'process', 'docker', 'kubernetes'], {
-      error: 'must be auto, process or docker',
+      error: 'must be auto, process, docker or kubernetes',
     })
     .default('auto'),
   LONGSHORE_REGIONS: z
@@ -212,7 +212,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     throw new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
   }
   const value = parsed.data
-  const regions = regionsOf(value, present, file.value)
+  const regions = regionsOf(value, present, file.value, kubeconfigOf(env))
   return Object.freeze({
     home: path.resolve(workingDir, value.LONGSHORE_HOME),
     host: value.LONGSHORE_HOST,
@@ -264,4 +264,10 @@ function secret(value: string | undefined): Secret | undefined {
 function ratesOf(setting: string): Config['rateLimits'] {
   const [writes, reads] = (setting.match(/\d+/g) ?? []).map(Number)
   return writes === undefined || reads === undefined ? null : { writes, reads }
+}
+
+/** Where kubectl would look; undefined in a pod, which has credentials of its own. */
+function kubeconfigOf({ KUBECONFIG, KUBERNETES_SERVICE_HOST }: NodeJS.ProcessEnv): string | undefined {
+  const first = KUBECONFIG?.split(path.delimiter).find((file) => file !== '')
+  return first ?? (KUBERNETES_SERVICE_HOST ? undefined : path.join(os.homedir(), '.kube', 'config'))
 }

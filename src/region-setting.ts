@@ -1,4 +1,4 @@
-import type { ClusterSetting, ConfigFile } from './config-file.ts'
+import { type ClusterSetting, type ConfigFile, plainCluster } from './config-file.ts'
 import { AppError } from './errors.ts'
 
 type EngineChoice = 'auto' | 'process' | 'docker' | 'kubernetes'
@@ -11,7 +11,10 @@ export interface RegionSetting {
   readonly cluster?: ClusterSetting
 }
 
-/** The regions of the settings; a variable wins over the configuration file. Throws `invalid`. */
+/**
+ * The regions of the settings; a variable wins over the configuration file, which still describes the clusters.
+ * `kubeconfig`: of a cluster that the file does not describe. Throws `invalid`.
+ */
 export function regionsOf(
   value: {
     LONGSHORE_ENGINE: EngineChoice
@@ -20,11 +23,21 @@ export function regionsOf(
   },
   present: Record<string, unknown>,
   file: ConfigFile | null,
+  kubeconfig: string | undefined,
 ): readonly RegionSetting[] {
+  const settingOf = (region: string, engine: EngineChoice): RegionSetting => {
+    if (engine !== 'kubernetes') return { region, engine }
+    const own = file?.regions?.find(({ name }) => name === region)
+    return { region, engine, cluster: own?.engine === 'kubernetes' ? own : plainCluster(region, kubeconfig) }
+  }
   if (file?.regions && value.LONGSHORE_REGIONS === undefined && !('LONGSHORE_ENGINE' in present)) {
     return Object.freeze(file.regions.map(fromFile))
   }
-  if (value.LONGSHORE_REGIONS === undefined) return [{ region: 'local', engine: value.LONGSHORE_ENGINE }]
+  const described = (file?.regions ?? []).map(fromFile).filter(({ cluster }) => cluster)
+  if (value.LONGSHORE_REGIONS === undefined) {
+    if (value.LONGSHORE_ENGINE === 'kubernetes' && described.length > 0) return Object.freeze(described)
+    return [settingOf('local', value.LONGSHORE_ENGINE)]
+  }
   if (value.LONGSHORE_REGIONS === 'none') {
     if (value.LONGSHORE_DATABASE_URL !== undefined) return Object.freeze([])
     throw new AppError('invalid', 'Configuration cannot be used', {
@@ -34,7 +47,7 @@ export function regionsOf(
   }
   const regions = value.LONGSHORE_REGIONS.split(',').map((one) => {
     const [region = '', engine = ''] = one.split('=')
-    return { region, engine: engine as EngineChoice }
+    return settingOf(region, engine as EngineChoice)
   })
   const names = regions.map(({ region }) => region)
   const twice = names.find((name, index) => names.indexOf(name) !== index)

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import Docker from 'dockerode'
 import { type Pack, pack } from 'tar-stream'
 
@@ -168,9 +168,6 @@ async function fill(tar: Pack, files: Map<string, string>): Promise<void> {
   tar.entry({ name: 'tmp', type: 'directory', mode: 0o1777 })
   tar.entry({ name: 'etc/passwd' }, 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/app:/bin/sh\n')
   tar.entry({ name: 'etc/group' }, 'root:x:0:\nnode:x:1000:\n')
-  for (const [name, source] of files) {
-    const entry = tar.entry({ name, mode: 0o755, size: statSync(source).size })
-    await pipeline(createReadStream(source), entry as unknown as NodeJS.WritableStream)
-  }
+  for (const [name, source] of files) tar.entry({ name, mode: 0o755 }, await readFile(source))
   tar.finalize()
 }

@@ -159,22 +159,9 @@ async function keptEngine(
   })
 }
 
-async function answering(
-  { region, engine, cluster }: RegionSetting,
-  { dockerHost }: Config,
-): Promise<RegionEngine['engine']> {
-  switch (engine) {
-    case 'docker':
-    case 'process':
-      return engine
-    case 'auto':
-      return (await dockerSocketAnswers(dockerHost)) ? 'docker' : 'process'
-    case 'kubernetes':
-      if (cluster) return engine
-      throw new AppError('unavailable', `The cluster of the region ${region} is not described`, {
-        details: `Write a file with "regions: [{name: ${region}, engine: kubernetes, kubeconfig: /path, appDomain: app.example.com}]", set LONGSHORE_CONFIG to its path, and unset LONGSHORE_ENGINE and LONGSHORE_REGIONS.`,
-      })
-  }
+async function answering({ engine }: RegionSetting, { dockerHost }: Config): Promise<RegionEngine['engine']> {
+  if (engine !== 'auto') return engine
+  return (await dockerSocketAnswers(dockerHost)) ? 'docker' : 'process'
 }
 
 async function openAll(around: EngineOptions, settled: readonly RegionEngine[]): Promise<PlatformRegion[]> {

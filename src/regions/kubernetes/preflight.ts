@@ -44,12 +44,13 @@ export async function preflight(client: ClusterClient, options: PreflightOptions
     ['builds', buildProblem()],
     ['metrics', prometheusProblem(prometheus)],
   ]
-  const missing: MissingCapability[] = []
-  for (const [capability, check] of checks) {
-    const reason = await check
-    if (reason !== null) missing.push({ capability, reason })
-  }
-  return { hasKnative, missing }
+  const missing = await Promise.all(
+    checks.map(async ([capability, check]) => {
+      const reason = await check
+      return reason === null ? [] : [{ capability, reason }]
+    }),
+  )
+  return { hasKnative, missing: missing.flat() }
 }
 
 /** True also for what may not be read: it may well be there. */

@@ -92,7 +92,7 @@ export class ClusterRegion {
       ...{ db, clock, log, secrets, nodeName, clockScale, moment: readBootTime },
       regions: [region],
       engineOf: () => engine,
-      list: async () => ({ containers: await engine.list(), isListed: () => true }),
+      list: () => this.#listJobs(),
       followers: this.#followers,
       usage: this.#usage,
     })
@@ -167,14 +167,22 @@ export class ClusterRegion {
   /** Throws while the cluster is away. What is not known of it is not acted on. */
   async #requireCluster(): Promise<void> {
     const { cache, clock, engine, options } = this.#deps
-    if (this.#problem || clock.monotonicMs() >= this.#checkAtMs) {
-      await engine.check()
+    if (this.#problem) await engine.check()
+    else if (clock.monotonicMs() >= this.#checkAtMs) {
       this.#checkAtMs = clock.monotonicMs() + checkEveryMs
+      // Changes do not wait for the answers of BuildKit and Prometheus.
+      void engine.check().then(() => this.#worker.wake())
     }
     if (engine.problem) throw engine.problem
     if (options.functionDomain !== undefined && engine.hasKnative) cache.follow('service')
     if (cache.problem instanceof NotListed) throw cache.problem
     if (cache.problem) throw clusterAway(cache.problem)
+  }
+
+  /** An attempt that is missing counts as lost, so only a list that is current says anything. */
+  async #listJobs() {
+    const isCurrent = this.#deps.cache.problem === null
+    return { containers: isCurrent ? await this.#deps.engine.list() : [], isListed: () => isCurrent }
   }
 
   #unsettled(): string[] {

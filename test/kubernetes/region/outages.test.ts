@@ -7,6 +7,7 @@ import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-re
 import { createAppEnv, deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
+import { getJobRun, startJobRun } from '../../../src/contract/jobs.ts'
 import { listRegions, type Region } from '../../../src/contract/regions.ts'
 import { ApiProxy } from '../../../testkit/kubernetes/api-proxy.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
@@ -172,6 +173,33 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
         limitMs,
       )
       await untilServed()
+    })
+
+    it('does not repeat a job that runs while Longshore is killed and started again', async () => {
+      const client = installation.client()
+      const { accountId } = installation.ready
+      const job = { name: 'slow', accountId, dockerPreset: 'JOB' as const, useImage: true }
+      const { appId } = await client.call(createApp, job)
+      const made = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'eu' })
+      const image = `${cluster.registry}/busybox:1`
+      await client.call(deployAppEnvImage, { appEnvId: made.appEnvId, image })
+      await untilDeployed(installation, made.appEnvId)
+      const run = { appEnvId: made.appEnvId, command: 'sleep 20', shell: true, backoffLimit: 2 }
+      const { jobRunId } = (await client.call(startJobRun, run)).jobRun
+      const statusOf = async () => (await installation.client().call(getJobRun, { jobRunId })).jobRun
+      await until(statusOf, ({ status }) => status === 'RUNNING', 'a running job', limitMs)
+      await until(
+        () => objects('pods', made.appEnvId),
+        (pods) => pods.length === 1,
+        'its pod',
+        limitMs,
+      )
+      await installation.end('SIGKILL')
+      await installation.start()
+      const isOver = (status: string) => !['PENDING', 'RUNNING'].includes(status)
+      const over = await until(statusOf, ({ status }) => isOver(status), 'the end of the job', limitMs)
+      expect(over).toMatchObject({ status: 'SUCCEEDED', attempt: 1, exitCode: 0 })
+      expect(await objects('jobs', made.appEnvId)).toHaveLength(1)
     })
   },
 )

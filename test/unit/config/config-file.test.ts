@@ -47,6 +47,28 @@ regions:
     expect(regions[1]?.cluster?.functionDomain).toBeUndefined()
   })
 
+  it('LONGSHORE_ENGINE=kubernetes takes the clusters of the file, or the cluster that kubectl would use', () => {
+    const file =
+      'regions: [{name: eu, engine: kubernetes, appDomain: a.test}, {name: local, engine: process}]'
+    const { regions } = configOf(file, { LONGSHORE_ENGINE: 'kubernetes' })
+    expect(regions).toMatchObject([{ region: 'eu', cluster: { appDomain: 'a.test' } }])
+    const plain = (env: Record<string, string>) =>
+      readConfig({ LONGSHORE_ENGINE: 'kubernetes', ...env }, folder).regions[0]
+    expect(plain({ KUBECONFIG: '/etc/first:/etc/second' })).toMatchObject({
+      region: 'local',
+      cluster: {
+        kubeconfig: '/etc/first',
+        appDomain: 'app.localhost',
+        namespacePrefix: 'ls-',
+        publicPort: 80,
+      },
+    })
+    expect(plain({})?.cluster?.kubeconfig).toBe(path.join(os.homedir(), '.kube', 'config'))
+    const inPod = plain({ KUBERNETES_SERVICE_HOST: '10.0.0.1' })?.cluster
+    expect(inPod?.kubeconfig).toBeUndefined()
+    expect(inPod?.functionDomain).toBeUndefined()
+  })
+
   it('reports every problem with its line and column', () => {
     const problems = problemsOf(`regions:
   - name: Local

@@ -69,7 +69,11 @@ describe('deploy/compose.yaml', () => {
   it('the balancer knows each control plane and sends those that are not ready nothing', () => {
     const config = read('deploy/haproxy.cfg')
     for (const name of ['alder', 'birch']) expect(config).toContain(`server ${name} ${name}:4400`)
-    expect(config).toContain('option httpchk GET /readyz')
+    // Without a Host header the check is refused, and every control plane counts as down.
+    expect(config).toMatch(
+      /option httpchk\n.*\n\s+http-check send meth GET uri \/readyz ver HTTP\/1\.1 hdr Host \S+\n/,
+    )
+    expect(config).toMatch(/disable-l7-retry unless METH_GET or \{ req\.hdr\(Idempotency-Key\) -m found \}/)
     expect(config).toContain('Mcp-Session-Id')
   })
 })

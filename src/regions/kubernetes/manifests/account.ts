@@ -2,10 +2,14 @@ import { zCloudSize } from '../../../domain/environments/environment.ts'
 import { type ClusterOptions, label, type Manifest, namespaceOf } from './workload.ts'
 
 const quotaFactor = 3
+const podSecurity = {
+  'pod-security.kubernetes.io/enforce': 'baseline',
+  'pod-security.kubernetes.io/audit': 'restricted',
+}
 
 /**
  * The namespace of an account. `baseline`, because images of tenants may run as root: without capabilities, without
- * privileges and without a token of the cluster.
+ * privileges and without a token of the cluster. What `restricted` would refuse besides is in the cluster's audit log.
  */
 export function accountManifests(
   accountId: string,
@@ -19,9 +23,24 @@ export function accountManifests(
     {
       apiVersion: 'v1',
       kind: 'Namespace',
-      metadata: { name: namespace, labels: { ...labels, 'pod-security.kubernetes.io/enforce': 'baseline' } },
+      metadata: { name: namespace, labels: { ...labels, ...podSecurity } },
     },
     networkPolicy(metadata('longshore')),
+    {
+      apiVersion: 'v1',
+      kind: 'LimitRange',
+      metadata: metadata('longshore'),
+      // Before the quota, which refuses containers without limits: for those that the cluster adds.
+      spec: {
+        limits: [
+          {
+            type: 'Container',
+            default: { cpu: '1', memory: '256Mi' },
+            defaultRequest: { cpu: '25m', memory: '32Mi' },
+          },
+        ],
+      },
+    },
     {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
@@ -32,21 +51,6 @@ export function accountManifests(
           'limits.cpu': `${options.zCloudLimit * quotaFactor * zCloudSize.cpuMillicores}m`,
           'limits.memory': `${options.zCloudLimit * quotaFactor * zCloudSize.memoryMb}Mi`,
         },
-      },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'LimitRange',
-      metadata: metadata('longshore'),
-      // For containers that the cluster adds, such as Knative's: the quota refuses those without limits.
-      spec: {
-        limits: [
-          {
-            type: 'Container',
-            default: { cpu: '1', memory: '256Mi' },
-            defaultRequest: { cpu: '25m', memory: '32Mi' },
-          },
-        ],
       },
     },
   ]
