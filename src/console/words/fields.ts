@@ -6,7 +6,7 @@ interface FieldWords {
   isHidden?: boolean
 }
 
-export type Unit =
+type Unit =
   | 'seconds'
   | 'megabytes'
   | 'percent'
@@ -154,13 +154,13 @@ export function fieldLabel(path: string): string {
   const [group, name] = parts
   if (group === 'envVars' && name !== undefined) {
     const part = parts.slice(2).join(' ')
-    return `Variable ${name}${part === '' || part === 'value' ? '' : `, ${variableParts[part] ?? part}`}`
+    return `Variable ${name}${part === '' || part === 'value' ? '' : `, ${aspectsOfVariable[part] ?? part}`}`
   }
   if (group === 'databaseSettings' && parts.length > 2) return `Parameter ${parts.at(-1)}`
   return wordsOf(path)?.label || spaced(parts.at(-1) ?? path)
 }
 
-const variableParts: Record<string, string> = { isSecret: 'secret', type: 'used', from: 'source' }
+const aspectsOfVariable: Record<string, string> = { isSecret: 'secret', type: 'used', from: 'source' }
 
 export const fieldUnit = (path: string): Unit | undefined => wordsOf(path)?.unit
 

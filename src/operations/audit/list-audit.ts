@@ -92,7 +92,7 @@ function answerOf(
   return { ...rest, timestamp: at, principal: named, agent }
 }
 
-/** The entry that an undo undid: of the same object, so whoever sees the one may see the other. */
+/** The entry that an undo undid: of the same object, so the caller may see it too. */
 async function undoneBy(tx: Tx, accountId: string, { undid }: Shown) {
   const entry = undid === null ? null : await findAuditEntry(tx, undid)
   if (entry?.accountId !== accountId) return null

@@ -1,6 +1,6 @@
 import { callerWords, type Entry } from '../activity/entries.ts'
 
-/** One principal on one surface of the audit log; agents of a person are told apart by their names. */
+/** One principal on one surface of the audit log; agents of a person differ by their names. */
 export interface Caller {
   principalId: string
   surface: Entry['surface']
