@@ -4,7 +4,7 @@
  * its safe fix heals, and the seconds from the injection to the end. Goals: 90 % of the first findings right, every safe
  * fix heals, no finding on 20 healthy environments under load.
  *
- * Run: npm run bench -- diagnosis [--seed 1] [--engine process|docker]
+ * Run: npm run bench -- diagnosis [--seed 1] [--engine process|docker] [--only REGEX of names, without healthy ones]
  */
 import { parseArgs } from 'node:util'
 import { DiagnosisBed } from '../testkit/diagnosis/bed.ts'
@@ -16,6 +16,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     engine: { type: 'string' },
+    only: { type: 'string' },
     /** Faults that are played at the same time. */
     atATime: { type: 'string', default: '4' },
   },
@@ -39,11 +40,14 @@ process.exit()
 
 async function measure(kind: string, bed: DiagnosisBed): Promise<void> {
   const seeded = new Seeded(Number(values.seed))
-  const healthy = await startHealthy(bed, seeded)
+  const healthy = await startHealthy(bed, seeded, values.only === undefined ? 20 : 0)
   const { failed, diagnoses } = await diagnoseUnderLoad(bed, healthy, seeded)
   for (const appEnvId of healthy) await bed.call('delete-app-env', { appEnvId })
-  const print = (outcome: Outcome) => console.log(row(outcome))
-  const outcomes = await playFaults(bed, seeded, Number(values.atATime), print)
+  const outcomes = await playFaults(bed, seeded, {
+    atATime: Number(values.atATime),
+    onOutcome: (outcome) => console.log(row(outcome)),
+    ...(values.only !== undefined && { only: new RegExp(values.only) }),
+  })
   const right = outcomes.filter(({ cause, found }) => cause === found).length
   const fixes = outcomes.filter(({ heals }) => heals !== null)
   const healed = fixes.filter(({ heals }) => heals).length

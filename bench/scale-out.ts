@@ -22,7 +22,7 @@ const names = ['alder', 'birch', 'cedar', 'dogwood']
 const counts = [1, 2, 4]
 const connections = 16
 /** For each control plane: after fewer, its code is still being compiled. */
-const warmUpRequests = 4_000
+const warmUpRequests = 2_000
 /** Each measurement is the median of so many, taken in turn, because other work runs on a machine too. */
 const rounds = 3
 const ticksPerSecond = 100

@@ -250,6 +250,7 @@ export const listAppEnvs = operation({
     appId: appId.optional(),
     status: z.enum(environmentStatuses).optional(),
     healthy: z.boolean().optional().describe('false: only those that need attention'),
+    limit: z.number().int().min(1).max(1000).optional().describe('Only so many, the oldest first'),
   }),
   output: z.object({ appEnvs: z.array(appEnvSummary) }),
 })

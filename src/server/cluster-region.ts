@@ -6,10 +6,12 @@ import type { Engine } from '../engines/engine.ts'
 import type { Log } from '../log.ts'
 import { ClusterCache } from '../regions/kubernetes/cache.ts'
 import { ClusterClient } from '../regions/kubernetes/client.ts'
+import { ClusterDatabases } from '../regions/kubernetes/databases/engine.ts'
 import { ClusterEngine } from '../regions/kubernetes/engine.ts'
 import { ClusterJobs } from '../regions/kubernetes/jobs/engine.ts'
 import { namespaceOf } from '../regions/kubernetes/manifests/workload.ts'
 import { ClusterRegion } from '../regions/kubernetes/region.ts'
+import { registryProblem } from '../regions/kubernetes/registry-images.ts'
 import type { PlatformRegion } from './platform-region.ts'
 
 interface ClusterRegionOptions {
@@ -33,8 +35,12 @@ export async function openClusterRegion(
     // Only apps have volumes: jobs cannot use them (checkVolume).
     claimOf: (_appEnvId, volume) => volume,
   })
+  const databases = new ClusterDatabases({
+    ...{ client, installationId },
+    imageProblem: (image) => registryProblem(setting.registry, image),
+  })
   const engine = new ClusterEngine({
-    ...{ client, jobs },
+    ...{ client, jobs, databases },
     log: log.child({ region }),
     build: builderOf(setting, clock),
     wants: { ...setting, buildProblem: () => buildProblemOf(setting) },
@@ -45,7 +51,7 @@ export async function openClusterRegion(
     addresses: {
       appDomain,
       functionDomain: functionDomain ?? null,
-      functionNamespacePrefix: namespacePrefix,
+      namespacePrefix,
       port: publicPort,
     },
     missing: () => engine.missing,

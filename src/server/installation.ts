@@ -35,8 +35,10 @@ export function installationOf(platform: Platform, started: Started): Installati
     apiUrl: () => started.apiUrl,
     publicUrl: () => publicUrlOf(platform.config, started),
     hosts: (environment, app, secrets) => {
-      const own = regions.find(({ region }) => region === environment.region)
-      const foreign = directory.foreign(environment.region)?.facts
+      // While it moves, it answers where it did.
+      const place = environment.servedFrom ?? environment.region
+      const own = regions.find(({ region }) => region === place)
+      const foreign = directory.foreign(place)?.facts
       return hostsOf(environment, app, secrets, {
         isolates: own?.engine.capabilities.isolates ?? foreign?.isolates ?? false,
         addresses:

@@ -63,6 +63,8 @@ export async function ensureDatabaseImages(docker: Docker = testDocker()): Promi
     const server = ['/usr/bin', '/usr/local/bin'].map((one) => `${one}/redis-server`).find(isThere)
     if (server) {
       const files = new Map([['usr/local/bin/redis-server', realpathSync(server)]])
+      const client = server.replace('redis-server', 'redis-cli')
+      if (isThere(client)) files.set('usr/local/bin/redis-cli', realpathSync(client))
       const settings = ['WORKDIR /data', 'CMD ["redis-server"]']
       await ensure(docker, 'redis', ['7.2', '7.4'], files, { dir, entry: redisEntry, settings })
       made.push('redis')

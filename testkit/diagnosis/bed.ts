@@ -162,6 +162,16 @@ export class DiagnosisBed {
     return sample
   }
 
+  /** As many requests as if each had waited for most of its time, all answered. */
+  async waited(appEnvId: string, requests: number, durationMs: number): Promise<void> {
+    const records = Array.from({ length: requests }, () => recordOf(200, durationMs, null))
+    this.#recorder.take([{ appEnvId, records }])
+    await this.#recorder.settled()
+    const latency = { [bucketOf(durationMs)]: requests }
+    const ingress = { seconds: 10, requests, answered4xx: 0, answered5xx: 0, latency }
+    await this.measured([{ appEnvId, containers: [], ingress }])
+  }
+
   async measured(samples: readonly Sample[]): Promise<void> {
     const nowMs = systemClock.wallMs()
     await this.platform.metrics.append(nowMs, samples)

@@ -16,28 +16,38 @@ export interface Outcome {
   seconds: number
 }
 
-/** Injects every fault, and applies the first fix if it is safe. */
+interface PlayOptions {
+  atATime: number
+  /** Faults with such names only. */
+  only?: RegExp
+  onOutcome?: (outcome: Outcome) => void
+}
+
+/** Injects every fault, and applies the first fix if it is safe. One that cannot be injected counts as not found. */
 export async function playFaults(
   bed: DiagnosisBed,
   seeded: Seeded,
-  atATime: number,
-  onOutcome: (outcome: Outcome) => void = () => {},
+  { atATime, only = /./, onOutcome = () => {} }: PlayOptions,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   const play = async (fault: Pick<Outcome, 'name' | 'cause'>, inject: () => Promise<string>) => {
     const startMs = performance.now()
-    const { found, heals } = await judge(bed, await inject())
+    const failed = (error: Error) => ({ found: `not injected: ${error.message}`.slice(0, 200), heals: null })
+    const { found, heals } = await inject().then((appEnvId) => judge(bed, appEnvId), failed)
     const seconds = (performance.now() - startMs) / 1_000
     const outcome = { name: fault.name, cause: fault.cause, found, heals, seconds }
     outcomes.push(outcome)
     onOutcome(outcome)
   }
-  await inParallel(sourceFaults(seeded), atATime, (fault) => play(fault, () => deployed(bed, fault)))
+  const named = ({ name }: { name: string }) => only.test(name)
+  await inParallel(sourceFaults(seeded).filter(named), atATime, (fault) =>
+    play(fault, () => deployed(bed, fault)),
+  )
   const playState = async (fault: StateFault) => {
     await play(fault, () => fault.make(bed))
     await fault.after?.(bed)
   }
-  const faults = stateFaults(seeded)
+  const faults = stateFaults(seeded).filter(named)
   const together = faults.filter(({ alone }) => !alone)
   await inParallel(together, atATime, playState)
   for (const fault of faults) if (fault.alone) await playState(fault)

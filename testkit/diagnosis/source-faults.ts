@@ -237,7 +237,7 @@ function listenFaults(seeded: Seeded): SourceFault[] {
 }
 
 function crashFaults(seeded: Seeded): SourceFault[] {
-  const later = (code: string) => nodeSource(nodeServer("'hello'", `setTimeout(() => { ${code} }, 2000)`))
+  const later = (code: string) => nodeSource(nodeServer("'hello'", `setTimeout(() => { ${code} }, 5000)`))
   const crash = { crashes: true } as const
   return [
     {

@@ -60,6 +60,13 @@ export function trafficFaults(seeded: Seeded): StateFault[] {
   ]
 }
 
+async function smallFunction(bed: DiagnosisBed): Promise<string> {
+  const functionConfig = { minScale: 1, maxScale: 1, containerConcurrency: 5 }
+  const appEnvId = await bed.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
+  await bed.deploy(appEnvId, good())
+  return appEnvId
+}
+
 /** More requests than the containers can take. */
 export function capacityFaults(seeded: Seeded): StateFault[] {
   /** More requests than one container can hold: most are rejected at once, the others take their time. */
@@ -69,9 +76,7 @@ export function capacityFaults(seeded: Seeded): StateFault[] {
     return { seconds: 10, requests, answered4xx: 0, answered5xx: requests - 40, latency }
   }
   const busyFunction = async (bed: DiagnosisBed) => {
-    const functionConfig = { minScale: 1, maxScale: 1, containerConcurrency: 5 }
-    const appEnvId = await bed.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
-    await bed.deploy(appEnvId, good())
+    const appEnvId = await smallFunction(bed)
     await bed.measured([{ appEnvId, containers: [], ingress: crowd(seeded.number(400, 900)) }])
     return appEnvId
   }
@@ -81,6 +86,15 @@ export function capacityFaults(seeded: Seeded): StateFault[] {
       name: 'a function with more callers than it may hold',
       cause: 'concurrency-saturated',
       make: busyFunction,
+    },
+    {
+      name: 'a function whose callers wait for a place',
+      cause: 'concurrency-saturated',
+      async make(bed) {
+        const appEnvId = await smallFunction(bed)
+        await bed.waited(appEnvId, seeded.number(300, 400), seeded.number(4_000, 9_000))
+        return appEnvId
+      },
     },
     {
       name: 'a function that the account keeps small',

@@ -15,6 +15,12 @@ interface ClusterInstallationOptions {
   settings?: object
 }
 
+/** Settings with which a region builds images, and knows which are in the registry. */
+export const builderSettings = {
+  registry: { push: cluster.registry, pull: cluster.registry, insecure: true },
+  buildkit: cluster.buildkit,
+}
+
 /** An installation with the cluster of the tests as its region `eu`; its namespaces have a prefix of their own. */
 export class ClusterInstallation extends Installation {
   readonly namespacePrefix: string
@@ -23,7 +29,8 @@ export class ClusterInstallation extends Installation {
   constructor(env: NodeJS.ProcessEnv = {}, options: ClusterInstallationOptions = {}) {
     const configDir = mkdtempSync(path.join(os.tmpdir(), 'longshore-cluster-'))
     const file = path.join(configDir, 'longshore.yaml')
-    super({ LONGSHORE_CONFIG: file, ...env })
+    const programs = [path.dirname(cluster.buildctl ?? '/usr/bin/buildctl'), process.env.PATH].join(':')
+    super({ LONGSHORE_CONFIG: file, PATH: programs, ...env })
     const own = randomText(8)
       .toLowerCase()
       .replaceAll(/[^a-z0-9]/g, 'x')
@@ -44,8 +51,9 @@ export class ClusterInstallation extends Installation {
     this.#configDir = configDir
   }
 
-  /** One request through the ingress of the cluster. */
+  /** One request through the ingress of the cluster, or the gateway for a host of this machine. */
   override request(host: string, pathname = '/'): Promise<{ status: number; body: string }> {
+    if (host.endsWith('.localhost')) return super.request(host, pathname)
     const { hostname, port } = new URL(cluster.ingress!)
     return new Promise((resolve, reject) => {
       const request = http.get({ hostname, port, path: pathname, headers: { host } }, (answer) => {

@@ -11,6 +11,8 @@ export interface Agent {
   says(name: string, args?: Record<string, unknown>): Promise<ToolReply>
   /** Names of the listed tools. */
   names(): Promise<string[]>
+  /** Text of a resource. */
+  reads(uri: string): Promise<string>
   close(): Promise<void>
 }
 
@@ -34,6 +36,8 @@ export function agentOf(client: Client): Agent {
       return reply.structured
     },
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
+    reads: async (uri) =>
+      (await client.readResource({ uri })).contents.map((one) => ('text' in one ? one.text : '')).join(''),
     close: () => client.close(),
   }
 }

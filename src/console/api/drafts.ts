@@ -2,10 +2,11 @@ import { useEffect, useRef, useState } from 'react'
 
 /**
  * What a person typed and did not save, in the storage of this tab: it survives an expired session and a reload.
- * Secrets never come here, and signing out clears it.
+ * Secrets are kept in memory only, so they survive an expired session. Signing out clears both.
  */
 const prefix = 'longshore-draft '
 const owner = 'longshore-draft-owner'
+const inMemory = new Map<string, unknown>()
 let isSessionOver = false
 
 export const drafts = {
@@ -21,35 +22,41 @@ export const drafts = {
     isSessionOver = false
   },
   clear(): void {
+    inMemory.clear()
     for (const key of Object.keys(sessionStorage))
       if (key.startsWith(prefix) || key === owner) sessionStorage.removeItem(key)
   },
 }
 
 function read<T>(key: string): T | undefined {
+  if (inMemory.has(key)) return inMemory.get(key) as T
   const text = sessionStorage.getItem(prefix + key)
   return text === null ? undefined : JSON.parse(text)
 }
 
-function write(key: string, value: unknown): void {
-  if (value === null || value === undefined) sessionStorage.removeItem(prefix + key)
-  else sessionStorage.setItem(prefix + key, JSON.stringify(value))
+/** `stored`: the part without secrets; null for nothing. */
+function write(key: string, value: unknown, stored: unknown): void {
+  if (value === null) inMemory.delete(key)
+  else inMemory.set(key, value)
+  if (stored === null || stored === undefined) sessionStorage.removeItem(prefix + key)
+  else sessionStorage.setItem(prefix + key, JSON.stringify(stored))
 }
 
 /**
- * `useState` that is kept until the person leaves the page: for forms, and for which dialog is open. `toKeep` takes
- * out what must not be stored; null stores nothing.
+ * `useState` that is kept until the person leaves the page: for forms, and for which dialog is open. `toStore` takes
+ * out what must stay in memory; null stores nothing.
  */
-export function useKept<T>(key: string, initial: T, toKeep: (value: T) => unknown = (value) => value) {
+export function useKept<T>(key: string, initial: T, toStore: (value: T) => unknown = (value) => value) {
   const first = useRef(initial)
   const [value, set] = useState<T>(() => read<T>(key) ?? initial)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: toKeep is the same function in other words
+  // biome-ignore lint/correctness/useExhaustiveDependencies: toStore is the same function in other words
   useEffect(() => {
-    write(key, value === first.current ? null : toKeep(value))
+    if (value === first.current) write(key, null, null)
+    else write(key, value, toStore(value))
   }, [key, value])
   useEffect(
     () => () => {
-      if (!isSessionOver) write(key, null)
+      if (!isSessionOver) write(key, null, null)
     },
     [key],
   )

@@ -54,6 +54,21 @@ export function useRead<Row extends Operation>(row: Row, input: RawInputOf<Row>,
   })
 }
 
+/** Reads before a page does. Never throws; the page reads again what failed. */
+export async function prefetch<Row extends Operation>(
+  queries: QueryClient,
+  row: Row,
+  input: RawInputOf<Row>,
+): Promise<OutputOf<Row> | undefined> {
+  const queryKey = [row.id, input]
+  await queries.prefetchQuery({
+    queryKey,
+    queryFn: ({ signal }) => client.call(row, input, { signal }),
+    retry: false,
+  })
+  return queries.getQueryData<OutputOf<Row>>(queryKey)
+}
+
 /** One write of the contract. Afterwards all reads of the page are repeated. */
 export function useWrite<Row extends Operation>(row: Row) {
   const queries = useQueryClient()

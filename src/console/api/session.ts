@@ -1,33 +1,32 @@
 import { errorFromResponse } from '../../client/answer-error.ts'
-import { getUser } from '../../contract/users.ts'
 import { AppError } from '../../errors.ts'
-import { client, forgetAnswers, send } from './client.ts'
+import { forgetAnswers, send } from './client.ts'
 import { drafts } from './drafts.ts'
 
 /** Tells the other tabs of the browser about a sign-in. A channel does not receive its own messages. */
 const signIns = new BroadcastChannel('longshore-sign-in')
 
+/** Reads what the next page needs, and resolves to the id of the user. */
+type ReadAhead = () => Promise<string | undefined>
+
 /** Calls `listener` when another tab has signed in, so that the session works here as well. */
-export function onOtherTabSignedIn(listener: () => void): () => void {
-  signIns.addEventListener('message', listener)
-  return () => signIns.removeEventListener('message', listener)
+export function onOtherTabSignedIn(readAhead: ReadAhead, listener: () => void): () => void {
+  const heard = () => void takeDrafts(readAhead).then(listener)
+  signIns.addEventListener('message', heard)
+  return () => signIns.removeEventListener('message', heard)
 }
 
-/**
- * Signs in by a one-time code or a token; the browser keeps only the http-only cookie. `reads` are those of the next
- * page that need no more than the session. Throws `AppError`.
- */
-export async function signIn(
-  by: { code: string } | { token: string },
-  reads: () => Promise<void> = async () => {},
-): Promise<void> {
+/** Signs in by a one-time code or a token; the browser keeps only the http-only cookie. Throws `AppError`. */
+export async function signIn(by: { code: string } | { token: string }, readAhead?: ReadAhead): Promise<void> {
   // A link whose first answer was lost is spent, and refused again; not to try again would help less.
   await sessionRequest('POST', '/console/session', by, { repeatable: true })
   signIns.postMessage('signed in')
-  // Unsaved text is for the person who typed it; if that cannot be found out, it goes.
-  const user = client.call(getUser, {}).catch(() => null)
-  const [found] = await Promise.all([user, reads()])
-  drafts.belongTo(found?.userId ?? 'unknown')
+  if (readAhead) await takeDrafts(readAhead)
+}
+
+/** Unsaved text is for the person who typed it; if that cannot be found out, it goes. */
+async function takeDrafts(readAhead: ReadAhead): Promise<void> {
+  drafts.belongTo((await readAhead()) ?? 'unknown')
 }
 
 /** Ends this session, or all sessions and open sign-in links of the user. */

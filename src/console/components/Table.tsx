@@ -7,7 +7,7 @@ export interface Column<Row> {
   /** Shown instead of the title. */
   head?: React.ReactNode
   cell: (row: Row) => React.ReactNode
-  /** Class of the cells, such as `number`, `mono` or `muted`. */
+  /** Class of the cells, such as `number`, `mono` or `muted`; `wide` is left out in narrow windows. */
   kind?: string | ((row: Row) => string)
 }
 
@@ -37,7 +37,10 @@ export function Table<Row>(props: Props<Row>) {
     <Spacer height={count * (rowHeight ?? 0)} columns={columns.length + (actions ? 1 : 0)} />
   )
   const table = (
-    <table className={className} aria-rowcount={isWindow ? rows.length + 1 : undefined}>
+    <table
+      className={isWindow || className ? className : 'folds'}
+      aria-rowcount={isWindow ? rows.length + 1 : undefined}
+    >
       <thead>
         <Head columns={columns} actions={actions} rowIndex={isWindow ? 1 : undefined} />
       </thead>
@@ -68,7 +71,7 @@ function Head<Row>({ columns, actions, rowIndex }: Shape<Row> & { rowIndex: numb
   return (
     <tr aria-rowindex={rowIndex}>
       {columns.map(({ title, head, kind }) => (
-        <th key={title} scope="col" className={kind === 'number' ? kind : undefined}>
+        <th key={title} scope="col" className={headClass(kind)}>
           {head ?? title}
         </th>
       ))}
@@ -81,6 +84,12 @@ function Head<Row>({ columns, actions, rowIndex }: Shape<Row> & { rowIndex: numb
   )
 }
 
+/** A head shares only these classes with the cells below it. */
+function headClass(kind: unknown): string | undefined {
+  const shared = typeof kind === 'string' ? kind.match(/\b(?:number|wide)\b/g) : null
+  return shared?.join(' ')
+}
+
 function Cells<Row>({ row, columns, actions }: Shape<Row> & { row: Row }) {
   return (
     <>
@@ -88,7 +97,7 @@ function Cells<Row>({ row, columns, actions }: Shape<Row> & { row: Row }) {
         const className = typeof kind === 'function' ? kind(row) : kind
         if (column > 0)
           return (
-            <td key={title} className={className}>
+            <td key={title} className={className} data-title={title}>
               {cell(row)}
             </td>
           )

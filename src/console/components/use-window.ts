@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from 'react'
 
 const overscan = 6
+/** Rendered before the height is known: a screenful, so that it is there soon. */
+const firstRows = 15
 
 /** The visible ones of `count` rows with equal height, in the scrolling element with the ref `place`. No height: all. */
 export function useWindow(count: number, rowHeight: number | undefined) {
   const place = useRef<HTMLElement>(null)
-  const [range, setRange] = useState({ first: 0, last: 30 })
+  const [range, setRange] = useState({ first: 0, last: firstRows })
   useEffect(() => {
     const element = place.current
     if (!element || rowHeight === undefined) return

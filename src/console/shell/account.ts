@@ -1,9 +1,7 @@
-import type { QueryClient } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { createContext, useContext } from 'react'
 import { listAccounts } from '../../contract/accounts.ts'
 import type { OutputOf } from '../../contract/operation.ts'
-import { client } from '../api/client.ts'
 import { useRead } from '../api/queries.ts'
 
 type Account = OutputOf<typeof listAccounts>['accounts'][number]
@@ -16,15 +14,6 @@ export function useAccount(): Account {
   const account = useContext(Current)
   if (!account) throw new Error('useAccount must be used inside the frame')
   return account
-}
-
-/** Reads the accounts before a page asks for them. Never throws; the page reads again what failed. */
-export function prefetchAccounts(queries: QueryClient): Promise<void> {
-  return queries.prefetchQuery({
-    queryKey: [listAccounts.id, {}],
-    queryFn: ({ signal }) => client.call(listAccounts, {}, { signal }),
-    retry: false,
-  })
 }
 
 /** The reader's accounts and the chosen one: `?account=`, or the first. */

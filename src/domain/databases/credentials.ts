@@ -139,6 +139,40 @@ export function databaseHosts(options: {
   return Array.from({ length: containers }, (_, ordinal) => hostsOf(ordinal)).flat()
 }
 
+/** The Services of a database in a cluster: for writes, and for reads from its replicas. */
+function databaseServices(preset: string, workload: string): { write: string; read: string | null } {
+  // CloudNativePG names those of PostgreSQL.
+  if (preset === 'POSTGRESQL') return { write: `${workload}-rw`, read: `${workload}-ro` }
+  return { write: workload, read: null }
+}
+
+/** The Service with the MQTT name of a database; null for one without MQTT. */
+export function mqttService({ mqttHost }: Pick<DatabaseAccess, 'mqttHost'>): string | null {
+  return mqttHost === null ? null : mqttHost.split('.')[0]!
+}
+
+/** D1, D2: the addresses of a database in a cluster, which are those of its Services. */
+export function clusterDatabaseHosts(options: {
+  preset: string
+  access: DatabaseAccess
+  secrets: DatabaseSecrets | null
+  workload: string
+  namespace: string
+  containers: number
+}): Host[] {
+  const { preset, access, secrets, workload, namespace, containers } = options
+  const { write, read } = databaseServices(preset, workload)
+  const hostsOf = (service: string) =>
+    databaseEndpoints(preset).map((endpoint): Host => {
+      const name = endpoint.kind === 'mqtt' ? (mqttService(access) ?? service) : service
+      const host = `${name}.${namespace}.svc`
+      const password = secrets?.password ?? secretMask
+      const url = endpointUrl(preset, endpoint, access, password, `${host}:${endpoint.port}`)
+      return { host, url, kind: endpoint.kind }
+    })
+  return [write, ...(read !== null && containers > 1 ? [read] : [])].flatMap(hostsOf)
+}
+
 /** Redis has one user unless its access lists define others. */
 export function databaseUser(preset: string, access: DatabaseAccess): string {
   return preset === 'REDIS' ? 'default' : access.user

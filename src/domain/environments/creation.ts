@@ -15,6 +15,11 @@ export interface RegionFacts {
   functionDomain: string | null
   /** The machine that runs it, where several share the installation. */
   node?: string | undefined
+  engine?: string
+  /** Its engine works now. */
+  available?: boolean
+  unavailableReason?: string | undefined
+  capabilities?: { builds: boolean }
 }
 
 /** Which fields are allowed for which kind of app (F5, F7); `availabilities` are those of its region. */

@@ -71,6 +71,8 @@ export interface Environment {
   currentVersion: number | null
   nextVersion: number
   changingRegion: boolean
+  /** While it moves and serves: the region where it does. */
+  servedFrom?: string
   createdBy: string | null
   createdAt: string
   updatedAt: string

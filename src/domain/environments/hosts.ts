@@ -1,7 +1,12 @@
 import type { Host } from '../../contract/app-envs.ts'
 import type { DockerPreset } from '../../contract/fields.ts'
 import { isDatabase, isFunction, isJob } from '../apps/presets.ts'
-import { type DatabaseAccess, type DatabaseSecrets, databaseHosts } from '../databases/credentials.ts'
+import {
+  clusterDatabaseHosts,
+  type DatabaseAccess,
+  type DatabaseSecrets,
+  databaseHosts,
+} from '../databases/credentials.ts'
 import { clusterNamespace, workloadName } from './cluster-names.ts'
 
 /** Where the environments of a region answer: `<envName>.<domain>` on one port, by https if that is 443. */
@@ -9,8 +14,11 @@ export interface RegionAddresses {
   appDomain: string
   /** Null: functions cannot run there (F5). */
   functionDomain: string | null
-  /** In a cluster, Knative names functions `<name>.<namespace of the account>.<functionDomain>`. */
-  functionNamespacePrefix?: string
+  /**
+   * In a cluster: of the namespaces of accounts. Knative names functions `<name>.<namespace>.<functionDomain>`, and
+   * databases answer inside the cluster as `<name>.<namespace>.svc`.
+   */
+  namespacePrefix?: string
   port: number
 }
 
@@ -41,9 +49,14 @@ export function hostsOf(
   const preset = app.dockerPreset as DockerPreset
   const { cliEnvName, accountId, database } = environment
   if (database) {
-    const internalHost = facts.isolates ? cliEnvName : null
+    const shown = { preset, access: database, secrets: secrets ?? null }
+    const { namespacePrefix } = facts.addresses
     const containers = environment.applied?.containers ?? 1
-    return databaseHosts({ preset, access: database, secrets: secrets ?? null, internalHost, containers })
+    if (namespacePrefix !== undefined) {
+      const namespace = clusterNamespace(namespacePrefix, accountId)
+      return clusterDatabaseHosts({ ...shown, workload: workloadName(cliEnvName), namespace, containers })
+    }
+    return databaseHosts({ ...shown, internalHost: facts.isolates ? cliEnvName : null, containers })
   }
   return environmentHosts({
     envName: cliEnvName,
@@ -76,7 +89,7 @@ function environmentHosts(options: Named & { serves: boolean; internalPort: numb
 }
 
 function hostOf({ envName, accountId, isFunction, addresses }: Named): string | null {
-  const { appDomain, functionDomain, functionNamespacePrefix: prefix } = addresses
+  const { appDomain, functionDomain, namespacePrefix: prefix } = addresses
   if (!isFunction) return `${envName}.${appDomain}`
   if (functionDomain === null) return null
   if (prefix === undefined) return `${envName}.${functionDomain}`

@@ -12,7 +12,8 @@ import { checkScalable } from '../functions/scalable.ts'
 import { checkRegion, type RegionFacts } from './creation.ts'
 import type { Environment } from './environment.ts'
 import { checkHealthCheck } from './health-check.ts'
-import { checkMovable, checkVolume } from './volume.ts'
+import { checkMovable, checkTarget } from './move.ts'
+import { checkVolume } from './volume.ts'
 
 type Input = InputOf<typeof updateAppEnv>
 
@@ -32,7 +33,7 @@ export function checkEnvironmentUpdate(
   if (input.region !== undefined && input.region !== environment.region) {
     checkRegion(input.region, app, regions)
     checkMovable(app, environment)
-    checkSameMachine(environment.region, input.region, regions)
+    checkTarget(environment.region, input.region, regions)
   }
   if (input.branch !== undefined && input.branch !== saved.branch && !usesGitHost(app)) {
     throw invalid(
@@ -68,16 +69,6 @@ export function checkEnvironmentUpdate(
   if (input.functionConfig) checkFunctionConfig({ ...saved.functionConfig, ...input.functionConfig }, account)
   checkHealthCheck(app, input.healthCheck)
   checkVolume(app, input)
-}
-
-/** Containers of the old region serve until those of the new one do, and one reconciler must see both. */
-function checkSameMachine(from: string, to: string, regions: readonly RegionFacts[]): void {
-  const nodeOf = (region: string) => regions.find((one) => one.region === region)?.node
-  if (nodeOf(from) === nodeOf(to)) return
-  throw invalid(
-    'An environment cannot move to another machine',
-    `The region ${from} runs on ${nodeOf(from) ?? 'an unknown machine'}, ${to} on ${nodeOf(to)}. Create a new environment in ${to} and deploy there.`,
-  )
 }
 
 function changedOnlyFor(applies: boolean, kind: string, fields: Record<string, [unknown, unknown]>): void {

@@ -62,16 +62,3 @@ export function checkVolumeContainers(environment: Pick<Environment, 'saved' | '
       'Its volume can be mounted once. Scale to 1 and turn autoscaling off, or set useVolume to false.',
   })
 }
-
-/** Data on a volume or in a database cannot move, so its environment cannot either. */
-export function checkMovable(app: Pick<App, 'isDatabase'>, environment: Environment): void {
-  const holds = app.isDatabase
-    ? 'a managed database'
-    : environment.saved.useVolume || environment.applied.useVolume
-      ? 'an environment with a volume'
-      : null
-  if (holds === null) return
-  throw new AppError('invalid', `The region of ${holds} cannot change`, {
-    details: 'Its data would stay behind. Create a new environment in the other region and copy the data.',
-  })
-}

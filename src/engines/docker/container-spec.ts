@@ -1,7 +1,7 @@
 import type Docker from 'dockerode'
+import { databaseContainer } from '../database-container.ts'
 import type { ContainerSpec, DatabaseSpec } from '../engine.ts'
 import type { AddressMode } from './address-mode.ts'
-import { databaseContainer } from './database.ts'
 import { label, volumeName } from './names.ts'
 
 /** Inputs of a container spec besides the desired container. */

@@ -64,13 +64,12 @@ const schemas = {
 
 /** A cheap server object: lists and schemas are shared, so each request can have its own. */
 export function createMcpServer(options: McpServerOptions): McpServer {
-  const server = new Server(serverInfo, {
+  const server = new NegotiatingServer(serverInfo, {
     capabilities: { tools: {}, resources: {}, prompts: {} },
     instructions,
     jsonSchemaValidator: noValidator,
   })
   const responders = respondersOf(options)
-  let revision: string | undefined
   for (const [method, schema] of Object.entries(schemas)) {
     server.setRequestHandler(schema, ({ params = {} }, extra) => {
       const { signal, authInfo } = extra
@@ -97,26 +96,26 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       progress: progressOf(extra),
       askPerson: server.getClientCapabilities()?.elicitation?.form === undefined ? null : askPersonOf(extra),
     })
-    // A stateless request comes without `initialize`, and names its revision in a header.
-    const named = revision ?? extra.requestInfo?.headers[versionHeader]
+    const named = server.revision ?? extra.requestInfo?.headers[versionHeader]
     return toolResponse(result, named !== undefined && String(named) >= firstWithLinks)
   })
-  return {
-    async connect(transport) {
-      // The library passes each message to this handler first.
-      transport.onmessage = (message) => {
-        if ('method' in message && message.method === 'initialize')
-          revision = revisionFor(message.params?.protocolVersion)
-      }
-      await server.connect(transport)
-    },
-    close: () => server.close(),
-  }
+  return server
 }
 
-/** What the library answers to a client that asks for `requested`. */
-function revisionFor(requested: unknown): string {
-  return protocolVersions.find((known) => known === requested) ?? LATEST_PROTOCOL_VERSION
+/** Knows the revision that it agreed with its client. */
+class NegotiatingServer extends Server {
+  /** Undefined for a stateless request, which comes without `initialize`. */
+  revision: string | undefined
+
+  override async connect(transport: Transport): Promise<void> {
+    // The library passes each message to this handler first.
+    transport.onmessage = (message) => {
+      if (!('method' in message) || message.method !== 'initialize') return
+      const requested = message.params?.protocolVersion
+      this.revision = protocolVersions.find((known) => known === requested) ?? LATEST_PROTOCOL_VERSION
+    }
+    await super.connect(transport)
+  }
 }
 
 /** These revisions have a code of their own for a missing resource. */

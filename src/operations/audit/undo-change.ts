@@ -74,8 +74,10 @@ function refuseIrreversible(
     (path) => !fields.some((field) => path === field || path.startsWith(`${field}.`)),
   )
   if (other.length === 0) return
-  const instead =
-    entry.objectType === 'app-env'
+  const isMove = entry.objectType === 'app-env' && other.includes('region')
+  const instead = isMove
+    ? ' Move it back: update-app-env with the region it was in.'
+    : entry.objectType === 'app-env'
       ? ' Use redeploy-app-env with an earlier version, start-app-env or stop-app-env.'
       : ''
   throw cannot(`It changed more than settings (${fieldNames(other.slice(0, 5))}).${instead}`, entry)

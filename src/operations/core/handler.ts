@@ -32,6 +32,7 @@ export interface Installation {
       cliEnvName: string
       accountId: string
       region: string
+      servedFrom?: string
       database?: DatabaseAccess
       applied?: { containers: number }
     },

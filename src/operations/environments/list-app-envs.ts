@@ -9,12 +9,14 @@ import { handler } from '../core/handler.ts'
 import { readAttention } from '../diagnosis/read-attention.ts'
 
 /** M1: only environments that the caller can access. */
-export default handler(listAppEnvs, async (context, { status: wanted, healthy }, target) => {
+export default handler(listAppEnvs, async (context, { status: wanted, healthy, limit }, target) => {
   const { tx } = context
   const { account, membership, app } = target
   const only = visibleEnvironments(account, membership)
   const of = app ? { appId: app.appId } : { accountId: account.accountId }
-  const listed = (await listEnvironments(tx, of, only)).filter(
+  // What is left out by another filter does not count.
+  const firstRead = wanted === undefined && healthy === undefined ? limit : undefined
+  const listed = (await listEnvironments(tx, of, only, firstRead)).filter(
     (env) => env.accountId === account.accountId && (wanted === undefined || env.status === wanted),
   )
   const readRest = healthy === undefined ? null : await readAttention(context, account.accountId, listed)
@@ -39,12 +41,13 @@ export default handler(listAppEnvs, async (context, { status: wanted, healthy },
       currentVersion,
     })
   }
-  if (!readRest) return { answer: { appEnvs } }
+  if (!readRest) return { answer: { appEnvs: appEnvs.slice(0, limit) } }
   return {
     answer: { appEnvs },
     afterRead: async (_answer, after) => {
       const { attention } = await readRest(after)
-      return { appEnvs: appEnvs.filter(({ appEnvId }) => isWell(attention.get(appEnvId)) === healthy) }
+      const found = appEnvs.filter(({ appEnvId }) => isWell(attention.get(appEnvId)) === healthy)
+      return { appEnvs: found.slice(0, limit) }
     },
   }
 })

@@ -2,6 +2,7 @@ import { updateAppEnv } from '../../contract/app-envs.ts'
 import type { InputOf } from '../../contract/operation.ts'
 import { mergedSettings } from '../../domain/databases/settings.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
+import { checkContentMoves } from '../../domain/environments/move.ts'
 import { slugOf } from '../../domain/environments/names.ts'
 import { checkEnvironmentUpdate } from '../../domain/environments/update.ts'
 import { replacedVariables } from '../../domain/environments/variables.ts'
@@ -59,15 +60,26 @@ export default handler(updateAppEnv, async (context, input, target) => {
  * applied settings move; pending changes stay pending.
  */
 async function changeRegion(context: Context, draft: Environment, region: string): Promise<string> {
+  const from = draft.servedFrom ?? draft.region
   draft.region = region
   draft.changingRegion = true
+  delete draft.servedFrom
   const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
   const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
   const content = rollout && (await findContent(context.tx, rollout.contentId))
+  const regions = context.installation.regions()
+  if (content) checkContentMoves(content, region, regions)
   if (!content || draft.desiredState === 'stopped') return `It next starts in ${region}.`
+  if (draft.currentRolloutId !== null && region !== from) draft.servedFrom = from
   const settings = draft.wantedRolloutId === null ? draft.applied : rollout.settings
   await beginRollout(context, draft, content, { settings, activity: 'CHANGE_REGION' })
-  return `Version ${content.version} starts in ${region}; the containers in ${rollout.region} stop when it serves.`
+  const isElsewhere = regions.some(
+    (one) => one.engine === 'kubernetes' && [from, region].includes(one.region),
+  )
+  const change = isElsewhere
+    ? 'Then get-app-env shows its new address; the old one answers for another minute.'
+    : 'Its address stays.'
+  return `Version ${content.version} starts in ${region}; ${from} serves until it does. ${change}`
 }
 
 function applyInput(

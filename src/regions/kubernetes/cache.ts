@@ -4,6 +4,7 @@ import { Informer, type Watched } from './informer.ts'
 import { jobKind, jobLabels } from './jobs/manifest.ts'
 import type { JobObject, PodObject } from './jobs/status.ts'
 import { label } from './manifests/workload.ts'
+import { servesItself } from './pods.ts'
 import type { WorkloadObject, WorkloadPod } from './status.ts'
 
 /** What the cluster has of one environment. */
@@ -11,6 +12,10 @@ export interface Observed {
   deployment: WorkloadObject | undefined
   /** Of Knative. */
   service: WorkloadObject | undefined
+  /** Of a database. */
+  statefulSet: WorkloadObject | undefined
+  /** Of CloudNativePG. */
+  postgres: WorkloadObject | undefined
   pods: WorkloadPod[]
 }
 
@@ -23,8 +28,11 @@ export interface ObservedJob {
 const collections = {
   deployment: 'apis/apps/v1/deployments',
   service: 'apis/serving.knative.dev/v1/services',
+  statefulSet: 'apis/apps/v1/statefulsets',
+  postgres: 'apis/postgresql.cnpg.io/v1/clusters',
 } as const
 type WorkloadKind = keyof typeof collections
+const noWorkloads = { deployment: undefined, service: undefined, statefulSet: undefined, postgres: undefined }
 
 interface ClusterCacheOptions {
   clock: Clock
@@ -66,6 +74,7 @@ export class ClusterCache {
   start(listener: CacheListener): void {
     this.#listener = listener
     this.follow('deployment')
+    this.follow('statefulSet')
     this.#pods.start()
     this.#jobs.start()
   }
@@ -138,6 +147,7 @@ export class ClusterCache {
       return
     }
     const appEnvId = environmentOf(now ?? before)
+    if (!servesItself((now ?? before)!)) return
     const { pods } = this.#at(appEnvId)
     if (now) pods.set(metadata.name, now)
     else pods.delete(metadata.name)
@@ -148,7 +158,7 @@ export class ClusterCache {
   #at(appEnvId: string) {
     const known = this.#environments.get(appEnvId)
     if (known) return known
-    const one = { deployment: undefined, service: undefined, pods: new Map<string, WorkloadPod>() }
+    const one = { ...noWorkloads, pods: new Map<string, WorkloadPod>() }
     this.#environments.set(appEnvId, one)
     return one
   }

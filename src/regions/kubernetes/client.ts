@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import {
   ApiException,
   CustomObjectsApi,
+  Exec,
   type KubernetesObject,
   KubernetesObjectApi,
   Log,
@@ -28,10 +29,13 @@ const apiVersions = {
   Pod: 'v1',
   Job: 'batch/v1',
   Deployment: 'apps/v1',
+  StatefulSet: 'apps/v1',
   HorizontalPodAutoscaler: 'autoscaling/v2',
   PodDisruptionBudget: 'policy/v1',
   Ingress: 'networking.k8s.io/v1',
   KnativeService: 'serving.knative.dev/v1',
+  PostgresCluster: 'postgresql.cnpg.io/v1',
+  ImageCatalog: 'postgresql.cnpg.io/v1',
 } as const
 type Kind = keyof typeof apiVersions
 
@@ -41,6 +45,17 @@ const knative = { group: 'serving.knative.dev', version: 'v1', plural: 'services
 interface Page {
   items: unknown[]
   metadata?: { _continue?: string; continue?: string }
+}
+
+/** What is used of the WebSocket of a pod's channels; the library's type lacks the methods of Node's own. */
+export interface PodSocket {
+  readonly protocol: string
+  send(data: Buffer, done: (error?: Error) => void): void
+  pause(): void
+  resume(): void
+  close(): void
+  terminate(): void
+  addEventListener(event: 'close' | 'error', listener: () => void): void
 }
 
 /** `kubeconfig` absent: the cluster this process runs in; `context` absent: the file's current one. */
@@ -137,7 +152,7 @@ export class ClusterClient {
       return this.#custom.listClusterCustomObject({ ...knative, labelSelector, limit: pageSize, ...position })
     return this.#objects.list(
       apiVersions[kind],
-      kind,
+      nameOf(kind),
       ...([undefined, undefined, undefined, undefined, undefined] as const),
       labelSelector,
       pageSize,
@@ -173,6 +188,20 @@ export class ClusterClient {
     )
   }
 
+  /** Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. */
+  async podSocket(
+    { namespace, name }: Omit<PodSource, 'container'>,
+    command: string,
+    onFrame: (channel: number, data: Buffer) => void,
+  ): Promise<PodSocket> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/${command}`
+    const opened = new Exec(this.config).handler.connect(path, null, (channel, data) => {
+      onFrame(channel, data)
+      return true
+    })
+    return (await called(opened)) as unknown as PodSocket
+  }
+
   /** Lines as `<time> <text>`; with `follow`, until the container ends or the signal aborts. */
   async *podLog(
     { namespace, name, container }: PodSource,
@@ -192,6 +221,22 @@ export class ClusterClient {
       signal.removeEventListener('abort', end)
       end()
     }
+  }
+}
+
+/** The status with which the API server refused a call; null for another error. */
+export function refusalOf(error: unknown): { status: number; reason: string } | null {
+  const cause = error instanceof AppError ? error.cause : error
+  if (!(cause instanceof ApiException)) return null
+  return { status: cause.code, reason: messageOf(cause.body) }
+}
+
+function messageOf(body: unknown): string {
+  try {
+    const { message } = (typeof body === 'string' ? JSON.parse(body) : body) as { message?: unknown }
+    return typeof message === 'string' ? message : ''
+  } catch {
+    return ''
   }
 }
 
@@ -218,7 +263,8 @@ function configOf({ kubeconfig, context }: CredentialSource): ClusterConfig {
 }
 
 function nameOf(kind: Kind): string {
-  return kind === 'KnativeService' ? 'Service' : kind
+  if (kind === 'KnativeService') return 'Service'
+  return kind === 'PostgresCluster' ? 'Cluster' : kind
 }
 
 /** The failure of a call, for callers; its reason is the `cause`. */

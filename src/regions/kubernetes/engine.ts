@@ -1,4 +1,5 @@
 import type { MissingCapability } from '../../contract/regions.ts'
+import type { DatabaseAvailability, DatabasePreset } from '../../domain/databases/presets.ts'
 import type {
   BuildSpec,
   BuiltImage,
@@ -13,12 +14,14 @@ import type {
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { ClusterClient } from './client.ts'
+import type { ClusterDatabases } from './databases/engine.ts'
 import type { ClusterJobs } from './jobs/engine.ts'
 import { type ClusterFacts, type PreflightOptions, preflight } from './preflight.ts'
 
 interface ClusterEngineDeps {
   client: ClusterClient
   jobs: ClusterJobs
+  databases: ClusterDatabases
   /** Builds and pushes to the registry of the region; null: the region has no builder. */
   build: Engine['build'] | null
   wants: PreflightOptions
@@ -29,7 +32,7 @@ interface ClusterEngineDeps {
 export class ClusterEngine implements Engine {
   readonly kind = 'kubernetes'
   readonly #deps: ClusterEngineDeps
-  #facts: ClusterFacts = { hasKnative: true, missing: [] }
+  #facts: ClusterFacts = { hasKnative: true, hasPostgres: false, missing: [] }
   #problem: AppError | null = null
 
   constructor(deps: ClusterEngineDeps) {
@@ -56,6 +59,11 @@ export class ClusterEngine implements Engine {
 
   get hasKnative(): boolean {
     return this.#facts.hasKnative
+  }
+
+  /** CloudNativePG runs. */
+  get hasPostgres(): boolean {
+    return this.#facts.hasPostgres
   }
 
   /** Why the cluster could not be used when it was last checked; null when it could. */
@@ -105,6 +113,26 @@ export class ClusterEngine implements Engine {
   async pull(): Promise<void> {}
 
   async removeImage(): Promise<void> {}
+
+  databaseAvailabilityOf(preset: DatabasePreset): Promise<DatabaseAvailability> {
+    return this.#deps.databases.availabilityOf(preset)
+  }
+
+  async prepareDatabase({ image }: { image: string }): Promise<string> {
+    return image
+  }
+
+  dumpDatabase(...args: Parameters<NonNullable<Engine['dumpDatabase']>>): Promise<void> {
+    return this.#deps.databases.dump(...args)
+  }
+
+  loadDatabase(...args: Parameters<NonNullable<Engine['loadDatabase']>>): Promise<void> {
+    return this.#deps.databases.load(...args)
+  }
+
+  changeDatabasePassword(...args: Parameters<NonNullable<Engine['changeDatabasePassword']>>): Promise<void> {
+    return this.#deps.databases.changePassword(...args)
+  }
 
   apply(spec: ContainerSpec): Promise<EngineContainer> {
     return this.#deps.jobs.apply(spec)

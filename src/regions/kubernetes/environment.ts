@@ -2,33 +2,29 @@ import type { Clock } from '../../clock.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
 import { workloadName } from '../../domain/environments/cluster-names.ts'
 import { zCloudSize } from '../../domain/environments/environment.ts'
-import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/config.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { LogFollowers } from '../logs/followers.ts'
-import { variablesFor } from '../rollouts/container-settings.ts'
+import { type LivePod, newLivePod } from '../machine/live-pod.ts'
+import { partIn, servesOn } from '../machine/move.ts'
+import { PasswordRotation } from '../machine/password-rotation.ts'
 import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/environment-view.ts'
 import { RolloutImage } from '../rollouts/image.ts'
 import type { ImageBuilder } from '../rollouts/image-builder.ts'
 import type { RolloutWriter } from '../rollouts/writer.ts'
 import type { Observed } from './cache.ts'
-import type { ClusterClient } from './client.ts'
+import { type ClusterClient, refusalOf } from './client.ts'
+import { databaseState } from './databases/state.ts'
 import { podLines } from './log-lines.ts'
 import { accountManifests } from './manifests/account.ts'
-import { appManifests, volumeClaim } from './manifests/app.ts'
-import { functionManifests } from './manifests/function.ts'
-import {
-  type ClusterOptions,
-  label,
-  type Manifest,
-  namespaceOf,
-  secretName,
-  type Workload,
-} from './manifests/workload.ts'
-import { podIdOf, storePods } from './pods.ts'
-import { appState, functionState, type RolloutState, type WorkloadPod } from './status.ts'
+import { type ClusterOptions, label, type Manifest, namespaceOf, secretName } from './manifests/workload.ts'
+import { containerNameIn, podIdOf, storePods } from './pods.ts'
+import { removeEnvironment } from './removal.ts'
+import type { WorkloadPod } from './status.ts'
+import { appState, functionState, type RolloutState } from './status.ts'
+import { manifestsOf, workloadOf } from './workload-of.ts'
 
 interface ClusterEnvironmentDeps {
   region: string
@@ -54,6 +50,7 @@ export class ClusterEnvironment {
   readonly #appEnvId: string
   readonly #deps: ClusterEnvironmentDeps
   readonly #images: RolloutImage
+  readonly #rotation: PasswordRotation
   /** Its last state was not the desired one, so it is compared in every pass. */
   #changing = true
   /** The objects as last applied. */
@@ -67,6 +64,7 @@ export class ClusterEnvironment {
     const { clock, log, images, engine } = deps
     const later = (delayMs: number) => void clock.after(delayMs, wake)
     this.#images = new RolloutImage({ clock, log, images, engineOf: () => engine }, wake, later)
+    this.#rotation = new PasswordRotation({ ...deps, engineOf: () => engine }, later)
   }
 
   get isChanging(): boolean {
@@ -75,6 +73,7 @@ export class ClusterEnvironment {
 
   abort(): void {
     this.#images.abort()
+    this.#rotation.abort()
   }
 
   /** `isOwn`: it is stored, in this region. `isDue`: it was changed, or the time for a comparison has come. */
@@ -87,11 +86,21 @@ export class ClusterEnvironment {
     try {
       if (isDue) this.#applied = ''
       const { ended } = this.#images
-      const view = isOwn ? await loadView(this.#deps.db, this.#appEnvId) : null
-      if (!view) return await this.#remove(observed)
+      const { db, client, region, clock } = this.#deps
+      const isHere = (one: string) => one === region
+      const whole = await loadView(db, this.#appEnvId)
+      const view = whole && partIn(whole, isHere)
+      if (!view || (!isOwn && !view.current && !view.wanted)) {
+        this.#images.abort()
+        if (observed && !(whole && servesOn(whole, isHere, clock.wallMs())))
+          await removeEnvironment(client, observed)
+        return
+      }
       this.#images.look(view, ended)
       await this.#storePods(view, pods)
-      this.#changing = await this.#converge(view, observed)
+      this.#rotation.look(view, livePods(view))
+      // Until it runs in another region, it serves here.
+      this.#changing = (await this.#converge(view, observed)) || !isOwn
       this.#podsSeen = seen
     } catch (error) {
       this.#changing = true
@@ -109,62 +118,95 @@ export class ClusterEnvironment {
     const { appEnvId } = environment
     const next =
       wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images ? wanted : null
-    if (!app.isFunction && !isRegularApp(app.dockerPreset)) {
-      if (next && app.isJob) await transitions.promote(appEnvId, next.rollout.rolloutId)
-      if (next && !app.isJob)
-        await transitions.fail(appEnvId, next.rollout.rolloutId, {
-          reason: 'not supported',
-          message: 'This region runs no databases yet. Create the environment in another region.',
-        })
+    if (environment.changingRegion && environment.desiredState === 'stopped')
+      await transitions.settleRegion(appEnvId)
+    if (app.isJob) {
+      if (next) await transitions.promote(appEnvId, next.rollout.rolloutId)
       return wanted !== null
     }
     const version = next ?? current
-    if (version) await this.#apply(view, version, observed)
+    const refused = version && (await this.#apply(view, version, observed))
     if (!next) return wanted !== null
-    const state = this.#stateOf(view, next, observed)
+    const state: RolloutState = refused
+      ? { is: 'failed', reason: 'not supported', message: refused }
+      : this.#stateOf(view, next, observed)
     if (state.is === 'progressing') return true
     const { rolloutId } = next.rollout
     if (state.is === 'ready') await transitions.promote(appEnvId, rolloutId)
     else await transitions.fail(appEnvId, rolloutId, { reason: state.reason, message: state.message })
     // The variables of the version that is over; its pods have read them.
     const over = state.is === 'ready' ? current : next
-    if (over && over.rollout.rolloutId !== (state.is === 'ready' ? rolloutId : current?.rollout.rolloutId))
+    if (
+      over &&
+      !app.isDatabase &&
+      over.rollout.rolloutId !== (state.is === 'ready' ? rolloutId : current?.rollout.rolloutId)
+    )
       await this.#dropVariables(view, over)
     this.#deps.wake(appEnvId)
     return true
   }
 
   #stateOf({ app }: EnvironmentView, { rollout }: RolloutView, observed: Observed | undefined): RolloutState {
+    const nowMs = this.#deps.clock.wallMs()
+    const pods = (observed?.pods ?? []).filter(
+      ({ metadata }) => metadata.labels?.[label.rollout] === rollout.rolloutId && !metadata.deletionTimestamp,
+    )
+    if (app.isDatabase) {
+      const { createdAt, settings } = rollout
+      return databaseState(pods, { desired: settings.containers, createdAt, nowMs })
+    }
     const object = app.isFunction ? observed?.service : observed?.deployment
     const labels = object?.spec?.template?.metadata?.labels
     // Listed before this version was applied.
     if (labels?.[label.rollout] !== rollout.rolloutId) return { is: 'progressing' }
-    const pods = (observed?.pods ?? []).filter(
-      ({ metadata }) => metadata.labels?.[label.rollout] === rollout.rolloutId && !metadata.deletionTimestamp,
-    )
-    return app.isFunction ? functionState(object, pods, this.#deps.clock.wallMs()) : appState(object, pods)
+    return app.isFunction ? functionState(object, pods, nowMs) : appState(object, pods)
   }
 
-  async #apply(view: EnvironmentView, version: RolloutView, observed: Observed | undefined): Promise<void> {
-    const { client, options } = this.#deps
-    const workload = this.#workload(view, version)
+  /** Returns why the cluster refuses the version; null if it takes it. */
+  async #apply(
+    view: EnvironmentView,
+    version: RolloutView,
+    observed: Observed | undefined,
+  ): Promise<string | null> {
+    const { client, options, secrets } = this.#deps
+    const workload = workloadOf(view, version, this.#deps)
     const { accountId } = view.environment
     const namespace = namespaceOf(options, accountId)
     const name = workloadName(workload.envName)
     if (view.app.isFunction && workload.containers === 0) {
       if (observed?.service) await client.delete('KnativeService', namespace, name)
-      return
+      return null
     }
-    const manifests = (
-      view.app.isFunction ? functionManifests(workload, options) : appManifests(workload, options)
-    ).map((manifest) => withOwner(manifest, observed))
+    const manifests = manifestsOf(view, version, workload, { ...options, secrets }).map((manifest) =>
+      withOwner(manifest, observed),
+    )
     const text = JSON.stringify(manifests)
-    if (text === this.#applied) return
+    if (text === this.#applied) return null
     await this.#ensureAccount(view)
-    for (const manifest of manifests) await client.apply(manifest)
-    if (!workload.autoscaling && !view.app.isFunction)
+    for (const manifest of manifests) {
+      const refused = await this.#applyOne(manifest, view)
+      if (refused !== null) return refused
+    }
+    if (!workload.autoscaling && isRegularApp(view.app.dockerPreset))
       await client.delete('HorizontalPodAutoscaler', namespace, name)
     this.#applied = text
+    return null
+  }
+
+  async #applyOne(manifest: Manifest, { app, environment, wanted }: EnvironmentView): Promise<string | null> {
+    try {
+      await this.#deps.client.apply(manifest)
+      return null
+    } catch (error) {
+      const refusal = refusalOf(error)
+      // Most storage classes cannot change the size of a volume; only databases have a disk that users choose.
+      const isVolume = manifest.kind === 'PersistentVolumeClaim' && refusal?.status === 403
+      if (!refusal || (refusal.status !== 422 && !isVolume)) throw error
+      if (wanted && (!isVolume || app.isDatabase)) return `The cluster refuses it: ${refusal.reason}`
+      if (!isVolume) throw error
+      this.#deps.log.warn({ err: error, appEnvId: environment.appEnvId }, 'the volume keeps its size')
+      return null
+    }
   }
 
   async #ensureAccount({ account, environment }: EnvironmentView): Promise<void> {
@@ -180,48 +222,11 @@ export class ClusterEnvironment {
     accounts.add(key)
   }
 
-  #workload({ environment, app, account, current }: EnvironmentView, version: RolloutView): Workload {
-    const { rollout, content, healthCheck } = version
-    const { settings } = rollout
-    const containers = version === current ? environment.applied.containers : settings.containers
-    const isAutoscaled =
-      environment.autoscaling.enabled && account.settings.allowAutoScaling && !app.isFunction
-    const { functionConfig: given } = version === current ? environment.applied : settings
-    const effective = app.isFunction ? effectiveFunctionConfig(given, account.settings) : null
-    const idleTimeoutSeconds = Math.ceil((effective?.idleTimeoutSeconds ?? 0) / this.#deps.clockScale)
-    const functionConfig = effective && { ...effective, idleTimeoutSeconds }
-    return {
-      installationId: this.#deps.installationId,
-      accountId: environment.accountId,
-      appEnvId: environment.appEnvId,
-      envName: environment.cliEnvName,
-      rolloutId: rollout.rolloutId,
-      contentId: content.contentId,
-      image: content.images[rollout.region] ?? '',
-      port: app.port ?? 8080,
-      env: variablesFor('DEPLOY', settings, environment.appEnvId, this.#deps.secrets),
-      containers: environment.desiredState === 'running' ? containers : 0,
-      cpuMillicores: settings.zClouds * zCloudSize.cpuMillicores,
-      memoryMb: settings.zClouds * zCloudSize.memoryMb,
-      healthCheck: {
-        ...healthCheck,
-        stabilitySeconds: Math.ceil(healthCheck.stabilitySeconds / this.#deps.clockScale),
-      },
-      autoscaling: isAutoscaled ? environment.autoscaling : null,
-      functionConfig,
-      warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,
-      volume:
-        settings.useVolume && settings.mountPath !== null
-          ? { mountPath: settings.mountPath, diskMb: settings.zClouds * zCloudSize.diskMb }
-          : null,
-    }
-  }
-
   async #storePods(
     { environment, app, wanted, current }: EnvironmentView,
     pods: WorkloadPod[],
   ): Promise<void> {
-    if (app.isJob || app.isDatabase) return
+    if (app.isJob) return
     const { db, clock, region, followers, client } = this.#deps
     const { zClouds } = (wanted ?? current)?.rollout.settings ?? environment.applied
     const size = {
@@ -235,7 +240,7 @@ export class ClusterEnvironment {
       if (!pod.status?.containerStatuses?.some(({ state }) => state?.running || state?.terminated)) continue
       const source = {
         logs: (_name: string, how: Parameters<Engine['logs']>[1]) =>
-          podLines(client, { namespace, name }, how),
+          podLines(client, { namespace, name, container: containerNameIn(pod) }, how),
       }
       followers.follow(source, {
         ...{ appEnvId, podName: name, containerName: name, contentId: labels[label.content] ?? '' },
@@ -250,23 +255,11 @@ export class ClusterEnvironment {
     const name = secretName({ envName: environment.cliEnvName, rolloutId: rollout.rolloutId })
     await this.#deps.client.delete('Secret', namespace, name)
   }
+}
 
-  /** The environment was deleted, or runs in another region now. */
-  async #remove(observed: Observed | undefined): Promise<void> {
-    this.#images.abort()
-    const found = observed?.deployment ?? observed?.service
-    if (!found) return
-    const { namespace, name } = found.metadata
-    const { client } = this.#deps
-    const rolloutId = found.spec?.template?.metadata?.labels?.[label.rollout]
-    for (const kind of ['Ingress', 'Service', 'HorizontalPodAutoscaler', 'PodDisruptionBudget'] as const)
-      if (observed?.deployment) await client.delete(kind, namespace, name)
-    await client.delete('PersistentVolumeClaim', namespace, volumeClaim(name))
-    if (rolloutId) await client.delete('Secret', namespace, secretName({ envName: name, rolloutId }))
-    // Last, because it is what the next pass would find.
-    if (observed?.service) await client.delete('KnativeService', namespace, name)
-    if (observed?.deployment) await client.delete('Deployment', namespace, name)
-  }
+/** For a change of the password, which needs a container that is ready. */
+function livePods({ pods }: EnvironmentView): LivePod[] {
+  return pods.map((record) => ({ ...newLivePod(record), state: record.ready ? 'ready' : 'starting' }))
 }
 
 /** The variables of every version go with the workload. It has no id before it was listed; the next pass adds it. */

@@ -46,14 +46,17 @@ export function storePods(
   nowMs: number,
 ): Promise<string[]> {
   return db.write(async (tx) => {
-    const live = new Map((await listLivePods(tx, appEnvId)).map((pod) => [pod.podId, pod]))
+    // Those of another region serve until the move here is done.
+    const own = (await listLivePods(tx, appEnvId)).filter(({ region }) => region === placed.region)
+    const live = new Map(own.map((pod) => [pod.podId, pod]))
     const fresh: string[] = []
     for (const pod of pods) {
       const podId = podIdOf(pod)
       const before = live.get(podId)
       live.delete(podId)
       if (before) {
-        const record = { ...before, ...observed(pod) }
+        const { ordinal: _, ...rest } = before
+        const record = { ...rest, ...observed(pod) }
         if (JSON.stringify(record) !== JSON.stringify(before)) await savePod(tx, record)
       } else if (!(await findPod(tx, podId))) {
         await insertPod(tx, newRecord(pod, { appEnvId, ...placed }))
@@ -104,11 +107,29 @@ function observed(pod: WorkloadPod) {
       : null,
     startedAt: instant(status?.state?.running?.startedAt),
     nodeName: pod.spec?.nodeName ?? '',
+    ...(isReplica(pod) ? { ordinal: 1 } : {}),
   }
 }
 
-function ownContainer({ status }: WorkloadPod) {
-  return status?.containerStatuses?.find(({ name }) => name === containerName)
+function ownContainer(pod: WorkloadPod) {
+  return pod.status?.containerStatuses?.find(({ name }) => name === containerNameIn(pod))
+}
+
+const operatorLabels = { cluster: 'cnpg.io/cluster', role: 'cnpg.io/instanceRole', job: 'cnpg.io/jobRole' }
+
+/** The container of the tenant; CloudNativePG has a name of its own for that of PostgreSQL. */
+export function containerNameIn({ metadata }: WorkloadPod): string {
+  return metadata.labels && operatorLabels.cluster in metadata.labels ? 'postgres' : containerName
+}
+
+/** Not one that makes or copies the data of a database before its own pod starts. */
+export function servesItself({ metadata }: WorkloadPod): boolean {
+  return !(metadata.labels && operatorLabels.job in metadata.labels)
+}
+
+/** A replica of a database, which takes no writes. */
+function isReplica({ metadata }: WorkloadPod): boolean {
+  return metadata.labels?.[operatorLabels.role] === 'replica'
 }
 
 /** Kubernetes writes whole seconds; the platform's times have milliseconds. */

@@ -16,6 +16,8 @@ export interface PreflightOptions {
 
 export interface ClusterFacts {
   hasKnative: boolean
+  /** CloudNativePG, which runs PostgreSQL. */
+  hasPostgres: boolean
   /** What the file asks for, or every region has, and does not work here. */
   missing: readonly MissingCapability[]
 }
@@ -24,6 +26,7 @@ export interface ClusterFacts {
 export async function preflight(client: ClusterClient, options: PreflightOptions): Promise<ClusterFacts> {
   const { functionDomain, ingressClass, storageClass, prometheus, buildProblem } = options
   const hasKnative = await exists(client, 'apis/serving.knative.dev/v1')
+  const hasPostgres = await exists(client, 'apis/postgresql.cnpg.io/v1')
   const checks: [MissingCapability['capability'], Promise<string | null>][] = [
     [
       'functions',
@@ -50,7 +53,7 @@ export async function preflight(client: ClusterClient, options: PreflightOptions
       return reason === null ? [] : [{ capability, reason }]
     }),
   )
-  return { hasKnative, missing: missing.flat() }
+  return { hasKnative, hasPostgres, missing: missing.flat() }
 }
 
 /** True also for what may not be read: it may well be there. */

@@ -9,6 +9,7 @@ import { Worker } from '../../worker.ts'
 import { JobScheduler } from '../jobs/scheduler.ts'
 import { LogFollowers } from '../logs/followers.ts'
 import { LogMasks } from '../logs/masks.ts'
+import { type BackupStore, BackupWorker } from '../machine/backup-worker.ts'
 import type { Builder, UploadFiles } from '../ports.ts'
 import { ImageBuilder } from '../rollouts/image-builder.ts'
 import { RolloutWriter } from '../rollouts/writer.ts'
@@ -46,6 +47,7 @@ export interface ClusterRegionDeps {
   secrets: SecretBox
   builder: Builder
   uploads: UploadFiles
+  backups: BackupStore
   nodeName: string
   clockScale: number
 }
@@ -58,6 +60,7 @@ export class ClusterRegion {
   readonly #deps: ClusterRegionDeps
   readonly #worker: Worker
   readonly #jobs: JobScheduler
+  readonly #backups: BackupWorker
   readonly #followers: LogFollowers
   readonly #usage: UsageMeter
   readonly #shared: ConstructorParameters<typeof ClusterEnvironment>[1]
@@ -95,6 +98,10 @@ export class ClusterRegion {
       list: () => this.#listJobs(),
       followers: this.#followers,
       usage: this.#usage,
+    })
+    this.#backups = new BackupWorker({
+      ...{ db, clock, log, secrets, files: deps.backups, regions: [region] },
+      engineOf: () => engine,
     })
     this.#worker = new Worker({
       clock,
@@ -135,11 +142,12 @@ export class ClusterRegion {
     for (const appEnvId of appEnvIds ?? []) this.#woken.add(appEnvId)
     this.#worker.wake()
     this.#jobs.wake()
+    this.#backups.wake()
   }
 
   async stop(): Promise<void> {
     for (const environment of this.#environments.values()) environment.abort()
-    await Promise.all([this.#worker.stop(), this.#jobs.stop(), this.#deps.cache.stop()])
+    await Promise.all([this.#worker.stop(), this.#jobs.stop(), this.#backups.stop(), this.#deps.cache.stop()])
     this.#followers.close()
     await this.#usage.settled()
   }
@@ -161,6 +169,7 @@ export class ClusterRegion {
     await this.#meter()
     this.#problem = null
     this.#jobs.wake()
+    this.#backups.wake()
     if (this.#backlog.size > 0) this.#worker.wake()
   }
 
@@ -175,6 +184,7 @@ export class ClusterRegion {
     }
     if (engine.problem) throw engine.problem
     if (options.functionDomain !== undefined && engine.hasKnative) cache.follow('service')
+    if (engine.hasPostgres) cache.follow('postgres')
     if (cache.problem instanceof NotListed) throw cache.problem
     if (cache.problem) throw clusterAway(cache.problem)
   }

@@ -121,7 +121,7 @@ export function functionState(
 }
 
 /** Why a pod of a version will not start, in the words of a machine region; null while it may. */
-function podProblem(pods: readonly WorkloadPod[]): Failure | null {
+export function podProblem(pods: readonly WorkloadPod[]): Failure | null {
   for (const { status } of pods) {
     for (const container of status?.containerStatuses ?? []) {
       const problem = containerProblem(container)
@@ -152,7 +152,7 @@ function containerProblem({ state, lastState, restartCount }: ContainerStatus): 
   }
 }
 
-function notReady(pods: readonly WorkloadPod[], conditions: readonly Condition[]): Failure {
+export function notReady(pods: readonly WorkloadPod[], conditions: readonly Condition[]): Failure {
   const refused = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')
   const unplaced = pods
     .flatMap(({ status }) => status?.conditions ?? [])

@@ -34,7 +34,7 @@ export function containerSpec(
 }
 
 /** The part of the spec for managed databases. */
-function databaseSpec(
+export function databaseSpec(
   { environment, app }: EnvironmentView,
   { settings }: RolloutView['rollout'],
   secrets: SecretBox,

@@ -9,6 +9,7 @@ import { EnvironmentPods } from './environment-pods.ts'
 import { HealthChecks } from './health-checks.ts'
 import { containerNameOf } from './live-pod.ts'
 import { type MetricTarget, metricTargetOf } from './metric-targets.ts'
+import { leftBehind, partIn } from './move.ts'
 import { PasswordRotation } from './password-rotation.ts'
 import { planInput } from './plan-input.ts'
 import { lost } from './pod-endings.ts'
@@ -17,6 +18,9 @@ import { problemOf, routeOf } from './routes.ts'
 import { StabilityWindow } from './stability-window.ts'
 import { StartBackoff } from './start-backoff.ts'
 import type { WorkerDeps } from './worker-deps.ts'
+
+/** How often an environment is looked at that moves to a region elsewhere. */
+const awayLookMs = 1_000
 
 /** Brings one environment to its desired state. */
 export class EnvironmentWorker {
@@ -177,8 +181,10 @@ export class EnvironmentWorker {
     // Before the view is read: an observation may have failed the version that is rolling out.
     await this.#pods.saveObservations(this.#view?.environment.wantedRolloutId ?? null)
     const { ended } = this.#images
-    const view = await loadView(this.#deps.db, this.#appEnvId)
-    if (!view) return this.#forget()
+    const whole = await loadView(this.#deps.db, this.#appEnvId)
+    if (!whole) return this.#forget()
+    const view = this.#partHere(whole)
+    if (!view) return this.#leave()
     // Another version serves now and has not failed yet.
     if (view.environment.currentRolloutId !== this.#view?.environment.currentRolloutId) this.#backoff.reset()
     this.#view = view
@@ -208,6 +214,24 @@ export class EnvironmentWorker {
     this.#checks.look(this.#pods.all)
     this.#pods.keepPrewarmed(view)
     this.#rotation.look(view, this.#pods.all)
+  }
+
+  /** What there is to do here; null once nothing of an environment that moved is left. */
+  #partHere(whole: EnvironmentView): EnvironmentView | null {
+    const { isOwn, clock } = this.#deps
+    if (isOwn(whole.environment.region)) return partIn(whole, isOwn)
+    // Its other runtime does not announce what it stores.
+    this.#later(awayLookMs)
+    const hasPods = this.#pods.all.length > 0
+    return leftBehind(whole, this.#view, { isHere: isOwn, nowMs: clock.wallMs(), hasPods })
+  }
+
+  /** Its logs and measurements stay. */
+  #leave(): void {
+    this.#view = null
+    this.#deps.routes.dropRoute(this.#appEnvId)
+    this.#deps.left(this.#appEnvId)
+    this.close()
   }
 
   async #perform(step: PlanStep, view: EnvironmentView): Promise<void> {

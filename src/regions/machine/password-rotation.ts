@@ -10,17 +10,19 @@ import { containerSpec } from './container-spec.ts'
 import type { LivePod } from './live-pod.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
+type RotationDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log' | 'secrets' | 'engineOf'>
+
 const retryMs = 2_000
 
 /** Gives a running database the password that rotate-database-password chose; tries again until it has it. */
 export class PasswordRotation {
-  readonly #deps: WorkerDeps
+  readonly #deps: RotationDeps
   readonly #later: (delayMs: number) => void
   #running: AbortController | null = null
   /** The rotation whose failure is in the history. */
   #noted: string | null = null
 
-  constructor(deps: WorkerDeps, later: (delayMs: number) => void) {
+  constructor(deps: RotationDeps, later: (delayMs: number) => void) {
     this.#deps = deps
     this.#later = later
   }

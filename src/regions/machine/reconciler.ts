@@ -92,6 +92,8 @@ export class Reconciler {
       usage: new UsageMeter(db, clock, log, scope?.node),
       found: new Map(),
       engineOf: (region) => this.#engines.of(region),
+      isOwn: (region) => deps.engines.has(region),
+      left: (appEnvId) => void this.#loops.delete(appEnvId),
       look: () => this.#looks.wake(),
       deployed: (appEnvId) => this.#images.deployed(appEnvId),
       cleanUp: (appEnvId) => this.#cleanUp(appEnvId),

@@ -19,6 +19,8 @@ export interface WorkerDeps {
   /** Divides the stability window. */
   stabilityScale: number
   engineOf(region: string): Engine
+  /** Whether the region is one of this machine's. */
+  isOwn(region: string): boolean
   routes: RouteSink
   transitions: RolloutWriter
   followers: LogFollowers
@@ -31,6 +33,8 @@ export interface WorkerDeps {
   look(): void
   /** Another version of the environment serves now: images of old ones can go. */
   deployed(appEnvId: string): void
+  /** The environment runs elsewhere, and nothing of it is left here. */
+  left(appEnvId: string): void
   /** Removes containers, files and logs of a deleted environment. */
   cleanUp(appEnvId: string): Promise<void>
 }

@@ -77,7 +77,7 @@ export class RolloutWriter {
       environment.wantedRolloutId = null
       environment.applied = rollout.settings
       environment.status = 'RUNNING'
-      environment.changingRegion = false
+      endMove(environment)
       await this.#note(tx, environment, rollout, 'DEPLOYED', null)
     })
   }
@@ -109,7 +109,8 @@ export class RolloutWriter {
     return this.#db.write(async (tx) => {
       const environment = await findEnvironment(tx, { appEnvId })
       if (!environment?.changingRegion || environment.desiredState === 'running') return
-      await saveEnvironment(tx, { ...environment, changingRegion: false })
+      endMove(environment)
+      await saveEnvironment(tx, environment)
     })
   }
 
@@ -117,7 +118,7 @@ export class RolloutWriter {
   async #stay(tx: Tx, environment: Environment): Promise<void> {
     const serving = environment.currentRolloutId && (await findRollout(tx, environment.currentRolloutId))
     if (environment.changingRegion && serving) environment.region = serving.region
-    environment.changingRegion = false
+    endMove(environment)
   }
 
   /** Written before its container is created; false if the environment was deleted meanwhile. */
@@ -177,4 +178,9 @@ export class RolloutWriter {
   #now(): string {
     return timestamp(this.#wallMs())
   }
+}
+
+function endMove(environment: Environment): void {
+  environment.changingRegion = false
+  delete environment.servedFrom
 }

@@ -74,14 +74,19 @@ export async function findEnvironment(
   return found
 }
 
-/** Stable order: by creation, then id. `onlyIds` limits the result to what a restricted member may see (M1). */
+/**
+ * Stable order: by creation, then id. `onlyIds` limits the result to what a restricted member may see (M1), `limit` to
+ * the first ones of what may be seen.
+ */
 export async function listEnvironments(
   tx: Tx,
   of: { accountId: string } | { appId: string } | 'installation',
   onlyIds?: readonly string[] | null,
+  limit?: number,
 ): Promise<Environment[]> {
-  if (onlyIds) return listNamed(tx, of, onlyIds)
+  if (onlyIds) return (await listNamed(tx, of, onlyIds)).slice(0, limit)
   let query = tx.selectFrom('app_envs').select('record')
+  if (limit !== undefined) query = query.limit(limit)
   if (of !== 'installation') {
     query =
       'accountId' in of ? query.where('account_id', '=', of.accountId) : query.where('app_id', '=', of.appId)

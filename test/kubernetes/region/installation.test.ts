@@ -19,6 +19,8 @@ import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
 import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
 
 const limitMs = 300_000
+/** Answers how often a container of the environment has started. */
+const countingScript = `n=$(cat /data/n 2>/dev/null || echo 0); mkdir -p /tmp/www; echo $((n + 1)) | tee /data/n > /tmp/www/index.html; exec httpd -f -p "$PORT" -h /tmp/www`
 
 describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a cluster region', () => {
   let installation: ClusterInstallation
@@ -30,13 +32,24 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
   })
   afterAll(() => installation.dispose())
 
-  async function make(name: string, values: { dockerPreset?: 'FUNCTION' } = {}) {
+  async function make(
+    name: string,
+    { useVolume = false, ...values }: { dockerPreset?: 'FUNCTION'; useVolume?: boolean } = {},
+  ) {
     const client = installation.client()
     const { accountId } = installation.ready
     const { appId } = await client.call(createApp, { name, accountId, port: 8080, useImage: true, ...values })
     const functionConfig = values.dockerPreset ? { functionConfig: { idleTimeoutSeconds: 300 } } : {}
     const { appEnvId } = await client.call(createAppEnv, {
-      ...{ accountId, appId, name: 'prod', region: 'eu', ...noWindow, ...functionConfig },
+      ...{
+        accountId,
+        appId,
+        name: 'prod',
+        region: 'eu',
+        ...noWindow,
+        ...functionConfig,
+        ...(useVolume ? { useVolume } : {}),
+      },
       envVars: [{ name: 'COLOR', value: 'blue', type: 'DEPLOY', isSecret: false }],
     })
     const { hosts } = await client.call(getAppEnv, { appEnvId })
@@ -144,6 +157,25 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     })
     await client.call(deployAppEnvImage, { appEnvId, image })
     await untilServed(host, 'green')
+  })
+
+  it('useVolume: the volume outlives deployments and goes with the environment', async () => {
+    const counting = await shellImage('counting', countingScript)
+    const { client, appEnvId, host } = await make('keeper', { useVolume: true })
+    await client.call(deployAppEnvImage, { appEnvId, image: counting })
+    expect((await untilDeployed(installation, appEnvId)).currentDeployment?.failure).toBeNull()
+    await untilServed(host, '1')
+    await client.call(deployAppEnvImage, { appEnvId, image: counting })
+    await untilServed(host, '2')
+    const [namespace = ''] = await installation.namespaces()
+    const claims = () =>
+      kubectl([
+        ...['get', 'persistentvolumeclaims', '-n', namespace, '-o', 'name'],
+        ...['-l', `longshore.dev/environment=${appEnvId}`],
+      ])
+    expect(await claims()).toContain('keeper-prod-data')
+    await client.call(deleteAppEnv, { appEnvId })
+    await until(claims, (names) => names.trim() === '', 'no volume', limitMs)
   })
 
   it('F1 F2 a function goes to zero and starts on a request', async () => {

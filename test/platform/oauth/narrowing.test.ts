@@ -88,6 +88,10 @@ describe('what a person narrows holds at every call', () => {
         text: expect.stringContaining('You have no access to this'),
       })
     }
+    const everywhere = 'longshore://environments'
+    expect(ids(JSON.parse(await agent.reads(everywhere)).environments)).toEqual([...environments].sort())
+    for (const uri of [`${everywhere}/${appEnvId}`, `${everywhere}/${appEnvId}/logs/BUILD`])
+      await expect(agent.reads(uri), uri).rejects.toThrow('You have no access to this')
     await agent.close()
 
     const stranger = await platform.makeAccount('Beyond')

@@ -128,6 +128,9 @@ describe('the account at a glance', () => {
     expect(await ids({ status: 'STOPPED' })).toEqual([down])
     expect(await ids({ healthy: 'false' })).toEqual([busy, down, half])
     expect(await ids({ healthy: 'true' })).toEqual([late])
+    expect(await ids({ limit: '2' })).toEqual((await ids({})).slice(0, 2))
+    expect(await ids({ healthy: 'false', limit: '2' })).toEqual([busy, down])
+    expect(await ids({ status: 'STOPPED', limit: '1' })).toEqual([down])
     const listed = await call('GET', '/app-env/alerts', { accountId, state: 'Firing' }, admin)
     expect(listed).toMatchObject({
       alerts: [{ alertId, envName: 'glance-busy' }],

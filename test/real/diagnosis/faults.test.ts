@@ -24,7 +24,7 @@ describe(`faults with texts of seed ${seed} (TEST_SEED plays others)`, () => {
   })
 
   it('G1 G3 the first finding names the cause of 90 % of the faults, and each safe fix heals', async () => {
-    const outcomes = await playFaults(bed, seeded, 12)
+    const outcomes = await playFaults(bed, seeded, { atATime: 12 })
     const wrong = outcomes.filter(({ cause, found }) => cause !== found)
     expect(outcomes.length).toBeGreaterThanOrEqual(40)
     expect(wrong.length, JSON.stringify(wrong)).toBeLessThanOrEqual(outcomes.length * 0.1)

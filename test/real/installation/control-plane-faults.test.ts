@@ -117,6 +117,14 @@ describe.skipIf(noPostgres)(
          where i.node = '${paused}' and a.application_name = 'longshore ' || i.instance_id`,
         )
       await until(sessions, ([row]) => row?.n === 0, 'the end of its sessions')
+      const { ready, token } = planes.at(observer)
+      const shown = await fetch(new URL('/readyz', ready.api), { headers: { authorization: token } })
+      const { instances } = (await shown.json()) as {
+        instances: { node: string; isAlive: boolean; lagMs: number }[]
+      }
+      const seen = instances.find(({ node }) => node === paused)
+      expect(seen).toMatchObject({ isAlive: false })
+      expect(seen?.lagMs).toBeGreaterThan(6_000)
       planes.at(paused).signal('SIGCONT')
       await until(
         () => planes.instances(paused),

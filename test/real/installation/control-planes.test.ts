@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getLogs } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
@@ -10,6 +12,7 @@ import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
 import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
+const run = promisify(execFile)
 const base = 'node:22-alpine'
 
 describe.skipIf(noPostgres)(
@@ -88,6 +91,30 @@ describe.skipIf(noPostgres)(
         'notifications',
         'usage',
       ])
+    })
+
+    it('/readyz shows instances, leases and lag to those with a token, and so does `longshore instances`', async () => {
+      interface Shown {
+        instances: { node: string; isAlive: boolean; lagMs: number; leases: string[] }[]
+      }
+      const ready = async (headers: Record<string, string>) =>
+        (await fetch(new URL('/readyz', cedar().ready.api), { headers })).json() as Promise<Shown>
+      const { instances } = await ready({ authorization: cedar().token })
+      expect(
+        instances.map(({ node, isAlive }: { node: string; isAlive: boolean }) => [node, isAlive]),
+      ).toEqual([
+        ['alder', true],
+        ['birch', true],
+        ['cedar', true],
+      ])
+      for (const { lagMs, leases } of instances) {
+        expect(lagMs).toBeGreaterThanOrEqual(0)
+        expect(leases.length).toBeGreaterThan(0)
+      }
+      expect(await ready({})).toEqual({ status: 'ready' })
+      const env = { ...process.env, LONGSHORE_URL: birch().ready.api, LONGSHORE_TOKEN: birch().token }
+      const { stdout } = await run(process.execPath, ['dist/longshore.js', 'instances', 'list'], { env })
+      for (const name of ['alder', 'birch', 'cedar', 'machine alder']) expect(stdout).toContain(name)
     })
 
     it('deploys through one what runs on the machine of another, and reads its logs and metrics from anywhere', async () => {

@@ -101,6 +101,25 @@ describe.skipIf(noPostgres)(`PostgreSQL${noPostgres ? `: left out, ${noPostgres}
     await db.close()
   }, 15_000)
 
+  it('a full disk at the server fails the write, leaves nothing of it, and no read', async () => {
+    const db = store()
+    // What the server reports when a file cannot grow (SQLSTATE 53100), on the second statement.
+    await server.query(
+      database.name,
+      `create function disk_full() returns trigger language plpgsql as $$ begin
+         if new.key = 'k2' then raise exception 'could not extend file: No space left on device' using errcode = '53100'; end if;
+         return new; end $$;
+       create trigger disk_full before insert on installation for each row execute function disk_full()`,
+    )
+    const write = db.write(async (tx) => {
+      for (const key of ['k1', 'k2']) await tx.insertInto('installation').values({ key, value: '' }).execute()
+    })
+    await expect(write).rejects.toMatchObject({ kind: 'unavailable', message: 'The store is not available' })
+    expect(await keysOf(db)).toEqual([])
+    await put(db, 'k3', 'space again')
+    expect(await keysOf(db)).toEqual(['k3'])
+  })
+
   it('a connection that the server ends is replaced; its transaction is unavailable, not lost silently', async () => {
     const db = store()
     const write = db.write(async (tx) => {

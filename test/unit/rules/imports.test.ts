@@ -80,6 +80,10 @@ const portFiles: Record<string, readonly string[]> = {
     'src/engines/engine.ts',
     'src/engines/listening-sockets.ts',
     'src/engines/wait-until-listening.ts',
+    // How a database is run and copied, by an engine or a cluster.
+    'src/engines/database-container.ts',
+    'src/engines/database-tools.ts',
+    'src/engines/redis/copy.ts',
   ],
   gateway: ['src/gateway/control/protocol.ts', 'src/gateway/control/request-record.ts'],
   metrics: ['src/metrics/source.ts', 'src/metrics/histogram.ts', 'src/metrics/traffic-sample.ts'],

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { updateFunctionConfig } from '../../../contract/app-env-actions.ts'
 import { probeFunction } from '../../../contract/function-probe.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
+import { useKept } from '../../api/drafts.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Fact } from '../../components/Fact.tsx'
 import { Field } from '../../components/Field.tsx'
@@ -15,8 +16,8 @@ export type ProbeResult = OutputOf<typeof probeFunction>
 /** Measures the function under load, charts the results, and offers the proposed settings. */
 export function FunctionProbe() {
   const { appEnvId, cliEnvName, status } = useEnvironment()
-  const [path, setPath] = useState('/')
-  const [requests, setRequests] = useState('300')
+  const [path, setPath] = useKept(`probe path ${appEnvId}`, '/')
+  const [requests, setRequests] = useKept(`probe requests ${appEnvId}`, '300')
   const [confirming, setConfirming] = useState(false)
   const [result, setResult] = useState<ProbeResult | null>(null)
   return (

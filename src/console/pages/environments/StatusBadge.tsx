@@ -13,14 +13,15 @@ interface Props {
 /** The state of an environment in one word; one whose only version failed says so, with the cause. */
 export function StatusBadge({ environment, isLive = true }: Props) {
   const { appEnvId, status, currentVersion } = environment
+  const badge = <Badge tone={statusTones[status]}>{statusNames[status]}</Badge>
   const neverServed = status === 'STOPPED' && currentVersion === null
-  const read = useRead(
-    getAppEnvStatus,
-    { appEnvId },
-    { everyMs: everyMs.list, enabled: neverServed && isLive },
-  )
-  const failure = neverServed ? read.data?.currentDeployment?.failure : null
-  if (!failure) return <Badge tone={statusTones[status]}>{statusNames[status]}</Badge>
+  return neverServed && isLive ? <FirstVersion appEnvId={appEnvId} badge={badge} /> : badge
+}
+
+function FirstVersion({ appEnvId, badge }: { appEnvId: string; badge: React.ReactNode }) {
+  const read = useRead(getAppEnvStatus, { appEnvId }, { everyMs: everyMs.list })
+  const failure = read.data?.currentDeployment?.failure
+  if (!failure) return badge
   return (
     <span title={causeOf(failure)} style={{ whiteSpace: 'nowrap' }}>
       <Badge tone="bad">Failed</Badge> <span className="muted small">{failure.reason}</span>

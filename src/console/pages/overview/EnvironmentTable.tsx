@@ -15,7 +15,11 @@ import { StatusBadge } from '../environments/StatusBadge.tsx'
 
 export type EnvironmentRow = OutputOf<typeof listAppEnvs>['appEnvs'][number] & { appName: string }
 
-const region: Column<EnvironmentRow> = { title: 'Region', kind: 'muted nowrap', cell: (row) => row.region }
+const region: Column<EnvironmentRow> = {
+  title: 'Region',
+  kind: 'muted nowrap wide',
+  cell: (row) => row.region,
+}
 
 const columns: Column<EnvironmentRow>[] = [
   {
@@ -28,17 +32,19 @@ const columns: Column<EnvironmentRow>[] = [
     ),
   },
   { title: 'Status', cell: (row) => <Status row={row} /> },
-  { title: 'Alerts', kind: 'nowrap', cell: ({ appEnvId }) => <Firing appEnvId={appEnvId} /> },
+  { title: 'Alerts', kind: 'nowrap', cell: ({ appEnvId }) => later(<Firing appEnvId={appEnvId} />) },
   {
     title: 'Requests',
-    cell: (row) => <Traffic row={row} metric="ingress_request_rate" color="var(--chart-1)" />,
+    kind: 'wide',
+    cell: (row) => later(<Traffic row={row} metric="ingress_request_rate" color="var(--chart-1)" />),
   },
   {
     title: 'Errors',
-    cell: (row) => <Traffic row={row} metric="ingress_5xx_rate" color="var(--chart-2)" />,
+    kind: 'wide',
+    cell: (row) => later(<Traffic row={row} metric="ingress_5xx_rate" color="var(--chart-2)" />),
   },
-  { title: 'Kind', kind: 'muted nowrap', cell: kindOf },
-  { title: 'Version', kind: 'number', cell: ({ currentVersion }) => currentVersion ?? '–' },
+  { title: 'Kind', kind: 'muted nowrap wide', cell: kindOf },
+  { title: 'Version', kind: 'number wide', cell: ({ currentVersion }) => currentVersion ?? '–' },
 ]
 
 export function EnvironmentTable({ rows }: { rows: readonly EnvironmentRow[] }) {
@@ -77,6 +83,12 @@ function usePainted(): boolean {
   return isPainted
 }
 
+const later = (cell: React.ReactNode) => <Later>{cell}</Later>
+
+function Later({ children }: { children: React.ReactNode }) {
+  return useContext(Painted) ? children : null
+}
+
 function Status({ row }: { row: EnvironmentRow }) {
   return <StatusBadge environment={row} isLive={useContext(Painted)} />
 }
@@ -85,8 +97,7 @@ function Status({ row }: { row: EnvironmentRow }) {
 function Firing({ appEnvId }: { appEnvId: string }) {
   const { accountId } = useAccount()
   const input = { accountId, state: 'Firing', limit: 1000 } as const
-  const isPainted = useContext(Painted)
-  const { data } = useRead(listAlerts, input, { everyMs: everyMs.chart, enabled: isPainted })
+  const { data } = useRead(listAlerts, input, { everyMs: everyMs.chart })
   const firing = data?.alerts.filter((alert) => alert.appEnvId === appEnvId).length ?? 0
   if (firing === 0) return <span className="muted">{data ? 'None' : ''}</span>
   return <Badge tone="bad">{firing.toLocaleString()} firing</Badge>
@@ -101,12 +112,11 @@ function Traffic({
   metric: 'ingress_request_rate' | 'ingress_5xx_rate'
   color: string
 }) {
-  const isPainted = useContext(Painted)
   const measures = !databasePresets.has(row.dockerPreset) && row.dockerPreset !== 'JOB'
   const series = useRead(
     getAppEnvMetricsSeries,
     { appEnvId: row.appEnvId, metric, step: 120 },
-    { everyMs: everyMs.chart, enabled: measures && isPainted },
+    { everyMs: everyMs.chart, enabled: measures },
   )
   if (!measures) return <span className="muted">–</span>
   const points = series.data?.points ?? []

@@ -1,8 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react'
-import { listAppEnvs } from '../../../contract/app-envs.ts'
 import { listApps } from '../../../contract/apps.ts'
-import { everyMs, useRead } from '../../api/queries.ts'
+import { useRead } from '../../api/queries.ts'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { counted } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
@@ -11,6 +10,7 @@ import { statusNames } from '../environments/status-words.ts'
 import { type EnvironmentRow, EnvironmentTable } from './EnvironmentTable.tsx'
 import { Glance } from './Glance.tsx'
 import { matching } from './matching.ts'
+import { useEnvironments } from './use-environments.ts'
 
 const FirstRun = lazy(() =>
   untilLoaded(() => import('../start/FirstRun.tsx')).then((module) => ({ default: module.FirstRun })),
@@ -19,13 +19,13 @@ const FirstRun = lazy(() =>
 /** All environments of the account that the reader can access, with live status. */
 export function OverviewPage() {
   const { accountId, name } = useAccount()
-  const environments = useRead(listAppEnvs, { accountId }, { everyMs: everyMs.status })
+  const environments = useEnvironments(accountId)
   const apps = useRead(listApps, { accountId }, { everyMs: 15_000 })
   // Keep showing the first run after its sample exists, so that its progress stays visible.
   const [isFirstRun, setIsFirstRun] = useState(false)
   const rows = useMemo(() => {
     const appNames = new Map(apps.data?.apps.map((app) => [app.appId, app.name]))
-    return (environments.data?.appEnvs ?? []).map(
+    return (environments.data ?? []).map(
       (one): EnvironmentRow => ({ ...one, appName: appNames.get(one.appId) ?? '' }),
     )
   }, [environments.data, apps.data])
@@ -38,7 +38,7 @@ export function OverviewPage() {
         <h1>Environments</h1>
         <span className="muted">
           {name}
-          {environments.data && ` · ${isEmpty ? 'none yet' : summaryOf(rows)}`}
+          {environments.isComplete && ` · ${isEmpty ? 'none yet' : summaryOf(rows)}`}
         </span>
       </div>
       {(isEmpty || isFirstRun) && (
@@ -48,13 +48,13 @@ export function OverviewPage() {
       )}
       <div className="stack">
         {rows.length > 0 && <Glance rows={rows} />}
-        {!isEmpty && <EnvironmentList rows={rows} isPending={environments.isPending} />}
+        {!isEmpty && <EnvironmentList rows={rows} isComplete={environments.isComplete} />}
       </div>
     </>
   )
 }
 
-function EnvironmentList({ rows, isPending }: { rows: readonly EnvironmentRow[]; isPending: boolean }) {
+function EnvironmentList({ rows, isComplete }: { rows: readonly EnvironmentRow[]; isComplete: boolean }) {
   const search = useSearch({ from: '/frame/' })
   const navigate = useNavigate({ from: '/' })
   const find = useDeferredValue(search.find ?? '')
@@ -84,12 +84,14 @@ function EnvironmentList({ rows, isPending }: { rows: readonly EnvironmentRow[];
           ))}
         </select>
         <span className="muted small" role="status">
-          {shown.length !== rows.length &&
+          {!isComplete && rows.length > 0 && 'Loading the rest'}
+          {isComplete &&
+            shown.length !== rows.length &&
             `${shown.length.toLocaleString()} of ${counted(rows.length, 'environment')}`}
         </span>
       </header>
-      {isPending && <Loading rows={6} />}
-      {rows.length > 0 && shown.length === 0 && (
+      {shown.length === 0 && !isComplete && <Loading rows={6} />}
+      {rows.length > 0 && shown.length === 0 && isComplete && (
         <Empty title="No environment matches">Change the search or the status.</Empty>
       )}
       {shown.length > 0 && <EnvironmentTable rows={shown} />}

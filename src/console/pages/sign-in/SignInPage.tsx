@@ -1,52 +1,19 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
+import { listAccounts } from '../../../contract/accounts.ts'
+import { listAppEnvs } from '../../../contract/app-envs.ts'
+import { getUser } from '../../../contract/users.ts'
 import type { AppError } from '../../../errors.ts'
+import { prefetch } from '../../api/queries.ts'
 import { onOtherTabSignedIn, signIn } from '../../api/session.ts'
 import { Problem } from '../../components/states.tsx'
-import { prefetchAccounts } from '../../shell/account.ts'
 import { Logo } from '../../shell/Frame.tsx'
-import { insideConsole } from './inside-console.ts'
+import { firstOf } from '../overview/use-environments.ts'
+import { insideConsole, overviewPath } from './inside-console.ts'
 
-/** Takes the code of a one-time link from the fragment, or a pasted token. */
 export function SignInPage() {
-  const { next } = useSearch({ from: '/sign-in' })
-  const navigate = useNavigate()
-  const router = useRouter()
-  const [token, setToken] = useState('')
-  const [error, setError] = useState<AppError | null>(null)
-  const [busy, setBusy] = useState(false)
-  const queries = useQueryClient()
-  const spent = useRef(false)
-
-  const href = insideConsole(next, router.origin ?? location.origin)
-
-  const enter = async (by: { code: string } | { token: string }) => {
-    setBusy(true)
-    setError(null)
-    try {
-      // The code of the next page arrives during the sign-in, and what every page reads first with its answer.
-      void router.preloadRoute({ href } as unknown as Parameters<typeof router.preloadRoute>[0])
-      await signIn(by, () => prefetchAccounts(queries))
-      setToken('')
-      await navigate({ href, replace: true })
-    } catch (refusal) {
-      setError(refusal as AppError)
-      setBusy(false)
-    }
-  }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the code is used once, when the page opens
-  useEffect(() => {
-    const code = location.hash.slice(1)
-    if (code === '' || spent.current) return
-    spent.current = true
-    // Remove the code from the address bar and the history first.
-    history.replaceState(history.state, '', location.pathname + location.search)
-    void enter({ code })
-  }, [])
-
-  useEffect(() => onOtherTabSignedIn(() => void navigate({ href, replace: true })), [href, navigate])
-
+  const { token, setToken, error, busy, enter } = useSignIn()
   return (
     <main className="sign-in">
       <form
@@ -84,4 +51,60 @@ export function SignInPage() {
       </form>
     </main>
   )
+}
+
+/** Takes the code of a one-time link from the fragment, or a pasted token. */
+function useSignIn() {
+  const { next } = useSearch({ from: '/sign-in' })
+  const navigate = useNavigate()
+  const router = useRouter()
+  const [token, setToken] = useState('')
+  const [error, setError] = useState<AppError | null>(null)
+  const [busy, setBusy] = useState(false)
+  const queries = useQueryClient()
+  const spent = useRef(false)
+
+  const href = insideConsole(next, router.origin ?? location.origin)
+
+  const enter = async (by: { code: string } | { token: string }) => {
+    setBusy(true)
+    setError(null)
+    try {
+      // The code of the next page arrives during the sign-in, and what every page reads first with its answer.
+      void router.preloadRoute({ href } as unknown as Parameters<typeof router.preloadRoute>[0])
+      await signIn(by, () => readAhead(queries, href))
+      setToken('')
+      await navigate({ href, replace: true })
+    } catch (refusal) {
+      setError(refusal as AppError)
+      setBusy(false)
+    }
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the code is used once, when the page opens
+  useEffect(() => {
+    const code = location.hash.slice(1)
+    if (code === '' || spent.current) return
+    spent.current = true
+    // Remove the code from the address bar and the history first.
+    history.replaceState(history.state, '', location.pathname + location.search)
+    void enter({ code })
+  }, [])
+
+  useEffect(
+    () =>
+      onOtherTabSignedIn(
+        () => readAhead(queries, href),
+        () => void navigate({ href, replace: true }),
+      ),
+    [href, navigate, queries],
+  )
+  return { token, setToken, error, busy, enter }
+}
+
+/** Reads what every page reads first, and the overview next. Resolves to the id of the user. */
+async function readAhead(queries: QueryClient, href: string): Promise<string | undefined> {
+  const user = prefetch(queries, getUser, {})
+  const [first] = (await prefetch(queries, listAccounts, {}))?.accounts ?? []
+  if (first && href === overviewPath) void prefetch(queries, listAppEnvs, firstOf(first.accountId))
+  return (await user)?.userId
 }

@@ -8,6 +8,8 @@ import {
   namespaceOf,
   podLabels,
   variablesSecret,
+  volumeClaim,
+  volumeClaimManifest,
   type Workload,
 } from './workload.ts'
 
@@ -21,7 +23,7 @@ export function appManifests(workload: Workload, options: ClusterOptions): Manif
   const metadata = { name: workloadName(workload.envName), namespace, labels: labelsOf(workload) }
   return [
     variablesSecret(workload, namespace),
-    ...claims(workload, options, metadata),
+    ...(workload.volume ? [volumeClaimManifest(workload.volume.diskMb, options, metadata)] : []),
     deployment(workload, metadata),
     {
       apiVersion: 'v1',
@@ -100,27 +102,6 @@ function podSpec(workload: Workload, { name }: Metadata): object {
       ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: volumeClaim(name) } }] }
       : {}),
   }
-}
-
-/** The claim of the volume of an environment. */
-export function volumeClaim(workload: string): string {
-  return `${workload}-data`
-}
-
-function claims({ volume }: Workload, { storageClass }: ClusterOptions, metadata: Metadata): Manifest[] {
-  if (!volume) return []
-  return [
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { ...metadata, name: volumeClaim(metadata.name) },
-      spec: {
-        accessModes: ['ReadWriteOnce'],
-        ...(storageClass ? { storageClassName: storageClass } : {}),
-        resources: { requests: { storage: `${volume.diskMb}Mi` } },
-      },
-    },
-  ]
 }
 
 function ingress(

@@ -94,6 +94,28 @@ export function secretName({ envName, rolloutId }: Pick<Workload, 'envName' | 'r
   return `${workloadName(envName)}-${dnsName(rolloutId.replace(/^rol_/, ''))}`.slice(0, 63)
 }
 
+/** The claim of the volume of an environment. */
+export function volumeClaim(workload: string): string {
+  return `${workload}-data`
+}
+
+export function volumeClaimManifest(
+  diskMb: number,
+  { storageClass }: ClusterOptions,
+  metadata: Manifest['metadata'],
+): Manifest {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { ...metadata, name: volumeClaim(metadata.name) },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      ...(storageClass ? { storageClassName: storageClass } : {}),
+      resources: { requests: { storage: `${diskMb}Mi` } },
+    },
+  }
+}
+
 /** The container of an app or a function, with what they have in common. */
 export function container(workload: Workload): Record<string, unknown> {
   const { cpuMillicores, memoryMb, port, image } = workload

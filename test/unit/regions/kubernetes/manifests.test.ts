@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
+import { databaseEndpoints } from '../../../../src/domain/databases/credentials.ts'
+import { databaseManifests } from '../../../../src/regions/kubernetes/databases/manifest.ts'
+import type { DatabaseWorkload } from '../../../../src/regions/kubernetes/databases/workload.ts'
 import { accountManifests } from '../../../../src/regions/kubernetes/manifests/account.ts'
 import { appManifests } from '../../../../src/regions/kubernetes/manifests/app.ts'
 import { functionManifests } from '../../../../src/regions/kubernetes/manifests/function.ts'
@@ -44,6 +47,32 @@ const autoscaling = {
   ...{ scaleUpWindowSeconds: 0, scaleDownWindowSeconds: 300 },
 } as unknown as Workload['autoscaling']
 
+function database(
+  dockerPreset: DatabaseWorkload['database']['dockerPreset'],
+  version: string,
+  values: Partial<DatabaseWorkload> = {},
+): DatabaseWorkload {
+  const ports = databaseEndpoints(dockerPreset).map(({ name, port }) => ({ name, port, hostPort: 0 }))
+  return {
+    ...{ ...app, containers: 1, image: `registry.example.com/${dockerPreset.toLowerCase()}:${version}` },
+    ...{ env: {}, diskMb: 5_120, mqttHost: null },
+    database: {
+      ...{
+        dockerPreset,
+        version,
+        user: 'u_1',
+        password: 'plant-me-nowhere-else',
+        adminPassword: 'admin-plant',
+      },
+      ...{ database: 'shop_prod', parameters: {}, ports, persistent: true },
+    },
+    ...values,
+  }
+}
+const clustered = database('POSTGRESQL', '17-pgvector', { containers: 3 })
+const postgres = { ...clustered, database: { ...clustered.database, parameters: { work_mem: '16MB' } } }
+const rabbit = database('RABBITMQ', '4.0', { mqttHost: 'mqtt-a1b2c3.localhost' })
+
 const golden = (name: string, manifests: Manifest[]) =>
   expect(manifests.map((one) => stringify(one)).join('---\n')).toMatchFileSnapshot(`./golden/${name}.yaml`)
 
@@ -61,9 +90,36 @@ describe('the objects of a cluster region', () => {
     ))
   it('F1 F3 of a function', () => golden('function', functionManifests({ ...app, functionConfig }, options)))
 
+  it('of a database with a volume', () =>
+    golden('redis', databaseManifests(database('REDIS', '7.4'), { ...options, storageClass: 'fast' })))
+  it('of a database that is stopped and keeps nothing', () => {
+    const stopped = database('MYSQL', '8.4', { containers: 0 })
+    const kept = { ...stopped, database: { ...stopped.database, persistent: false } }
+    return golden('mysql-stopped', databaseManifests(kept, options))
+  })
+  it('D1 of RabbitMQ: MQTT has a Service of its own', () =>
+    golden('rabbitmq', databaseManifests(rabbit, options)))
+  it('D4 D5 of PostgreSQL by CloudNativePG', () => golden('postgres', databaseManifests(postgres, options)))
+  it('of a stopped PostgreSQL, which is hibernated with its number of instances', () => {
+    const [, , cluster] = databaseManifests({ ...postgres, containers: 0 }, options)
+    expect(cluster!.metadata.annotations).toEqual({ 'cnpg.io/hibernation': 'on' })
+  })
+
   it('E2 values of variables are in Secrets only', () => {
-    const all = [...appManifests(app, options), ...functionManifests({ ...app, functionConfig }, options)]
-    const holders = all.filter((one) => /plant-me-nowhere-else|cGxhbnQtbWUt/.test(JSON.stringify(one)))
+    const all = [
+      ...appManifests(app, options),
+      ...functionManifests({ ...app, functionConfig }, options),
+      ...[
+        database('REDIS', '7.4'),
+        database('MYSQL', '8.4'),
+        database('COUCHDB', '3.4'),
+        postgres,
+        rabbit,
+      ].flatMap((one) => databaseManifests(one, options)),
+    ]
+    const holders = all.filter((one) =>
+      /plant-me-nowhere-else|admin-plant|cGxhbnQtbWUt/.test(JSON.stringify(one)),
+    )
     expect(new Set(holders.map(({ kind }) => kind))).toEqual(new Set(['Secret']))
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { databaseState } from '../../../../src/regions/kubernetes/databases/state.ts'
 import {
   appState,
   functionState,
@@ -90,5 +91,23 @@ describe('the state of the newest revision of a Knative Service', () => {
     expect(functionState(service, [ended('OOMKilled', 137)], nowMs)).toMatchObject({
       reason: 'out-of-memory',
     })
+  })
+})
+
+describe('the state of a version of a database', () => {
+  const createdAt = '2026-11-01T11:58:00Z'
+  const at = (pods: WorkloadPod[], desired = 1, ms = nowMs) =>
+    databaseState(pods, { desired, createdAt, nowMs: ms })
+  const ready = pod({ name: 'app', ready: true, restartCount: 0, state: { running: {} } })
+
+  it('is ready once as many of its own containers are ready as it should have', () => {
+    expect(at([ready])).toEqual({ is: 'ready' })
+    expect(at([ready], 2)).toEqual({ is: 'progressing' })
+    expect(at([])).toEqual({ is: 'progressing' })
+  })
+  it('fails as an app does, and after ten minutes without an answer', () => {
+    expect(at([ended('Error', 1)])).toMatchObject({ is: 'failed', reason: 'exits-at-once' })
+    expect(at([waiting('ImagePullBackOff')])).toMatchObject({ is: 'failed', reason: 'image pull' })
+    expect(at([], 1, nowMs + 480_001)).toMatchObject({ is: 'failed', reason: 'start-timeout' })
   })
 })

@@ -1,4 +1,4 @@
-import type { DatabaseSpec } from '../engine.ts'
+import type { DatabaseSpec } from './engine.ts'
 
 /** How to configure a preset's official image. */
 interface DatabaseContainer {

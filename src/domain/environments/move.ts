@@ -1,0 +1,68 @@
+import type { App } from '../../contract/apps.ts'
+import { backupFormats } from '../../contract/backups.ts'
+import { AppError } from '../../errors.ts'
+import type { RegionFacts } from './creation.ts'
+import type { Content, Environment } from './environment.ts'
+
+/** Data on a volume or in a database stays where it is, so its environment does too. */
+export function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>, environment: Environment): void {
+  if (app.isDatabase) {
+    throw invalid(
+      'The region of a managed database cannot change',
+      app.dockerPreset in backupFormats
+        ? 'Copy it: stop the environments that write to it, create-app-env-backup, create a database of this app in the other region, restore-app-env-backup there with this backup, let the variables refer to it and start the environments. They are down from their stop to their start; the old database stays until you delete it.'
+        : "Its data would stay behind. Create a database of this app in the other region and copy the data with the database's own tools.",
+    )
+  }
+  if (environment.saved.useVolume || environment.applied.useVolume) {
+    throw invalid(
+      'The region of an environment with a volume cannot change',
+      'Its data would stay behind. Create a new environment in the other region and copy the data.',
+    )
+  }
+}
+
+/** The region takes environments now, and both are run by one control plane. */
+export function checkTarget(from: string, to: string, regions: readonly RegionFacts[]): void {
+  const factsOf = (region: string) => regions.find((one) => one.region === region)
+  const target = factsOf(to)
+  if (target?.available === false) {
+    throw invalid(
+      'The region is not available',
+      `${target.unavailableReason ?? 'Its engine does not answer'}. Move the environment when list-regions shows ${to} as available.`,
+    )
+  }
+  // Containers of the old region serve until those of the new one do, and one control plane must see both.
+  const nodeOf = (region: string) => factsOf(region)?.node
+  if (nodeOf(from) === nodeOf(to)) return
+  throw invalid(
+    'An environment cannot move to another machine',
+    `The region ${from} runs on ${nodeOf(from) ?? 'an unknown machine'}, ${to} on ${nodeOf(to)}. Create a new environment in ${to} and deploy there.`,
+  )
+}
+
+/** The version that runs can be made in the region: its image is built there again, or pulled. */
+export function checkContentMoves(
+  { type, images }: Pick<Content, 'type' | 'images'>,
+  to: string,
+  regions: readonly RegionFacts[],
+): void {
+  if (to in images) return
+  const target = regions.find(({ region }) => region === to)
+  if (type === 'BUILD' && target?.capabilities?.builds === false) {
+    throw invalid(
+      'The version cannot be built in this region',
+      `It was built from source, and ${to} builds no images. Deploy an image with deploy-app-env-image first, or set buildkit and registry of the region.`,
+    )
+  }
+  if (type === 'IMAGE' && target?.engine === 'process') {
+    throw invalid(
+      'The version cannot run in this region',
+      `It is an image, and ${to} runs source without containers. Deploy its source first.`,
+    )
+  }
+}
+
+function invalid(message: string, details: string): AppError {
+  return new AppError('invalid', message, { details })
+}
