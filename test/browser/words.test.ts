@@ -2,13 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { axisLabel, timeAround } from '../../src/console/components/Chart.tsx'
 import { problemOf } from '../../src/console/components/Field.tsx'
 import { ago, counted, quantity } from '../../src/console/components/words.ts'
-import {
-  byDay,
-  type Entry,
-  entryWords,
-  queryOf,
-  withOperation,
-} from '../../src/console/pages/activity/entries.ts'
+import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
 import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
 import { byUrgency, conditionWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
 import { gapsOf, spansOf } from '../../src/console/pages/environments/ContainerTimeline.tsx'
