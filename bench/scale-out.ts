@@ -90,15 +90,19 @@ async function sendAtRate(running: readonly string[], perSecond: number): Promis
   const startedMs = performance.now()
   const open = new Set<Promise<void>>()
   let sent = 0
+  let failed = 0
   for (; sent < perSecond * seconds; sent += 1) {
     const waitMs = startedMs + (sent * 1000) / perSecond - performance.now()
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    const one = get(running[sent % running.length] as string, nthOf(sent, few)).finally(() =>
-      open.delete(one),
-    )
+    const one = get(running[sent % running.length] as string, nthOf(sent, few))
+      .catch(() => {
+        failed += 1
+      })
+      .finally(() => open.delete(one))
     open.add(one)
   }
   await Promise.all(open)
+  if (failed > 0) print(`  ${failed} of ${sent} requests failed: this machine is overloaded`)
   const took = (performance.now() - startedMs) / 1000
   if (took > seconds * 1.2) print(`  ${perSecond} requests/s were too many: they took ${took.toFixed(1)} s`)
   const idle = running.reduce((sum, name) => sum + (idleCpu.get(name) ?? 0), 0) * took

@@ -4,6 +4,7 @@ import { type AlertProgress, newAlertProgress } from '../domain/alerts/state.ts'
 import type { Tables, Tx } from '../store/db.ts'
 import { alertRecord } from '../store/repositories/alerts.ts'
 import { listed } from '../store/repositories/environments.ts'
+import { keepStateChange, type StateChange } from './state-history.ts'
 
 /** The stored state of an alert. `version` increases with every write. */
 export interface StoredAlertState {
@@ -17,14 +18,6 @@ export interface StoredAlertState {
   version: number
 }
 
-interface StateChange {
-  from: AlertState
-  to: AlertState
-  at: string
-  value: number | null
-}
-
-const keptChanges = 20
 const lastCycleKey = 'alerts-evaluated-at'
 
 type StateRow = Tables['alert_states']
@@ -117,53 +110,8 @@ export async function saveAlertState(
     .where('version', '=', state.version)
     .executeTakeFirst()
   if (Number(result.numUpdatedRows) === 0) return false
-  if (change) await keepChange(tx, state, version, change)
+  if (change) await keepStateChange(tx, { ...state, version }, change)
   return true
-}
-
-async function keepChange(
-  tx: Tx,
-  state: StoredAlertState,
-  version: number,
-  change: StateChange,
-): Promise<void> {
-  const { from, to, at, value } = change
-  const alert_id = state.alertId
-  await tx
-    .insertInto('alert_history')
-    .values({ alert_id, version, app_env_id: state.appEnvId, at, from_state: from, to_state: to, value })
-    .execute()
-  const oldest = await tx
-    .selectFrom('alert_history')
-    .select('version')
-    .where('alert_id', '=', alert_id)
-    .orderBy('version', 'desc')
-    .offset(keptChanges)
-    .limit(1)
-    .executeTakeFirst()
-  if (!oldest) return
-  await tx
-    .deleteFrom('alert_history')
-    .where('alert_id', '=', alert_id)
-    .where('version', '<=', oldest.version)
-    .execute()
-}
-
-/** Newest first. */
-export async function listStateChanges(tx: Tx, alertId: string): Promise<StateChange[]> {
-  const rows = await tx
-    .selectFrom('alert_history')
-    .selectAll()
-    .where('alert_id', '=', alertId)
-    .orderBy('version', 'desc')
-    .limit(keptChanges)
-    .execute()
-  return rows.map((row) => ({
-    from: row.from_state as AlertState,
-    to: row.to_state as AlertState,
-    at: row.at,
-    value: row.value,
-  }))
 }
 
 /** One row for all alerts: a cycle without changes writes nothing else. */

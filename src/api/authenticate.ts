@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Surface } from '../contract/audit.ts'
+import { line } from '../contract/fields.ts'
 import type { Operation } from '../contract/operation.ts'
 import { isRead } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
@@ -20,12 +21,13 @@ export function tokenOf(headers: IncomingHttpHeaders): string | null {
 /** Options of a call from its headers. */
 type CallHeaders = Pick<
   Call,
-  'surface' | 'agentSession' | 'idempotencyKey' | 'dryRun' | 'traceparent' | 'declined'
+  'surface' | 'agentSession' | 'agent' | 'idempotencyKey' | 'dryRun' | 'traceparent' | 'declined'
 >
 
 /**
  * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` and `Longshore-Declined` (true or false), `Longshore-Surface` and
- * `Longshore-Session` (1 to 64 letters, digits, _ and -), which names an agent session in the audit log.
+ * `Longshore-Session` (1 to 64 letters, digits, _ and -) and `Longshore-Agent` (1 to 100 characters, URL-encoded), which name
+ * an agent session and its agent in the audit log.
  * An invalid safety header is rejected with 400, never ignored. Reads ignore both, because they change nothing.
  */
 export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallHeaders {
@@ -40,6 +42,7 @@ export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallH
   const read = isRead(row)
   return {
     agentSession: sessionOf(headers['longshore-session'] as string | undefined),
+    agent: agentOf(headers['longshore-agent'] as string | undefined),
     surface: surfaceOf(headers['longshore-surface'] as string | undefined),
     traceparent: spanIn(headers.traceparent),
     idempotencyKey: read ? null : (idempotencyKey ?? null),
@@ -61,6 +64,17 @@ function sessionOf(value: string | undefined): string | undefined {
   throw new AppError('invalid', 'Invalid request', {
     details: 'The header Longshore-Session must be 1 to 64 letters, digits, _ or -.',
   })
+}
+
+function agentOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  try {
+    return line(100).parse(decodeURIComponent(value))
+  } catch {
+    throw new AppError('invalid', 'Invalid request', {
+      details: 'The header Longshore-Agent must be one line of 1 to 100 characters, URL-encoded.',
+    })
+  }
 }
 
 function surfaceOf(value: string | undefined): Surface {

@@ -9,7 +9,7 @@ import type { ToolPolicy } from '../mcp/policy/tool-policy.ts'
 import type { ListedTool } from '../mcp/tools/published-tool.ts'
 import { createReadCache } from '../mcp/tools/read-cache.ts'
 import { runTool } from '../mcp/tools/run-tool.ts'
-import type { IncomingCall, McpServerOptions } from '../mcp/transport/responses.ts'
+import { agentNameOf, type IncomingCall, type McpServerOptions } from '../mcp/transport/responses.ts'
 import type { McpServer } from '../mcp/transport/server.ts'
 import type { Era } from '../mcp/transport/stdio.ts'
 import { spanIn } from '../trace.ts'
@@ -46,7 +46,12 @@ export function openSession(
       const traceparent = spanIn(call.traceparent)
       const served = { tools: registry, toolPolicy, client, reads, clock: systemClock, onFault: reportFault }
       try {
-        return await runTool({ ...served, signal, traceparent, progress, askPerson }, call.name, call.args)
+        const agent = agentNameOf(call.clientInfo)
+        return await runTool(
+          { ...served, signal, traceparent, agent, progress, askPerson },
+          call.name,
+          call.args,
+        )
       } finally {
         stopTelling()
       }

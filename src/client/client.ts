@@ -10,6 +10,8 @@ export interface CallOptions {
   idempotencyKey?: string
   /** The trace that the call belongs to, as W3C Trace Context writes it; the platform begins one if omitted. */
   traceparent?: string
+  /** How the agent names itself, for the audit log. */
+  agent?: string | undefined
   /** Runs all checks without any effect; returns a dry-run response instead of the row's (docs/interface.md#dry-runs). */
   dryRun?: boolean
   /** Changes nothing, and records that the person did not agree to the call. */
@@ -104,6 +106,7 @@ function requestFor(
   if (options.dryRun === true || options.declined === true) headers['dry-run'] = 'true'
   if (options.declined === true) headers['longshore-declined'] = 'true'
   if (options.traceparent !== undefined) headers.traceparent = options.traceparent
+  if (options.agent !== undefined) headers['longshore-agent'] = encodeURIComponent(options.agent)
   const inQuery = row.method === 'GET' || row.method === 'DELETE'
   if (!inQuery) headers['content-type'] = 'application/json'
   return {

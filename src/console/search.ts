@@ -16,6 +16,8 @@ interface TimelineSearch {
   who?: string
   object?: string
   surface?: Surface
+  agent?: string
+  token?: string
   operation?: string
   outcome?: AuditOutcome
 }
@@ -23,6 +25,8 @@ export const timelineSearch = (search: Record<string, unknown>): TimelineSearch 
   who: text(search.who),
   object: text(search.object),
   surface: surfaces.find((one) => one === search.surface),
+  agent: text(search.agent),
+  token: text(search.token),
   operation: text(search.operation),
   outcome: auditOutcomes.find((one) => one === search.outcome),
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instant } from './app-env-reads.ts'
 import { contactPointTypes } from './contact-points.ts'
 import {
   accountId,
@@ -72,18 +73,20 @@ const sentNotification = z.object({
   reason: z.string().optional(),
 })
 
+const stateChange = z.object({
+  from: z.enum(alertStates),
+  to: z.enum(alertStates),
+  at: isoTime,
+  /** The value that was compared; null without samples. */
+  value: z.number().nullable(),
+})
+
 const alertDetails = alert.extend({
   /** The value the condition is compared with now; null without samples. */
   currentValue: z.number().nullable(),
   unit: z.string(),
-  stateHistory: z.array(
-    z.object({
-      from: z.enum(alertStates),
-      to: z.enum(alertStates),
-      at: isoTime,
-      value: z.number().nullable(),
-    }),
-  ),
+  /** The newest 20; list-alert-state-changes has the others. */
+  stateHistory: z.array(stateChange),
   /** The newest 20; list-alert-notifications has the others. */
   notifications: z.array(sentNotification),
 })
@@ -120,6 +123,27 @@ export const getAlert = operation({
   policy: { on: 'alert' },
   input: z.strictObject({ alertId }),
   output: alertDetails,
+})
+
+export const listAlertStateChanges = operation({
+  id: 'list-alert-state-changes',
+  method: 'GET',
+  path: '/alert/state-changes',
+  summary: 'Lists the state changes of an alert that are kept, 31 days and at most 2,000, newest first.',
+  policy: { on: 'alert' },
+  input: z.strictObject({
+    alertId,
+    from: instant.optional().describe('Only changes from this time on'),
+    limit: z.number().int().min(1).max(2_000).default(20),
+    offset: z.number().int().min(0).max(1_000_000).default(0),
+  }),
+  output: z.object({
+    changes: z.array(stateChange),
+    /** From this time on, no change is missing. */
+    completeFrom: isoTime,
+    pagination,
+  }),
+  peopleOnly: true,
 })
 
 export const listAlertNotifications = operation({

@@ -20,7 +20,7 @@ const auditEntry = z.object({
   surface: z.enum(surfaces),
   /** Token of the call; of a console session, the token that signed in. Null in entries of an older version. */
   tokenId: z.string().nullable(),
-  /** Name of the agent that signed in with OAuth; null for other callers. */
+  /** Name of the agent: as it signed in with OAuth, else as it names itself (not verified); null for other callers. */
   agent: z.string().nullable(),
   /** Agent session of the call; null if the caller named none. */
   sessionId: z.string().nullable(),
@@ -29,8 +29,12 @@ const auditEntry = z.object({
   operation: z.string(),
   objectType: z.string(),
   objectId: z.string(),
+  /** As the object is named in the recorded change, a cliEnvName for an environment; null where none is recorded. */
+  objectName: z.string().nullable(),
   outcome: z.enum(auditOutcomes),
   /** Values as text: strings unchanged, other values as JSON, null for an absent value. */
+  /** For an undo: the entry that it undid. */
+  undid: z.object({ entryId: z.string(), operation: z.string(), timestamp: isoTime }).nullable(),
   changes: z.array(
     z.object({ path: z.string(), before: z.string().nullable(), after: z.string().nullable() }),
   ),
@@ -49,6 +53,7 @@ export const listAudit = operation({
     tokenId: id.optional().describe('Only entries of this token'),
     sessionId: id.optional().describe('Only entries of this agent session'),
     traceId: z.string().max(32).optional().describe('Only entries of this trace'),
+    agent: z.string().max(100).optional().describe('Only entries of the agent with this name'),
     surface: z.enum(surfaces).optional(),
     outcome: z.enum(auditOutcomes).optional(),
     limit: z.number().int().min(1).max(200).default(50),

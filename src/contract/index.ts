@@ -98,6 +98,7 @@ export const operations: readonly Operation[] = [
   contactPoints.testContactPoint,
   alerts.listAlerts,
   alerts.getAlert,
+  alerts.listAlertStateChanges,
   alerts.listAlertNotifications,
   alerts.createAlert,
   alerts.updateAlert,

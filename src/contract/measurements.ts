@@ -58,7 +58,8 @@ export const getAppEnvContainerSeries = operation({
   id: 'get-app-env-container-series',
   method: 'GET',
   path: '/app-env/container-series',
-  summary: 'Reads how many containers ran over time, up to 35 days back, and how many started.',
+  summary:
+    'Reads how many containers should run, ran and were ready over time, up to 35 days back, and how many started.',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,
@@ -79,6 +80,10 @@ export const getAppEnvContainerSeries = operation({
         started: z.number(),
         /** Those of them that started while none ran: for functions, starts that a request waited for (F2). */
         startedFromZero: z.number(),
+        /** The most that should run at a time in the step; null before that was first recorded. */
+        desired: z.number().nullable(),
+        /** The fewest of them that were ready. */
+        ready: z.number().nullable(),
       }),
     ),
   }),

@@ -151,14 +151,8 @@ export class ConsentDesk {
     await insertAuditEntry(
       tx,
       {
-        ...{
-          at: now,
-          accountId: null,
-          principal: userId,
-          surface: 'console' as const,
-          sessionId: null,
-          traceId: null,
-        },
+        ...{ at: now, accountId: null, principal: userId, surface: 'console' },
+        ...{ sessionId: null, traceId: null, agent: null, undid: null },
         tokenId: token.tokenId,
         operation: 'authorize-client',
         objectType: 'token',

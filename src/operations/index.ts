@@ -25,6 +25,7 @@ import deleteContactPoint from './alerts/delete-contact-point.ts'
 import getAlert from './alerts/get-alert.ts'
 import getContactPoint from './alerts/get-contact-point.ts'
 import listAlertNotifications from './alerts/list-alert-notifications.ts'
+import listAlertStateChanges from './alerts/list-alert-state-changes.ts'
 import listAlerts from './alerts/list-alerts.ts'
 import listContactPoints from './alerts/list-contact-points.ts'
 import refreshAlert from './alerts/refresh-alert.ts'
@@ -115,6 +116,7 @@ export const handlers: readonly Handler[] = [
   getAlert,
   getContactPoint,
   listAlertNotifications,
+  listAlertStateChanges,
   listAlerts,
   listContactPoints,
   refreshAlert,

@@ -131,8 +131,11 @@ export interface Tables {
     token_id: string | null
     session_id: string | null
     trace_id: string | null
+    agent: string | null
+    undid: string | null
   }
   audit_heads: { account_id: string; record: string }
+  container_counts: { app_env_id: string; at_ms: number; desired: number; ready: number }
   container_runs: {
     container: string
     app_env_id: string

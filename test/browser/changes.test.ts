@@ -39,7 +39,7 @@ describe.skipIf(noBrowser !== null)(
       const pending = page.getByRole('region', { name: 'Pending changes' })
       await pending.getByText('Show the changes').click()
       await pending.getByRole('row', { name: 'zClouds 1 2' }).waitFor()
-      await pending.getByRole('row', { name: 'envVars.API_KEY none ***SECRET***' }).waitFor()
+      await pending.getByRole('row', { name: 'Variable API_KEY none ***SECRET***' }).waitFor()
       expect(await axe(page)).toEqual([])
       await page.setViewportSize({ width: 320, height: 800 })
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)

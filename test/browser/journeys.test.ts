@@ -80,11 +80,11 @@ describe.skipIf(noBrowser !== null)(
       expect((await read()).envVars.map(({ name }) => name)).toEqual(['KEY', 'MODE'])
 
       await page.getByRole('link', { name: 'Activity' }).first().click()
-      const change = page.getByRole('listitem').filter({ hasText: 'Update environment variables' }).first()
+      const change = page.getByRole('listitem').filter({ hasText: 'Change variables' }).first()
       await change.getByText('Console').waitFor()
       await change.getByRole('button', { name: 'Undo' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
-      await page.getByRole('listitem').filter({ hasText: 'Undo change' }).first().waitFor()
+      await page.getByRole('listitem').filter({ hasText: 'Undo: Change variables' }).first().waitFor()
       expect((await read()).envVars.map(({ name }) => name)).toEqual(['KEY'])
     })
 
@@ -96,7 +96,7 @@ describe.skipIf(noBrowser !== null)(
       await page.waitForURL(/operation=undo/)
       const other = await bed.signedIn()
       await other.goto(page.url())
-      await other.getByRole('listitem').filter({ hasText: 'Undo change' }).waitFor()
+      await other.getByRole('listitem').filter({ hasText: 'Undo: Change variables' }).waitFor()
       expect(await other.getByRole('listitem').filter({ hasText: 'Command line' }).count()).toBe(0)
       await page.goto(bed.address('/activity'))
       const others = page.getByRole('listitem').filter({ hasText: 'Create app' })

@@ -2,7 +2,7 @@ import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 import { describe, expect, it } from 'vitest'
 import { mcpHosts } from '../../src/client/mcp-hosts.ts'
-import type { Entry } from '../../src/console/pages/activity/entries.ts'
+import { type Entry, entryWords } from '../../src/console/pages/activity/entries.ts'
 import { callersOf, operationsOf, sessionsOf } from '../../src/console/pages/agents/callers.ts'
 import {
   accessOf,
@@ -13,6 +13,8 @@ import {
 } from '../../src/console/pages/members/access-draft.ts'
 import { packFiles } from '../../src/console/pages/start/archive.ts'
 import { operationCounts, parseMetrics } from '../../src/console/pages/system/metrics-text.ts'
+import { changeWords } from '../../src/console/words/changes.ts'
+import { aboutInput, inWords } from '../../src/console/words/text.ts'
 
 describe('members and access', () => {
   const all = ['a', 'b', 'c'].map((id) => ({ appEnvId: id, appId: id, name: id, cliEnvName: id }))
@@ -58,6 +60,7 @@ describe('agents and platform metrics', () => {
         surface,
         operation,
         outcome,
+        agent: surface === 'mcp' ? 'claude-code' : null,
       }) as Entry
     const entries = [
       entry('mcp', 'stop-app-env', 'refused'),
@@ -65,8 +68,8 @@ describe('agents and platform metrics', () => {
       entry('cli', 'create-app', 'done'),
     ]
     expect(callersOf(entries)).toMatchObject([
-      { surface: 'mcp', done: 1, refused: 1, name: 'Ann' },
-      { surface: 'cli', done: 1, refused: 0 },
+      { surface: 'mcp', done: 1, refused: 1, name: 'Claude Code for Ann' },
+      { surface: 'cli', done: 1, refused: 0, name: 'Ann' },
     ])
     const inSession = (timestamp: string) => ({ ...entries[0]!, sessionId: 'ses_1', timestamp })
     expect(sessionsOf([inSession('2'), { ...entries[1]!, sessionId: null }, inSession('1')])).toEqual([
@@ -90,6 +93,82 @@ describe('agents and platform metrics', () => {
       { operation: 'get-app', ok: 7, refused: 2, faults: 0 },
     ])
   })
+})
+
+describe('changes and messages in words', () => {
+  const words = (path: string, before: unknown, after: unknown) =>
+    changeWords([{ path, before, after }], (id) => (id === 'env_1' ? 'shop-prod' : undefined)).map(
+      (row) => `${row.label}: ${row.before} > ${row.after}`,
+    )
+
+  it('names fields and values as the forms do, with units', () => {
+    expect(words('functionConfig.idleTimeoutSeconds', null, '600')).toEqual(['Idle period: default > 10 min'])
+    expect(words('jobConfig.timeoutSeconds', 3600, 5400)).toEqual(['Deadline: 1 h > 1 h 30 min'])
+    expect(words('zClouds', '1', '2')).toEqual([
+      'Size of a container: 1 zCloud (0.5 CPU, 512 MB) > 2 zClouds (1 CPU, 1 GB)',
+    ])
+    expect(words('settings.memberEnvAccessEnabled', 'false', 'true')).toEqual([
+      'Access by environment: no > yes',
+    ])
+    expect(words('allowedAppEnvIds', '[]', '["env_1"]')).toEqual([
+      'Environments with access: null > shop-prod',
+    ])
+    expect(words('operator', 'gt', 'lt')).toEqual(['Fires: above the threshold > below the threshold'])
+    expect(words('source.type', 'BUILD', 'IMAGE')).toEqual(['Source: Built from source > Image'])
+    expect(words('restoreMode', 'a', 'b')).toEqual(['Restore mode: a > b'])
+    expect(words('wantedRolloutId', null, 'rol_1')).toEqual([])
+    expect(words('constructor', null, 'x')).toEqual(['Constructor: null > x'])
+  })
+
+  it('leaves text of tenants as they wrote it, and shows of a variable its value', () => {
+    expect(words('envVars.A.value', '007', 'true')).toEqual(['Variable A: 007 > true'])
+    const variable = JSON.stringify({ _id: 'var_1', name: 'COLOR', value: 'green', isSecret: false })
+    expect(words('envVars.COLOR', null, variable)).toEqual(['Variable COLOR: null > green'])
+    expect(words('name', 'maxScale', '[1]')).toEqual(['Name: maxScale > [1]'])
+  })
+
+  it('shows what took effect at once in one row, and of a new object its facts without ids', () => {
+    const both = ['functionConfig.maxScale', 'applied.functionConfig.maxScale'].map((path) => ({
+      path,
+      before: null,
+      after: '3',
+    }))
+    expect(changeWords(both).map(({ label }) => label)).toEqual(['Most containers'])
+    const other = { ...both[1]!, after: '4' }
+    expect(changeWords([both[0]!, other]).map(({ label }) => label)).toEqual([
+      'Most containers',
+      'Most containers, in effect',
+    ])
+    const saved = { zClouds: 1, branch: '', envVars: [] }
+    const made = {
+      appEnvId: 'env_1',
+      name: 'prod',
+      createdAt: '2026-03-01T12:00:00.000Z',
+      saved,
+      applied: saved,
+    }
+    expect(words('', null, JSON.stringify(made))).toEqual([
+      'Name: null > prod',
+      'Size of a container: null > 1 zCloud (0.5 CPU, 512 MB)',
+    ])
+  })
+
+  it('puts labels, buttons and pages in place of the names of the interface in a message', () => {
+    expect(inWords('minScale 3 is above maxScale 2')).toBe(
+      '“Fewest containers” 3 is above “Most containers” 2',
+    )
+    expect(inWords('Pending until apply-app-env-changes. get-logs shows more; see get-logs')).toBe(
+      'Pending until “Apply pending changes”. The Logs tab shows more; see the Logs tab',
+    )
+    expect(inWords('shop-prod and eMail stay')).toBe('shop-prod and eMail stay')
+    expect(aboutInput('set.0.minScale: must be at most maxScale', 'minScale')).toBe(
+      'must be at most “Most containers”',
+    )
+    expect(entryWords({ operation: 'undo-change', undid: { ...undone, operation: 'update-app-env' } })).toBe(
+      'Undo: Change environment',
+    )
+  })
+  const undone = { entryId: 'aud_1', timestamp: '2026-03-01T12:00:00.000Z' }
 })
 
 describe('the first run', () => {

@@ -46,7 +46,7 @@ describe('status in words', () => {
     expect(statusWords(status({ currentDeployment: deployment({ failure }) }), app)).toEqual({
       tone: 'bad',
       sentence: 'The deployment of version 4 failed. Version 3 keeps serving.',
-      cause: 'start-timeout: nothing listens on port 8080',
+      cause: 'Start timeout: nothing listens on port 8080',
     })
     const none = status({
       status: 'STOPPED',
@@ -71,7 +71,7 @@ describe('status in words', () => {
     } as const
     expect(statusWords(status({ health: { ...health, logTail: [] } }), app)).toMatchObject({
       tone: 'bad',
-      sentence: 'CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3.',
+      sentence: 'Crash loop: Its containers keep exiting: 4 exits, the last with code 3.',
     })
     const proving = {
       status: 'PENDING',

@@ -168,6 +168,7 @@ async function alertStory(
   await call('list-alerts', { appEnvId })
   await call('get-alert', { alertId })
   await call('list-alert-notifications', { alertId })
+  await call('list-alert-state-changes', { alertId })
   await call('update-alert', { alertId, threshold: 0.8 })
   await call('refresh-alert', { alertId })
   await call('toggle-alert', { alertId, enabled: false })

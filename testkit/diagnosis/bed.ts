@@ -197,6 +197,8 @@ function recordOf(status: number, durationMs: number, container: string | null):
     bytesOut: 0,
     coldStart: false,
     traceId: null,
+    agent: null,
+    undid: null,
     spanId: null,
     parentSpanId: null,
     oneIn: 1,

@@ -127,7 +127,7 @@ function serviceFaults(seeded: Seeded): StateFault[] {
         const { hosts } = await bed.call('get-app-env', { appEnvId: data.appEnvId, decrypt: true })
         const name = seeded.variable()
         // Its own port is free for others while it is stopped, so the program tries one where nothing ever listens.
-        const connects = `setTimeout(() => { new URL(process.env.${name}); require('net').connect(${seeded.number(2, 19)}, '127.0.0.1') }, 2000)`
+        const connects = `setTimeout(() => { new URL(process.env.${name}); require('net').connect(${seeded.number(2, 19)}, '127.0.0.1') }, 5000)`
         const appEnvId = await bed.environment({}, { envVars: [{ name, value: hosts[0].url }] })
         await bed.call('stop-app-env', { appEnvId: data.appEnvId })
         await bed.deploy(appEnvId, nodeSource(nodeServer("'hello'", connects)))
@@ -140,7 +140,7 @@ function serviceFaults(seeded: Seeded): StateFault[] {
       cause: 'missing-variable',
       async make(bed) {
         const name = seeded.variable()
-        const needs = `setTimeout(() => { if (!process.env.${name}) throw new Error('${name} is missing') }, 2000)`
+        const needs = `setTimeout(() => { if (!process.env.${name}) throw new Error('${name} is missing') }, 5000)`
         const appEnvId = await served(bed, nodeSource(nodeServer("'hello'", needs)))
         await bed.crashed(appEnvId)
         await bed.call('update-app-env-variables', { appEnvId, set: [{ name, value: 'x' }] })

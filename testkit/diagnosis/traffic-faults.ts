@@ -69,9 +69,9 @@ async function smallFunction(bed: DiagnosisBed): Promise<string> {
 
 /** More requests than the containers can take. */
 export function capacityFaults(seeded: Seeded): StateFault[] {
-  /** More requests than one container can hold: most are rejected at once, the others take their time. */
+  /** More than one container can hold over a whole minute: most are rejected at once, the others take their time. */
   const crowd = (ms: number) => {
-    const requests = seeded.number(150, 250)
+    const requests = seeded.number(900, 1_500)
     const latency = { [bucketOf(2)]: requests - 40, [bucketOf(ms)]: 40 }
     return { seconds: 10, requests, answered4xx: 0, answered5xx: requests - 40, latency }
   }

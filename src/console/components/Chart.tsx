@@ -10,16 +10,25 @@ interface ChartSeries {
   points: readonly { t: string; value: number }[]
 }
 
+interface TimeWindow {
+  fromMs: number
+  toMs: number
+}
+
 interface Props {
   title: string
   unit: string
   series: readonly ChartSeries[]
   /** Label of a horizontal axis other than time; each step doubles. */
   across?: string
+  /** The time that is shown, also where there is no data. */
+  window?: TimeWindow
+  /** Values count from one point to the next, like numbers of containers. */
+  stepped?: boolean
 }
 
 /** Series over time with the newest values in words, also for screen readers. */
-export function Chart({ title, unit, series, across }: Props) {
+export function Chart({ title, unit, series, across, window, stepped = false }: Props) {
   const summary = series.map(({ label, points }) => {
     const values = points.map(({ value }) => value)
     if (values.length === 0) return `${label}: no data`
@@ -45,6 +54,8 @@ export function Chart({ title, unit, series, across }: Props) {
           unit={unit}
           label={`${title}. ${summary.join('. ')}`}
           isTime={across === undefined}
+          window={window}
+          stepped={stepped}
         />
         <figcaption className="row small">
           {series.map(({ label, color }, index) => (
@@ -54,7 +65,7 @@ export function Chart({ title, unit, series, across }: Props) {
                   d="M0 4H14"
                   stroke={`var(${color})`}
                   strokeWidth="2.5"
-                  strokeDasharray={index ? '4 2' : ''}
+                  strokeDasharray={dashes[index]?.join(' ')}
                 />
               </svg>
               <span className="muted">{summary[index]}</span>
@@ -66,14 +77,16 @@ export function Chart({ title, unit, series, across }: Props) {
   )
 }
 
+/** Of the second and the third series: color is not the only difference. */
+const dashes: readonly (number[] | undefined)[] = [undefined, [4, 3], [1, 3]]
+
 const plain = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
 
 const unitWords: Record<string, string> = {
   'req/s': 'requests per second',
   'err/s': 'errors per second',
   '%': 'percent',
-  running: 'running at the same time',
-  containers: 'containers',
+  containers: 'at the same time',
   s: 'duration',
 }
 
@@ -82,20 +95,28 @@ interface PlotProps {
   unit: string
   label: string
   isTime: boolean
+  window: TimeWindow | undefined
+  stepped: boolean
 }
 
-function Plot({ series, unit, label, isTime }: PlotProps) {
+function Plot({ series, unit, label, isTime, window, stepped }: PlotProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
   const data = useMemo(() => alignedData(series, isTime), [series, isTime])
   const newest = useRef(data)
   newest.current = data
+  const shown = useRef(window)
+  shown.current = window
   const shape = series.map(({ label: name, color }) => `${name}${color}${unit}`).join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` contains the relevant parts of the series
   useEffect(() => {
     const element = place.current
     if (!element) return
-    const made = new uPlot(optionsFor({ series, unit, isTime }, element), newest.current, element)
+    const made = new uPlot(
+      optionsFor({ series, unit, isTime, stepped, windowNow: () => shown.current }, element),
+      newest.current,
+      element,
+    )
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: 170 }))
     observer.observe(element)
@@ -112,7 +133,8 @@ function Plot({ series, unit, label, isTime }: PlotProps) {
       made.destroy()
     }
   }, [shape])
-  useEffect(() => plot.current?.setData(data), [data])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new window draws the same data elsewhere
+  useEffect(() => plot.current?.setData(data), [data, window?.fromMs, window?.toMs])
   return <div ref={place} className="chart" role="img" aria-label={label} />
 }
 
@@ -134,6 +156,16 @@ export function timeAround(sample = Date.now() / 1000): [number, number] {
   return [sample - 60, sample + 60]
 }
 
+function rangeOf(
+  window: TimeWindow | undefined,
+  times: ArrayLike<number>,
+  min: number,
+  max: number,
+): [number, number] {
+  if (window) return [window.fromMs / 1000, window.toMs / 1000]
+  return times.length > 1 ? [min, max] : timeAround(times[0])
+}
+
 /** Labels of the vertical axis: short durations in milliseconds, which fit beside the axis. */
 export function axisLabel(value: number, unit: string): string {
   return unit === 's' ? quantity(value, unit) : plain.format(value)
@@ -143,7 +175,12 @@ function isLone(plot: uPlot, index: number): boolean {
   return Array.from(plot.data[index]!).filter((value) => value !== null).length === 1
 }
 
-function optionsFor({ series, unit, isTime }: Omit<PlotProps, 'label'>, element: HTMLElement): uPlot.Options {
+interface Drawing extends Pick<PlotProps, 'series' | 'unit' | 'isTime' | 'stepped'> {
+  windowNow: () => TimeWindow | undefined
+}
+
+function optionsFor(drawing: Drawing, element: HTMLElement): uPlot.Options {
+  const { series, unit, isTime, stepped, windowNow } = drawing
   // Resolves light-dark() too: a canvas needs the color itself.
   const color = (property: string) => () => {
     element.style.color = `var(${property})`
@@ -165,7 +202,7 @@ function optionsFor({ series, unit, isTime }: Omit<PlotProps, 'label'>, element:
       x: isTime
         ? {
             time: true,
-            range: ({ data }, min, max) => (data[0].length > 1 ? [min, max] : timeAround(data[0][0])),
+            range: ({ data }, min, max) => rangeOf(windowNow(), data[0], min, max),
           }
         : { time: false, distr: 3, log: 2 },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
@@ -185,9 +222,11 @@ function optionsFor({ series, unit, isTime }: Omit<PlotProps, 'label'>, element:
         stroke: color(property),
         width: 1.75,
         spanGaps: false,
+        // A point is the end of its step.
+        ...(stepped ? { paths: uPlot.paths.stepped!({ align: -1 }) } : {}),
         // A line needs two points.
         points: { show: isTime ? isLone : true },
-        ...(index ? { dash: [4, 3] } : {}),
+        ...(dashes[index] ? { dash: dashes[index] } : {}),
       })),
     ],
   }

@@ -4,6 +4,7 @@ import type { Operation, OutputOf, RawInputOf } from '../../contract/operation.t
 import type { AppError } from '../../errors.ts'
 import { preview } from '../api/client.ts'
 import { useWrite } from '../api/queries.ts'
+import { inWords } from '../words/text.ts'
 import { Dialog } from './Dialog.tsx'
 import { Diff } from './Diff.tsx'
 import { Loading, Problem } from './states.tsx'
@@ -44,7 +45,7 @@ export function ConfirmWrite<Row extends Operation>(props: Props<Row>) {
     if (!ready) return
     write.mutate(input, {
       onSuccess(answer) {
-        toast(props.done(answer))
+        toast(inWords(props.done(answer)))
         onClose()
         props.onDone?.()
       },
@@ -67,7 +68,7 @@ export function ConfirmWrite<Row extends Operation>(props: Props<Row>) {
         <>
           <ul className="effects">
             {dryRun.data.effects.map((effect) => (
-              <li key={effect}>{effect}</li>
+              <li key={effect}>{inWords(effect)}</li>
             ))}
           </ul>
           {props.changes !== false && <Diff changes={dryRun.data.changes} />}

@@ -1,5 +1,6 @@
 import { useId } from 'react'
 import type { AppError } from '../../errors.ts'
+import { aboutInput } from '../words/text.ts'
 
 interface Props {
   label: string
@@ -24,7 +25,7 @@ export function Field({ label, name, error = null, hint, children }: Props) {
       })}
       {described && (
         <span id={described} className={problem ? 'problem' : 'muted small'}>
-          {problem ?? hint}
+          {problem === null ? hint : aboutInput(problem, name)}
         </span>
       )}
     </div>

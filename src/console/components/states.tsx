@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { AppError } from '../../errors.ts'
+import { inWords } from '../words/text.ts'
 
 /** Loading placeholder, announced once to screen readers. */
 export function Loading({ rows = 4 }: { rows?: number }) {
@@ -62,13 +63,13 @@ export function Failed({
   hidesForbidden?: boolean
 }) {
   if (error.kind === 'not-found' || (hidesForbidden && error.kind === 'forbidden')) return <NotFound />
-  const title = error.kind === 'forbidden' ? 'You do not have permission for this' : error.message
+  const title = error.kind === 'forbidden' ? 'You do not have permission for this' : inWords(error.message)
   return (
     <div className="state" role="alert">
       <h2>{title}</h2>
       <p className="muted">
-        {error.kind === 'forbidden' && `${error.message}. `}
-        {error.details}
+        {error.kind === 'forbidden' && `${inWords(error.message)}. `}
+        {error.details && inWords(error.details)}
       </p>
       {retry && error.kind !== 'forbidden' && (
         <button type="button" className="button" onClick={retry}>
@@ -84,8 +85,8 @@ export function Problem({ error }: { error: AppError | null }) {
   if (!error) return null
   return (
     <div role="alert" className="note tone-bad">
-      <strong>{error.message}</strong>
-      {error.details && <span>{error.details}</span>}
+      <strong>{inWords(error.message)}</strong>
+      {error.details && <span>{inWords(error.details)}</span>}
     </div>
   )
 }

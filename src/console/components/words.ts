@@ -49,12 +49,6 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${count.toLocaleString()} ${count === 1 ? singular : plural}`
 }
 
-/** `update-app-env-variables` as text: "Update app env variables". */
-export function operationWords(id: string): string {
-  const words = id.replaceAll('-', ' ').replace('app env', 'environment')
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
 export function megabytes(mb: number): string {
   return mb >= 1024 ? `${number.format(mb / 1024)} GB` : `${number.format(mb)} MB`
 }

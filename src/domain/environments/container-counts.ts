@@ -9,13 +9,51 @@ interface ContainerCount {
   startedFromZero: number
 }
 
+interface Window {
+  fromMs: number
+  toMs: number
+  stepMs: number
+}
+
+/** From this time on, so many containers should run and were ready. */
+export interface CountChange {
+  atMs: number
+  desired: number
+  ready: number
+}
+
+/**
+ * For each step of `containerCounts`: the most containers that should run at a time, and the fewest that were ready.
+ * Null before the first change.
+ */
+export function desiredAndReady(
+  changes: readonly CountChange[],
+  { fromMs, toMs, stepMs }: Window,
+): { desired: number | null; ready: number | null }[] {
+  const steps: { desired: number | null; ready: number | null }[] = []
+  let now: CountChange | null = null
+  let next = 0
+  for (let ms = Math.floor(fromMs / stepMs) * stepMs; ms < toMs; ms += stepMs) {
+    // What counts as the step begins, then what came in the step.
+    for (; next < changes.length && changes[next]!.atMs <= ms; next += 1) now = changes[next]!
+    const counted: CountChange[] = now ? [now] : []
+    for (; next < changes.length && changes[next]!.atMs < ms + stepMs; next += 1) counted.push(changes[next]!)
+    now = counted.at(-1) ?? null
+    steps.push({
+      desired: now && Math.max(...counted.map(({ desired }) => desired)),
+      ready: now && Math.min(...counted.map(({ ready }) => ready)),
+    })
+  }
+  return steps
+}
+
 /**
  * Containers that ran at the same time, for each step up to `toMs`. Steps are aligned to multiples of `stepMs`, so that
  * repeated reads return the same ones; the last one may be incomplete.
  */
 export function containerCounts(
   runs: readonly Pick<ContainerRun, 'startedMs' | 'finishedMs'>[],
-  { fromMs, toMs, stepMs }: { fromMs: number; toMs: number; stepMs: number },
+  { fromMs, toMs, stepMs }: Window,
 ): ContainerCount[] {
   // A container that ends as another starts makes room for it: the pair is not counted as two at the same time.
   const events = runs

@@ -39,6 +39,8 @@ interface ToolCall {
   client: Client
   /** Its span; without one the call begins a trace. */
   traceparent?: string
+  /** How the agent names itself. */
+  agent?: string | undefined
   reads: ReadCache
   clock: Clock
   signal: AbortSignal
@@ -124,7 +126,7 @@ function contextOf(call: ToolCall, tool: Tool): ToolContext {
   return {
     operation: tool.operation,
     signal: call.signal,
-    client: traced(call.client, call.traceparent ?? newTraceparent()),
+    client: attributed(call),
     reads: call.reads,
     clock: call.clock,
     takesProgress: call.progress !== null,
@@ -133,9 +135,9 @@ function contextOf(call: ToolCall, tool: Tool): ToolContext {
   }
 }
 
-/** All calls of the platform that one tool call makes belong to one trace. */
-function traced(client: Client, traceparent: string): Client {
-  return { call: (row, input, options) => client.call(row, input, { traceparent, ...options }) }
+/** All calls of the platform that one tool call makes belong to one trace, and to its agent. */
+function attributed({ client, traceparent = newTraceparent(), agent }: ToolCall): Client {
+  return { call: (row, input, options) => client.call(row, input, { traceparent, agent, ...options }) }
 }
 
 /** Runs the checks. If a check fails on a cached read, it runs once more with fresh reads. */

@@ -14,7 +14,7 @@ import type { Refusal } from './http-guards.ts'
 import { scopeRefusal, unauthenticatedBy } from './http-oauth.ts'
 import type { McpHttpOptions } from './http-options.ts'
 import { tooMany } from './http-refusals.ts'
-import type { IncomingCall, McpServerOptions } from './responses.ts'
+import { agentNameOf, type IncomingCall, type McpServerOptions } from './responses.ts'
 
 /** The caller of a request, its tools, and its address of this server. */
 export interface Visitor {
@@ -107,6 +107,7 @@ export class HttpTools {
         clock,
         signal: call.signal,
         traceparent,
+        agent: agentNameOf(call.clientInfo),
         progress: call.progress,
         askPerson: call.askPerson,
         onFault: (error, requestId, tool) => log.error({ err: error, requestId, tool }, 'tool call failed'),

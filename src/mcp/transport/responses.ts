@@ -1,3 +1,4 @@
+import { plainLine } from '../../contract/fields.ts'
 import { AppError } from '../../errors.ts'
 import { withApp } from '../apps/apps.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
@@ -15,6 +16,8 @@ export interface IncomingCall {
   token: string | null
   /** `_meta.traceparent` of the call, unchecked. */
   traceparent?: unknown
+  /** How the client names itself, unchecked. */
+  clientInfo?: unknown
   progress: ((message: string, done: number, total: number | undefined) => void) | null
   askPerson: ((question: string, yes: string) => Promise<boolean>) | null
 }
@@ -22,6 +25,21 @@ export interface IncomingCall {
 export interface McpServerOptions {
   tools(): ListedTool[] | Promise<ListedTool[]>
   callTool(call: IncomingCall): Promise<ToolResult>
+}
+
+/** The name for the audit log; undefined for a client that gives none. */
+export function agentNameOf(clientInfo: unknown): string | undefined {
+  const { title, name } = (clientInfo ?? {}) as { title?: unknown; name?: unknown }
+  const given = [title, name].find((one) => typeof one === 'string' && one.trim() !== '')
+  if (given === undefined) return undefined
+  // Half of a pair cannot be sent in a header.
+  return (
+    plainLine(given as string)
+      .replace(/\s+/g, ' ')
+      .slice(0, 100)
+      .replace(/\p{Cs}/gu, '')
+      .trim() || undefined
+  )
 }
 
 type Params = Record<string, unknown>

@@ -4,6 +4,7 @@
  */
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   inputRequired,
   ProtocolError,
   ProtocolErrorCode,
@@ -86,7 +87,8 @@ async function callTool(
   try {
     const progress = progressOf(ctx)
     const { traceparent } = ctx.mcpReq._meta ?? {}
-    const call = { name, args, signal, token, traceparent, progress, askPerson }
+    const clientInfo = envelopeOf(ctx)[CLIENT_INFO_META_KEY]
+    const call = { name, args, signal, token, traceparent, clientInfo, progress, askPerson }
     return toolResponse(await options.callTool(call), true)
   } catch (error) {
     if (!(error instanceof QuestionPending)) throw error
@@ -108,9 +110,12 @@ interface ClientCapabilities {
   elicitation?: { form?: unknown; url?: unknown }
 }
 
-function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
-  const envelope = mcpReq.envelope as Record<string, unknown> | undefined
-  return (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {}) as ClientCapabilities
+function capabilitiesOf(ctx: ServerContext): ClientCapabilities {
+  return (envelopeOf(ctx)[CLIENT_CAPABILITIES_META_KEY] ?? {}) as ClientCapabilities
+}
+
+function envelopeOf({ mcpReq }: ServerContext): Record<string, unknown> {
+  return (mcpReq.envelope ?? {}) as Record<string, unknown>
 }
 
 /** Answers a question from the responses of this call; a question that they do not answer ends the call. */

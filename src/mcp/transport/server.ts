@@ -92,6 +92,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       signal: extra.signal,
       token: extra.authInfo?.token ?? null,
       traceparent: extra._meta?.traceparent,
+      clientInfo: server.getClientVersion(),
       progress: progressOf(extra),
       askPerson: server.getClientCapabilities()?.elicitation?.form === undefined ? null : askPersonOf(extra),
     })

@@ -1,5 +1,5 @@
 import { listNotificationRecords } from '../../alerting/outbox.ts'
-import { listStateChanges } from '../../alerting/states.ts'
+import { listStateChanges } from '../../alerting/state-history.ts'
 import { type Alert, getAlert } from '../../contract/alerts.ts'
 import { metricUnits } from '../../contract/metrics.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'

@@ -20,7 +20,7 @@ const mostRead = 2_000
 const mostShown = 1024 * 1024
 
 /** An entry without the objects before and after, which can hold megabytes. */
-type Shown = Omit<StoredAuditEntry, 'before' | 'after'> & { changes: Change[] }
+type Shown = Omit<StoredAuditEntry, 'before' | 'after'> & { changes: Change[]; objectName: string | null }
 
 interface Change {
   path: string
@@ -40,7 +40,11 @@ export default handler(listAudit, async ({ tx }, input, target) => {
   const users = await findUsers(tx, [...new Set(entries.map(({ principal }) => principal))])
   const tokenIds = entries.flatMap(({ tokenId }) => tokenId ?? [])
   const grants = await findGrants(tx, [...new Set(tokenIds)])
-  return { answer: { entries: entries.map((entry) => answerOf(entry, users, grants)), cursor } }
+  const answers = entries.map(async (entry) => ({
+    ...answerOf(entry, users, grants),
+    undid: await undoneBy(tx, accountId, entry),
+  }))
+  return { answer: { entries: await Promise.all(answers), cursor } }
 })
 
 /** Ends at `limit` entries or `mostShown`. `cursor` is the last entry that was read, shown or hidden; null at the end. */
@@ -65,7 +69,7 @@ async function readPage(
       const { before, after, ...rest } = entry
       const changes = changesOf(before, after, (text) => shownText(target, entry, text))
       shown += changes.reduce((sum, one) => sum + (one.before?.length ?? 0) + (one.after?.length ?? 0), 0)
-      entries.push({ ...rest, changes })
+      entries.push({ ...rest, changes, objectName: nameOf(after) ?? nameOf(before) })
     }
     if (isLast) return { entries, cursor: null }
     if (entries.length === limit || shown >= mostShown) break
@@ -83,8 +87,22 @@ function answerOf(
   const kind: 'user' | 'environment' | 'platform' =
     user || principal.startsWith('usr_') ? 'user' : principal.startsWith('env_') ? 'environment' : 'platform'
   const named = { kind, id: principal, name: user?.name ?? null, email: user?.email ?? null }
-  const agent = grants.get(entry.tokenId ?? '')?.clientName ?? null
+  // Older entries record no agent.
+  const agent = entry.agent ?? grants.get(entry.tokenId ?? '')?.clientName ?? null
   return { ...rest, timestamp: at, principal: named, agent }
+}
+
+/** The entry that an undo undid: of the same object, so the caller may see it too. */
+async function undoneBy(tx: Tx, accountId: string, { undid }: Shown) {
+  const entry = undid === null ? null : await findAuditEntry(tx, undid)
+  if (entry?.accountId !== accountId) return null
+  return { entryId: entry.entryId, operation: entry.operation, timestamp: entry.at }
+}
+
+function nameOf(recorded: unknown): string | null {
+  const { cliEnvName, name, email } = (recorded ?? {}) as Record<string, unknown>
+  const found = [cliEnvName, name, email].find((one) => typeof one === 'string' && one !== '')
+  return (found as string | undefined) ?? null
 }
 
 function changesOf(before: unknown, after: unknown, shown: (text: string) => string): Change[] {

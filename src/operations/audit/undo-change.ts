@@ -40,7 +40,7 @@ export default handler(undoChange, async (context, _input, target) => {
       objectId: entry.objectId,
       undone,
     },
-    change,
+    change: { ...change, undid: entry.entryId },
     effects: [`Puts back ${fieldNames(result.paths)}.`, effect],
     preview: async () => ({ effects: [], facts: { entry: shownEntry(entry, current) } }),
     ...(wake ? { wake } : {}),

@@ -15,6 +15,8 @@ export interface Call {
   surface: Surface
   /** The agent session that the caller names; recorded like `surface`. */
   agentSession?: string | undefined
+  /** How the agent names itself; recorded like `surface`. */
+  agent?: string | undefined
   /** The span of this call in its trace (W3C Trace Context). */
   traceparent: string
   idempotencyKey: string | null

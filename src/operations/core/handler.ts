@@ -119,6 +119,8 @@ export interface Change {
   accountId: string | null
   before: unknown
   after: unknown
+  /** For an undo: the entry that it undid. */
+  undid?: string
   /** Changes of other objects that follow from it; each has an entry of its own. */
   alsoChanged?: Change[]
 }

@@ -61,6 +61,7 @@ export class RefusalAudit {
       operation: call.operation.id,
       ...subjectOf(call),
       outcome: 'refused' as const,
+      undid: null,
       before: null,
       after: null,
     }
@@ -76,9 +77,15 @@ export class RefusalAudit {
 }
 
 /** Where a call came from, as an audit entry records it. */
-export function originOf({ token }: Caller, { surface, agentSession, traceparent }: Call) {
-  const traceId = traceIdOf(traceparent)
-  return { surface, tokenId: token.tokenId || null, sessionId: agentSession ?? null, traceId }
+export function originOf({ token }: Caller, { surface, agentSession, agent, traceparent }: Call) {
+  return {
+    surface,
+    tokenId: token.tokenId || null,
+    sessionId: agentSession ?? null,
+    traceId: traceIdOf(traceparent),
+    // What an agent may do by OAuth has the name that its person saw and agreed to.
+    agent: (token.scopes === null ? agent : token.name) ?? null,
+  }
 }
 
 /** The id of an environment named by `envName`, so that refused and done calls are recorded under the same id. */

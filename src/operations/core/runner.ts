@@ -247,6 +247,7 @@ async function recordChange(tx: Tx, context: Context, call: Call, change: Change
     objectType: change.objectType,
     objectId: change.objectId,
     outcome: 'done' as const,
+    undid: change.undid ?? null,
     ...recorded(change.before, change.after),
   }
   await insertAuditEntry(tx, entry, context.secrets)

@@ -1,4 +1,4 @@
-import { listStateChanges } from '../../alerting/states.ts'
+import { listStateChanges } from '../../alerting/state-history.ts'
 import type { Activity } from '../../contract/app-env-reads.ts'
 import type { Change } from '../../contract/diagnosis.ts'
 import type { Break } from '../../domain/diagnosis/changes.ts'

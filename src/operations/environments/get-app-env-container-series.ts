@@ -1,7 +1,8 @@
 import { timestamp } from '../../clock.ts'
 import { getAppEnvContainerSeries } from '../../contract/measurements.ts'
-import { containerCounts } from '../../domain/environments/container-counts.ts'
+import { containerCounts, desiredAndReady } from '../../domain/environments/container-counts.ts'
 import { AppError } from '../../errors.ts'
+import { listContainerCounts } from '../../store/repositories/container-counts.ts'
 import { listRuns } from '../../store/repositories/usage.ts'
 import { handler } from '../core/handler.ts'
 
@@ -19,9 +20,16 @@ export default handler(getAppEnvContainerSeries, async ({ tx, now }, input, { en
   checkRange(wantedMs, toMs, stepMs, nowMs)
   const fromMs = Math.max(wantedMs, Date.parse(environment.createdAt))
   const runs = await listRuns(tx, environment.appEnvId, fromMs - stepMs)
-  const points = containerCounts(runs, { fromMs, toMs, stepMs }).map(({ tMs, ...counts }) => ({
+  const window = { fromMs, toMs, stepMs }
+  const known = desiredAndReady(
+    await listContainerCounts(tx, environment.appEnvId, Math.floor(fromMs / stepMs) * stepMs),
+    window,
+  )
+  const points = containerCounts(runs, window).map(({ tMs, ...counts }, index) => ({
     t: timestamp(tMs),
     ...counts,
+    desired: known[index]?.desired ?? null,
+    ready: known[index]?.ready ?? null,
   }))
   return { answer: { appEnvId: environment.appEnvId, points } }
 })

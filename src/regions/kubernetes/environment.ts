@@ -121,6 +121,8 @@ export class ClusterEnvironment {
     if (environment.changingRegion && environment.desiredState === 'stopped')
       await transitions.settleRegion(appEnvId)
     if (app.isJob) {
+      // Its attempts run there, and an account may have jobs only.
+      await this.#ensureAccount(view)
       if (next) await transitions.promote(appEnvId, next.rollout.rolloutId)
       return wanted !== null
     }

@@ -2,6 +2,7 @@ import { timestamp } from '../../clock.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
 import type { Db } from '../../store/db.ts'
+import { noteContainerCounts } from '../../store/repositories/container-counts.ts'
 import { findPod, insertPod, listLivePods, prunePods, savePod } from '../../store/repositories/rollouts.ts'
 import { containerName, label } from './manifests/workload.ts'
 import type { WorkloadPod } from './status.ts'
@@ -69,6 +70,7 @@ export function storePods(
         status: pod.lastTermination && pod.lastTermination.exitCode !== 0 ? 'Failed' : 'Succeeded',
       })
     if (live.size > 0) await prunePods(tx, appEnvId, keptPods)
+    await noteContainerCounts(tx, appEnvId, nowMs)
     return fresh
   })
 }

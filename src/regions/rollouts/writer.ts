@@ -2,6 +2,7 @@ import { timestamp } from '../../clock.ts'
 import type { Environment, PodRecord, Rollout } from '../../domain/environments/environment.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { insertActivity } from '../../store/repositories/activities.ts'
+import { noteContainerCounts } from '../../store/repositories/container-counts.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import {
   findContent,
@@ -125,6 +126,7 @@ export class RolloutWriter {
     return this.#db.write(async (tx) => {
       if (!(await findEnvironment(tx, { appEnvId: pod.appEnvId }))) return false
       await insertPod(tx, pod)
+      await noteContainerCounts(tx, pod.appEnvId, this.#wallMs())
       return true
     })
   }
@@ -133,6 +135,7 @@ export class RolloutWriter {
   async savePod(pod: PodRecord): Promise<void> {
     await this.#db.write(async (tx) => {
       await savePod(tx, pod)
+      await noteContainerCounts(tx, pod.appEnvId, this.#wallMs())
       if (pod.desiredState === 'gone') await prunePods(tx, pod.appEnvId, keptPods)
     })
   }

@@ -20,6 +20,8 @@ import { oauth } from './030-oauth.ts'
 import { answeredQuestions } from './035-answered-questions.ts'
 import { auditTrace } from './039-audit-trace.ts'
 import { stepUp } from './043-step-up.ts'
+import { auditAgent } from './044-audit-agent.ts'
+import { containerCounts } from './045-container-counts.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -45,4 +47,6 @@ export const migrations: readonly Migration[] = [
   answeredQuestions,
   auditTrace,
   stepUp,
+  auditAgent,
+  containerCounts,
 ]

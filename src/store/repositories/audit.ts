@@ -24,6 +24,10 @@ interface AuditEntry {
   sessionId: string | null
   /** The trace of the call; null in entries of an older version. */
   traceId: string | null
+  /** The agent: as it signed in with OAuth, else as it names itself; null for other callers and in older entries. */
+  agent: string | null
+  /** For an undo: the entry that it undid. */
+  undid: string | null
   operation: string
   objectType: string
   objectId: string
@@ -61,6 +65,8 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     token_id: entry.tokenId,
     session_id: entry.sessionId,
     trace_id: entry.traceId,
+    agent: entry.agent,
+    undid: entry.undid,
   }
   // Both texts together have up to megabytes.
   const turns = new Pacer()
@@ -86,8 +92,8 @@ async function unkeptHead(tx: Tx, accountId: string | null): Promise<AuditHead> 
 const sealedValue = /"v1\.key_[a-z2-7]+\.[A-Za-z0-9_-]+"/g
 
 /**
- * SHA-256 of an entry's content and the previous entry's hash. An entry without token and session, or without a trace, is
- * hashed as by the versions that did not store them, so that their entries still verify.
+ * SHA-256 of an entry's content and the previous entry's hash. What an entry lacks, such as its trace, is left out, so that
+ * entries of versions that did not store it still verify.
  */
 export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
   const content = [
@@ -105,6 +111,8 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     row.after.replace(sealedValue, '"sealed"'),
     ...(row.token_id === null && row.session_id === null ? [] : [row.token_id, row.session_id]),
     ...(row.trace_id === null ? [] : [{ trace: row.trace_id }]),
+    ...(row.agent === null ? [] : [{ agent: row.agent }]),
+    ...(row.undid === null ? [] : [{ undid: row.undid }]),
   ]
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
@@ -116,6 +124,7 @@ export interface AuditFilter {
   tokenId?: string | undefined
   sessionId?: string | undefined
   traceId?: string | undefined
+  agent?: string | undefined
   surface?: string | undefined
   outcome?: AuditOutcome | undefined
 }
@@ -126,6 +135,7 @@ const filterColumns = {
   tokenId: 'token_id',
   sessionId: 'session_id',
   traceId: 'trace_id',
+  agent: 'agent',
   surface: 'surface',
   outcome: 'outcome',
 } as const satisfies Record<keyof AuditFilter, keyof Row>
@@ -174,6 +184,8 @@ function entryOf(row: Row): StoredAuditEntry {
     tokenId: row.token_id,
     sessionId: row.session_id,
     traceId: row.trace_id,
+    agent: row.agent,
+    undid: row.undid,
     operation: row.operation,
     objectType: row.object_type,
     objectId: row.object_id,

@@ -277,6 +277,7 @@ export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void>
     'contents',
     'rollouts',
     'pods',
+    'container_counts',
     'job_attempts',
     'job_runs',
     'uploads',

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMcpHttpHandler } from '../../../src/mcp/transport/http.ts'
 import { hashOfEntry } from '../../../src/store/repositories/audit.ts'
 import { verifyAudit } from '../../../src/store/verify-audit.ts'
+import { rpc2026 } from '../../../testkit/mcp/rpc-2026.ts'
 import { hurriedClock } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform, type TestUser } from '../../../testkit/platform/test-platform.ts'
 import { tools } from '../../../tools/index.ts'
@@ -49,6 +50,10 @@ interface Entry {
   tokenId: string | null
   sessionId: string | null
   principal: { id: string }
+  entryId: string
+  agent: string | null
+  objectName: string | null
+  undid: { entryId: string; operation: string } | null
 }
 
 async function audit(filter: Record<string, unknown> = {}): Promise<Entry[]> {
@@ -61,7 +66,7 @@ const scale = (containers: number, token: string, headers: Record<string, string
 
 /** What an agent over MCP does and is refused, in a session of its own if its host can ask the person. */
 async function agentWorks(capabilities: { elicitation?: Record<string, never> }): Promise<void> {
-  const agent = new Client({ name: 'agent', version: '1' }, { capabilities })
+  const agent = new Client({ name: 'test-agent', title: 'Tést\u200b Agent', version: '1' }, { capabilities })
   if (capabilities.elicitation)
     agent.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: {} }))
   const requestInit = { headers: { authorization: member.token } }
@@ -105,6 +110,42 @@ describe('the origin of an audit entry', () => {
     ])
   })
 
+  it('names the agent as it names itself over MCP, and filters by that name', async () => {
+    const seen = (await audit({ surface: 'mcp' })).length
+    await agentWorks({ elicitation: {} })
+    const own = (await audit({ surface: 'mcp' })).slice(0, -seen || undefined)
+    expect(own.map(({ agent, outcome }) => `${agent} ${outcome}`)).toEqual([
+      'Tést Agent refused',
+      'Tést Agent done',
+    ])
+    expect(await audit({ agent: 'Tést Agent', limit: 2 })).toEqual(own)
+    const set = {
+      name: 'update-app-env-variables',
+      arguments: { appEnvId, set: [{ name: 'B', value: '2' }] },
+    }
+    const { headers, body } = rpc2026('tools/call', set, { headers: { authorization: member.token } })
+    expect((await fetch(mcpUrl, { method: 'POST', headers, body })).status).toBe(200)
+    expect(await audit({ agent: 'raw' })).toMatchObject([{ operation: 'update-app-env-variables' }])
+    expect(await audit({ agent: 'another' })).toEqual([])
+    const refused = await scale(3, member.token, { 'longshore-agent': '%E2%80%8B' })
+    expect(refused.status).toBe(400)
+    expect(refused.json.details).toContain('Longshore-Agent')
+  })
+
+  it('says what an undo undid, and how the object is named', async () => {
+    const { token } = platform.admin
+    const { cliEnvName } = (await platform.request('GET', '/app-env', { token, input: { appEnvId } })).json
+    await scale(3, token)
+    const [scaled] = await audit({ objectId: appEnvId, limit: 1 })
+    const input = { entryId: scaled!.entryId }
+    expect((await platform.request('POST', '/audit/undo', { token, input })).status).toBe(200)
+    const { operation, entryId } = scaled!
+    expect(await audit({ objectId: appEnvId, limit: 2 })).toMatchObject([
+      { operation: 'undo-change', objectName: cliEnvName, undid: { operation, entryId } },
+      { operation: 'scale-app-env-containers', objectName: cliEnvName, undid: null, agent: null },
+    ])
+  })
+
   it('takes the name that a caller of REST gives its session, and rejects one that is no name', async () => {
     expect((await scale(2, member.token, { 'longshore-session': 'nightly-42' })).status).toBe(200)
     expect(await audit({ sessionId: 'nightly-42' })).toMatchObject([
@@ -138,17 +179,22 @@ describe('the origin of an audit entry', () => {
       { token_id: 'tok_other' },
       { session_id: null },
       { token_id: null, session_id: null },
+      { agent: 'another' },
+      { undid: 'aud_other' },
     ]) {
       await set(forged)
       expect((await chain()).broken?.entryId, JSON.stringify(forged)).toBe(newest!.entry_id)
-      await set({ token_id: newest!.token_id, session_id: newest!.session_id })
+      const { token_id, session_id, agent, undid } = newest!
+      await set({ token_id, session_id, agent, undid })
     }
-    const { seq: _seq, hash: _hash, token_id: _token, session_id: _session, ...old } = newest!
+    const { seq: _seq, hash: _hash, ...old } = newest!
     const { previous_hash, before, after, outcome, ...rest } = old
     const { entry_id, at, account_id, principal, surface, operation, object_type, object_id } = rest
     const identity = [previous_hash, entry_id, at, account_id, principal, surface, operation]
     const content = [...identity, object_type, object_id, outcome, before, after]
-    expect(hashOfEntry({ ...old, token_id: null, session_id: null, trace_id: null })).toBe(
+    expect(
+      hashOfEntry({ ...old, token_id: null, session_id: null, trace_id: null, agent: null, undid: null }),
+    ).toBe(
       createHash('sha256')
         .update(JSON.stringify(content).replaceAll(/"v1\.key_[^"]+"/g, '"sealed"'))
         .digest('hex'),

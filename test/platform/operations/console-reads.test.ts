@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { keepStateChange } from '../../../src/alerting/state-history.ts'
+import type { PodRecord } from '../../../src/domain/environments/environment.ts'
+import { RolloutWriter } from '../../../src/regions/rollouts/writer.ts'
+import { listContainerCounts } from '../../../src/store/repositories/container-counts.ts'
 import { insertRun } from '../../../src/store/repositories/usage.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -43,6 +47,41 @@ it('shows how many containers ran over time, from the creation of the environmen
   expect([old.status, old.json.details]).toEqual([400, expect.stringContaining('get-app-env-usage')])
   const many = await read('/app-env/container-series', { appEnvId, from: from(34 * day), step: 1 })
   expect(many.json.details).toMatch(/Set step to \d+ or more/)
+})
+
+it('shows how many containers should run and were ready, kept on change only, for 35 days', async () => {
+  const { appEnvId } = await platform.makeEnvironment()
+  const day = 24 * 60 * 60_000
+  const writer = new RolloutWriter(platform.db, () => clock.wallMs())
+  const pod = { appEnvId, podId: `pod_${appEnvId}`, rolloutId: 'rol_1', createdAt: '' }
+  const made = { ...pod, name: 'one', region: 'local', contentId: 'dep_1', restartCount: 0 }
+  const starting = { ...made, desiredState: 'run', status: 'Pending', ready: false } as PodRecord
+  expect(await writer.addPod(starting)).toBe(true)
+  await clock.advance(2 * 60_000)
+  await writer.savePod({ ...starting, status: 'Running', ready: true })
+  await writer.savePod({ ...starting, status: 'Running', ready: true, restartCount: 1 })
+  await clock.advance(3 * 60_000)
+  const series = async () => (await read('/app-env/container-series', { appEnvId, step: 60 })).json.points
+  const newest = (await series()).slice(-5) as { desired: number; ready: number }[]
+  expect(newest.map(({ desired, ready }) => `${desired} ${ready}`)).toEqual([
+    '1 0',
+    '1 0',
+    '1 1',
+    '1 1',
+    '1 1',
+  ])
+  const stored = () => platform.db.read((tx) => listContainerCounts(tx, appEnvId, 0))
+  expect(await stored()).toMatchObject([
+    { desired: 1, ready: 0 },
+    { desired: 1, ready: 1 },
+  ])
+  await clock.advance(40 * day)
+  await writer.savePod({ ...starting, desiredState: 'end', ready: false })
+  expect(await stored()).toMatchObject([
+    { desired: 1, ready: 1 },
+    { desired: 0, ready: 0 },
+  ])
+  expect((await series()).at(-2)).toMatchObject({ desired: 1, ready: 1 })
 })
 
 it('A3 lists every attempted notification of an alert in pages, newest first', async () => {
@@ -99,4 +138,58 @@ it('A3 lists every attempted notification of an alert in pages, newest first', a
   expect(pages[0]).toMatchObject({ ok: false, reason: 'the receiver answered 500' })
   const times = pages.map(({ at }) => at)
   expect(times).toEqual([...new Set(times)].sort().reverse())
+})
+
+it('lists the state changes of an alert in pages, keeps those of 31 days but at least 20, and at most 2,000', async () => {
+  const { appEnvId } = await platform.makeEnvironment()
+  const rule = { metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '1m', contactPointIds: [] }
+  const input = { appEnvId, name: 'CPU', ...rule }
+  const created = await platform.request('POST', '/app-env/alert', { token: platform.admin.token, input })
+  const { alertId } = created.json.alert
+  const bornMs = clock.wallMs()
+  const at = (ms: number) => new Date(bornMs + ms).toISOString()
+  const keep = (version: number, ms: number) =>
+    platform.db.write((tx) => {
+      const change = { from: 'Normal', to: 'Firing', at: at(ms), value: version } as const
+      return keepStateChange(tx, { alertId, appEnvId, version }, change)
+    })
+  const list = async (page: object = {}) =>
+    (await read('/alert/state-changes', { alertId, ...page })).json as {
+      changes: { value: number }[]
+      completeFrom: string
+      pagination: { total: number }
+    }
+  for (let version = 1; version <= 30; version += 1) await keep(version, version * 1_000)
+  const whole = await list({ limit: 25, offset: 10 })
+  expect(whole).toMatchObject({ completeFrom: at(0), pagination: { total: 30 } })
+  expect(whole.changes.map(({ value }) => value)).toEqual(
+    Array.from({ length: 20 }, (_, index) => 20 - index),
+  )
+  const some = await list({ from: at(28_000) })
+  expect(some.changes.map(({ value }) => value)).toEqual([30, 29, 28])
+  expect(some.pagination.total).toBe(3)
+  await clock.advance(40 * 86_400_000)
+  await keep(31, clock.wallMs() - bornMs)
+  const later = await list({ limit: 40 })
+  expect(later.changes.map(({ value }) => value).slice(-2)).toEqual([13, 12])
+  expect(later.completeFrom).toBe(new Date(clock.wallMs() - 31 * 86_400_000).toISOString())
+  await platform.db.write(async (tx) => {
+    const row = {
+      alert_id: alertId,
+      app_env_id: appEnvId,
+      at: at(0),
+      from_state: 'Normal',
+      to_state: 'Firing',
+    }
+    const rows = Array.from({ length: 1_990 }, (_, index) => ({ ...row, version: 100 + index, value: null }))
+    for (const one of rows)
+      await tx
+        .insertInto('alert_history')
+        .values({ ...one, at: new Date(clock.wallMs()).toISOString() })
+        .execute()
+  })
+  await keep(3_000, clock.wallMs() - bornMs)
+  const full = await list({ limit: 1, offset: 1_999 })
+  expect(full.pagination.total).toBe(2_000)
+  expect(full.changes).toHaveLength(1)
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { containerCounts } from '../../../src/domain/environments/container-counts.ts'
+import { containerCounts, desiredAndReady } from '../../../src/domain/environments/container-counts.ts'
 
 const run = (startedMs: number, finishedMs: number | null) => ({ startedMs, finishedMs })
 const counts = (runs: ReturnType<typeof run>[], fromMs = 0, toMs = 40) =>
@@ -30,4 +30,18 @@ it('counts a replacement at the same time as one, and a container of no length t
 it('aligns steps, and ends with the step under way', () => {
   const points = containerCounts([run(0, null)], { fromMs: 13, toMs: 34, stepMs: 10 })
   expect(points.map(({ tMs }) => tMs)).toEqual([20, 30, 40])
+})
+
+it('shows the most containers that should run and the fewest that were ready, as far back as that is known', () => {
+  const changes = [
+    { atMs: 12, desired: 1, ready: 0 },
+    { atMs: 14, desired: 1, ready: 1 },
+    { atMs: 31, desired: 3, ready: 1 },
+    { atMs: 38, desired: 0, ready: 0 },
+  ]
+  const steps = (fromMs: number, toMs: number) =>
+    desiredAndReady(changes, { fromMs, toMs, stepMs: 10 }).map(({ desired, ready }) => `${desired} ${ready}`)
+  expect(steps(0, 55)).toEqual(['null null', '1 0', '1 1', '3 0', '0 0', '0 0'])
+  expect(steps(33, 40)).toEqual(['3 0'])
+  expect(containerCounts([], { fromMs: 33, toMs: 55, stepMs: 10 })).toHaveLength(steps(33, 55).length)
 })

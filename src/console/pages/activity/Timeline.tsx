@@ -1,25 +1,18 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { listAppEnvs } from '../../../contract/app-envs.ts'
 import { listAudit, undoChange } from '../../../contract/audit.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
+import { listUserTokens } from '../../../contract/users.ts'
 import type { AppError } from '../../../errors.ts'
 import { client } from '../../api/client.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { EntryItem } from './EntryItem.tsx'
-import {
-  actors,
-  byDay,
-  type Entry,
-  type Filters,
-  objects,
-  queryOf,
-  surfaceNames,
-  withOperation,
-} from './entries.ts'
+import { byDay, type Entry, entryWords, type Filters, queryOf, withOperation } from './entries.ts'
+import { TimelineFilters } from './TimelineFilters.tsx'
 
 interface Props {
   accountId: string
@@ -49,6 +42,15 @@ export function useEntries(accountId: string, filters: Filters = {}) {
   })
 }
 
+/** Names by id: of the environments that the reader can access, and of the reader's own tokens. */
+function useNames(accountId: string) {
+  const environments = useRead(listAppEnvs, { accountId }, { everyMs: 30_000 })
+  const own = useRead(listUserTokens, {})
+  const names = new Map(environments.data?.appEnvs.map((one) => [one.appEnvId, one.cliEnvName]))
+  const tokenNames = new Map(own.data?.tokens.map(({ tokenId, name }) => [tokenId, name]))
+  return { names, nameOf: (id: string) => names.get(id) ?? tokenNames.get(id) }
+}
+
 /** The audit log as a timeline: live, filtered by its address, each change with before, after and Undo. */
 export function Timeline({ accountId, objectId, fixed = {} }: Props) {
   const always: Filters = { ...fixed, ...(objectId === undefined ? {} : { object: objectId }) }
@@ -57,11 +59,11 @@ export function Timeline({ accountId, objectId, fixed = {} }: Props) {
   const read = useEntries(accountId, filters)
   // What the filters offer does not shrink with what they let through.
   const offered = useEntries(accountId, always)
-  const environments = useRead(listAppEnvs, { accountId }, { everyMs: 30_000 })
-  const names = new Map(environments.data?.appEnvs.map((one) => [one.appEnvId, one.cliEnvName]))
+  const { names, nameOf } = useNames(accountId)
   if (read.error && !read.data) return <Failed error={read.error} retry={() => read.refetch()} />
   const all = offered.data ?? []
   const shown = withOperation(read.data ?? [], filters.operation)
+  const undone = new Set([...all, ...shown].map(({ undid }) => undid?.entryId))
   return (
     <section className="panel" aria-label="Activity">
       <TimelineFilters
@@ -69,6 +71,7 @@ export function Timeline({ accountId, objectId, fixed = {} }: Props) {
         filters={filters}
         fixed={fixed}
         environments={objectId === undefined ? names : null}
+        nameOf={nameOf}
       />
       {read.isPending && <Loading rows={6} />}
       {read.data && shown.length === 0 && (
@@ -84,7 +87,8 @@ export function Timeline({ accountId, objectId, fixed = {} }: Props) {
               <EntryItem
                 key={entry.entryId}
                 entry={entry}
-                envName={names.get(entry.objectId)}
+                nameOf={nameOf}
+                isUndone={undone.has(entry.entryId)}
                 undo={setUndoing}
               />
             ))}
@@ -107,91 +111,12 @@ export function Timeline({ accountId, objectId, fixed = {} }: Props) {
         <ConfirmWrite
           row={undoChange}
           input={{ entryId: undoing.entryId }}
-          title="Undo this change?"
+          title={`Undo “${entryWords(undoing)}”?`}
           action="Undo"
           done={({ message }) => message}
           onClose={() => setUndoing(null)}
         />
       )}
     </section>
-  )
-}
-
-interface FiltersProps {
-  /** Names by id; null where the timeline is of one object. */
-  environments: ReadonlyMap<string, string> | null
-  entries: readonly Entry[]
-  filters: Filters
-  fixed: Filters
-}
-
-function TimelineFilters({ entries, filters, fixed, environments }: FiltersProps) {
-  const navigate = useNavigate()
-  const set = (change: Filters) =>
-    navigate({ to: '.', search: (before: object) => ({ ...before, ...change }), replace: true })
-  return (
-    <header>
-      {fixed.who === undefined && fixed.session === undefined && fixed.token === undefined && (
-        <Choice label="Who" every="Everyone" value={filters.who} set={(who) => set({ who })}>
-          {actors(entries).map(({ id, name }) => [id, name])}
-        </Choice>
-      )}
-      {fixed.surface === undefined && fixed.session === undefined && (
-        <Choice
-          label="From where"
-          every="Every surface"
-          value={filters.surface}
-          set={(surface) => set({ surface: surface as Filters['surface'] })}
-        >
-          {Object.entries(surfaceNames)}
-        </Choice>
-      )}
-      {environments && (
-        <Choice label="Object" every="Every object" value={filters.object} set={(object) => set({ object })}>
-          {objects(entries, environments).map(({ id, name }) => [id, name])}
-        </Choice>
-      )}
-      <Choice
-        label="Result"
-        every="Done and refused"
-        value={filters.outcome}
-        set={(outcome) => set({ outcome: outcome as Filters['outcome'] })}
-      >
-        {[
-          ['done', 'Done'],
-          ['refused', 'Refused'],
-        ]}
-      </Choice>
-      <input
-        type="search"
-        aria-label="Operation"
-        placeholder="Operation"
-        value={filters.operation ?? ''}
-        onChange={(event) => set({ operation: event.target.value || undefined })}
-      />
-    </header>
-  )
-}
-
-interface ChoiceProps {
-  label: string
-  every: string
-  value: string | undefined
-  set: (value: string | undefined) => void
-  children: string[][]
-}
-
-function Choice({ label, every, value, set, children }: ChoiceProps) {
-  const unlisted = value !== undefined && !children.some(([id]) => id === value)
-  return (
-    <select aria-label={label} value={value ?? ''} onChange={(event) => set(event.target.value || undefined)}>
-      <option value="">{every}</option>
-      {unlisted && <option value={value}>{value}</option>}
-      {children.map(([id, name]) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </select>
   )
 }

@@ -59,11 +59,11 @@ export function AgentsPage() {
 const columns: Column<Caller>[] = [
   {
     title: 'Who',
-    cell: ({ principalId, surface, name }) => (
+    cell: ({ principalId, surface, agent, name }) => (
       <Link
         to="/agents/$principalId"
         params={{ principalId }}
-        search={({ account }) => ({ account, surface })}
+        search={({ account }) => ({ account, surface, agent: agent ?? undefined })}
       >
         {name}
       </Link>
@@ -97,7 +97,7 @@ function CallerTable({ title, callers, children }: TableProps) {
           label={`List: ${title}`}
           columns={columns}
           rows={callers}
-          keyOf={({ principalId, surface }) => `${principalId} ${surface}`}
+          keyOf={({ principalId, surface, agent }) => `${principalId} ${surface} ${agent}`}
         />
       )}
     </section>

@@ -1,6 +1,6 @@
 import { useParams } from '@tanstack/react-router'
 import { useAccount } from '../../shell/account.ts'
-import { actor, shortId, surfaceNames } from '../activity/entries.ts'
+import { callerWords, shortId, surfaceNames } from '../activity/entries.ts'
 import { CallerActivity } from './CallerActivity.tsx'
 
 /** One agent session: what it did, and what it was refused. */
@@ -13,7 +13,9 @@ export function SessionPage() {
       fixed={{ session: sessionId }}
       heading={(newest) => ({
         title: `Session ${shortId(sessionId)}`,
-        about: newest ? `${actor(newest)} · ${surfaceNames[newest.surface]}` : 'No entries in this account',
+        about: newest
+          ? `${callerWords(newest)} · ${surfaceNames[newest.surface]}`
+          : 'No entries in this account',
       })}
     />
   )

@@ -2,7 +2,7 @@ import { useParams } from '@tanstack/react-router'
 import { listUserTokens } from '../../../contract/users.ts'
 import { useRead } from '../../api/queries.ts'
 import { useAccount } from '../../shell/account.ts'
-import { actor, shortId } from '../activity/entries.ts'
+import { callerWords, shortId } from '../activity/entries.ts'
 import { CallerActivity } from './CallerActivity.tsx'
 
 /** One token: what was done with it, and what it was refused. Its name is known to its owner only. */
@@ -16,7 +16,7 @@ export function TokenPage() {
       fixed={{ token: tokenId }}
       heading={(newest) => ({
         title: own?.name ? `Token ${own.name}` : `Token ${shortId(tokenId)}`,
-        about: newest ? `Token of ${actor(newest)}` : 'No entries in this account',
+        about: newest ? `Used by ${callerWords(newest)}` : 'No entries in this account',
       })}
     />
   )

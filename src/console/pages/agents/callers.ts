@@ -1,9 +1,11 @@
-import { actor, type Entry } from '../activity/entries.ts'
+import { callerWords, type Entry } from '../activity/entries.ts'
 
-/** One principal on one surface of the audit log; a person's agent is that person over MCP. */
+/** One principal on one surface of the audit log; agents of a person differ by their names. */
 export interface Caller {
   principalId: string
   surface: Entry['surface']
+  /** How the agent names itself; null for people and programs. */
+  agent: string | null
   name: string
   done: number
   refused: number
@@ -15,12 +17,13 @@ export interface Caller {
 export function callersOf(entries: readonly Entry[]): Caller[] {
   const known = new Map<string, Caller>()
   for (const entry of entries) {
-    const { principal, surface, outcome, timestamp } = entry
-    const key = `${principal.id} ${surface}`
+    const { principal, surface, agent, outcome, timestamp } = entry
+    const key = `${principal.id} ${surface} ${agent}`
     const caller = known.get(key) ?? {
       principalId: principal.id,
       surface,
-      name: actor(entry),
+      agent,
+      name: callerWords(entry),
       done: 0,
       refused: 0,
       lastAt: timestamp,

@@ -1,5 +1,10 @@
 import { useState } from 'react'
-import { type AlertDetails, alertStates, listAlertNotifications } from '../../../contract/alerts.ts'
+import {
+  type AlertDetails,
+  alertStates,
+  listAlertNotifications,
+  listAlertStateChanges,
+} from '../../../contract/alerts.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { Pages } from '../../components/Pages.tsx'
@@ -59,10 +64,18 @@ export function StatePanel({ alert }: { alert: AlertDetails }) {
   )
 }
 
+/** More than the evaluation of a day makes; the state before them is not known, and left out. */
+const mostChanges = 2_000
+
 function StateBand({ alert, window }: { alert: AlertDetails; window: { fromMs: number; toMs: number } }) {
+  const { alertId, lastKnownState } = alert
+  const from = new Date(window.fromMs).toISOString()
+  const input = { alertId, from, limit: mostChanges }
+  const read = useRead(listAlertStateChanges, input, { everyMs: everyMs.chart, keep: true })
+  if (read.error && !read.data) return <Failed error={read.error} hidesForbidden />
   const nowMs = Math.min(Date.now(), window.toMs)
-  const spans = stateSpans(alert.stateHistory, alert.lastKnownState, {
-    fromMs: Math.max(window.fromMs, Date.parse(alert.createdAt)),
+  const spans = stateSpans(read.data?.changes ?? alert.stateHistory, lastKnownState, {
+    fromMs: Math.max(window.fromMs, Date.parse(read.data?.completeFrom ?? alert.createdAt)),
     toMs: nowMs,
   })
   const whole = window.toMs - window.fromMs
@@ -86,14 +99,20 @@ function StateBand({ alert, window }: { alert: AlertDetails; window: { fromMs: n
   )
 }
 
-export function StateChanges({ alert: { stateHistory, unit } }: { alert: AlertDetails }) {
+const pageSize = 20
+
+export function StateChanges({ alert: { alertId, stateHistory, unit } }: { alert: AlertDetails }) {
+  const [offset, setOffset] = useState(0)
+  const input = { alertId, limit: pageSize, offset }
+  const read = useRead(listAlertStateChanges, input, { everyMs: everyMs.chart, keep: true })
+  const rows = read.data?.changes ?? stateHistory
   return (
     <section className="panel" aria-labelledby="changes">
       <header>
         <h2 id="changes">State changes</h2>
-        <span className="muted small">The last 20</span>
+        <span className="muted small">Of the last 31 days, newest first</span>
       </header>
-      {stateHistory.length === 0 ? (
+      {rows.length === 0 ? (
         <p className="body muted">The state has not changed yet.</p>
       ) : (
         <Table
@@ -115,15 +134,16 @@ export function StateChanges({ alert: { stateHistory, unit } }: { alert: AlertDe
               cell: ({ value }) => (value === null ? '–' : quantity(value, unit)),
             },
           ]}
-          rows={newestFirst(stateHistory)}
+          rows={newestFirst(rows)}
           keyOf={({ at, from, to }) => `${at}${from}${to}`}
         />
+      )}
+      {read.data && (
+        <Pages offset={offset} size={pageSize} total={read.data.pagination.total} go={setOffset} />
       )}
     </section>
   )
 }
-
-const pageSize = 20
 
 export function Deliveries({ alert: { alertId, contactPoints } }: { alert: AlertDetails }) {
   const [offset, setOffset] = useState(0)

@@ -3,7 +3,7 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { Chart } from '../../components/Chart.tsx'
 import { Failed } from '../../components/states.tsx'
 import { useEnvironment } from './environment.ts'
-import { type Range, windowOf } from './use-series.ts'
+import { type Range, shownWindow, windowOf } from './use-series.ts'
 
 /** By the step of each range. */
 const startsUnits: Record<Range, string> = {
@@ -12,9 +12,9 @@ const startsUnits: Record<Range, string> = {
   week: 'starts in 2 hours',
 }
 
-/** How many containers ran; for functions also scale-ups and cold starts. */
+/** The most containers that ran and should run, and the fewest that were ready; for functions also scale-ups and cold starts. */
 export function ContainerCharts({ range }: { range: Range }) {
-  const { appEnvId, isFunction } = useEnvironment()
+  const { appEnvId, isFunction, createdAt } = useEnvironment()
   const { fromMs, stepSeconds: step } = windowOf(range)
   const read = useRead(
     getAppEnvContainerSeries,
@@ -23,25 +23,34 @@ export function ContainerCharts({ range }: { range: Range }) {
   )
   if (read.error && !read.data) return <Failed error={read.error} hidesForbidden />
   const points = read.data?.points ?? []
-  const line = (label: string, color: string, of: (point: (typeof points)[number]) => number) => ({
+  const line = (label: string, color: string, of: (point: (typeof points)[number]) => number | null) => ({
     label,
     color,
-    points: points.map((point) => ({ t: point.t, value: of(point) })),
+    points: points.flatMap((point) => {
+      const value = of(point)
+      return value === null ? [] : [{ t: point.t, value }]
+    }),
   })
+  const window = shownWindow(range, createdAt)
   return (
     <>
       <Chart
         title="Containers"
-        unit="running"
+        unit="containers"
+        window={window}
+        stepped
         series={[
-          line('Most', '--chart-1', ({ most }) => most),
-          line('Fewest', '--chart-3', ({ least }) => least),
+          line('Running', '--chart-1', ({ most }) => most),
+          line('Should run', '--chart-3', ({ desired }) => desired),
+          line('Ready', '--chart-2', ({ ready }) => ready),
         ]}
       />
       {isFunction && (
         <Chart
           title="Container starts"
           unit={startsUnits[range]}
+          window={window}
+          stepped
           series={[
             line('Scale-ups', '--chart-1', ({ started, startedFromZero }) => started - startedFromZero),
             line('Cold starts', '--chart-2', ({ startedFromZero }) => startedFromZero),

@@ -1,19 +1,26 @@
 import type { Pod } from '../../../contract/app-env-reads.ts'
-import { counted, timeOfDay } from '../../components/words.ts'
+import { counted, shortTime, timeOfDay } from '../../components/words.ts'
 
 const lane = 9
 const width = 1000
 
-/** Run times of containers: overlaps are scale-ups, gaps are scale to zero. */
+/** Run times of containers up to now: overlaps are scale-ups, gaps are scale to zero. */
 export function ContainerTimeline({ pods }: { pods: readonly Pod[] }) {
-  const spans = spansOf(pods, Date.now())
+  const nowMs = Date.now()
+  const spans = spansOf(pods, nowMs)
   if (spans.length === 0) return null
-  const from = Math.min(...spans.map(({ start }) => start))
-  const to = Math.max(...spans.map(({ end }) => end), from + 1)
+  // A clock of the browser that is behind must not turn the line around.
+  const from = Math.min(...spans.map(({ start }) => start), nowMs - 1)
+  const to = nowMs
   const x = (ms: number) => ((ms - from) / (to - from)) * width
   const height = spans.length * lane + 4
   const zero = gapsOf(spans, to)
-  const label = `${counted(spans.length, 'container')} between ${timeOfDay(iso(from))} and ${timeOfDay(iso(to))}; at zero ${counted(zero.length, 'time')}.`
+  const lastZero = zero.at(-1)
+  const isZero = lastZero?.end === to
+  const label = [
+    `${counted(spans.length, 'container')} from ${momentWords(from, to)} to now`,
+    `at zero ${counted(zero.length, 'time')}${isZero ? `, now since ${momentWords(lastZero.start, to)}` : ''}.`,
+  ].join('; ')
   return (
     <figure className="body" style={{ paddingBottom: 4 }}>
       <svg
@@ -83,6 +90,12 @@ export function gapsOf(spans: readonly Span[], to: number): { start: number; end
   }
   if (to > covered) gaps.push({ start: covered, end: to })
   return gaps
+}
+
+/** The time of day; with the day where that was another one. */
+function momentWords(ms: number, nowMs: number): string {
+  const isToday = new Date(ms).toDateString() === new Date(nowMs).toDateString()
+  return isToday ? timeOfDay(iso(ms)) : shortTime(ms)
 }
 
 const iso = (ms: number) => new Date(ms).toISOString()

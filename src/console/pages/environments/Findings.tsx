@@ -16,10 +16,11 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge, type Tone } from '../../components/Badge.tsx'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Time } from '../../components/Time.tsx'
-import { operationWords, quantity } from '../../components/words.ts'
+import { quantity } from '../../components/words.ts'
+import { operationWords } from '../../words/operations.ts'
+import { inWords, sentenceCase } from '../../words/text.ts'
 import { metricNames } from '../alerts/words.ts'
 import { useEnvironment } from './environment.ts'
-import { withTabs } from './status-words.ts'
 
 /** Writes that a button can run as a finding names them. Other fixes are shown in words. */
 const runnable: readonly Operation[] = [
@@ -77,10 +78,10 @@ function FindingItem({ finding }: { finding: Finding }) {
     <li className="entry">
       <div className="row">
         <Badge tone={tone}>{name}</Badge>
-        <strong>{withTabs(summary)}</strong>
+        <strong>{inWords(summary)}</strong>
       </div>
       <span className="muted small">
-        <code>{cause}</code>
+        {sentenceCase(cause)}
         {since && (
           <>
             {' '}
@@ -106,7 +107,7 @@ function FindingItem({ finding }: { finding: Finding }) {
 
 function EvidenceLine({ evidence: { source, at, text, value } }: { evidence: Evidence }) {
   // A line of a log stays as the program wrote it.
-  const ownWords = source === 'log' ? text : withTabs(text ?? '')
+  const ownWords = source === 'log' ? text : inWords(text ?? '')
   return (
     <>
       <span className="muted">
@@ -128,7 +129,7 @@ function valueWords(text: string | undefined, value: number | undefined): string
   if (value === undefined) return null
   const metric = metrics.find((one) => one === text)
   if (metric) return `${metricNames[metric]} ${quantity(value, metricUnits[metric])}`
-  return text === undefined ? value.toLocaleString() : `${text} (${value.toLocaleString()})`
+  return text === undefined ? value.toLocaleString() : `${inWords(text)} (${value.toLocaleString()})`
 }
 
 const sourceNames: Record<Evidence['source'], string> = {
@@ -151,7 +152,7 @@ function FixLine({ fix: { operation, input, effects, safe }, summary }: { fix: F
   return (
     <div className="row">
       <span>
-        <span className="muted">Fix:</span> {effects.join(' ')}
+        <span className="muted">Fix:</span> {inWords(effects.join(' '))}
       </span>
       {row && safe ? (
         <button type="button" className="button compact" onClick={() => setConfirming(true)}>
@@ -171,7 +172,7 @@ function FixLine({ fix: { operation, input, effects, safe }, summary }: { fix: F
           done={(answer) => String((answer as { message?: string }).message ?? 'Done')}
           onClose={() => setConfirming(false)}
         >
-          <p className="muted small">Heals: {withTabs(summary)}</p>
+          <p className="muted small">Heals: {inWords(summary)}</p>
         </ConfirmWrite>
       )}
     </div>

@@ -7,6 +7,7 @@ import { preview } from '../../api/client.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Diff } from '../../components/Diff.tsx'
 import { Loading } from '../../components/states.tsx'
+import { fieldLabel } from '../../words/fields.ts'
 
 /** Shows pending changes on every page of the environment. */
 export function PendingBar({ environment }: { environment: AppEnv }) {
@@ -15,7 +16,7 @@ export function PendingBar({ environment }: { environment: AppEnv }) {
   const { pendingChanges, appEnvId, revision } = environment
   const { hasBuildChanges, hasDeployChanges, deployPendingChanges } = pendingChanges
   if (!hasBuildChanges && !hasDeployChanges) return null
-  const fields = [...new Set(deployPendingChanges.map(({ group, field }) => `${group} (${field})`))]
+  const fields = [...new Set(deployPendingChanges.map(({ field }) => fieldLabel(field)))]
   const input = { appEnvId, expectedRevision: revision }
   return (
     <section className="note tone-warn stack pending" aria-label="Pending changes">

@@ -4,7 +4,7 @@ import { Chart } from '../../components/Chart.tsx'
 import { Failed } from '../../components/states.tsx'
 import { ContainerCharts } from './ContainerCharts.tsx'
 import { useEnvironment } from './environment.ts'
-import { type Range, rangeNames, useSeries } from './use-series.ts'
+import { type Range, rangeNames, shownWindow, useSeries } from './use-series.ts'
 
 interface Line {
   metric: Metric
@@ -65,7 +65,7 @@ export function TrafficCharts() {
 }
 
 function MetricChart({ title, lines, range }: { title: string; lines: Line[]; range: Range }) {
-  const { appEnvId } = useEnvironment()
+  const { appEnvId, createdAt } = useEnvironment()
   const first = useSeries(appEnvId, lines[0]!.metric, range)
   const second = useSeries(appEnvId, lines[1]?.metric ?? lines[0]!.metric, range)
   if (first.error && !first.data) return <Failed error={first.error} hidesForbidden />
@@ -74,5 +74,12 @@ function MetricChart({ title, lines, range }: { title: string; lines: Line[]; ra
     color,
     points: (index === 0 ? first : second).data?.points ?? [],
   }))
-  return <Chart title={title} unit={first.data?.unit ?? ''} series={series} />
+  return (
+    <Chart
+      title={title}
+      unit={first.data?.unit ?? ''}
+      series={series}
+      window={shownWindow(range, createdAt)}
+    />
+  )
 }

@@ -111,17 +111,12 @@ function Comparison({ compared }: { compared: Compared }) {
   )
 }
 
-const sourceFields = {
-  type: 'Source',
-  image: 'Image',
-  gitBranch: 'Git branch',
-  gitCommitId: 'Commit',
-} as const
+const sourceFields = ['type', 'image', 'gitBranch', 'gitCommitId'] as const
 
 /** Source or image first, then the settings. */
 function changesOf({ from, to, changes }: Compared) {
-  const source = (Object.keys(sourceFields) as (keyof typeof sourceFields)[])
+  const source = sourceFields
     .filter((name) => from[name] !== to[name])
-    .map((name) => ({ path: sourceFields[name], before: from[name], after: to[name] }))
+    .map((name) => ({ path: `source.${name}`, before: from[name], after: to[name] }))
   return [...source, ...changes]
 }

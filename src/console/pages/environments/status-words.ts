@@ -3,6 +3,7 @@ import { healthSentence, isIll, requestSentence, servesUnproven } from '../../..
 import type { OutputOf } from '../../../contract/operation.ts'
 import type { Tone } from '../../components/Badge.tsx'
 import { counted } from '../../components/words.ts'
+import { inWords, sentenceCase } from '../../words/text.ts'
 
 type Status = OutputOf<typeof getAppEnvStatus>
 
@@ -45,7 +46,11 @@ export function statusWords(read: Status, kind: { isFunction: boolean; isJob: bo
   }
   if (read.health && isIll(read.health)) {
     const { verdict } = read.health
-    return { tone: 'bad', sentence: `${verdict}: ${healthSentence(read.health)}`, cause }
+    return {
+      tone: 'bad',
+      sentence: `${sentenceCase(verdict)}: ${inWords(healthSentence(read.health))}`,
+      cause,
+    }
   }
   const requests = read.health && requestSentence(read.health)
   if (requests) return { tone: 'bad', sentence: requests, cause }
@@ -54,19 +59,7 @@ export function statusWords(read: Status, kind: { isFunction: boolean; isJob: bo
 
 /** The failure of a deployment, in words of the console. */
 export function causeOf({ reason, message }: { reason: string; message: string }): string {
-  return `${reason}: ${withTabs(message)}`
-}
-
-const tabs: Record<string, string> = { 'get-logs': 'the Logs tab', 'what-changed': 'the Activity tab' }
-
-/** A message of the platform, with the names of pages in place of the operations that show the same. */
-export function withTabs(message: string): string {
-  return message
-    .replaceAll('get-logs with jobRunId', 'the page of the run')
-    .replace(/(^|[.] )?\b(get-logs|what-changed)\b/g, (_found, start: string | undefined, id: string) => {
-      const tab = tabs[id]!
-      return start === undefined ? tab : `${start}${tab.charAt(0).toUpperCase()}${tab.slice(1)}`
-    })
+  return `${sentenceCase(reason)}: ${inWords(message)}`
 }
 
 function sentenceOf(read: Status, { isFunction, isJob }: { isFunction: boolean; isJob: boolean }): string {

@@ -18,6 +18,12 @@ export function windowOf(range: Range): { fromMs: number; toMs: number; stepSeco
   return { fromMs, toMs: fromMs + (seconds + step) * 1000, stepSeconds: step }
 }
 
+/** The window of a chart, without the time before the environment existed. */
+export function shownWindow(range: Range, createdAt: string): { fromMs: number; toMs: number } {
+  const { fromMs, toMs } = windowOf(range)
+  return { fromMs: Math.max(fromMs, Math.min(Date.parse(createdAt), toMs - 120_000)), toMs }
+}
+
 /** One metric of an environment over time. */
 export function useSeries(appEnvId: string, metric: Metric, range: Range) {
   const { fromMs, stepSeconds: step } = windowOf(range)

@@ -5,9 +5,8 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { Failed } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
-import { operationWords } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
-import { actor, shortId } from '../activity/entries.ts'
+import { callerWords, entryWords, shortId } from '../activity/entries.ts'
 
 /** Live list of agents' writes over MCP. */
 export function AgentWatch() {
@@ -41,7 +40,7 @@ export function AgentWatch() {
           <ol className="steps" aria-label="Calls of agents, newest first">
             {calls.map((entry) => (
               <li key={entry.entryId}>
-                <strong>{operationWords(entry.operation)}</strong>
+                <strong>{entryWords(entry)}</strong>
                 {entry.outcome === 'refused' && <Badge tone="bad">Refused</Badge>}
                 <span className="muted small">
                   by{' '}
@@ -50,7 +49,7 @@ export function AgentWatch() {
                     params={{ principalId: entry.principal.id }}
                     search={({ account }) => ({ account, surface: 'mcp' })}
                   >
-                    {actor(entry)}
+                    {callerWords(entry)}
                   </Link>
                   {entry.sessionId && (
                     <>
