@@ -38,7 +38,9 @@ describe.skipIf(noBrowser !== null)(
       const page = await bed.signedIn(`/environments/${envName}`)
       const pending = page.getByRole('region', { name: 'Pending changes' })
       await pending.getByText('Show the changes').click()
-      await pending.getByRole('row', { name: 'zClouds 1 2' }).waitFor()
+      await pending
+        .getByRole('row', { name: 'Size of a container 1 zCloud (0.5 CPU, 512 MB) 2 zClouds (1 CPU, 1 GB)' })
+        .waitFor()
       await pending.getByRole('row', { name: 'Variable API_KEY none ***SECRET***' }).waitFor()
       expect(await axe(page)).toEqual([])
       await page.setViewportSize({ width: 320, height: 800 })
@@ -47,7 +49,9 @@ describe.skipIf(noBrowser !== null)(
       await pending.getByRole('button', { name: 'Discard' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByText('What runs stays as it is.').waitFor()
-      await dialog.getByRole('row', { name: 'zClouds 2 1' }).waitFor()
+      await dialog
+        .getByRole('row', { name: 'Size of a container 2 zClouds (1 CPU, 1 GB) 1 zCloud (0.5 CPU, 512 MB)' })
+        .waitFor()
       expect(await page.content()).not.toContain('never-shown')
       await dialog.getByRole('button', { name: 'Discard changes' }).click()
       await pending.waitFor({ state: 'detached' })
@@ -55,7 +59,9 @@ describe.skipIf(noBrowser !== null)(
 
       await call(updateAppEnv, { appEnvId, zClouds: 4 })
       await pending.getByRole('button', { name: 'Review and apply' }).click()
-      await dialog.getByRole('row', { name: 'zClouds 1 4' }).waitFor()
+      await dialog
+        .getByRole('row', { name: 'Size of a container 1 zCloud (0.5 CPU, 512 MB) 4 zClouds (2 CPU, 2 GB)' })
+        .waitFor()
       await dialog.getByRole('button', { name: 'Apply', exact: true }).click()
       await pending.waitFor({ state: 'detached' })
     })
@@ -69,7 +75,9 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('link', { name: 'Compare version 1' }).first().click()
       await page.waitForURL(/versions\?from=2&to=1/)
       await page.getByRole('row', { name: /^Image .*shop:2 .*shop:1$/ }).waitFor()
-      await page.getByRole('row', { name: 'zClouds 2 4' }).waitFor()
+      await page
+        .getByRole('row', { name: 'Size of a container 2 zClouds (1 CPU, 1 GB) 4 zClouds (2 CPU, 2 GB)' })
+        .waitFor()
       await page.getByText('MODE removed').waitFor()
       expect(await page.content()).not.toContain('value-of-mode')
       expect(await axe(page)).toEqual([])
