@@ -49,8 +49,8 @@ describe.skipIf(noBrowser !== null)(
       const page = await bed.signedIn('/')
       const row = page.getByRole('row', { name: /broken/ })
       await row.getByText('Failed', { exact: true }).waitFor()
-      expect(await row.getByTitle(/exited: /).getAttribute('title')).toBe(
-        'exited: The container was lost. The Logs tab shows its output.',
+      expect(await row.getByTitle(/Exited: /).getAttribute('title')).toBe(
+        'Exited: The container was lost. The Logs tab shows its output.',
       )
       await row.getByRole('link').click()
       await page.getByText('The Logs tab shows its output.').first().waitFor()
