@@ -31,6 +31,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'diagnosis-causes': 'causes list',
   'what-changed': 'envs changes',
   'list-alert-notifications': 'alerts notifications',
+  'list-alert-state-changes': 'alerts state-changes',
   'probe-function': 'probe',
   'start-job-run': 'jobs run',
   'update-job-config': 'jobs configure',

@@ -62,12 +62,13 @@ describe('list-audit', () => {
     expect(entry.changes[1].after).toContain('red')
   })
 
-  it('A3 records who read secrets in clear, without the values, and no other read', async () => {
+  it('A3 records who read secrets in clear or was refused, without the values, and no other read', async () => {
     const { appEnvId } = await platform.makeEnvironment()
     const before = await newest(appEnvId)
     await call('GET', '/app-env', { appEnvId })
-    expect((await call('GET', '/app-env', { appEnvId, decrypt: true }, member.token)).status).toBe(403)
     expect(await newest(appEnvId)).toEqual(before)
+    expect((await call('GET', '/app-env', { appEnvId, decrypt: true }, member.token)).status).toBe(403)
+    expect(await newest(appEnvId)).toMatchObject({ operation: 'get-app-env', outcome: 'refused' })
     await envOf(appEnvId)
     const { userId } = platform.admin
     const read = await newest(appEnvId)
