@@ -73,6 +73,7 @@ export class TestPlatform {
   sessions!: ConsoleSessions
   runner!: OperationRunner
   reconciler: Reconciler | null = null
+  #newReconciler!: () => Reconciler
   alerting!: Alerting
   #databaseAvailability: DatabaseAvailabilityWatch | null = null
   #users = 0
@@ -209,15 +210,8 @@ export class TestPlatform {
     const { db, clock, secrets, log, engine } = this
     const metrics = options.metrics ?? this.metrics
     const clockScale = options.clockScale ?? 1
-    const notifier =
-      options.notifier ??
-      createNotifier({
-        clock,
-        log,
-        allowPrivate: true,
-        incidentUrl: 'http://127.0.0.1:9/',
-        smtpUrl: undefined,
-      })
+    const local = { allowPrivate: true, incidentUrl: 'http://127.0.0.1:9/', smtpUrl: undefined }
+    const notifier = options.notifier ?? createNotifier({ clock, log, ...local })
     const publicUrl = () => this.apiUrl
     this.alerting = createAlerting({ db, clock, log, secrets, metrics, notifier, clockScale, publicUrl })
     this.#closers.push(() => this.alerting.stop())
@@ -235,9 +229,16 @@ export class TestPlatform {
     await this.#serveApi(this.runner, uploads, options)
     if (options.alerts) this.alerting.start()
     if (options.reconciles === false) return
-    this.reconciler = createTestReconciler(this, uploads)
-    await this.reconciler.start()
+    this.#newReconciler = () => createTestReconciler(this, uploads)
+    await this.restartReconciler()
     this.#closers.push(() => this.reconciler?.stop())
+  }
+
+  /** As when the control plane restarts: a new reconciler finds the containers of the engines. */
+  async restartReconciler(): Promise<void> {
+    await this.reconciler?.stop()
+    this.reconciler = this.#newReconciler()
+    await this.reconciler.start()
   }
 
   #runner(options: TestPlatformOptions): OperationRunner {

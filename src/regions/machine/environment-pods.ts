@@ -152,7 +152,8 @@ export class EnvironmentPods {
   async restart(pod: LivePod | undefined, view: EnvironmentView): Promise<void> {
     const rollout = pod && rolloutView(view, pod.record.rolloutId)
     if (!pod || !rollout) return
-    if (pod.ended) {
+    // A container that was started and is not there any more ran under its name, as after `longshore stop`.
+    if (pod.ended || pod.record.startedAt !== null) {
       const before = containerNameOf(pod.record)
       await this.#deps.followers.finish(before, 2_000)
       await this.#deps.usage.ended(metered(pod, null))

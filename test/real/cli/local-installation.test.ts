@@ -117,5 +117,7 @@ it('names the setting that was probably meant, and what a setting may be', () =>
   expect(config({ LONGSHORE_PUBLIC_URL: 'https://ship.example.com/' }).publicUrl).toBe(
     'https://ship.example.com',
   )
-  expect(details({ LONGSHORE_ENGINE: 'podman' })).toBe('LONGSHORE_ENGINE: must be auto, process or docker')
+  expect(details({ LONGSHORE_ENGINE: 'podman' })).toBe(
+    'LONGSHORE_ENGINE: must be auto, process, docker or kubernetes',
+  )
 })

@@ -58,4 +58,22 @@ describe('usage of a running platform', () => {
       await platform.close()
     }
   })
+
+  it('counts on when containers that were stopped with the platform start again', async () => {
+    const platform = await TestPlatform.start()
+    try {
+      const { client } = platform.admin
+      const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
+      await client.call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/app:1' })
+      const open = () => platform.db.read((tx) => listOpenRuns(tx))
+      const [before] = await until(open, ({ length }) => length === 1, 'an open run')
+      await platform.reconciler?.stop()
+      platform.engine.host.containers.clear()
+      await platform.restartReconciler()
+      const isAnother = ([run]: { container: string }[]) => run && run.container !== before?.container
+      await until(open, (runs) => runs.length === 1 && isAnother(runs) === true, 'a run of its own')
+    } finally {
+      await platform.close()
+    }
+  })
 })
