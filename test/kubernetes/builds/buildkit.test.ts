@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { randomText } from '../../../src/domain/ids.ts'
 import { buildWithBuildKit } from '../../../src/engines/buildkit/build.ts'
+import { AppError } from '../../../src/errors.ts'
 import { cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
 
 const { buildkit, buildctl, registry } = cluster
@@ -27,29 +28,35 @@ async function build(dockerfile: string[], wanted: Wanted = {}) {
   for (const [name, text] of Object.entries(files)) writeFileSync(path.join(sourceDir, name), text)
   const lines: string[] = []
   const { appEnvId = `env_${randomText(20)}`, buildArgs = {}, secretBuildArgs = [] } = wanted
-  const building = buildWithBuildKit(
-    {
-      address: wanted.address ?? buildkit!,
-      registry: { push: registry!, pull: registry!, insecure: true, credentialsFile: null },
-      program: buildctl ?? 'buildctl',
-      clock: systemClock,
-    },
-    {
-      ...{ appEnvId, contentId: `dep_${randomText(20)}`, sourceDir, contextDir: '.' },
-      ...{ dockerfilePath: 'Dockerfile', dockerfileContent: null, buildArgs, secretBuildArgs },
-    },
-    ({ message }) => {
-      lines.push(message)
-      wanted.onLine?.(message)
-    },
-    wanted.signal ?? new AbortController().signal,
-  )
-  const image = await building.then(
-    (built) => built.image,
-    (error: unknown) => ({ error }),
-  )
+  const attempt = (onLine: (line: { message: string }) => void) =>
+    buildWithBuildKit(
+      {
+        address: wanted.address ?? buildkit!,
+        registry: { push: registry!, pull: registry!, insecure: true, credentialsFile: null },
+        program: buildctl ?? 'buildctl',
+        clock: systemClock,
+      },
+      {
+        ...{ appEnvId, contentId: `dep_${randomText(20)}`, sourceDir, contextDir: '.' },
+        ...{ dockerfilePath: 'Dockerfile', dockerfileContent: null, buildArgs, secretBuildArgs },
+      },
+      onLine,
+      wanted.signal ?? new AbortController().signal,
+    ).then(
+      (built) => built.image,
+      (error: unknown) => ({ error }),
+    )
+  let image = await attempt(({ message }) => {
+    lines.push(message)
+    wanted.onLine?.(message)
+  })
+  // As the platform does where builder or registry does not respond as it should.
+  for (let again = 0; again < 3 && !wanted.address && isAway(image); again++) image = await attempt(() => {})
   return { image, lines, log: lines.join('\n') }
 }
+
+const isAway = (image: string | { error: unknown }) =>
+  typeof image !== 'string' && image.error instanceof AppError && image.error.kind === 'unavailable'
 
 /** What a container of the image prints. */
 async function run(image: string | { error: unknown }, ...command: string[]): Promise<string> {

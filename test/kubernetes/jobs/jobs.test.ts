@@ -128,7 +128,7 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
         (error) => error.reason,
       )
     await expect.poll(problem).toBe('image pull')
-    expect(await find(one.name)).toBeUndefined()
+    await expect.poll(() => find(one.name)).toBeUndefined()
   })
 })
 

@@ -71,7 +71,8 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
         ...{ region: 'eu', engine: 'kubernetes', available: true, functionDomain: cluster.domain },
         capabilities: {
           ...{ functions: true, apps: true, jobs: true, builds: false, autoscaling: true, volumes: true },
-          databases: [],
+          // No operator runs here, so no PostgreSQL.
+          databases: ['MYSQL', 'REDIS', 'MONGODB', 'COUCHDB', 'RABBITMQ', 'CLICKHOUSE'],
         },
       }),
     ])
