@@ -134,7 +134,7 @@ for (const { engine, base } of await enginesHere()) {
       until(
         () => {
           const from = new Date(Date.now() - 5_000).toISOString()
-          const asked = { appEnvId, metric: 'cpu_percent' as const, from, step: 1 }
+          const asked = { appEnvId, metric: 'cpu_percent_per_pod' as const, from, step: 1 }
           return installation.client().call(getAppEnvMetricsSeries, asked)
         },
         ({ points }) => points.length >= 4 && points.every(({ value }) => value < 8),
@@ -182,7 +182,7 @@ for (const { engine, base } of await enginesHere()) {
       const named = {
         'Slow answers': await makeAlert(fn.appEnvId, 'Slow answers', 'ingress_p95_latency', 0.8),
         'Failing answers': await makeAlert(fn.appEnvId, 'Failing answers', 'ingress_5xx_percent', 20),
-        'Busy container': await makeAlert(app.appEnvId, 'Busy container', 'cpu_percent', 12),
+        'Busy container': await makeAlert(app.appEnvId, 'Busy container', 'cpu_percent_per_pod', 12),
       }
       const alertIds = Object.values(named)
       const statuses = [200, 404, 200, 500]
