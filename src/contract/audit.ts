@@ -32,9 +32,9 @@ const auditEntry = z.object({
   /** As the object is named in the recorded change, a cliEnvName for an environment; null where none is recorded. */
   objectName: z.string().nullable(),
   outcome: z.enum(auditOutcomes),
-  /** Values as text: strings unchanged, other values as JSON, null for an absent value. */
   /** For an undo: the entry that it undid. */
   undid: z.object({ entryId: z.string(), operation: z.string(), timestamp: isoTime }).nullable(),
+  /** Values as text: strings unchanged, other values as JSON, null for an absent value. */
   changes: z.array(
     z.object({ path: z.string(), before: z.string().nullable(), after: z.string().nullable() }),
   ),

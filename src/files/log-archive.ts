@@ -25,10 +25,7 @@ export class LogArchive {
   /** Finds the copies that are there, also those of a machine that this one replaces. */
   static async open(files: Files, node: string): Promise<LogArchive> {
     const archive = new LogArchive(files, node)
-    for (const { key, sizeBytes } of await files.list(archive.#root)) {
-      const log = path.posix.relative(archive.#root, path.posix.dirname(key))
-      archive.#of(log).set(Number.parseInt(path.posix.basename(key), 10), sizeBytes)
-    }
+    for (const { log, number, sizeBytes } of await archive.#stored()) archive.#of(log).set(number, sizeBytes)
     return archive
   }
 
@@ -69,15 +66,20 @@ export class LogArchive {
   /** Removes copies written before `sinceMs`, and those of environments that `findKnown` does not find. */
   async sweep(sinceMs: number, findKnown: FindKnown): Promise<void> {
     // Listed before the rows are read: the row of an environment is older than its logs.
-    const stored = (await this.#files.list(this.#root)).map(({ key, modifiedMs }) => ({
-      log: path.posix.relative(this.#root, path.posix.dirname(key)),
-      number: Number.parseInt(path.posix.basename(key), 10),
-      modifiedMs,
-    }))
+    const stored = await this.#stored()
     const known = new Set(await findKnown([...new Set(stored.map(({ log }) => environmentOf(log)))]))
     for (const { log, number, modifiedMs } of stored)
       if (modifiedMs < sinceMs || !known.has(environmentOf(log))) await this.remove(log, number)
     await this.#files.tidy(this.#root)
+  }
+
+  async #stored() {
+    const files = await this.#files.list(this.#root)
+    return files.map(({ key, modifiedMs, sizeBytes }) => ({
+      log: path.posix.relative(this.#root, path.posix.dirname(key)),
+      number: Number.parseInt(path.posix.basename(key), 10),
+      ...{ modifiedMs, sizeBytes },
+    }))
   }
 
   #of(log: string): Map<number, number> {

@@ -1,7 +1,7 @@
 import type { App } from '../../contract/apps.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
 import type { HealthCheck } from '../../contract/health.ts'
-import type { Content, Environment, PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import type { Content, Environment, PodRecord, Rollout, Settings } from '../../domain/environments/environment.ts'
 import { effectiveHealthCheck } from '../../domain/environments/health-check.ts'
 import { servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/config.ts'
@@ -58,9 +58,6 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
     const serving = [current, wanted].find((one) => one?.rollout === served) ?? null
     const settings = serving && serving === wanted ? wanted.rollout.settings : environment.applied
     const first = currentRolloutId === null && latestRolloutId ? await findRollout(tx, latestRolloutId) : null
-    const functionConfig = app.isFunction
-      ? effectiveFunctionConfig(settings.functionConfig, account.settings)
-      : null
     return {
       environment,
       app,
@@ -70,8 +67,7 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
       serving,
       pods: await listLivePods(tx, appEnvId),
       firstFailure: first?.failure?.reason ?? null,
-      functionConfig,
-      warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,
+      ...scalingOf(app, account, settings),
     }
   })
 }
@@ -81,9 +77,6 @@ export function promotedView(view: EnvironmentView): EnvironmentView {
   const { environment, account, app, wanted } = view
   if (!wanted) return view
   const { rolloutId, settings } = wanted.rollout
-  const functionConfig = app.isFunction
-    ? effectiveFunctionConfig(settings.functionConfig, account.settings)
-    : null
   return {
     ...view,
     environment: {
@@ -93,13 +86,19 @@ export function promotedView(view: EnvironmentView): EnvironmentView {
       wantedRolloutId: null,
       applied: settings,
     },
-    current: wanted,
-    wanted: null,
-    serving: wanted,
-    firstFailure: null,
-    functionConfig,
-    warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,
+    ...{ current: wanted, wanted: null, serving: wanted, firstFailure: null },
+    ...scalingOf(app, account, settings),
   }
+}
+
+function scalingOf(
+  app: App,
+  account: Account,
+  { functionConfig: given }: Settings,
+): Pick<EnvironmentView, 'functionConfig' | 'warm'> {
+  if (!app.isFunction) return { functionConfig: null, warm: 0 }
+  const functionConfig = effectiveFunctionConfig(given, account.settings)
+  return { functionConfig, warm: warmContainers(functionConfig, account.settings) }
 }
 
 /** The version of a pod, one of the two that may run now. */
