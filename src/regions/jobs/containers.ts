@@ -8,7 +8,7 @@ import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { LogFollowers } from '../logs/followers.ts'
 import type { JobEngine } from '../ports.ts'
-import { mountsOf, variablesFor } from '../rollouts/container-settings.ts'
+import { mountsOf, variablesFor } from '../rollouts/container-spec.ts'
 import type { JobRunWriter } from './run-writer.ts'
 
 const retryMs = 2_000

@@ -7,9 +7,8 @@ import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { LogFollowers } from '../logs/followers.ts'
-import { type LivePod, newLivePod } from '../machine/live-pod.ts'
-import { partIn, servesOn } from '../machine/move.ts'
-import { PasswordRotation } from '../machine/password-rotation.ts'
+import { partIn, servesOn } from '../rollouts/move.ts'
+import { PasswordRotation } from '../databases/password-rotation.ts'
 import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/environment-view.ts'
 import { RolloutImage } from '../rollouts/image.ts'
 import type { ImageBuilder } from '../rollouts/image-builder.ts'
@@ -98,7 +97,10 @@ export class ClusterEnvironment {
       }
       this.#images.look(view, ended)
       await this.#storePods(view, pods)
-      this.#rotation.look(view, livePods(view))
+      this.#rotation.look(
+        view,
+        view.pods.filter(({ ready }) => ready),
+      )
       // Until it runs in another region, it serves here.
       this.#changing = (await this.#converge(view, observed)) || !isOwn
       this.#podsSeen = seen
@@ -257,11 +259,6 @@ export class ClusterEnvironment {
     const name = secretName({ envName: environment.cliEnvName, rolloutId: rollout.rolloutId })
     await this.#deps.client.delete('Secret', namespace, name)
   }
-}
-
-/** For a change of the password, which needs a container that is ready. */
-function livePods({ pods }: EnvironmentView): LivePod[] {
-  return pods.map((record) => ({ ...newLivePod(record), state: record.ready ? 'ready' : 'starting' }))
 }
 
 /** The variables of every version go with the workload. It has no id before it was listed; the next pass adds it. */

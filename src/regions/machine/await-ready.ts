@@ -5,7 +5,8 @@ import { type ListenOutcome, waitUntilListening } from '../../engines/wait-until
 import { checkContainer } from './container-check.ts'
 import { databaseAnswers } from './database-ping.ts'
 import { type ExpectedPort, ListenWatch, type StartVerdict, timeoutVerdict } from './listen-verdict.ts'
-import { containerNameOf, type LivePod } from './live-pod.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
+import type { LivePod } from './live-pod.ts'
 
 const startTimeoutMs = 60_000
 /** The first start creates the data folder, which takes some images a minute. */

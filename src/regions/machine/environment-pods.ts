@@ -3,7 +3,8 @@ import { type PodRecord, zCloudSize } from '../../domain/environments/environmen
 import { newId, randomText } from '../../domain/ids.ts'
 import type { Engine, EngineContainer } from '../../engines/engine.ts'
 import { type EnvironmentView, type RolloutView, rolloutView } from '../rollouts/environment-view.ts'
-import { containerNameOf, followed, type LivePod, metered, newLivePod, type Observation } from './live-pod.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
+import { followed, type LivePod, metered, newLivePod, type Observation } from './live-pod.ts'
 import { withMissingModule } from './pod-endings.ts'
 import { PodStarter, type StartEvents } from './pod-starter.ts'
 import { PrewarmedContainer } from './prewarmed-container.ts'
@@ -42,6 +43,10 @@ export class EnvironmentPods {
 
   get all(): LivePod[] {
     return [...this.#pods.values()]
+  }
+
+  get ready(): PodRecord[] {
+    return this.all.flatMap(({ state, removing, record }) => (state === 'ready' && !removing ? [record] : []))
   }
 
   get(podId: string): LivePod | undefined {

@@ -7,10 +7,10 @@ import { RolloutImage } from '../rollouts/image.ts'
 import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
 import { EnvironmentPods } from './environment-pods.ts'
 import { HealthChecks } from './health-checks.ts'
-import { containerNameOf } from './live-pod.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
 import { type MetricTarget, metricTargetOf } from './metric-targets.ts'
-import { leftBehind, partIn } from './move.ts'
-import { PasswordRotation } from './password-rotation.ts'
+import { leftBehind, partIn } from '../rollouts/move.ts'
+import { PasswordRotation } from '../databases/password-rotation.ts'
 import { planInput } from './plan-input.ts'
 import { lost } from './pod-endings.ts'
 import { PodObserver } from './pod-observer.ts'
@@ -213,7 +213,7 @@ export class EnvironmentWorker {
       await this.#deps.transitions.settleRegion(this.#appEnvId)
     this.#checks.look(this.#pods.all)
     this.#pods.keepPrewarmed(view)
-    this.#rotation.look(view, this.#pods.all)
+    this.#rotation.look(view, this.#pods.ready)
   }
 
   /** What there is to do here; null once nothing of an environment that moved is left. */

@@ -1,6 +1,7 @@
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import type { PlannedPod } from '../../domain/environments/plan-steps.ts'
 import type { Address, EngineContainer } from '../../engines/engine.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
 
 /** An observation of a pod that is not stored yet. */
 export interface Observation {
@@ -64,11 +65,6 @@ export function note(pod: LivePod, change: Partial<PodRecord>, failure?: Observa
   const unsaved = pod.unsaved
   const cause = failure ?? unsaved?.failure
   pod.unsaved = { change: { ...unsaved?.change, ...change }, ...(cause && { failure: cause }) }
-}
-
-/** A restart in place is a new container, named after the pod and the attempt. */
-export function containerNameOf(record: PodRecord): string {
-  return record.restartCount === 0 ? record.name : `${record.name}-r${record.restartCount}`
 }
 
 export function plannedPod(pod: LivePod, nowMs: number): PlannedPod {

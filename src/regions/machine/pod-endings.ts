@@ -1,6 +1,6 @@
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import type { EngineContainer, FailureReason } from '../../engines/engine.ts'
-import { containerNameOf } from './live-pod.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
 
 /** The state for a container that the engine does not list any more, or that was never created. */
 export function lost(record: PodRecord): EngineContainer {

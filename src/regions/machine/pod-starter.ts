@@ -3,8 +3,9 @@ import { type DatabaseSpec, type Engine, type EngineContainer, EngineFailure } f
 import { AppError } from '../../errors.ts'
 import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
 import { awaitReady } from './await-ready.ts'
-import { containerSpec } from './container-spec.ts'
-import { containerNameOf, followed, type LivePod } from './live-pod.ts'
+import { containerSpec } from '../rollouts/container-spec.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
+import { followed, type LivePod } from './live-pod.ts'
 import { lost } from './pod-endings.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
@@ -46,7 +47,7 @@ export class PodStarter {
 
   start(pod: LivePod, view: EnvironmentView, rollout: RolloutView, engine: Engine): void {
     this.#begin(pod, async (signal) => {
-      const spec = containerSpec(view, rollout, pod, this.#deps.secrets)
+      const spec = containerSpec(view, rollout, pod.record, this.#deps.secrets)
       const container = await engine.apply(spec)
       pod.record.startedAt = container.startedAt
       pod.record.nodeName = container.nodeName
@@ -73,7 +74,7 @@ export class PodStarter {
         this.#deps.clock.after(adoptedDrainMs, () => this.#events.drained(pod))
       return
     }
-    const { database } = containerSpec(view, rollout, pod, this.#deps.secrets)
+    const { database } = containerSpec(view, rollout, pod.record, this.#deps.secrets)
     this.#begin(pod, (signal) => this.#watch(pod, container, { view, rollout, database, engine, signal }))
   }
 

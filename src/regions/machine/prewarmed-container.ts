@@ -1,8 +1,7 @@
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
 import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
-import { containerSpec } from './container-spec.ts'
-import { newLivePod } from './live-pod.ts'
+import { containerSpec } from '../rollouts/container-spec.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 /**
@@ -44,7 +43,7 @@ export class PrewarmedContainer {
     this.#record = record
     this.#queue(async () => {
       if (this.#record !== record) return
-      await engine.prepare?.(containerSpec(view, rollout, newLivePod(record), this.#deps.secrets))
+      await engine.prepare?.(containerSpec(view, rollout, record, this.#deps.secrets))
       this.#isMade = this.#record === record
     })
   }

@@ -9,7 +9,7 @@ import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import { newTraceparent, type Span, type SpanSink, traceIdOf } from '../../trace.ts'
 import type { LogMasks } from '../logs/masks.ts'
-import { containerNameOf } from './live-pod.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
 
 interface RequestRecorderDeps {
   db: Db

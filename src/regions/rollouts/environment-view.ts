@@ -1,7 +1,13 @@
 import type { App } from '../../contract/apps.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
 import type { HealthCheck } from '../../contract/health.ts'
-import type { Content, Environment, PodRecord, Rollout, Settings } from '../../domain/environments/environment.ts'
+import type {
+  Content,
+  Environment,
+  PodRecord,
+  Rollout,
+  Settings,
+} from '../../domain/environments/environment.ts'
 import { effectiveHealthCheck } from '../../domain/environments/health-check.ts'
 import { servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/config.ts'

@@ -14,7 +14,7 @@ import { writeUntilStored } from '../../store/write-until-stored.ts'
 import type { LogMasks } from '../logs/masks.ts'
 import type { Builder, BuildSource, UploadFiles } from '../ports.ts'
 import { BuildQueue } from './build-queue.ts'
-import { variablesFor } from './container-settings.ts'
+import { variablesFor } from './container-spec.ts'
 import type { EnvironmentView, RolloutView } from './environment-view.ts'
 import type { RolloutWriter } from './writer.ts'
 

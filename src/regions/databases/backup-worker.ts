@@ -20,8 +20,7 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'
 import { loadView } from '../rollouts/environment-view.ts'
-import { containerSpec } from './container-spec.ts'
-import { newLivePod } from './live-pod.ts'
+import { containerSpec } from '../rollouts/container-spec.ts'
 
 /** How long a database may take to become ready before a backup or restore is given up. */
 const patienceMs = 300_000
@@ -172,7 +171,7 @@ export class BackupWorker {
     const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === record?.rolloutId)
     if (record && rollout) {
       this.#waitingSinceMs.delete(id)
-      const { database, ...spec } = containerSpec(view, rollout, newLivePod(record), secrets)
+      const { database, ...spec } = containerSpec(view, rollout, record, secrets)
       if (!database) throw new EngineFailure('database', 'The environment is not a database.')
       return { engine: engineOf(record.region), spec: { ...spec, database } }
     }

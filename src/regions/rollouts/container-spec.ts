@@ -1,24 +1,27 @@
 import type { DatabasePresetName } from '../../contract/fields.ts'
 import { databaseEndpoints, internalName, portName } from '../../domain/databases/credentials.ts'
-import { zCloudSize } from '../../domain/environments/environment.ts'
+import { type PodRecord, type Settings, zCloudSize } from '../../domain/environments/environment.ts'
 import type { ContainerSpec, DatabaseSpec } from '../../engines/engine.ts'
-import { openDatabaseSecrets } from '../../store/secrets/opened.ts'
+import { openDatabaseSecrets, openVariable } from '../../store/secrets/opened.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import { mountsOf, variablesFor } from '../rollouts/container-settings.ts'
-import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
-import { containerNameOf, type LivePod } from './live-pod.ts'
+import type { EnvironmentView, RolloutView } from './environment-view.ts'
+
+/** A restart in place is a new container, named after the pod and the attempt. */
+export function containerNameOf(record: PodRecord): string {
+  return record.restartCount === 0 ? record.name : `${record.name}-r${record.restartCount}`
+}
 
 /** The container spec of a pod, from its rollout's snapshot of settings. */
 export function containerSpec(
   view: EnvironmentView,
   { rollout, content }: RolloutView,
-  pod: LivePod,
+  pod: PodRecord,
   secrets: SecretBox,
 ): ContainerSpec {
   const { environment, app } = view
   return {
-    name: containerNameOf(pod.record),
-    podId: pod.record.podId,
+    name: containerNameOf(pod),
+    podId: pod.podId,
     appEnvId: environment.appEnvId,
     accountId: environment.accountId,
     contentId: content.contentId,
@@ -27,9 +30,9 @@ export function containerSpec(
     env: variablesFor('DEPLOY', rollout.settings, environment.appEnvId, secrets),
     cpuMillicores: rollout.settings.zClouds * zCloudSize.cpuMillicores,
     memoryMb: rollout.settings.zClouds * zCloudSize.memoryMb,
-    internalHost: internalName(environment.cliEnvName, pod.record.ordinal ?? 0),
+    internalHost: internalName(environment.cliEnvName, pod.ordinal ?? 0),
     ...mountsOf(rollout.settings),
-    ...databaseSpec(view, rollout, secrets, pod.record.ordinal ?? 0),
+    ...databaseSpec(view, rollout, secrets, pod.ordinal ?? 0),
   }
 }
 
@@ -70,4 +73,24 @@ export function databaseSpec(
       ...(ordinal === 0 || !first ? {} : { primary }),
     },
   }
+}
+
+export function mountsOf({
+  useVolume,
+  mountPath,
+}: Pick<Settings, 'useVolume' | 'mountPath'>): Pick<ContainerSpec, 'mounts'> {
+  return useVolume && mountPath !== null ? { mounts: [{ volume: 'data', path: mountPath }] } : {}
+}
+
+/** Decrypted variables of one phase: DEPLOY or BUILD, and BOTH (2.2). */
+export function variablesFor(
+  phase: 'DEPLOY' | 'BUILD',
+  settings: { envVars: readonly { name: string; value: string; type: string; isSecret: boolean }[] },
+  appEnvId: string,
+  secrets: SecretBox,
+): Record<string, string> {
+  const variables = settings.envVars.filter((variable) => variable.type === phase || variable.type === 'BOTH')
+  return Object.fromEntries(
+    variables.map((variable) => [variable.name, openVariable(secrets, appEnvId, variable)]),
+  )
 }

@@ -1,4 +1,4 @@
-import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
+import type { EnvironmentView, RolloutView } from './environment-view.ts'
 
 type IsHere = (region: string) => boolean
 

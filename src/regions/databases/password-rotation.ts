@@ -1,16 +1,23 @@
-import { timestamp } from '../../clock.ts'
-import { EngineFailure } from '../../engines/engine.ts'
+import { type Clock, timestamp } from '../../clock.ts'
+import type { PodRecord } from '../../domain/environments/environment.ts'
+import { type Engine, EngineFailure } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
-import type { Tx } from '../../store/db.ts'
+import type { Log } from '../../log.ts'
+import type { Db, Tx } from '../../store/db.ts'
 import { insertActivity } from '../../store/repositories/activities.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { openDatabaseSecrets } from '../../store/secrets/opened.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { EnvironmentView } from '../rollouts/environment-view.ts'
-import { containerSpec } from './container-spec.ts'
-import type { LivePod } from './live-pod.ts'
-import type { WorkerDeps } from './worker-deps.ts'
+import { containerSpec } from '../rollouts/container-spec.ts'
 
-type RotationDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log' | 'secrets' | 'engineOf'>
+interface RotationDeps {
+  db: Db
+  clock: Clock
+  log: Log
+  secrets: SecretBox
+  engineOf(region: string): Engine
+}
 
 const retryMs = 2_000
 
@@ -31,11 +38,9 @@ export class PasswordRotation {
     this.#running?.abort()
   }
 
-  look(view: EnvironmentView, pods: readonly LivePod[]): void {
+  look(view: EnvironmentView, ready: readonly PodRecord[]): void {
     const { previousSecrets } = view.environment.database ?? {}
-    const primary = pods.find(
-      (pod) => pod.state === 'ready' && !pod.removing && (pod.record.ordinal ?? 0) === 0,
-    )
+    const primary = ready.find(({ ordinal = 0 }) => ordinal === 0)
     if (previousSecrets === undefined || !primary || this.#running) return
     this.#running = new AbortController()
     const { appEnvId } = view.environment
@@ -55,11 +60,11 @@ export class PasswordRotation {
       })
   }
 
-  async #rotate(view: EnvironmentView, pod: LivePod, sealed: string, signal: AbortSignal): Promise<void> {
+  async #rotate(view: EnvironmentView, pod: PodRecord, sealed: string, signal: AbortSignal): Promise<void> {
     const { db, secrets, engineOf } = this.#deps
     const { appEnvId } = view.environment
-    const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === pod.record.rolloutId)
-    const engine = engineOf(pod.record.region)
+    const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === pod.rolloutId)
+    const engine = engineOf(pod.region)
     if (!rollout || !engine.changeDatabasePassword) return
     const { database, ...spec } = containerSpec(view, rollout, pod, secrets)
     if (!database) return
