@@ -47,7 +47,10 @@ interface World {
   platform: TestPlatform
   clock: TestClock
   engine: FakeEngine
+  /** Of the story, which is the same for a seed, however many answers the schedulers wait for. */
   random: () => number
+  /** Which answers are lost. */
+  randomAnswer: () => number
   result: ChaosResult
   logs: LogStore
 }
@@ -76,6 +79,7 @@ export async function runJobChaos(options: {
     engine,
     logs,
     random: generator(options.seed),
+    randomAnswer: generator(options.seed + 1),
     result: emptyResult(),
   }
   try {
@@ -176,12 +180,12 @@ function startScheduler(world: World) {
 }
 
 /** One answer in five is lost after the work was done. */
-function flakyEngine({ engine, random, result }: World, alive: () => void): Engine {
+function flakyEngine({ engine, randomAnswer, result }: World, alive: () => void): Engine {
   const flaky = async <T>(work: () => Promise<T>): Promise<T> => {
     alive()
     const value = await work()
     alive()
-    if (random() < lostShare) {
+    if (randomAnswer() < lostShare) {
       result.lostReplies += 1
       throw new AppError('unavailable', 'the answer was lost')
     }
