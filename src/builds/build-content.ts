@@ -8,7 +8,7 @@ import { chooseDockerfile } from './choose-dockerfile.ts'
 import { fetchGit, type GitSource } from './fetch-git.ts'
 import { type ArchiveExtension, unpackArchive } from './unpack-archive.ts'
 
-interface ContentToBuild {
+export interface ContentToBuild {
   appEnvId: string
   contentId: string
   /** Relative to the source; null for its root. */
@@ -23,7 +23,7 @@ interface ContentToBuild {
   runsCommands?: boolean
 }
 
-type ContentSource =
+export type BuildSource =
   /** `fetch` gives the path of the archive, which may be a copy in `dir`; null if it is gone. */
   | { kind: 'upload'; fetch: (dir: string) => Promise<string | null>; extension: ArchiveExtension }
   | ({ kind: 'git' } & Omit<GitSource, 'baseUrl'>)
@@ -36,7 +36,7 @@ interface BuiltContent extends BuiltImage {
 
 export interface BuildContentOptions {
   engine: Engine
-  source: ContentSource
+  source: BuildSource
   /** Base URL of `git` sources. */
   gitBaseUrl: string
   /** Base image of generated Dockerfiles. */

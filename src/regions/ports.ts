@@ -1,4 +1,4 @@
-import type { DockerPreset } from '../contract/fields.ts'
+import type { BuildSource, ContentToBuild } from '../builds/build-content.ts'
 import type { BuiltImage, Engine, EngineLogLine } from '../engines/engine.ts'
 import type { Route } from '../gateway/control/protocol.ts'
 
@@ -10,27 +10,10 @@ export interface RouteSink {
   startFailed(appEnvId: string, message: string): void
 }
 
-/** Path of the archive, which may be a copy in `dir`; null if it is gone. The caller removes `dir`. */
-type FetchUpload = (dir: string) => Promise<string | null>
-
-export type BuildSource =
-  | { kind: 'upload'; fetch: FetchUpload; extension: '.tgz' | '.tar.gz' | '.zip' }
-  | { kind: 'git'; namespace: string; repo: string; branch: string; commitId: string | null }
-
 interface BuildRequest {
   engine: Engine
   source: BuildSource
-  content: {
-    appEnvId: string
-    contentId: string
-    contextDir: string | null
-    dockerfilePath: string | null
-    dockerfileContent: string | null
-    preset: DockerPreset
-    buildArgs: Record<string, string>
-    secretBuildArgs: readonly string[]
-    runsCommands?: boolean
-  }
+  content: ContentToBuild
   onLog: (line: EngineLogLine) => void
   signal: AbortSignal
 }

@@ -103,6 +103,21 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
       expect(outcomes).not.toContain('FAILED')
     }
 
+    /** The password after a rotation. */
+    async function rotated(appEnvId: string): Promise<string> {
+      const client = installation.client()
+      await client.call(rotateDatabasePassword, { appEnvId })
+      await until(
+        () => client.call(getAppEnvHistory, { appEnvId }),
+        ({ activities }) =>
+          activities.some((one) => one.activity === 'ROTATE_PASSWORD' && one.status === 'DONE'),
+        'a rotated password',
+        limitMs,
+      )
+      const { hosts } = await client.call(getAppEnv, { appEnvId, decrypt: true })
+      return new URL(hosts[0]!.url).password
+    }
+
     it('says which can run: those whose images are there, PostgreSQL with its operator only', async () => {
       const client = installation.client()
       const { regions } = await until(
@@ -158,16 +173,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
         await restore(appEnvId, backupId)
         expect(await redis('GET', 'from')).toBe('app')
 
-        await client.call(rotateDatabasePassword, { appEnvId })
-        await until(
-          () => client.call(getAppEnvHistory, { appEnvId }),
-          ({ activities }) =>
-            activities.some((one) => one.activity === 'ROTATE_PASSWORD' && one.status === 'DONE'),
-          'a rotated password',
-          limitMs,
-        )
-        const fresh = await client.call(getAppEnv, { appEnvId, decrypt: true })
-        const next = new URL(fresh.hosts[0]!.url).password
+        const next = await rotated(appEnvId)
         expect(next).not.toBe(password)
         expect(await redisIn(appEnvId, next, 'GET', 'from')).toBe('app')
 
@@ -226,16 +232,8 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
         await restore(appEnvId, backupId)
         expect(await sql('select word from kept')).toBe('here')
 
-        await client.call(rotateDatabasePassword, { appEnvId })
-        await until(
-          () => client.call(getAppEnvHistory, { appEnvId }),
-          ({ activities }) =>
-            activities.some((one) => one.activity === 'ROTATE_PASSWORD' && one.status === 'DONE'),
-          'a rotated password',
-          limitMs,
-        )
-        const fresh = await client.call(getAppEnv, { appEnvId, decrypt: true })
-        expect(await sql('select word from kept', new URL(fresh.hosts[0]!.url).password)).toBe('here')
+        const next = await rotated(appEnvId)
+        expect(await sql('select word from kept', next)).toBe('here')
         await expect(sql('select 1')).rejects.toThrow()
       },
       testLimitMs,
