@@ -1,32 +1,12 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, timestamp } from '../clock.ts'
-import type { DockerPreset } from '../contract/fields.ts'
 import { generatesDockerfile } from '../domain/apps/presets.ts'
 import { type BuiltImage, type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
 import { chooseDockerfile } from './choose-dockerfile.ts'
-import { fetchGit, type GitSource } from './fetch-git.ts'
-import { type ArchiveExtension, unpackArchive } from './unpack-archive.ts'
-
-export interface ContentToBuild {
-  appEnvId: string
-  contentId: string
-  /** Relative to the source; null for its root. */
-  contextDir: string | null
-  /** Relative to `contextDir`; null for `Dockerfile`, or the one generated for the preset. */
-  dockerfilePath: string | null
-  dockerfileContent: string | null
-  preset: DockerPreset
-  buildArgs: Record<string, string>
-  secretBuildArgs: readonly string[]
-  /** The image needs no CMD or ENTRYPOINT. */
-  runsCommands?: boolean
-}
-
-export type BuildSource =
-  /** `fetch` gives the path of the archive, which may be a copy in `dir`; null if it is gone. */
-  | { kind: 'upload'; fetch: (dir: string) => Promise<string | null>; extension: ArchiveExtension }
-  | ({ kind: 'git' } & Omit<GitSource, 'baseUrl'>)
+import type { BuildSource, ContentToBuild } from './content.ts'
+import { fetchGit } from './fetch-git.ts'
+import { unpackArchive } from './unpack-archive.ts'
 
 /** The result of `buildContent`. */
 interface BuiltContent extends BuiltImage {

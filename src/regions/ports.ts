@@ -1,4 +1,4 @@
-import type { BuildSource, ContentToBuild } from '../builds/build-content.ts'
+import type { BuildSource, ContentToBuild } from '../builds/content.ts'
 import type { BuiltImage, Engine, EngineLogLine } from '../engines/engine.ts'
 import type { Route } from '../gateway/control/protocol.ts'
 

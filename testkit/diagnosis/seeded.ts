@@ -1,16 +1,15 @@
-/** Choices that follow from a seed: the same seed gives the same texts (mulberry32). */
+import { randomOf } from '../random.ts'
+
+/** Choices that follow from a seed: the same seed gives the same texts. */
 export class Seeded {
-  #state: number
+  readonly #random: () => number
 
   constructor(seed: number) {
-    this.#state = seed >>> 0
+    this.#random = randomOf(seed)
   }
 
   number(least: number, most: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return least + (((mixed ^ (mixed >>> 14)) >>> 0) % (most - least + 1))
+    return least + Math.floor(this.#random() * (most - least + 1))
   }
 
   pick<T>(values: readonly T[]): T {

@@ -24,6 +24,7 @@ import {
 import { TestClock } from '../fakes/clock.ts'
 import { FakeEngine } from '../fakes/engine.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
+import { randomOf } from '../random.ts'
 
 interface ChaosResult {
   runs: number
@@ -78,8 +79,8 @@ export async function runJobChaos(options: {
     clock,
     engine,
     logs,
-    random: generator(options.seed),
-    randomAnswer: generator(options.seed + 1),
+    random: randomOf(options.seed),
+    randomAnswer: randomOf(options.seed + 1),
     result: emptyResult(),
   }
   try {
@@ -290,15 +291,4 @@ async function judge({ platform, result }: World, environments: string[]): Promi
 function emptyResult(): ChaosResult {
   const counts = { runs: 0, attempts: 0, crashes: 0, clockSteps: 0, lostReplies: 0, canceled: 0 }
   return { ...counts, doubled: [], tooMany: [], overLimit: [], forgotten: [], byStatus: {} }
-}
-
-/** The same numbers for the same seed (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { tgz, until } from '../platform/story.ts'
+import { randomOf } from '../random.ts'
 import { isPending, type ModelEnvironment, PlatformModel, shown } from './environment-model.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are read by their parts
@@ -19,17 +20,6 @@ export interface Installed {
   running(environment: ModelEnvironment): Promise<Record<string, string>[]>
 }
 
-/** Numbers that repeat with their seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 /** A program that says which variables it sees. */
 const program = `require('http').createServer((request, response) => response.end(JSON.stringify(process.env))).listen(process.env.PORT)`
 const source = {
@@ -47,7 +37,7 @@ export class RandomStory {
 
   constructor(on: Installed, seed: number) {
     this.#on = on
-    this.#random = seeded(seed)
+    this.#random = randomOf(seed)
   }
 
   async play(steps: number): Promise<void> {

@@ -19,8 +19,8 @@ import { findEnvironment } from '../../store/repositories/environments.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'
-import { loadView } from '../rollouts/environment-view.ts'
 import { containerSpec } from '../rollouts/container-spec.ts'
+import { loadView } from '../rollouts/environment-view.ts'
 
 /** How long a database may take to become ready before a backup or restore is given up. */
 const patienceMs = 300_000

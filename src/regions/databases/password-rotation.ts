@@ -8,8 +8,8 @@ import { insertActivity } from '../../store/repositories/activities.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { openDatabaseSecrets } from '../../store/secrets/opened.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import type { EnvironmentView } from '../rollouts/environment-view.ts'
 import { containerSpec } from '../rollouts/container-spec.ts'
+import type { EnvironmentView } from '../rollouts/environment-view.ts'
 
 interface RotationDeps {
   db: Db

@@ -2,10 +2,10 @@ import { type Clock, sleep } from '../../clock.ts'
 import type { HealthCheck } from '../../contract/health.ts'
 import type { DatabaseSpec, Engine } from '../../engines/engine.ts'
 import { type ListenOutcome, waitUntilListening } from '../../engines/wait-until-listening.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
 import { checkContainer } from './container-check.ts'
 import { databaseAnswers } from './database-ping.ts'
 import { type ExpectedPort, ListenWatch, type StartVerdict, timeoutVerdict } from './listen-verdict.ts'
-import { containerNameOf } from '../rollouts/container-spec.ts'
 import type { LivePod } from './live-pod.ts'
 
 const startTimeoutMs = 60_000

@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '../../clock.ts'
 import type { HealthCheck } from '../../contract/health.ts'
+import { containerNameOf } from '../rollouts/container-spec.ts'
 import { type EnvironmentView, rolloutView } from '../rollouts/environment-view.ts'
 import { type CheckProblem, checkContainer } from './container-check.ts'
-import { containerNameOf } from '../rollouts/container-spec.ts'
 import type { LivePod } from './live-pod.ts'
 
 /** So many checks in succession must fail; one that passes is enough to be healthy again. */

@@ -1,8 +1,8 @@
 import type { Autoscaling } from '../../contract/app-envs.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
 import type { Engine } from '../../engines/engine.ts'
-import type { EnvironmentView } from '../rollouts/environment-view.ts'
 import { containerNameOf } from '../rollouts/container-spec.ts'
+import type { EnvironmentView } from '../rollouts/environment-view.ts'
 import type { LivePod } from './live-pod.ts'
 
 /** An environment with running containers, as input of the metrics sampler. */

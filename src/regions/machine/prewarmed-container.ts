@@ -1,7 +1,7 @@
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
-import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
 import { containerSpec } from '../rollouts/container-spec.ts'
+import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 /**

@@ -6,6 +6,7 @@ import {
   nextAlertState,
   type Reading,
 } from '../../../src/domain/alerts/state.ts'
+import { randomOf } from '../../../testkit/random.ts'
 
 const met: Reading = { kind: 'value', value: 90, isMet: true }
 const unmet: Reading = { kind: 'value', value: 10, isMet: false }
@@ -69,17 +70,6 @@ function reference(
     if (reading.kind === 'error') return { state: 'Error', notification: null }
     return { state: fires <= index ? 'Firing' : 'Pending', notification: fires === index ? 'firing' : null }
   })
-}
-
-/** A small generator of its own, so that a failure names a seed. */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let value = Math.imul(state ^ (state >>> 15), 1 | state)
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value
-    return ((value ^ (value >>> 14)) >>> 0) / 4_294_967_296
-  }
 }
 
 describe('the state of an alert (3.2)', () => {

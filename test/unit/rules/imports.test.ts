@@ -44,7 +44,7 @@ const allowed: Record<string, readonly string[]> = {
   builds: [...foundation, 'engines:port', 'files'],
   alerting: [...foundation, 'metrics:port', 'store'],
   operations: [...foundation, 'alerting:port', 'engines:port', 'gateway:port', 'metrics:port', 'store'],
-  regions: [...foundation, 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
+  regions: [...foundation, 'builds:port', 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
   oauth: [...foundation, 'operations', 'store'],
   api: ['contract', 'oauth', 'operations', 'errors', 'host-check', 'log', 'trace'],
   client: ['contract', 'errors'],
@@ -76,6 +76,7 @@ const portFiles: Record<string, readonly string[]> = {
     'src/alerting/outbox.ts',
     'src/alerting/notifiers/notifier.ts',
   ],
+  builds: ['src/builds/content.ts'],
   engines: [
     'src/engines/engine.ts',
     'src/engines/listening-sockets.ts',
