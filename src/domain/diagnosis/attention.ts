@@ -23,6 +23,8 @@ export interface AttentionFacts {
   firingAlerts: number
   /** When settings were saved that are not in force; null if all are. */
   pendingSince: string | null
+  /** Sources of its variables have new values, so what runs may have an old password. */
+  isRefreshed: boolean
   nowMs: number
 }
 
@@ -37,9 +39,13 @@ type Sign = Pick<Attention, 'severity'> & { cause: DiagnosisCause | null }
 /** Why an environment needs attention, from stored facts only; null if it does not. */
 export function attentionOf(facts: AttentionFacts): Attention | null {
   const { envName, firingAlerts } = facts
-  const signs = [failureSign(facts), containerSign(facts), requestSign(facts), pendingSign(facts)].filter(
-    (sign) => sign !== null,
-  )
+  const signs = [
+    failureSign(facts),
+    deployingSign(facts),
+    containerSign(facts),
+    requestSign(facts),
+    pendingSign(facts),
+  ].filter((sign) => sign !== null)
   if (firingAlerts > 0) signs.push({ cause: null, severity: 'warning' })
   if (signs.length === 0) return null
   const severity = findingSeverities.find((one) => signs.some((sign) => sign.severity === one))!
@@ -59,6 +65,16 @@ function failureSign(facts: AttentionFacts): Sign | null {
   return { cause, severity: serves(facts) ? 'warning' : 'critical' }
 }
 
+/** A deployment that waits for a port on which its program does not listen: known long before it fails. */
+function deployingSign(facts: AttentionFacts): Sign | null {
+  const { status, pods, currentRolloutId } = facts
+  if (status !== 'PENDING' && status !== 'UPDATING') return null
+  const isElsewhere = pods.some(
+    ({ ready, rolloutId, listensElsewhere }) => !ready && rolloutId !== currentRolloutId && listensElsewhere,
+  )
+  return isElsewhere ? { cause: 'wrong-port', severity: serves(facts) ? 'warning' : 'critical' } : null
+}
+
 function serves({ status, currentRolloutId }: AttentionFacts): boolean {
   return (status === 'RUNNING' || status === 'UPDATING') && currentRolloutId !== null
 }
@@ -71,8 +87,8 @@ function requestSign({ traffic, desiredState }: AttentionFacts): Sign | null {
 
 /** The serving version ends again and again, or accepts no connections. */
 function containerSign(facts: AttentionFacts): Sign | null {
-  const { kind, status, desiredState, currentRolloutId, nowMs } = facts
-  if (desiredState !== 'running' || kind === 'job' || status !== 'RUNNING') return null
+  const { kind, desiredState, currentRolloutId, nowMs } = facts
+  if (desiredState !== 'running' || kind === 'job' || !serves(facts)) return null
   const pods = facts.pods.filter(({ rolloutId }) => rolloutId === currentRolloutId)
   const endings = endingsOf(pods, currentRolloutId ?? undefined, nowMs)
   const count = endings.reduce((sum, ending) => sum + ending.count, 0)
@@ -91,8 +107,9 @@ function containerSign(facts: AttentionFacts): Sign | null {
   return isSlow ? { cause: 'slow-start', severity } : null
 }
 
-function pendingSign({ pendingSince, nowMs }: AttentionFacts): Sign | null {
-  if (pendingSince === null || nowMs - Date.parse(pendingSince) < forgottenMs) return null
+function pendingSign({ pendingSince, isRefreshed, nowMs }: AttentionFacts): Sign | null {
+  if (pendingSince === null) return null
+  if (!isRefreshed && nowMs - Date.parse(pendingSince) < forgottenMs) return null
   return { cause: 'pending-change', severity: 'info' }
 }
 

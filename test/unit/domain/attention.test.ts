@@ -40,6 +40,7 @@ const attention = (of: Partial<AttentionFacts>) =>
     pods: [pod({})],
     firingAlerts: 0,
     pendingSince: null,
+    isRefreshed: false,
     nowMs,
     ...of,
   })
@@ -96,6 +97,18 @@ describe('what an environment needs attention for', () => {
     expect(shown({ status: 'PENDING', currentRolloutId: null, pods: starting(60) })).toBeNull()
   })
 
+  it('is a deployment whose program listens elsewhere, and what serves while one is under way', () => {
+    const listensElsewhere = { message: 'listens on 3000', since: ago(3) }
+    const waits = pod({ podId: 'pod_2', rolloutId: 'rol_2', ready: false, listensElsewhere })
+    expect(shown({ status: 'PENDING', currentRolloutId: null, pods: [waits] })).toEqual([
+      'critical',
+      'wrong-port',
+    ])
+    expect(shown({ status: 'UPDATING', pods: [pod({}), waits] })).toEqual(['warning', 'wrong-port'])
+    const looping = pod({ ready: false, restartCount: 3, ...ended(5) })
+    expect(shown({ status: 'UPDATING', pods: [looping] })).toEqual(['critical', 'crash-loop'])
+  })
+
   it('is a failed deployment: critical where nothing serves, and without a cause where none is recorded', () => {
     expect(shown({ failed: { version: 2, reason: 'build step' } })).toEqual(['warning', 'build-step'])
     const down = { status: 'STOPPED', desiredState: 'stopped', currentRolloutId: null, pods: [] } as const
@@ -109,6 +122,7 @@ describe('what an environment needs attention for', () => {
   it('is a change that has been pending for an hour', () => {
     expect(shown({ pendingSince: ago(3_599) })).toBeNull()
     expect(shown({ pendingSince: ago(3_600) })).toEqual(['info', 'pending-change'])
+    expect(shown({ pendingSince: ago(1), isRefreshed: true }), 'at once').toEqual(['info', 'pending-change'])
   })
 
   it('puts the worst first, at most ten', () => {
