@@ -1,6 +1,7 @@
 import { type Attention, type DiagnosisCause, findingSeverities } from '../../contract/diagnosis.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import type { PodRecord } from '../environments/environment.ts'
+import { tokensOf } from './budget.ts'
 import { buildCauses } from './build.ts'
 import { isBurst, severityOf } from './errors.ts'
 import type { Facts } from './facts.ts'
@@ -31,8 +32,8 @@ export interface AttentionFacts {
 /** A change that is still pending after this time was probably forgotten. */
 const forgottenMs = 3_600_000
 const mostWorst = 10
-/** Names are up to 63 characters: keeps the answer within its 500 tokens. */
-const mostNameLength = 260
+/** Of the list, so that the whole answer keeps within its 500 tokens. */
+const mostTokens = 350
 
 type Sign = Pick<Attention, 'severity'> & { cause: DiagnosisCause | null }
 
@@ -117,9 +118,14 @@ function pendingSign({ pendingSince, isRefreshed, nowMs }: AttentionFacts): Sign
 export function worstOf(found: readonly Attention[]): Attention[] {
   const rank = ({ severity }: Attention) => findingSeverities.indexOf(severity)
   const sorted = [...found].sort((a, b) => rank(a) - rank(b) || b.firingAlerts - a.firingAlerts)
-  let length = 0
-  return sorted.slice(0, mostWorst).filter(({ envName }) => {
-    length += envName.length
-    return length <= mostNameLength
+  return sorted.slice(0, mostWorst)
+}
+
+/** As many of the worst as an answer has room for. */
+export function withinAnswer(worst: readonly Attention[]): Attention[] {
+  let tokens = 0
+  return worst.filter((one) => {
+    tokens += tokensOf(JSON.stringify(one))
+    return tokens <= mostTokens
   })
 }

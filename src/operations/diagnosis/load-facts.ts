@@ -6,7 +6,11 @@ import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
 import type { PodRecord, Rollout } from '../../domain/environments/environment.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
-import { pendingFields, pendingVariables, refreshedVariables } from '../../domain/environments/pending-changes.ts'
+import {
+  pendingFields,
+  pendingVariables,
+  refreshedVariables,
+} from '../../domain/environments/pending-changes.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { servesSince, servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'

@@ -1,5 +1,12 @@
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
-import { type AttentionFacts, attentionOf, worstOf } from '../../../src/domain/diagnosis/attention.ts'
+import type { DiagnosisCause } from '../../../src/contract/diagnosis.ts'
+import {
+  type AttentionFacts,
+  attentionOf,
+  withinAnswer,
+  worstOf,
+} from '../../../src/domain/diagnosis/attention.ts'
 import type { PodRecord } from '../../../src/domain/environments/environment.ts'
 
 const nowMs = Date.parse('2026-03-01T12:00:00.000Z')
@@ -135,6 +142,25 @@ describe('what an environment needs attention for', () => {
     const many = Array.from({ length: 12 }, (_, index) => one(`e${index}`, 'warning', index))
     const worst = worstOf([...many, one('down', 'critical', 0)])
     expect(worst.map(({ envName }) => envName)).toEqual('down e11 e10 e9 e8 e7 e6 e5 e4 e3'.split(' '))
+    expect(withinAnswer(worst)).toEqual(worst)
+  })
+
+  it('leaves out the least bad ones that an answer of 500 tokens has no room for', () => {
+    const list = (nameLength: number) =>
+      Array.from({ length: 10 }, (_, index) => ({
+        envName: 'q7x-'.repeat(16).slice(0, nameLength),
+        severity: 'warning' as const,
+        causes: ['concurrency-saturated', 'unanswered-requests'] as const satisfies DiagnosisCause[],
+        firingAlerts: 12,
+        rejectedVersion: 120 + index,
+      }))
+    for (const nameLength of [4, 16, 26, 40, 63]) {
+      const shown = withinAnswer(list(nameLength))
+      // The counts, and the sentence before them, which names the first.
+      const rest = 140 + encode(shown[0]!.envName).length
+      expect(encode(JSON.stringify(shown)).length + rest, `${nameLength}`).toBeLessThanOrEqual(500)
+      expect(shown.length).toBeGreaterThanOrEqual(3)
+    }
   })
 })
 
