@@ -12,9 +12,9 @@ describe.skipIf(noBrowser !== null)(
       bed = await ConsoleBed.start({ reconciles: false })
     })
     afterAll(() => bed?.close())
-    afterEach(() => {
+    afterEach(async () => {
+      expect(await bed.endTest()).toEqual([])
       bed.tolerated = null
-      expect(bed.complaints.splice(0)).toEqual([])
     })
 
     it('signs in by a link once, and keeps no secret in address, history or storage', async () => {

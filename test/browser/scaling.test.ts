@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
-import { axe, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { axe } from '../../testkit/console/inspect.ts'
 import { until } from '../../testkit/platform/story.ts'
 
 /**
@@ -41,7 +42,7 @@ describe.skipIf(noBrowser !== null)(
       gateway.closeAllConnections()
       gateway.close()
     })
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     it('charts the results of a probe and applies the proposed settings', async () => {
       const { client } = bed.platform.admin

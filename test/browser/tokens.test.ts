@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getUser, listUserTokens } from '../../src/contract/users.ts'
 import { newToken, tokenHash } from '../../src/domain/access/tokens.ts'
 import { insertToken } from '../../src/store/repositories/tokens.ts'
-import { axe, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { axe } from '../../testkit/console/inspect.ts'
 import type { TestUser } from '../../testkit/platform/test-platform.ts'
 
 const dayMs = 86_400_000
@@ -17,7 +18,7 @@ describe.skipIf(noBrowser !== null)(
       bed = await ConsoleBed.start({ reconciles: false })
     })
     afterAll(() => bed?.close())
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     const tokensOf = async ({ client }: TestUser) => (await client.call(listUserTokens, {})).tokens
     const choose = async (page: Page, name: string, expiry: string) => {

@@ -9,6 +9,7 @@ import { Pages } from '../../components/Pages.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
+import { inWords, sentenceCase } from '../../words/text.ts'
 import { useEnvironment } from './environment.ts'
 
 const tones: Record<string, Tone> = {
@@ -65,7 +66,7 @@ export function DeploymentsPage() {
 }
 
 const columns: Column<Activity>[] = [
-  { title: 'What', cell: ({ activity }) => activityWords(activity) },
+  { title: 'What', cell: ({ activity }) => sentenceCase(activity) },
   { title: 'When', cell: ({ timestamp }) => <Time at={timestamp} /> },
   { title: 'Version', kind: 'number', cell: ({ version }) => <Version version={version} /> },
   {
@@ -78,7 +79,7 @@ const columns: Column<Activity>[] = [
     cell: ({ gitCommitId, details }) => (
       <>
         {gitCommitId && <code>{gitCommitId.slice(0, 12)} </code>}
-        {details}
+        {details && inWords(details)}
       </>
     ),
   },
@@ -109,7 +110,7 @@ function VersionActions({
       <Link
         to="/environments/$envName/logs"
         params={{ envName }}
-        search={{ type: 'BUILD', version: contentId ?? undefined }}
+        search={({ account }) => ({ account, type: 'BUILD', version: contentId ?? undefined })}
       >
         Build log
       </Link>
@@ -133,10 +134,4 @@ function VersionActions({
       )}
     </>
   )
-}
-
-/** `DEPLOY_IMAGE` as "Deploy image". */
-function activityWords(activity: string): string {
-  const words = activity.toLowerCase().replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
 }

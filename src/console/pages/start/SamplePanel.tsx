@@ -48,7 +48,7 @@ export function SamplePanel({ onCreated }: { onCreated?: () => void }) {
       </header>
       <div className="body stack">
         {possible.length === 0 && (
-          <Empty title="No region runs functions">Functions need a region with a function domain (F5).</Empty>
+          <Empty title="No region runs functions">Functions need a region with a function domain.</Empty>
         )}
         {possible.length > 0 && appEnvId === null && (
           <>
