@@ -9,8 +9,8 @@ import { statusWords } from '../environments/status-words.ts'
 
 interface Props {
   appEnvId: string
-  /** The content that was deployed last; null while it is uploaded. */
-  contentId: string | null
+  /** The content that was deployed last: null while it is uploaded, undefined where another visit deployed it. */
+  contentId: string | null | undefined
   uploading: boolean
   children: React.ReactNode
 }
@@ -18,12 +18,13 @@ interface Props {
 const done = new Set(['DEPLOYED', 'FAILED'])
 
 /** Steps of a deployment with the build log as it is written, and the address once it serves. */
-export function SampleProgress({ appEnvId, contentId, uploading, children }: Props) {
+export function SampleProgress({ appEnvId, contentId: own, uploading, children }: Props) {
   const environment = useRead(getAppEnv, { appEnvId }, { everyMs: everyMs.live })
   const status = useRead(getAppEnvStatus, { appEnvId }, { everyMs: everyMs.live })
   if (!environment.data || !status.data) return <Loading />
   const { cliEnvName, hosts, currentVersion } = environment.data
   const deployment = status.data.currentDeployment
+  const contentId = own === undefined ? (deployment?.contentId ?? null) : own
   const state = uploading || deployment?.contentId !== contentId ? null : (deployment?.status ?? null)
   const { tone, sentence, cause } = statusWords(status.data, environment.data)
   const url = hosts.find(({ kind }) => kind === 'function')?.url
@@ -59,6 +60,14 @@ export function SampleProgress({ appEnvId, contentId, uploading, children }: Pro
             search={({ account }) => ({ account })}
           >
             {cliEnvName}
+          </Link>
+          , or{' '}
+          <Link
+            to="/environments/$envName/alerts/new"
+            params={{ envName: cliEnvName }}
+            search={({ account }) => ({ account })}
+          >
+            set an alert
           </Link>
           .
         </p>
