@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { follow } from '../../testkit/console/inspect.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: who gets in and sees what${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
@@ -163,7 +164,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('link', { name: /prod$/ }).waitFor()
       expect(await page.getByRole('link', { name: /prod$/ }).count()).toBe(1)
       const shown = async (pathname: string) => {
-        await page.goto(bed.address(pathname))
+        await follow(page, pathname)
         await page.getByRole('heading', { name: 'Page not found' }).waitFor()
         return page.locator('main').innerHTML()
       }

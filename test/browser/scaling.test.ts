@@ -78,7 +78,7 @@ describe.skipIf(noBrowser !== null)(
       await page.setViewportSize({ width: 320, height: 800 })
       await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
       await page.setViewportSize({ width: 1280, height: 800 })
-      await result.getByText(/^containerConcurrency 4: p95 goes from/).waitFor()
+      await result.getByText(/^“Requests per container” 4: p95 goes from/).waitFor()
       await result.getByRole('button', { name: 'Use these settings' }).click()
       await dialog.getByRole('listitem').first().waitFor()
       await dialog.getByRole('button', { name: 'Save and apply' }).click()

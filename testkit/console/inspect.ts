@@ -55,7 +55,7 @@ export async function axe(page: Page | Frame, runOnly: readonly string[] = wcag)
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AxeSource.source)
   const { violations } = await page.evaluate(
     // @ts-expect-error put there by the line above
-    (only) => globalThis.axe.run({ runOnly: only }),
+    (only) => globalThis.axe.run({ runOnly: only, resultTypes: ['violations'], preload: false }),
     runOnly,
   )
   return violations.flatMap(

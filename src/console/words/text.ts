@@ -29,10 +29,14 @@ const fieldName = new RegExp(
 /** The number of a rule of the interface, as in "M2: …" and "… (F11)": people do not know the list. */
 const ruleNumber = /^[A-Z]\d{1,2}: | \((?:[A-Z]\d{1,2}(?:, )?)+\)/g
 
+/** The id of an object: the page shows its name. */
+const objectId = / [a-z]{2,4}_[a-z0-9]{16,}\b/g
+
 /** A message of the platform with the names of pages, buttons and inputs in place of operations and fields. */
 export function inWords(message: string): string {
   return message
     .replaceAll(ruleNumber, '')
+    .replaceAll(objectId, '')
     .replaceAll('get-logs with jobRunId', 'the page of the run')
     .replaceAll(operationId, (found, start: string | undefined, id: string) => {
       const place = Object.hasOwn(places, id) ? places[id]! : null
@@ -51,6 +55,10 @@ export function inWords(message: string): string {
 export function aboutInput(message: string, name: string): string {
   return inWords(message.replace(new RegExp(`^(?:[\\w.]+\\.)?${name}: `), ''))
 }
+
+/** For use inside a sentence: "CPU of the limit" stays, "Requests" becomes "requests". */
+export const lowerFirst = (text: string): string =>
+  /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 
 /** With a capital at its start. */
 export const asSentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -58,7 +58,7 @@ export function AlertForm({ title, form, subject, action, write, onSave, childre
             <button
               type="submit"
               className="button primary"
-              disabled={write.isPending || isConflict || threshold === null || rule.name.trim() === ''}
+              disabled={write.isPending || isConflict || threshold === null}
             >
               {write.isPending ? 'Saving…' : action}
             </button>

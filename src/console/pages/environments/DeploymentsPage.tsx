@@ -21,6 +21,19 @@ const tones: Record<string, Tone> = {
 }
 const pageSize = 50
 
+interface Row extends Activity {
+  /** The start of something whose end is an entry of its own. */
+  isOver: boolean
+}
+
+function rowsOf(activities: readonly Activity[]): Row[] {
+  return activities.map((one, index) => {
+    const isUnderWay = tones[one.status] === 'busy'
+    const isSame = ({ contentId }: Activity) => contentId !== null && contentId === one.contentId
+    return { ...one, isOver: isUnderWay && activities.slice(0, index).some(isSame) }
+  })
+}
+
 /** History of the environment, newest first, with rollback to an earlier version. */
 export function DeploymentsPage() {
   const { appEnvId, cliEnvName } = useEnvironment()
@@ -45,7 +58,7 @@ export function DeploymentsPage() {
         <Table
           label="History"
           columns={columns}
-          rows={activities}
+          rows={rowsOf(activities)}
           keyOf={({ timestamp }, index) => `${timestamp} ${index}`}
           actions={(one) => one.version !== null && <VersionActions entry={one} redeploy={setVersion} />}
         />
@@ -65,13 +78,17 @@ export function DeploymentsPage() {
   )
 }
 
-const columns: Column<Activity>[] = [
+const columns: Column<Row>[] = [
   { title: 'What', cell: ({ activity }) => sentenceCase(activity) },
   { title: 'When', cell: ({ timestamp }) => <Time at={timestamp} /> },
   { title: 'Version', kind: 'number', cell: ({ version }) => <Version version={version} /> },
   {
     title: 'Result',
-    cell: ({ status }) => <Badge tone={tones[status] ?? 'idle'}>{status.toLowerCase()}</Badge>,
+    cell: ({ status, isOver }) => (
+      <Badge tone={isOver ? 'idle' : (tones[status] ?? 'idle')}>
+        {isOver ? 'started' : status.toLowerCase()}
+      </Badge>
+    ),
   },
   {
     title: 'Details',
@@ -79,7 +96,7 @@ const columns: Column<Activity>[] = [
     cell: ({ gitCommitId, details }) => (
       <>
         {gitCommitId && <code>{gitCommitId.slice(0, 12)} </code>}
-        {details && inWords(details)}
+        {details && inWords(details.replace(/^[a-z]+(?:[- ][a-z]+)*(?=: )/, sentenceCase))}
       </>
     ),
   },
@@ -96,10 +113,10 @@ function Version({ version }: { version: number | null }) {
 }
 
 function VersionActions({
-  entry: { version, contentId },
+  entry: { version, contentId, isOver },
   redeploy,
 }: {
-  entry: Activity
+  entry: Row
   redeploy: (version: number | null) => void
 }) {
   const { cliEnvName: envName, currentVersion } = useEnvironment()
@@ -127,7 +144,7 @@ function VersionActions({
           Compare<span className="hidden-text"> version {version}</span>
         </Link>
       )}
-      {!isCurrent && (
+      {!isCurrent && !isOver && (
         <button type="button" className="button compact" onClick={() => redeploy(version)}>
           {currentVersion !== null && version < currentVersion ? 'Roll back' : 'Deploy again'}
         </button>

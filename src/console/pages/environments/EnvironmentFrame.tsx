@@ -126,7 +126,7 @@ function Tabs({ environment: { cliEnvName: envName, isDatabase, isJob } }: { env
             to={to}
             params={{ envName }}
             search={({ account }) => ({ account })}
-            activeOptions={{ exact: true, includeSearch: false }}
+            activeOptions={{ exact: label === 'Summary', includeSearch: false }}
           >
             {label}
           </Link>
