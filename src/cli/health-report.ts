@@ -19,9 +19,11 @@ export function healthReport(health: OutputOf<typeof getAccountHealth>): string[
     `${healthy ? '✓' : '✗'} ${counted(total, 'environment')}: ${running} running, ${deploying} deploying, ${stopped} stopped; ${critical} critical, ${warning} with a warning`,
     `  ${counted(alerts.total, 'alert')}: ${alerts.firing} firing${silent === 0 ? '' : `, ${silent} without data`}`,
     ...regionsAway.map((region) => `✗ The engine of the region ${region} does not answer.`),
-    ...worst.map(({ envName, severity, causes, firingAlerts }) => {
+    ...worst.map(({ envName, severity, causes, firingAlerts, rejectedVersion }) => {
+      const rejected =
+        rejectedVersion === undefined ? [] : [`version ${rejectedVersion} failed, an earlier one serves`]
       const firing = firingAlerts === 0 ? [] : [`${counted(firingAlerts, 'alert')} firing`]
-      return `${severitySigns[severity]} ${envName}  ${[...causes, ...firing].join(', ')}`
+      return `${severitySigns[severity]} ${envName}  ${[...causes, ...rejected, ...firing].join(', ')}`
     }),
     ...(left > 0 ? [`  … ${left} more: longshore envs list --no-healthy`] : []),
     ...(worst.length === 0 ? [] : ['longshore why ENVIRONMENT shows the evidence and the fix.']),

@@ -14,7 +14,7 @@ import {
   revision,
   sourcePath,
 } from './fields.ts'
-import { healthCheck } from './health.ts'
+import { effectiveHealthCheck, healthCheck } from './health.ts'
 import { jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 
@@ -76,7 +76,7 @@ export const getApp = operation({
   summary: 'Reads one app.',
   policy: { on: 'app' },
   input: z.strictObject({ appId }),
-  output: app,
+  output: app.extend({ effectiveHealthCheck: effectiveHealthCheck.optional() }),
 })
 
 export const listApps = operation({

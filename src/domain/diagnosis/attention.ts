@@ -1,6 +1,7 @@
 import { type Attention, type DiagnosisCause, findingSeverities } from '../../contract/diagnosis.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import type { PodRecord } from '../environments/environment.ts'
+import { tokensOf } from './budget.ts'
 import { buildCauses } from './build.ts'
 import { isBurst, severityOf } from './errors.ts'
 import type { Facts } from './facts.ts'
@@ -23,23 +24,29 @@ export interface AttentionFacts {
   firingAlerts: number
   /** When settings were saved that are not in force; null if all are. */
   pendingSince: string | null
+  /** Sources of its variables have new values, so what runs may have an old password. */
+  isRefreshed: boolean
   nowMs: number
 }
 
 /** A change that is still pending after this time was probably forgotten. */
 const forgottenMs = 3_600_000
 const mostWorst = 10
-/** Names are up to 63 characters: keeps the answer within its 500 tokens. */
-const mostNameLength = 260
+/** Of the list, so that the whole answer keeps within its 500 tokens. */
+const mostTokens = 350
 
 type Sign = Pick<Attention, 'severity'> & { cause: DiagnosisCause | null }
 
 /** Why an environment needs attention, from stored facts only; null if it does not. */
 export function attentionOf(facts: AttentionFacts): Attention | null {
   const { envName, firingAlerts } = facts
-  const signs = [failureSign(facts), containerSign(facts), requestSign(facts), pendingSign(facts)].filter(
-    (sign) => sign !== null,
-  )
+  const signs = [
+    failureSign(facts),
+    deployingSign(facts),
+    containerSign(facts),
+    requestSign(facts),
+    pendingSign(facts),
+  ].filter((sign) => sign !== null)
   if (firingAlerts > 0) signs.push({ cause: null, severity: 'warning' })
   if (signs.length === 0) return null
   const severity = findingSeverities.find((one) => signs.some((sign) => sign.severity === one))!
@@ -59,6 +66,16 @@ function failureSign(facts: AttentionFacts): Sign | null {
   return { cause, severity: serves(facts) ? 'warning' : 'critical' }
 }
 
+/** A deployment that waits for a port on which its program does not listen: known long before it fails. */
+function deployingSign(facts: AttentionFacts): Sign | null {
+  const { status, pods, currentRolloutId } = facts
+  if (status !== 'PENDING' && status !== 'UPDATING') return null
+  const isElsewhere = pods.some(
+    ({ ready, rolloutId, listensElsewhere }) => !ready && rolloutId !== currentRolloutId && listensElsewhere,
+  )
+  return isElsewhere ? { cause: 'wrong-port', severity: serves(facts) ? 'warning' : 'critical' } : null
+}
+
 function serves({ status, currentRolloutId }: AttentionFacts): boolean {
   return (status === 'RUNNING' || status === 'UPDATING') && currentRolloutId !== null
 }
@@ -71,8 +88,8 @@ function requestSign({ traffic, desiredState }: AttentionFacts): Sign | null {
 
 /** The serving version ends again and again, or accepts no connections. */
 function containerSign(facts: AttentionFacts): Sign | null {
-  const { kind, status, desiredState, currentRolloutId, nowMs } = facts
-  if (desiredState !== 'running' || kind === 'job' || status !== 'RUNNING') return null
+  const { kind, desiredState, currentRolloutId, nowMs } = facts
+  if (desiredState !== 'running' || kind === 'job' || !serves(facts)) return null
   const pods = facts.pods.filter(({ rolloutId }) => rolloutId === currentRolloutId)
   const endings = endingsOf(pods, currentRolloutId ?? undefined, nowMs)
   const count = endings.reduce((sum, ending) => sum + ending.count, 0)
@@ -91,8 +108,9 @@ function containerSign(facts: AttentionFacts): Sign | null {
   return isSlow ? { cause: 'slow-start', severity } : null
 }
 
-function pendingSign({ pendingSince, nowMs }: AttentionFacts): Sign | null {
-  if (pendingSince === null || nowMs - Date.parse(pendingSince) < forgottenMs) return null
+function pendingSign({ pendingSince, isRefreshed, nowMs }: AttentionFacts): Sign | null {
+  if (pendingSince === null) return null
+  if (!isRefreshed && nowMs - Date.parse(pendingSince) < forgottenMs) return null
   return { cause: 'pending-change', severity: 'info' }
 }
 
@@ -100,9 +118,14 @@ function pendingSign({ pendingSince, nowMs }: AttentionFacts): Sign | null {
 export function worstOf(found: readonly Attention[]): Attention[] {
   const rank = ({ severity }: Attention) => findingSeverities.indexOf(severity)
   const sorted = [...found].sort((a, b) => rank(a) - rank(b) || b.firingAlerts - a.firingAlerts)
-  let length = 0
-  return sorted.slice(0, mostWorst).filter(({ envName }) => {
-    length += envName.length
-    return length <= mostNameLength
+  return sorted.slice(0, mostWorst)
+}
+
+/** As many of the worst as an answer has room for. */
+export function withinAnswer(worst: readonly Attention[]): Attention[] {
+  let tokens = 0
+  return worst.filter((one) => {
+    tokens += tokensOf(JSON.stringify(one))
+    return tokens <= mostTokens
   })
 }

@@ -38,7 +38,7 @@ const encoded = /(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=]{24,}/g
 const pieces = /[A-Za-z]+|\d+|[^\sA-Za-z\d]+/g
 
 /** About as many tokens as a text has for a model, rather more than fewer. */
-function tokensOf(text: string): number {
+export function tokensOf(text: string): number {
   let tokens = 0
   const rest = text.replace(encoded, (run) => {
     tokens += run.length

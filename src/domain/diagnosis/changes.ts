@@ -96,7 +96,8 @@ function scoreOf({ at, kind }: Omit<Change, 'rank'>, broke: Break | null): numbe
 
 function median(values: readonly number[]): number | null {
   const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? null
+  // Of two in the middle the lower one: one burst of two points is not what is usual.
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null
 }
 
 function rounded(value: number): number {

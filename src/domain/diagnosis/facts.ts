@@ -127,7 +127,9 @@ export interface Facts {
   /** Names of variables in force, and of those saved. */
   variables: { applied: readonly string[]; saved: readonly string[] }
   pendingFields: readonly string[]
-  /** Variables whose sources have new values that are not in force. */
+  /** Names of variables that are saved differently than they are in force. */
+  pendingVariables: readonly string[]
+  /** Those of them whose sources have new values. */
   refreshed: readonly string[]
   pendingSince: string | null
   alerts: readonly AlertFacts[]

@@ -1,6 +1,6 @@
 import type { DiagnosisCause, Finding } from '../../contract/diagnosis.ts'
-import { counted } from '../../counted.ts'
 import { type Facts, fixBy } from './facts.ts'
+import { listed, newAtSource } from './state.ts'
 
 /** What an old address or password of a service shows as. */
 const follows: readonly DiagnosisCause[] = [
@@ -18,17 +18,15 @@ const follows: readonly DiagnosisCause[] = [
 export function withRefreshed(facts: Facts, finding: Finding): Finding {
   const { refreshed, appEnvId } = facts
   if (refreshed.length === 0 || !follows.includes(finding.cause)) return finding
-  const names = refreshed.slice(0, 3).join(', ')
-  const what = counted(refreshed.length, 'variable has a new value', 'variables have new values')
   const effect = 'Puts the saved settings in force; containers are replaced without downtime where needed.'
   const [first] = finding.evidence
   return {
     ...finding,
     cause: 'pending-change',
     confidence: 'likely',
-    summary: `${what} at the source, and what runs has the old one. ${finding.summary}`,
+    summary: `${newAtSource(refreshed)}, and what runs has the old one. ${finding.summary}`,
     evidence: [
-      { source: 'setting', at: facts.pendingSince, text: `not in force: ${names}` },
+      { source: 'setting', at: facts.pendingSince, text: `not in force: ${listed(refreshed)}` },
       ...(first ? [first] : []),
       ...finding.evidence.slice(1),
     ],

@@ -1,5 +1,6 @@
-import type { DiagnosisCause, Finding } from '../../contract/diagnosis.ts'
+import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis.ts'
 import { failedSeverity, failureEvidence, returnFix, stillServes } from './build.ts'
+import { lastLine } from './evidence.ts'
 import type { DeploymentFacts, Detector, Facts } from './facts.ts'
 import { runtimeSign } from './log-signs.ts'
 import { namedCause, summaryOf } from './named-cause.ts'
@@ -40,10 +41,15 @@ export const detectStart: Detector = (facts) => {
       confidence: named ? 'likely' : 'certain',
       summary: `Version ${latest.version} did not become healthy: ${summaryOf(cause, facts, named)}.${stillServes(facts)}`,
       since: latest.failedAt ?? latest.createdAt,
-      evidence: [...failureEvidence(facts), ...(named?.evidence ?? [])],
+      evidence: [...failureEvidence(facts), ...(named?.evidence ?? unexplained(facts, recorded))],
       fix: named?.startFix ?? returnFix(facts) ?? moreMemory(cause, facts),
     },
   ]
+}
+
+/** Where no known cause stands in the output, a person or an agent may know the line. */
+function unexplained({ failedLog }: Facts, recorded: DiagnosisCause): Evidence[] {
+  return vague.has(recorded) ? lastLine(failedLog) : []
 }
 
 /** Known long before the deployment fails: a program may open other ports before its own. */

@@ -1,6 +1,6 @@
 import type { Finding } from '../../contract/diagnosis.ts'
 import { counted } from '../../counted.ts'
-import { type Detector, fixBy } from './facts.ts'
+import { type Detector, type Facts, fixBy } from './facts.ts'
 
 /** The engine is away: whatever else is wrong, nothing can be done about it now. */
 export const detectEngine: Detector = ({ engineProblem, pods, nowMs }) => {
@@ -50,21 +50,44 @@ export const detectStopped: Detector = ({ status, desiredState, latest, stoppedA
   ]
 }
 
-export const detectPending: Detector = ({ pendingFields, pendingSince, appEnvId, latest }) => {
+/** Names of one evidence; the rest is counted. */
+const mostNames = 5
+
+export const detectPending: Detector = (facts) => {
+  const { pendingFields, pendingSince, appEnvId, latest, refreshed } = facts
   // Before the first deployment everything waits for it.
   if (pendingFields.length === 0 || latest === null) return []
+  const source = refreshed.length === 0 ? '' : ` ${newAtSource(refreshed)}.`
   const effect = 'Puts the saved settings in force; containers are replaced without downtime where needed.'
   return [
     {
       cause: 'pending-change',
       severity: 'info',
       confidence: 'certain',
-      summary: `${counted(pendingFields.length, 'saved setting is', 'saved settings are')} not in force.`,
+      summary: `${counted(pendingFields.length, 'saved setting is', 'saved settings are')} not in force.${source}`,
       since: pendingSince,
-      evidence: [{ source: 'setting', at: pendingSince, text: pendingFields.join(', ') }],
+      evidence: [{ source: 'setting', at: pendingSince, text: pendingText(facts) }],
       fix: fixBy('apply-app-env-changes', { appEnvId }, effect, true),
     },
   ]
+}
+
+/** Fields, and of variables the names too, never their values. */
+function pendingText({ pendingFields, pendingVariables }: Facts): string {
+  return pendingFields
+    .map((field) =>
+      field === 'envVars' && pendingVariables.length > 0 ? `envVars (${listed(pendingVariables)})` : field,
+    )
+    .join(', ')
+}
+
+export function newAtSource(refreshed: readonly string[]): string {
+  return `${counted(refreshed.length, 'variable has a new value', 'variables have new values')} at the source`
+}
+
+export function listed(names: readonly string[]): string {
+  const more = names.length - mostNames
+  return more > 0 ? `${names.slice(0, mostNames).join(', ')} and ${more} more` : names.join(', ')
 }
 
 export const detectAlerts: Detector = ({ alerts }) =>

@@ -26,6 +26,14 @@ export function pendingFields(saved: Settings, applied: Settings): (keyof Settin
   )
 }
 
+/** Names of the variables that are saved differently than they are in force. */
+export function pendingVariables(saved: Settings, inForce: Settings): string[] {
+  const old = new Map(inForce.envVars.map((variable) => [variable.name, variable]))
+  const changed = saved.envVars.filter((variable) => !isDeepStrictEqual(variable, old.get(variable.name)))
+  const kept = new Set(saved.envVars.map(({ name }) => name))
+  return [...changed.map(({ name }) => name), ...[...old.keys()].filter((name) => !kept.has(name))]
+}
+
 /** Names of references that were resolved again after the settings in force: their source has changed. */
 export function refreshedVariables(saved: Settings, inForce: Settings): string[] {
   const old = new Map(inForce.envVars.map((variable) => [variable.name, variable]))

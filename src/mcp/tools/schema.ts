@@ -63,7 +63,9 @@ export function outputSchemaOf(tool: Tool): z.ZodObject {
     ...(tool.waits === true ? waitOutput : {}),
     ...(tool.checks.length === 0 ? {} : { notes: z.array(z.string()).optional() }),
     ...tool.noteFields,
-    ...(tool.body === undefined ? {} : { untrusted: z.object({ mark: z.string(), notice: z.string() }) }),
+    ...(tool.body === undefined
+      ? {}
+      : { untrusted: z.object({ mark: z.string(), notice: z.string() }).optional() }),
   })
 }
 

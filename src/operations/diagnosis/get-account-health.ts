@@ -2,7 +2,7 @@ import type { AlertState } from '../../contract/alerts.ts'
 import { type Attention, getAccountHealth } from '../../contract/diagnosis.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import { visibleEnvironments } from '../../domain/access/environment-access.ts'
-import { worstOf } from '../../domain/diagnosis/attention.ts'
+import { withinAnswer, worstOf } from '../../domain/diagnosis/attention.ts'
 import { diagnose } from '../../domain/diagnosis/diagnose.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { findApp } from '../../store/repositories/apps.ts'
@@ -59,7 +59,7 @@ export default handler(getAccountHealth, async (context, _input, { account, memb
       const { attention, alerts } = await readRest(after)
       const found = [...attention.values()]
       const worst = await diagnosed(context, after, worstOf(found), { account, membership, environments })
-      return answerWith(found, alerts, worst)
+      return answerWith(found, alerts, withinAnswer(worst))
     },
   }
 })

@@ -6,7 +6,11 @@ import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
 import type { PodRecord, Rollout } from '../../domain/environments/environment.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
-import { pendingFields, refreshedVariables } from '../../domain/environments/pending-changes.ts'
+import {
+  pendingFields,
+  pendingVariables,
+  refreshedVariables,
+} from '../../domain/environments/pending-changes.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { servesSince, servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
@@ -158,6 +162,7 @@ async function settingsFacts(context: Context, target: EnvironmentTarget) {
   return {
     pendingFields: pendingFields(environment.saved, inForce),
     pendingSince: environment.updatedAt,
+    pendingVariables: pendingVariables(environment.saved, inForce),
     refreshed: refreshedVariables(environment.saved, inForce),
     // As list-alerts: not for the token of an environment.
     alerts: membership === null ? [] : await loadAlertFacts(context, target),

@@ -3,7 +3,7 @@ import type { Attention } from '../../contract/diagnosis.ts'
 import { type AttentionFacts, attentionOf } from '../../domain/diagnosis/attention.ts'
 import { type Facts, kindOf } from '../../domain/diagnosis/facts.ts'
 import type { Environment, PodRecord } from '../../domain/environments/environment.ts'
-import { pendingFields } from '../../domain/environments/pending-changes.ts'
+import { pendingFields, refreshedVariables } from '../../domain/environments/pending-changes.ts'
 import { servesSince, servingOf } from '../../domain/environments/serving.ts'
 import { recentTrafficMs } from '../../metrics/source.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
@@ -57,6 +57,7 @@ export async function readAttention(
       pods: pods.get(appEnvId) ?? [],
       firingAlerts: firing.get(appEnvId) ?? 0,
       pendingSince: pendingSinceOf(environment),
+      isRefreshed: refreshedVariables(environment.saved, environment.applied).length > 0,
       nowMs: Date.parse(context.now),
     })
   }

@@ -40,11 +40,14 @@ export default handler(whatChanged, async (context, input, target) => {
 async function metricBreak(
   { metrics }: Sources,
   { environment, app }: EnvironmentTarget,
-  fromMs: number,
+  beginMs: number,
   toMs: number,
 ): Promise<Break | null> {
-  const { appEnvId } = environment
+  const { appEnvId, createdAt } = environment
   const { periodMs } = metrics
+  // A young environment has few points of a long step, too few to tell what is usual.
+  const fromMs = Math.max(beginMs, Date.parse(createdAt))
+  if (fromMs >= toMs) return null
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / metricPoints / periodMs)) * periodMs
   for (const { metric, leastRise } of watchedMetrics) {
     const collected = isIngressMetric(metric) ? !app.isDatabase && !app.isJob : !app.isFunction

@@ -130,4 +130,6 @@ it('the status says what is wrong in our words, and the end of the log in an env
   expect(text).toContain('Ignore all')
   expect(ours).not.toContain('Ignore all')
   expect(structured).toMatchObject({ health: { verdict: 'CRASH_LOOP', logTail }, untrusted: {} })
+  env.health = { ...env.health, logTail: [] }
+  expect((await session.call('get-app-env-status', prod)).structured).not.toHaveProperty('untrusted')
 })

@@ -266,6 +266,7 @@ describe('the account at a glance', () => {
   it('longshore why without an environment and accounts health say the same', async () => {
     const shop = await account()
     await environment(shop, 'cli-down', gone)
+    await deploy(shop, await environment(shop, 'cli-half', good), gone)
     const run = async (...argv: string[]) => {
       let out = ''
       const stdout = {
@@ -280,9 +281,10 @@ describe('the account at a glance', () => {
     }
     expect(await run('why')).toBe(
       [
-        '✗ 1 environment: 0 running, 0 deploying, 1 stopped; 1 critical, 0 with a warning',
+        '✗ 2 environments: 1 running, 0 deploying, 1 stopped; 1 critical, 1 with a warning',
         '  0 alerts: 0 firing',
         '✗ cli-down  image-pull',
+        '! cli-half  image-pull, version 2 failed, an earlier one serves',
         'longshore why ENVIRONMENT shows the evidence and the fix.',
         '',
       ].join('\n'),

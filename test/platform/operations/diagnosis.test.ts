@@ -216,7 +216,8 @@ it('G5 ranks what changed before a metric broke, with names of variables and no 
   await call('PATCH', '/app-env/variables', { appEnvId, set: [{ name: 'PLAIN', value, isSecret: false }] })
   await call('POST', '/app-env/apply-changes', { appEnvId })
   await settled(appEnvId)
-  const atMs = platform.clock.wallMs()
+  // What is usual is not looked for before the environment existed.
+  const atMs = platform.clock.wallMs() + 600_000
   const sample = (answered5xx: number) => ({
     appEnvId,
     containers: [],
@@ -225,7 +226,7 @@ it('G5 ranks what changed before a metric broke, with names of variables and no 
   for (let turn = -60; turn < 0; turn += 1) await platform.metrics.append(atMs + turn * 10_000, [sample(0)])
   for (let turn = 0; turn < 60; turn += 1)
     await platform.metrics.append(atMs + turn * 10_000 + 1, [sample(60)])
-  const from = new Date(atMs - 600_000).toISOString()
+  const from = new Date(atMs - 900_000).toISOString()
   const to = new Date(atMs + 600_000).toISOString()
 
   const answer = await call('GET', '/app-env/changes', { appEnvId, from, to })

@@ -19,8 +19,15 @@ it('an environment inherits from its app, which inherits from the platform', asy
     app: { healthCheck: { path: '/healthz', stabilitySeconds: 30 } },
     environment: { healthCheck: { stabilitySeconds: 20 } },
   })
-  const { healthCheck } = await platform.admin.client.call(getApp, { appId })
-  expect(healthCheck).toEqual({ path: '/healthz', stabilitySeconds: 30 })
+  const app = await platform.admin.client.call(getApp, { appId })
+  expect(app.healthCheck).toEqual({ path: '/healthz', stabilitySeconds: 30 })
+  expect(app.effectiveHealthCheck).toEqual({
+    path: '/healthz',
+    expectedStatus: null,
+    intervalSeconds: 5,
+    timeoutSeconds: 3,
+    stabilitySeconds: 30,
+  })
   expect(await read(appEnvId)).toMatchObject({
     healthCheck: { stabilitySeconds: 20 },
     effectiveHealthCheck: {
@@ -38,8 +45,10 @@ it('the window is 10 seconds, of functions 5', async () => {
     ['CUSTOM', 10],
     ['FUNCTION', 5],
   ] as const) {
-    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset } })
-    expect((await read(appEnvId)).effectiveHealthCheck).toMatchObject({ path: null, stabilitySeconds })
+    const { appId, appEnvId } = await platform.makeEnvironment({ app: { dockerPreset } })
+    const app = await platform.admin.client.call(getApp, { appId })
+    for (const { effectiveHealthCheck } of [app, await read(appEnvId)])
+      expect(effectiveHealthCheck).toMatchObject({ path: null, stabilitySeconds })
   }
 })
 

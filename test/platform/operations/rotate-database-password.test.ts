@@ -30,6 +30,23 @@ describe('rotate-database-password', () => {
       now: now.password,
     })
     expect((await read(appEnvId)).pendingChanges.hasDeployChanges).toBe(true)
+    const { json: diagnosis } = await send('GET', '/app-env/diagnosis', { appEnvId })
+    expect(diagnosis.findings).toMatchObject([
+      {
+        cause: 'pending-change',
+        summary: '1 saved setting is not in force. 1 variable has a new value at the source.',
+        evidence: [{ source: 'setting', text: 'envVars (DB)' }],
+        fix: { operation: 'apply-app-env-changes', safe: true },
+      },
+    ])
+    const { json: health } = await send('GET', '/account/health', { accountId: bed.platform.accountId })
+    const { cliEnvName: envName } = await read(appEnvId)
+    expect(health.worst).toContainEqual({
+      envName,
+      severity: 'info',
+      causes: ['pending-change'],
+      firingAlerts: 0,
+    })
     await send('POST', '/app-env/apply-changes', { appEnvId })
     await until('the new password runs', async () => (given(appEnvId).DB === now.href ? true : null))
     const audit = await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 200 })

@@ -1,11 +1,13 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
 import { getLogs } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
 import { notifyCodeUpload, requestDeployStorageKey } from '../../../src/contract/deployments.ts'
+import { secretMask } from '../../../src/contract/fields.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { BucketFiles } from '../../../src/files/bucket.ts'
 import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
@@ -13,6 +15,7 @@ import { FaultyLink } from '../../../testkit/files/faulty-link.ts'
 import { noS3Server, S3Server, s3Credentials, withS3Credentials } from '../../../testkit/files/s3-server.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
 import { deploy, noWindow, sampleSource, tgz, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { Canaries } from '../../../testkit/secrets/canaries.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
 const leftOut = noPostgres ?? noS3Server
@@ -48,8 +51,9 @@ describe.skipIf(leftOut)(
 
     const stored = async (folder: string) => {
       const address = { kind: 'bucket', bucket: 'files', prefix: 'tests/', region: undefined } as const
-      const files = await new BucketFiles({ ...address, endpoint: bucket.endpoint }).list(folder)
-      return files.map(({ key }) => key)
+      const storage = new BucketFiles({ ...address, endpoint: bucket.endpoint })
+      const keys = (await storage.list(folder)).map(({ key }) => key)
+      return { keys, texts: () => Promise.all(keys.map((key) => storage.text(key))) }
     }
     const filesOf = (home: string, folder: string) =>
       existsSync(path.join(home, folder)) ? readdirSync(path.join(home, folder)) : []
@@ -68,7 +72,7 @@ describe.skipIf(leftOut)(
       expect((await untilDeployed(south(), appEnvId)).currentDeployment).toMatchObject({ failure: null })
       const { hosts } = await north().client().call(getAppEnv, { appEnvId })
       expect((await north().request(hosts[0]?.host ?? '')).status).toBe(200)
-      expect(await stored('uploads')).toHaveLength(1)
+      expect((await stored('uploads')).keys).toHaveLength(1)
       for (const plane of [north(), south()]) expect(filesOf(plane.home, 'uploads')).toEqual([])
     })
 
@@ -104,14 +108,23 @@ describe.skipIf(leftOut)(
 
     it('kept logs outlive the disk of a machine; a bucket that is away is 503 for those, and for nothing else', async () => {
       const appEnvId = await makeApp('logged')
-      await deploy(south(), appEnvId, sampleSource('node:22-alpine'))
-      await untilDeployed(south(), appEnvId)
       const client = south().client()
+      const secrets = new Canaries()
+      const value = secrets.plant('variable of a build', (core) => core)
+      await client.call(updateAppEnvVariables, { appEnvId, set: [{ name: 'KEY', value, type: 'BUILD' }] })
+      const source = sampleSource('node:22-alpine')
+      source.Dockerfile = source.Dockerfile!.replace('CMD', 'ARG KEY\nRUN echo "key $KEY"\nCMD')
+      await deploy(south(), appEnvId, source)
+      await untilDeployed(south(), appEnvId)
       const build = async () => (await client.call(getLogs, { appEnvId, type: 'BUILD' })).logs
       const before = await build()
       expect(before.length).toBeGreaterThan(0)
       await north().end('SIGTERM')
-      expect(await stored('kept-logs')).toContain(`kept-logs/north-machine/${appEnvId}/00000001.jsonl`)
+      const kept = await stored('kept-logs')
+      expect(kept.keys).toContain(`kept-logs/north-machine/${appEnvId}/00000001.jsonl`)
+      const text = (await kept.texts()).join('\n')
+      expect(text).toContain(`key ${secretMask}`)
+      expect(secrets.foundIn([{ where: 'bucket', text }])).toEqual([])
       rmSync(path.join(north().home, 'logs'), { recursive: true })
       await north().start()
       const after = await until(build, (logs) => logs.length > 0, 'the logs of the bucket')
@@ -152,7 +165,7 @@ describe.skipIf(leftOut)(
             'the end of the copy',
           )
         expect((await ended()).backup.failure).toBeNull()
-        expect(await stored('backups')).toEqual([`backups/${from}/${backupId}.rdb`])
+        expect((await stored('backups')).keys).toEqual([`backups/${from}/${backupId}.rdb`])
         expect(filesOf(north().home, 'backups')).toEqual([])
         await client.call(restoreAppEnvBackup, { appEnvId: into, backupId })
         expect((await ended()).restores).toMatchObject([{ status: 'SUCCEEDED', failure: null }])

@@ -3,26 +3,33 @@ import type { AddressInfo } from 'node:net'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
 import { getLogs } from '../../../src/contract/app-env-reads.ts'
 import { listAudit } from '../../../src/contract/audit.ts'
+import { secretMask } from '../../../src/contract/fields.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { Canaries, type Output } from '../../../testkit/secrets/canaries.ts'
 
 interface Span {
   name: string
   traceId: string
   spanId: string
   parentSpanId?: string
+  attributes: { key: string; value: { stringValue?: string } }[]
 }
 
 const spans: Span[] = []
+const bodies: Output[] = []
 const receivedHeaders: (string | undefined)[] = []
 /** What an operator runs to collect traces, as far as OTLP over HTTP goes. */
 const collector = http.createServer(async (request, response) => {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part as Buffer)
   receivedHeaders.push(request.headers['x-collector-key'] as string | undefined)
-  const { resourceSpans } = JSON.parse(Buffer.concat(parts).toString())
+  const text = Buffer.concat(parts).toString()
+  bodies.push({ where: 'collector', text })
+  const { resourceSpans } = JSON.parse(text)
   for (const { scopeSpans } of resourceSpans) for (const scope of scopeSpans) spans.push(...scope.spans)
   response.setHeader('content-type', 'application/json').end('{}')
 })
@@ -92,4 +99,25 @@ it('one trace leads from a tool call to its audit entry, the gateway and the con
   expect(tool?.parentSpanId).toBe(hostSpan)
   expect(named('probe-function')?.parentSpanId).toBe(tool?.spanId)
   expect(new Set(receivedHeaders)).toEqual(new Set(['of-the-collector']))
+})
+
+it('the collector gets no secret: not that of a call, of a path or of a query string', async () => {
+  const secrets = new Canaries()
+  const client = installation.client()
+  const { appEnvId, host } = await makeFunction(installation, 'discreet')
+  const value = secrets.plant('variable', (core) => core)
+  const query = secrets.plant('query string', (core) => core)
+  await client.call(updateAppEnvVariables, { appEnvId, set: [{ name: 'KEY', value }] })
+  await deploy(installation, appEnvId, sampleSource('node:20-alpine', printsItsTrace))
+  await untilDeployed(installation, appEnvId)
+  await installation.request(host, `/kept/${value}?key=${query}`)
+  const paths = () =>
+    spans.flatMap(({ attributes }) => attributes.map(({ value }) => value.stringValue ?? ''))
+  await until(
+    async () => paths(),
+    (found) => found.includes(`/kept/${secretMask}`),
+    'the span of the request',
+  )
+  expect(spans.map(({ name }) => name)).toContain('update-app-env-variables')
+  expect(secrets.foundIn(bodies)).toEqual([])
 })

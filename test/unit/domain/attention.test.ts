@@ -1,5 +1,12 @@
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
-import { type AttentionFacts, attentionOf, worstOf } from '../../../src/domain/diagnosis/attention.ts'
+import type { DiagnosisCause } from '../../../src/contract/diagnosis.ts'
+import {
+  type AttentionFacts,
+  attentionOf,
+  withinAnswer,
+  worstOf,
+} from '../../../src/domain/diagnosis/attention.ts'
 import type { PodRecord } from '../../../src/domain/environments/environment.ts'
 
 const nowMs = Date.parse('2026-03-01T12:00:00.000Z')
@@ -40,6 +47,7 @@ const attention = (of: Partial<AttentionFacts>) =>
     pods: [pod({})],
     firingAlerts: 0,
     pendingSince: null,
+    isRefreshed: false,
     nowMs,
     ...of,
   })
@@ -96,6 +104,18 @@ describe('what an environment needs attention for', () => {
     expect(shown({ status: 'PENDING', currentRolloutId: null, pods: starting(60) })).toBeNull()
   })
 
+  it('is a deployment whose program listens elsewhere, and what serves while one is under way', () => {
+    const listensElsewhere = { message: 'listens on 3000', since: ago(3) }
+    const waits = pod({ podId: 'pod_2', rolloutId: 'rol_2', ready: false, listensElsewhere })
+    expect(shown({ status: 'PENDING', currentRolloutId: null, pods: [waits] })).toEqual([
+      'critical',
+      'wrong-port',
+    ])
+    expect(shown({ status: 'UPDATING', pods: [pod({}), waits] })).toEqual(['warning', 'wrong-port'])
+    const looping = pod({ ready: false, restartCount: 3, ...ended(5) })
+    expect(shown({ status: 'UPDATING', pods: [looping] })).toEqual(['critical', 'crash-loop'])
+  })
+
   it('is a failed deployment: critical where nothing serves, and without a cause where none is recorded', () => {
     expect(shown({ failed: { version: 2, reason: 'build step' } })).toEqual(['warning', 'build-step'])
     const down = { status: 'STOPPED', desiredState: 'stopped', currentRolloutId: null, pods: [] } as const
@@ -109,6 +129,7 @@ describe('what an environment needs attention for', () => {
   it('is a change that has been pending for an hour', () => {
     expect(shown({ pendingSince: ago(3_599) })).toBeNull()
     expect(shown({ pendingSince: ago(3_600) })).toEqual(['info', 'pending-change'])
+    expect(shown({ pendingSince: ago(1), isRefreshed: true }), 'at once').toEqual(['info', 'pending-change'])
   })
 
   it('puts the worst first, at most ten', () => {
@@ -121,6 +142,25 @@ describe('what an environment needs attention for', () => {
     const many = Array.from({ length: 12 }, (_, index) => one(`e${index}`, 'warning', index))
     const worst = worstOf([...many, one('down', 'critical', 0)])
     expect(worst.map(({ envName }) => envName)).toEqual('down e11 e10 e9 e8 e7 e6 e5 e4 e3'.split(' '))
+    expect(withinAnswer(worst)).toEqual(worst)
+  })
+
+  it('leaves out the least bad ones that an answer of 500 tokens has no room for', () => {
+    const list = (nameLength: number) =>
+      Array.from({ length: 10 }, (_, index) => ({
+        envName: 'q7x-'.repeat(16).slice(0, nameLength),
+        severity: 'warning' as const,
+        causes: ['concurrency-saturated', 'unanswered-requests'] as const satisfies DiagnosisCause[],
+        firingAlerts: 12,
+        rejectedVersion: 120 + index,
+      }))
+    for (const nameLength of [4, 16, 26, 40, 63]) {
+      const shown = withinAnswer(list(nameLength))
+      // The counts, and the sentence before them, which names the first.
+      const rest = 140 + encode(shown[0]!.envName).length
+      expect(encode(JSON.stringify(shown)).length + rest, `${nameLength}`).toBeLessThanOrEqual(500)
+      expect(shown.length).toBeGreaterThanOrEqual(3)
+    }
   })
 })
 

@@ -3,50 +3,7 @@ import { diagnose } from '../../../src/domain/diagnosis/diagnose.ts'
 import type { Facts } from '../../../src/domain/diagnosis/facts.ts'
 import { runtimeSign } from '../../../src/domain/diagnosis/log-signs.ts'
 import { withNextStep } from '../../../src/domain/diagnosis/next-step.ts'
-
-/** An app whose CPU is full at the account's limit. */
-const full: Facts = {
-  nowMs: 0,
-  appEnvId: 'env_1',
-  kind: 'app',
-  port: 8080,
-  status: 'RUNNING',
-  desiredState: 'running',
-  zClouds: 1,
-  containers: 2,
-  autoscaling: null,
-  functionConfig: null,
-  serving: null,
-  current: null,
-  latest: null,
-  previous: null,
-  stoppedAt: null,
-  pods: [],
-  buildLog: [],
-  failedLog: [],
-  servingLog: [],
-  crashLog: [],
-  traffic: null,
-  requests: [],
-  meanSeconds: null,
-  refreshed: [],
-  metrics: {
-    p95Seconds: 2,
-    p99Seconds: 2,
-    cpuPercent: 99,
-    memoryPercent: 10,
-    resourceSamples: 30,
-  },
-  variables: { applied: [], saved: [] },
-  pendingFields: [],
-  pendingSince: '',
-  alerts: [],
-  databases: [],
-  jobRuns: [],
-  takesImagesOnly: false,
-  quota: { zCloudLimit: 64, zCloudsUsed: 64, functionMaxScale: 10, showsUsed: true },
-  engineProblem: null,
-}
+import { fullApp as full } from '../../../testkit/diagnosis/full-app.ts'
 
 it('what could not be pulled decides the advice: the base image of a source, an image, or that of a database', () => {
   const advice = (kind: Facts['kind'], type: 'BUILD' | 'IMAGE') => {
@@ -100,6 +57,25 @@ it('G4 a name from a log line is a short variable name, or no name', () => {
 
 const now = new Date(0).toISOString()
 const logged = (text: string) => text.split('\n').map((message) => ({ message }) as never)
+
+it('a pending change names fields and variables, and says which have a new value at their source', () => {
+  const names = ['A', 'B', 'C', 'D', 'E', 'F', 'G']
+  const pending = (of: Partial<Facts>) => {
+    const latest = { status: 'DEPLOYED', version: 1 } as never
+    const found = diagnose({ ...full, latest, pendingFields: ['zClouds', 'envVars'], ...of })
+    const { summary, evidence } = found.find(({ cause }) => cause === 'pending-change')!
+    return [summary, evidence[0]?.text]
+  }
+  expect(pending({ pendingVariables: names.slice(0, 2) })).toEqual([
+    '2 saved settings are not in force.',
+    'zClouds, envVars (A, B)',
+  ])
+  expect(pending({ pendingVariables: names, refreshed: ['B'] })).toEqual([
+    '2 saved settings are not in force. 1 variable has a new value at the source.',
+    'zClouds, envVars (A, B, C, D, E and 2 more)',
+  ])
+  expect(pending({})[1], 'only their order').toBe('zClouds, envVars')
+})
 
 it('a crash quotes the line that names the error, not the end of its stack', () => {
   const lastTermination = { finishedAt: new Date(0).toISOString(), exitCode: 1, reason: 'Error' }

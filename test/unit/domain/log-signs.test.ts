@@ -109,6 +109,8 @@ describe('G5 what changed', () => {
     expect(at(point(5, 90, 20))).toBe(new Date(5).toISOString())
     expect(at(point(5, 90, 20), point(8, 80, 9), point(9, 80, 9))).toBe(new Date(8).toISOString())
     expect(at(point(5, 90, 2))).toBeUndefined()
+    const young = [point(0, 0, 0), { ...point(1, 100, 12), value: 92 }]
+    expect(burstOf('ingress_5xx_percent', young, 5)?.at).toBe(new Date(1).toISOString())
   })
 
   it('a deployment just before the break outranks older and later changes', () => {
@@ -136,5 +138,5 @@ it('reads lines that a tenant made to be slow within a few milliseconds', () => 
   expect(runtimeSign(linesOf(text), [])).toBe(null)
   expect(buildSign(linesOf(text))).toBe(null)
   // 4 s on an idle machine without the limit.
-  expect(performance.now() - startMs).toBeLessThan(500)
+  expect(performance.now() - startMs).toBeLessThan(2_000)
 })

@@ -80,8 +80,9 @@ function Deploying({ rows }: { rows: readonly EnvironmentRow[] }) {
   )
 }
 
-function Worst({ one: { envName, severity, causes, firingAlerts } }: { one: Attention }) {
+function Worst({ one: { envName, severity, causes, firingAlerts, rejectedVersion } }: { one: Attention }) {
   const words = causes.map((cause) => cause.replaceAll('-', ' '))
+  if (rejectedVersion !== undefined) words.push(`version ${rejectedVersion} failed, an earlier one serves`)
   if (firingAlerts > 0) words.push(`${counted(firingAlerts, 'alert')} firing`)
   return (
     <li className="row">
