@@ -13,11 +13,11 @@ const roundsBetween = 8
  * simultaneous calls would run in one turn, one after the other, and other requests would wait for all of them.
  */
 export function yieldAlone(): Promise<void> {
-  last = last.then(nextTurn)
+  last = last.then(passRounds)
   return last
 }
 
-async function nextTurn(): Promise<void> {
+async function passRounds(): Promise<void> {
   for (let round = 0; round < roundsBetween; round += 1) await setImmediate()
 }
 

@@ -34,7 +34,7 @@ function formsOf(values: Iterable<string>, shortest: number): SecretForm[] {
   const seen = new Set<string>()
   let characters = 0
   let lines = 0
-  // One by one: the caller opens a value when it is asked for it.
+  // One by one: the caller opens a value when it is requested.
   for (const value of values) {
     if (seen.has(value)) continue
     seen.add(value)

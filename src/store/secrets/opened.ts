@@ -22,7 +22,7 @@ export function openDatabaseSecrets(secrets: SecretBox, appEnvId: string, sealed
 }
 
 /**
- * Every secret of the database and of these variables, for a mask. Each is opened when it is asked for, and settings that
+ * Every secret of the database and of these variables, for a mask. Each is opened when it is requested, and settings that
  * share a sealed value open it once.
  */
 export function* secretValues(
