@@ -32,7 +32,8 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 
 async function measurePages(count: number): Promise<void> {
   const what = `${count.toLocaleString('en')} environments`
-  const bed = await ConsoleBed.start({ reconciles: false })
+  const browser = await launchBrowser()
+  const bed = await ConsoleBed.start({ reconciles: false }, browser)
   try {
     await fillAccount(bed, count)
     print(`interactive after sign-in, ${what}: ${await interactive(bed)}`)
@@ -45,6 +46,7 @@ async function measurePages(count: number): Promise<void> {
     print(`scrolling ${what}: ${rate.toFixed(0)} frames/s, 95th percentile ${p95.toFixed(0)} ms a frame`)
   } finally {
     await bed.close()
+    await browser.close()
   }
 }
 

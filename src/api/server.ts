@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { HttpSend } from '../client/http-send.ts'
 import type { Operation } from '../contract/operation.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
@@ -28,6 +29,7 @@ import {
 import { addReferenceRoutes } from './reference-routes.ts'
 import { logRequest } from './request-log.ts'
 import { addSecretPage } from './secret-page.ts'
+import { sendInside } from './send-inside.ts'
 import { addStatusRoutes, type StatusSources } from './status-routes.ts'
 import { addUploadRoute } from './upload-route.ts'
 
@@ -76,6 +78,8 @@ export interface ApiServer {
   close(): Promise<void>
   /** The listening address; null before `listen` and after `close`. */
   address(): ApiAddress | null
+  /** Serves requests of this process, without a connection. */
+  send: HttpSend
 }
 
 const bodyLimitBytes = 1_048_576
@@ -128,9 +132,14 @@ function addHooks(app: FastifyInstance, options: ApiServerOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders).header('x-request-id', request.id)
     // `onResponse` fires for sent responses; this handles callers that disconnected earlier.
-    reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) logRequest(options.log, request, reply, true)
-    })
+    let sent = false
+    reply.raw
+      .once('finish', () => {
+        sent = true
+      })
+      .once('close', () => {
+        if (!sent) logRequest(options.log, request, reply, true)
+      })
     check(request.headers)
     if (request.is404) throw notFound(request, reply, allowed)
     done()
@@ -241,6 +250,7 @@ function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {
   }
   return {
     address,
+    send: sendInside(app),
     async listen(port) {
       try {
         // For `localhost` the framework would open a second server without our close and error handling.

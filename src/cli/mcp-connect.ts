@@ -77,7 +77,7 @@ function remedy(error: NodeJS.ErrnoException, entry: ServerEntry): string {
     if (error.code === 'ENOENT') {
       return `the program ${JSON.stringify(entry.command)} is not on the PATH. A host that is not started from a shell may have another PATH: enter the whole path, here ${process.execPath}`
     }
-    return `${error.message}. The host runs: ${[entry.command, ...entry.args].join(' ')}`
+    return `${withoutPeriod(error.message)}. The host runs: ${[entry.command, ...entry.args].join(' ')}`
   }
   const { cause } = error as { cause?: { code?: string } }
   const address = entry.url ?? entry.serverUrl
@@ -87,6 +87,11 @@ function remedy(error: NodeJS.ErrnoException, entry: ServerEntry): string {
     return `${address} refuses the token of this entry. Create one with: longshore token create`
   }
   return `${address}: ${error.message}`
+}
+
+/** Messages of libraries may end with one. */
+function withoutPeriod(text: string): string {
+  return text.trim().replace(/\.+$/, '')
 }
 
 function textOf(content: unknown): string {

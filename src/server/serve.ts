@@ -102,7 +102,7 @@ async function startControlPlane(
   const sources = dataSources(platform, started)
   const runner = measuring.figures.counted(operationRunner(platform, started, { work, tokenUses, sources }))
   const oauth = oauthOf(platform, () => started.apiUrl)
-  const mcp = mcpHandler(platform, started, toolPolicy, mcpAccess(platform, runner, oauth))
+  const mcp = mcpHandler(platform, started, toolPolicy, { runner, oauth, api: () => api })
   const sessions = createConsoleSessions(platform)
   const dataKeys = watchDataKeys(platform, (keyId) => {
     started.dataKey = keyId
@@ -211,14 +211,15 @@ function mcpHandler(
   platform: Platform,
   started: Started,
   toolPolicy: ToolPolicy,
-  access: ReturnType<typeof mcpAccess>,
+  { runner, oauth, api }: { runner: OperationRunner; oauth: OAuth | undefined; api: () => ApiServer },
 ): McpHttpHandler {
   const { config, log, clock, spans } = platform
   return createMcpHttpHandler({
     registry: tools,
     apiUrl: () => started.apiUrl,
     spans: spans ?? undefined,
-    ...{ log, clock, toolPolicy, ...access, ...namesOf(config) },
+    send: (url, request) => api().send(url, request),
+    ...{ log, clock, toolPolicy, ...mcpAccess(platform, runner, oauth), ...namesOf(config) },
     questions: sharedQuestionStates(platform),
   })
 }

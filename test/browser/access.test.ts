@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { follow } from '../../testkit/console/inspect.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: who gets in and sees what${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
@@ -12,9 +13,9 @@ describe.skipIf(noBrowser !== null)(
       bed = await ConsoleBed.start({ reconciles: false })
     })
     afterAll(() => bed?.close())
-    afterEach(() => {
+    afterEach(async () => {
+      expect(await bed.endTest()).toEqual([])
       bed.tolerated = null
-      expect(bed.complaints.splice(0)).toEqual([])
     })
 
     it('signs in by a link once, and keeps no secret in address, history or storage', async () => {
@@ -163,7 +164,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('link', { name: /prod$/ }).waitFor()
       expect(await page.getByRole('link', { name: /prod$/ }).count()).toBe(1)
       const shown = async (pathname: string) => {
-        await page.goto(bed.address(pathname))
+        await follow(page, pathname)
         await page.getByRole('heading', { name: 'Page not found' }).waitFor()
         return page.locator('main').innerHTML()
       }

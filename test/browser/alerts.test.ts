@@ -4,7 +4,8 @@ import { createAlert, getAlert, listAlerts } from '../../src/contract/alerts.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { createContactPoint } from '../../src/contract/contact-points.ts'
 import { Receiver } from '../../testkit/alerting/receiver.ts'
-import { axeInBothThemes, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { inspectPages } from '../../testkit/console/inspect.ts'
 import { FakeMetrics } from '../../testkit/fakes/metrics.ts'
 
 /** Ten minutes of a query range pass in 5 s, and the evaluator looks every 250 ms. */
@@ -37,7 +38,7 @@ describe.skipIf(noBrowser !== null)(
       await receiver?.close()
       await bed?.close()
     })
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     const alerts = async () => (await bed.platform.admin.client.call(listAlerts, { appEnvId })).alerts
     const slider = (page: Page) => page.getByRole('slider', { name: 'Threshold on the chart' })
@@ -175,18 +176,7 @@ describe.skipIf(noBrowser !== null)(
         ),
       ]
       const page = await bed.signedIn('/')
-      for (const pathname of pages) {
-        await page.goto(bed.address(pathname))
-        await page.locator('main h1').first().waitFor()
-        await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' })
-        expect(await axeInBothThemes(page), pathname).toEqual([])
-        for (const width of [320, 768, 2560]) {
-          await page.setViewportSize({ width, height: 800 })
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth)
-          expect(wide, `${pathname} at ${width}`).toBeLessThanOrEqual(width)
-        }
-        await page.setViewportSize({ width: 1280, height: 800 })
-      }
+      expect(await inspectPages(page, pages)).toEqual([])
     })
 
     it('X2: explains why a contact point in use cannot be deleted, and deletes it after its alert', async () => {

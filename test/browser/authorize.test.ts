@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { listUserTokens } from '../../src/contract/users.ts'
-import { axeInBothThemes, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { axeInBothThemes } from '../../testkit/console/inspect.ts'
 import { RawClient } from '../../testkit/oauth/raw-client.ts'
 
 describe.skipIf(noBrowser !== null)(
@@ -31,7 +32,7 @@ describe.skipIf(noBrowser !== null)(
       host?.closeAllConnections()
       await new Promise((resolve) => host?.close(resolve))
     })
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     const register = (name: string) =>
       RawClient.register(bed.platform.apiUrl, `${hostUrl}/callback`, { client_name: name })

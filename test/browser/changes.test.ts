@@ -5,7 +5,8 @@ import { getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
 import { createContactPoint, getContactPoint, updateContactPoint } from '../../src/contract/contact-points.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { addMember, removeMember } from '../../src/contract/members.ts'
-import { axe, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { axe } from '../../testkit/console/inspect.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: changes and the way back${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
@@ -28,7 +29,7 @@ describe.skipIf(noBrowser !== null)(
       }))
     })
     afterAll(() => bed?.close())
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     it('3.3 shows pending changes as a difference, discards them, and applies others', async () => {
       await deploy(1)
@@ -120,7 +121,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('button', { name: 'Edit Night hook' }).click()
       await dialog.getByLabel('Address').fill('https://elsewhere.example.com/')
       await dialog.getByRole('button', { name: 'Save contact point' }).click()
-      await dialog.getByText('send config.password too').first().waitFor()
+      await dialog.getByText('send “Password” too').first().waitFor()
       await dialog.getByLabel('Remove: password').check()
       await dialog.getByLabel('Name', { exact: true }).fill('My hook')
       await call(updateContactPoint, { contactPointId, name: 'Their hook' })

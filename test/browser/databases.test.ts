@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
-import { axe, axeInBothThemes, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { axe, inspectPages } from '../../testkit/console/inspect.ts'
 import { until } from '../../testkit/engines/suite-installation.ts'
 import { FakeEngine } from '../../testkit/fakes/engine.ts'
 
@@ -31,7 +32,7 @@ describe.skipIf(noBrowser !== null)(
       password = new URL(hosts[0]!.url).password
     })
     afterAll(() => bed?.close())
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     it('A3: shows credentials to an admin who asks, and the audit log names who did', async () => {
       const page = await bed.signedIn(`/environments/${envName}/database`)
@@ -113,17 +114,10 @@ describe.skipIf(noBrowser !== null)(
       engine.knobs.failDumps = null
     })
 
-    it('is clean for axe in both themes, and fits 320 pixels', async () => {
+    it('is clean for axe in both themes, and fits 320 to 2,560 pixels', async () => {
       const page = await bed.signedIn('/')
-      for (const tab of ['database', 'backups', 'scaling']) {
-        await page.goto(bed.address(`/environments/${envName}/${tab}`))
-        await page.locator('main h1').waitFor()
-        await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' })
-        expect(await axeInBothThemes(page), tab).toEqual([])
-        await page.setViewportSize({ width: 320, height: 800 })
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), tab).toBeLessThanOrEqual(320)
-        await page.setViewportSize({ width: 1280, height: 800 })
-      }
+      const pages = ['database', 'backups', 'scaling'].map((tab) => `/environments/${envName}/${tab}`)
+      expect(await inspectPages(page, pages)).toEqual([])
     })
 
     it('says what is no database, and which databases have no backups', async () => {

@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnv, listAppEnvs } from '../../src/contract/app-envs.ts'
-import { axe, launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
+import { launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
+import { axe } from '../../testkit/console/inspect.ts'
 import { openAgent } from '../../testkit/mcp/tools-over-http.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
 

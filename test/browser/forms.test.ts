@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== null)(
       ;({ appEnvId } = await bed.platform.makeEnvironment({ environment }))
     })
     afterAll(() => bed?.close())
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     /** A page whose session ends when `expire` is called. */
     async function pageWithSession(pathname: string) {

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
-import { axeInBothThemes, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { inspectPages } from '../../testkit/console/inspect.ts'
 
 const image = (tag: number) => `registry.example.com/app:${tag}`
 
@@ -20,7 +21,7 @@ describe.skipIf(noBrowser !== null)(
       envName = (await read()).cliEnvName
     })
     afterAll(() => bed?.close())
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     it('sees a deployment of an agent arrive, live, and rolls it back', async () => {
       const { client } = bed.platform.admin
@@ -146,8 +147,8 @@ describe.skipIf(noBrowser !== null)(
         '/settings',
       ]
       const pages = [
-        '/',
         '/activity',
+        '/',
         '/agents',
         `/agents/${bed.platform.admin.userId}?surface=cli`,
         '/members',
@@ -159,18 +160,7 @@ describe.skipIf(noBrowser !== null)(
         '/environments/none',
       ]
       const page = await bed.signedIn('/')
-      for (const pathname of pages) {
-        await page.goto(bed.address(pathname))
-        await page.locator('main h1').waitFor()
-        await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' })
-        expect(await axeInBothThemes(page), pathname).toEqual([])
-        for (const width of [320, 768, 2560]) {
-          await page.setViewportSize({ width, height: 800 })
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth)
-          expect(wide, `${pathname} at ${width}`).toBeLessThanOrEqual(width)
-        }
-        await page.setViewportSize({ width: 1280, height: 800 })
-      }
+      expect(await inspectPages(page, pages)).toEqual([])
     })
 
     it('deletes an environment by keyboard alone, after its name was typed', async () => {

@@ -4,7 +4,8 @@ import { stopAppEnv } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { insertRun } from '../../src/store/repositories/usage.ts'
-import { axeInBothThemes, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { axeInBothThemes } from '../../testkit/console/inspect.ts'
 import { until } from '../../testkit/platform/story.ts'
 import type { TestUser } from '../../testkit/platform/test-platform.ts'
 
@@ -27,7 +28,7 @@ describe.skipIf(noBrowser !== null)(
       member = await bed.platform.makeUser()
     })
     afterAll(() => bed?.close())
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     it('sees what one agent session did and was refused, and what one token did', async () => {
       const { accountId } = bed.platform

@@ -160,6 +160,9 @@ describe('changes and messages in words', () => {
     expect(inWords('Pending until apply-app-env-changes. get-logs shows more; see get-logs')).toBe(
       'Pending until “Apply pending changes”. The Logs tab shows more; see the Logs tab',
     )
+    expect(inWords('M2: not on the list (M5, M6); send config.password, healthCheck.path')).toBe(
+      'not on the list; send “Password”, “Health check path”',
+    )
     expect(inWords('shop-prod and eMail stay')).toBe('shop-prod and eMail stay')
     expect(aboutInput('set.0.minScale: must be at most maxScale', 'minScale')).toBe(
       'must be at most “Most containers”',

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
-import { axe, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { axe } from '../../testkit/console/inspect.ts'
 import { until } from '../../testkit/platform/story.ts'
 
 /**
@@ -41,7 +42,7 @@ describe.skipIf(noBrowser !== null)(
       gateway.closeAllConnections()
       gateway.close()
     })
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     it('charts the results of a probe and applies the proposed settings', async () => {
       const { client } = bed.platform.admin
@@ -77,7 +78,7 @@ describe.skipIf(noBrowser !== null)(
       await page.setViewportSize({ width: 320, height: 800 })
       await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
       await page.setViewportSize({ width: 1280, height: 800 })
-      await result.getByText(/^containerConcurrency 4: p95 goes from/).waitFor()
+      await result.getByText(/^“Requests per container” 4: p95 goes from/).waitFor()
       await result.getByRole('button', { name: 'Use these settings' }).click()
       await dialog.getByRole('listitem').first().waitFor()
       await dialog.getByRole('button', { name: 'Save and apply' }).click()

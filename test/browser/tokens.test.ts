@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getUser, listUserTokens } from '../../src/contract/users.ts'
 import { newToken, tokenHash } from '../../src/domain/access/tokens.ts'
 import { insertToken } from '../../src/store/repositories/tokens.ts'
-import { axe, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { axeInBothThemes } from '../../testkit/console/inspect.ts'
 import type { TestUser } from '../../testkit/platform/test-platform.ts'
 
 const dayMs = 86_400_000
@@ -17,7 +18,7 @@ describe.skipIf(noBrowser !== null)(
       bed = await ConsoleBed.start({ reconciles: false })
     })
     afterAll(() => bed?.close())
-    afterEach(() => expect(bed.complaints.splice(0)).toEqual([]))
+    afterEach(async () => expect(await bed.endTest()).toEqual([]))
 
     const tokensOf = async ({ client }: TestUser) => (await client.call(listUserTokens, {})).tokens
     const choose = async (page: Page, name: string, expiry: string) => {
@@ -105,15 +106,13 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('is accessible in both themes, with the dialog open and at 320 px', async () => {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const page = await bed.signedIn('/tokens', { colorScheme })
-        await page.getByText('This session').waitFor()
-        expect(await axe(page), colorScheme).toEqual([])
-        await choose(page, 'dated', 'On a date…')
-        expect(await axe(page), `${colorScheme} dialog`).toEqual([])
-        await page.setViewportSize({ width: 320, height: 800 })
-        await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
-      }
+      const page = await bed.signedIn('/tokens')
+      await page.getByText('This session').waitFor()
+      expect(await axeInBothThemes(page)).toEqual([])
+      await choose(page, 'dated', 'On a date…')
+      expect(await axeInBothThemes(page)).toEqual([])
+      await page.setViewportSize({ width: 320, height: 800 })
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
     })
   },
 )

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import AxeSource from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Frame, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { TestPlatformOptions } from '../platform/options.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 import { Trail } from './trail.ts'
@@ -18,6 +17,14 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: executablePath!, args })
 }
 
+let running: Promise<Browser> | null = null
+
+/** One browser for all test files of a worker, which ends with the worker. */
+async function sharedBrowser(): Promise<Browser> {
+  if (!(await running?.catch(() => null))?.isConnected()) running = launchBrowser()
+  return await running!
+}
+
 /** Made by `npm run build`. */
 export const builtConsole = path.resolve('dist/console')
 
@@ -25,6 +32,7 @@ export const builtConsole = path.resolve('dist/console')
 export class ConsoleBed {
   readonly platform: TestPlatform
   readonly #browser: Browser
+  readonly #contexts = new Set<BrowserContext>()
   /** Problems reported by pages: script errors, blocked content, failed assets. Tests expect none. */
   readonly complaints: string[] = []
   /** Problems that a test causes on purpose. */
@@ -35,15 +43,27 @@ export class ConsoleBed {
     this.#browser = browser
   }
 
-  static async start(options: TestPlatformOptions = {}): Promise<ConsoleBed> {
+  /** Closes no browser: without one of its own it has that of the worker. */
+  static async start(options: TestPlatformOptions = {}, browser?: Browser): Promise<ConsoleBed> {
     if (!existsSync(builtConsole)) throw new Error('There is no console: run `npm run build` first.')
     const platform = await TestPlatform.start({ ...options, consoleDir: builtConsole })
-    return new ConsoleBed(platform, await launchBrowser())
+    return new ConsoleBed(platform, browser ?? (await sharedBrowser()))
   }
 
   async close(): Promise<void> {
-    await this.#browser.close()
+    await this.#closeContexts()
     await this.platform.close()
+  }
+
+  /** Closes the pages of a test, which would go on reading, and returns the problems that they reported. */
+  async endTest(): Promise<string[]> {
+    await this.#closeContexts()
+    return this.complaints.splice(0)
+  }
+
+  async #closeContexts(): Promise<void> {
+    await Promise.all([...this.#contexts].map((context) => context.close()))
+    this.#contexts.clear()
   }
 
   address(pathname: string): string {
@@ -54,6 +74,7 @@ export class ConsoleBed {
   async context(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
     context.setDefaultTimeout(60_000)
+    this.#contexts.add(context)
     return context
   }
 
@@ -85,30 +106,4 @@ export class ConsoleBed {
     await trail.explain(page.waitForURL(this.address(pathname)))
     return page
   }
-}
-
-const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']
-
-/** Violations on the page in the light theme, and in the dark one of what a theme decides: the contrast of colors. */
-export async function axeInBothThemes(page: Page): Promise<string[]> {
-  const light = await axe(page)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await axe(page, ['color-contrast'])
-  await page.emulateMedia({ colorScheme: 'light' })
-  return [...light, ...dark.map((line) => `dark: ${line}`)]
-}
-
-/** Violations of WCAG A and AA rules on the page as it stands, one line each. */
-export async function axe(page: Page | Frame, runOnly: readonly string[] = wcag): Promise<string[]> {
-  // Through the debugger, so that the page's own policy needs no exception for the test.
-  await page.evaluate(AxeSource.source)
-  const { violations } = await page.evaluate(
-    // @ts-expect-error put there by the line above
-    (only) => globalThis.axe.run({ runOnly: only }),
-    runOnly,
-  )
-  return violations.flatMap(
-    ({ id, nodes }: { id: string; nodes: { html: string; failureSummary: string }[] }) =>
-      nodes.map((node) => `${id}: ${node.html.slice(0, 200)} ${node.failureSummary.slice(0, 300)}`),
-  )
 }

@@ -35,8 +35,8 @@ export async function runPostgresProgram(
   })
 }
 
-/** Folder of the newest PostgreSQL programs of Debian's packages on this machine; null when there are none. */
-const postgresBin: string | null = newestBin()
+/** Folder of PostgreSQL's programs: `POSTGRES_BIN`, else the newest of Debian's packages; null when there are none. */
+const postgresBin: string | null = process.env.POSTGRES_BIN ?? newestBin()
 
 /** For the titles of tests that are left out. */
 export const noPostgres = postgresBin

@@ -45,7 +45,7 @@ export function ConfirmWrite<Row extends Operation>(props: Props<Row>) {
     if (!ready) return
     write.mutate(input, {
       onSuccess(answer) {
-        toast(inWords(props.done(answer)))
+        toast(props.done(answer))
         onClose()
         props.onDone?.()
       },

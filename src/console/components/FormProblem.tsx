@@ -6,7 +6,8 @@ import { Problem } from './states.tsx'
 interface Props<V extends object> {
   form: Form<V>
   write: FormWrite
-  labels: { readonly [Name in keyof V]?: string }
+  /** What its input is called. */
+  labelOf: (name: keyof V & string) => string
   /** Inputs whose values are not shown, typed or stored. */
   secrets?: readonly (keyof V & string)[]
   save: (expectedRevision: number) => void
@@ -16,7 +17,7 @@ interface Props<V extends object> {
 
 /** The end of a form: why it was refused, and that it was saved. After a revision conflict: both versions, and the choice between them. */
 export function FormProblem<V extends object>(props: Props<V>) {
-  const { form, write, labels, secrets = [], save, onTaken } = props
+  const { form, write, labelOf, secrets = [], save, onTaken } = props
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each write
   useEffect(() => {
     if (write.isSuccess) form.saved()
@@ -27,7 +28,7 @@ export function FormProblem<V extends object>(props: Props<V>) {
   return (
     <Conflict
       fields={form.edited.map((name) => ({
-        label: labels[name] ?? name,
+        label: labelOf(name),
         mine: shown(name, form.values[name]),
         theirs: shown(name, form.stored[name]),
       }))}

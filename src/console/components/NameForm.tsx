@@ -41,7 +41,7 @@ export function NameForm({ title, label, of, name, revision, disabled, write, on
           disabled={disabled}
           set={(text) => form.set({ name: text })}
         />
-        <FormProblem form={form} write={write} labels={{ name: label }} save={save} />
+        <FormProblem form={form} write={write} labelOf={() => label} save={save} />
         <div className="row">
           <button
             type="submit"

@@ -1,10 +1,11 @@
+import { fieldLabel } from '../words/fields.ts'
 import { Field } from './Field.tsx'
 import { FormProblem } from './FormProblem.tsx'
 import { type FormWrite, useForm } from './form.ts'
 
 export interface NumberSetting {
+  /** The field of the interface, whose words label the input. */
   name: string
-  label: string
   /** Unit or meaning, shown below the input. */
   hint: string
   /** Null: no value, an empty input. */
@@ -18,6 +19,8 @@ interface Props {
   /** The object whose settings these are. */
   of: string
   settings: readonly NumberSetting[]
+  /** The object of the interface that holds them, such as `functionConfig`. */
+  group?: string
   revision: number
   /** Label of the button. */
   action: string
@@ -29,7 +32,9 @@ interface Props {
 const numberOf = (typed: string | undefined): number | null => (typed === '' ? null : Number(typed))
 
 /** Whole numbers edited together. */
-export function SettingsForm({ title, of, settings, revision, action, write, children, onSave }: Props) {
+export function SettingsForm(props: Props) {
+  const { title, of, settings, group, revision, action, write, children, onSave } = props
+  const labelOf = (name: string) => fieldLabel(group === undefined ? name : `${group}.${name}`)
   const stored = Object.fromEntries(settings.map(({ name, value }) => [name, String(value ?? '')]))
   const form = useForm<Record<string, string>>({ id: `${title} ${of}`, stored, revision })
   const isConflict = write.error?.kind === 'conflict' && form.edited.length > 0
@@ -52,8 +57,8 @@ export function SettingsForm({ title, of, settings, revision, action, write, chi
       </header>
       <div className="body stack">
         <div className="fields">
-          {settings.map(({ name, label, hint, min, max }) => (
-            <Field key={name} label={label} name={name} error={write.error} hint={hint}>
+          {settings.map(({ name, hint, min, max }) => (
+            <Field key={name} label={labelOf(name)} name={name} error={write.error} hint={hint}>
               {(input) => (
                 <input
                   {...input}
@@ -68,12 +73,7 @@ export function SettingsForm({ title, of, settings, revision, action, write, chi
           ))}
         </div>
         {children}
-        <FormProblem
-          form={form}
-          write={write}
-          labels={Object.fromEntries(settings.map(({ name, label }) => [name, label]))}
-          save={save}
-        />
+        <FormProblem form={form} write={write} labelOf={labelOf} save={save} />
         <div className="row">
           <button
             type="submit"

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { inWords } from '../words/text.ts'
 
 interface Toast {
   id: number
@@ -18,7 +19,7 @@ function set(next: readonly Toast[]): void {
 export function toast(text: string): void {
   last += 1
   const id = last
-  set([...toasts.slice(-3), { id, text }])
+  set([...toasts.slice(-3), { id, text: inWords(text) }])
   setTimeout(() => set(toasts.filter((one) => one.id !== id)), 8_000)
 }
 

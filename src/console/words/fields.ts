@@ -162,6 +162,9 @@ export function fieldLabel(path: string): string {
 
 const aspectsOfVariable: Record<string, string> = { isSecret: 'secret', type: 'used', from: 'source' }
 
+/** What the parts of a variable are called on its own form. */
+export const variableLabels = { name: 'Name', value: 'Value', type: 'Used for', isSecret: 'Secret' } as const
+
 export const fieldUnit = (path: string): Unit | undefined => wordsOf(path)?.unit
 
 /** Whether a person learns nothing from the field. */

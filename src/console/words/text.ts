@@ -19,12 +19,24 @@ const places: Record<string, string> = {
 }
 
 const operationId = /(^|[.!?] )?\b([a-z]+(?:-[a-z]+)+)\b/g
-/** A field with a capital inside, alone or in its group: no word of English looks like that. */
-const fieldName = /\b(?:[a-zA-Z]+\.)*([a-z]+[A-Z][A-Za-z]*)\b/g
+const groups = 'autoscaling|config|functionConfig|healthCheck|jobConfig'
+/** A field in its group, or with a capital inside: no word of English looks like that. */
+const fieldName = new RegExp(
+  `\\b(?:[a-zA-Z]+\\.)*(?:(?:${groups})\\.[a-z][A-Za-z]*|[a-z]+[A-Z][A-Za-z]*)\\b`,
+  'g',
+)
+
+/** The number of a rule of the interface, as in "M2: …" and "… (F11)": people do not know the list. */
+const ruleNumber = /^[A-Z]\d{1,2}: | \((?:[A-Z]\d{1,2}(?:, )?)+\)/g
+
+/** The id of an object: the page shows its name. */
+const objectId = / [a-z]{2,4}_[a-z0-9]{16,}\b/g
 
 /** A message of the platform with the names of pages, buttons and inputs in place of operations and fields. */
 export function inWords(message: string): string {
   return message
+    .replaceAll(ruleNumber, '')
+    .replaceAll(objectId, '')
     .replaceAll('get-logs with jobRunId', 'the page of the run')
     .replaceAll(operationId, (found, start: string | undefined, id: string) => {
       const place = Object.hasOwn(places, id) ? places[id]! : null
@@ -33,8 +45,8 @@ export function inWords(message: string): string {
       const action = knownOperation(id)
       return action === null ? found : `${start ?? ''}“${action}”`
     })
-    .replaceAll(fieldName, (found, name: string) => {
-      const label = knownLabel(name)
+    .replaceAll(fieldName, (found) => {
+      const label = knownLabel(found)
       return label === null ? found : `“${label}”`
     })
 }
@@ -44,8 +56,14 @@ export function aboutInput(message: string, name: string): string {
   return inWords(message.replace(new RegExp(`^(?:[\\w.]+\\.)?${name}: `), ''))
 }
 
+/** For use inside a sentence: "CPU of the limit" stays, "Requests" becomes "requests". */
+export const lowerFirst = (text: string): string =>
+  /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
+
+/** With a capital at its start. */
+export const asSentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 /** `start-timeout`, `CRASH_LOOP`: "Start timeout", "Crash loop". */
 export function sentenceCase(word: string): string {
-  const words = word.toLowerCase().replaceAll(/[-_]/g, ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  return asSentence(word.toLowerCase().replaceAll(/[-_]/g, ' '))
 }

@@ -6,6 +6,8 @@ import { fieldLabel, fieldUnit, isHidden } from './fields.ts'
 /** The name of an environment by its id, where the page knows it. */
 export type NameOf = (id: string) => string | undefined
 
+export const variableUses = { BOTH: 'Build and run', BUILD: 'Build only', DEPLOY: 'Run only' } as const
+
 /** Words of the interface for a few values, by field and value. */
 const values: Record<string, Record<string, string>> = {
   operator: { gt: 'above the threshold', lt: 'below the threshold' },
@@ -27,7 +29,6 @@ const values: Record<string, Record<string, string>> = {
     CLICKHOUSE: 'ClickHouse',
   },
   'source.type': { BUILD: 'Built from source', IMAGE: 'Image' },
-  envVarUse: { BUILD: 'in the build', DEPLOY: 'in containers', BOTH: 'in the build and in containers' },
 }
 
 /** A value as a person reads it, with its unit; null where there is none. `value` may be its text, as in the audit log. */
@@ -77,9 +78,8 @@ function numberWords(path: string, value: number): string {
 
 function textWords(path: string, text: string, nameOf: NameOf): string {
   const last = path.slice(path.lastIndexOf('.') + 1)
-  const known =
-    path.startsWith('envVars.') && last === 'type' ? values.envVarUse : (values[path] ?? values[last])
-  if (known && Object.hasOwn(known, text)) return known[text]!
+  const known = path.startsWith('envVars.') && last === 'type' ? variableUses : (values[path] ?? values[last])
+  if (known && Object.hasOwn(known, text)) return known[text as keyof typeof known]
   const unit = fieldUnit(path)
   if (unit === 'metric' && Object.hasOwn(metricNames, text))
     return metricNames[text as keyof typeof metricNames]

@@ -44,8 +44,8 @@ export function breakOf(
   return found
 }
 
-/** Failed requests below which a short rise is no burst. */
-const leastFailures = 5
+/** Failed requests below which a short rise is no burst, as in the diagnosis. */
+const leastFailures = 3
 
 interface ErrorPoint {
   t: number

@@ -98,7 +98,7 @@ export const detectAlerts: Detector = ({ alerts }) =>
         cause: 'alert-misconfigured',
         severity: 'info',
         confidence: 'certain',
-        summary: `Alert ${alertId} does not warn anybody of what it is about.`,
+        summary: `Alert ${alertId} is misconfigured.`,
         since: updatedAt,
         evidence: warnings.slice(0, 2).map((text) => ({ source: 'alert' as const, at: updatedAt, text })),
         fix: correction && fixBy('update-alert', { alertId, ...correction }, 'Corrects the alert.', true),

@@ -1,3 +1,4 @@
+import type { HttpSend } from '../../client/http-send.ts'
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { SpanSink } from '../../trace.ts'
@@ -36,6 +37,8 @@ export interface McpHttpOptions {
   registry: readonly Tool[]
   /** Address of the REST API; read at every call. */
   apiUrl(): string
+  /** How requests reach it; over a connection by default. */
+  send?: HttpSend
   log: Log
   clock: Clock
   /** Gets a span for each tool call. */

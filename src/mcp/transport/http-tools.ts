@@ -94,8 +94,15 @@ export class HttpTools {
 
   async #callTool(call: IncomingCall, visitor: Visitor): Promise<ToolResult> {
     const { token, toolPolicy, host, agentSession } = visitor
-    const { clock, log, apiUrl } = this.#options
-    const client = createClient({ url: apiUrl(), token, surface: 'mcp', agentSession, forwardedHost: host })
+    const { clock, log, apiUrl, send } = this.#options
+    const client = createClient({
+      url: apiUrl(),
+      token,
+      surface: 'mcp',
+      agentSession,
+      forwardedHost: host,
+      ...(send && { fetchImpl: send }),
+    })
     const traceparent = spanIn(call.traceparent)
     const startMs = clock.wallMs()
     const result = await runTool(

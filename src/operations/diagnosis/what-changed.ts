@@ -74,7 +74,8 @@ async function burst(
     (await metrics.series({ ...range, metric: 'ingress_5xx_rate' })).map(({ t, value }) => [t, value]),
   )
   const points = percents.map(({ t, value, max }) => {
-    const failures = ((rates.get(t) ?? 0) * range.stepMs) / 1_000
+    // Samples are a little longer or shorter than their period.
+    const failures = Math.round(((rates.get(t) ?? 0) * range.stepMs) / 1_000)
     return { t, value, max, failures }
   })
   return burstOf('ingress_5xx_percent', points, leastRise)

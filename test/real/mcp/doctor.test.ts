@@ -94,6 +94,7 @@ describe('longshore mcp doctor', () => {
     await backend.close()
     const { code, out } = await longshore('doctor', '--host', 'cursor')
     expect(out).toMatch(/ok: it lists \d+ tools\n {2}wrong: .*cannot be reached/)
+    expect(out).not.toContain('..')
     expect(code).toBe(1)
   })
 

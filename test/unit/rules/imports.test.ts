@@ -46,7 +46,7 @@ const allowed: Record<string, readonly string[]> = {
   operations: [...foundation, 'alerting:port', 'engines:port', 'gateway:port', 'metrics:port', 'store'],
   regions: [...foundation, 'builds:port', 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
   oauth: [...foundation, 'operations', 'store'],
-  api: ['contract', 'oauth', 'operations', 'errors', 'host-check', 'log', 'pacer', 'trace'],
+  api: ['client:port', 'contract', 'oauth', 'operations', 'errors', 'host-check', 'log', 'pacer', 'trace'],
   client: ['contract', 'errors'],
   console: ['client', 'contract', 'errors'],
   mcp: ['client', 'contract', 'counted', 'errors', 'host-check', 'log', 'clock', 'nearest', 'pacer', 'trace'],
@@ -77,6 +77,7 @@ const portFiles: Record<string, readonly string[]> = {
     'src/alerting/notifiers/notifier.ts',
   ],
   builds: ['src/builds/content.ts'],
+  client: ['src/client/http-send.ts'],
   engines: [
     'src/engines/engine.ts',
     'src/engines/listening-sockets.ts',

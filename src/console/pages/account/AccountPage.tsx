@@ -7,6 +7,7 @@ import { NameForm } from '../../components/NameForm.tsx'
 import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useAccount } from '../../shell/account.ts'
+import { fieldLabel } from '../../words/fields.ts'
 import { Invitations } from '../invitations/Invitations.tsx'
 
 /** Name, limits and switches of the account. All members see them; only admins can change them. */
@@ -77,56 +78,49 @@ function Limits() {
 }
 
 function limitsOf(settings: AccountSettings): NumberSetting[] {
-  const limit = (name: keyof AccountSettings, label: string, hint: string, min = 1): NumberSetting => ({
+  const limit = (name: keyof AccountSettings, hint: string, min = 1): NumberSetting => ({
     name,
-    label,
     hint,
     value: Number(settings[name]),
     min,
   })
   return [
-    limit('zCloudLimit', 'zClouds of the account', 'zClouds that may run at the same time'),
-    limit('functionMaxScale', 'Most containers of a function', 'Containers'),
-    limit('functionMaxMinScale', 'Most warm containers of a function', 'Containers', 0),
-    limit('functionDefaultMaxScale', 'Containers of a new function', 'Containers at most'),
-    limit('functionMinIdleTimeoutSeconds', 'Shortest idle period', 'Seconds', 300),
-    limit('functionDefaultIdleTimeoutSeconds', 'Idle period of a new function', 'Seconds', 300),
+    limit('zCloudLimit', 'zClouds that may run at the same time'),
+    limit('functionMaxScale', 'Containers'),
+    limit('functionMaxMinScale', 'Containers', 0),
+    limit('functionDefaultMaxScale', 'Containers at most'),
+    limit('functionMinIdleTimeoutSeconds', 'Seconds', 300),
+    limit('functionDefaultIdleTimeoutSeconds', 'Seconds', 300),
   ]
 }
 
-const switches = {
-  allowAutoScaling: 'Autoscaling of apps is allowed',
-  functionScaleToZero: 'Functions may scale to zero (F11)',
-} as const
+const switches = ['allowAutoScaling', 'functionScaleToZero'] as const
 
 function Switches() {
   const { accountId, settings, permissions } = useAccount()
-  const [confirming, setConfirming] = useState<keyof typeof switches | null>(null)
+  const [confirming, setConfirming] = useState<(typeof switches)[number] | null>(null)
   return (
     <section className="panel" aria-labelledby="switches">
       <header>
         <h2 id="switches">What is allowed</h2>
       </header>
       <div className="body stack">
-        {Object.entries(switches).map(([id, label]) => {
-          const name = id as keyof typeof switches
-          return (
-            <Checkbox
-              key={id}
-              checked={settings[name]}
-              disabled={!permissions.admin}
-              set={() => setConfirming(name)}
-            >
-              {label}
-            </Checkbox>
-          )
-        })}
+        {switches.map((name) => (
+          <Checkbox
+            key={name}
+            checked={settings[name]}
+            disabled={!permissions.admin}
+            set={() => setConfirming(name)}
+          >
+            {fieldLabel(name)}
+          </Checkbox>
+        ))}
       </div>
       {confirming && (
         <ConfirmWrite
           row={updateAccount}
           input={{ accountId, [confirming]: !settings[confirming] }}
-          title={`Switch ${settings[confirming] ? 'off' : 'on'}: ${switches[confirming]}?`}
+          title={`Switch ${settings[confirming] ? 'off' : 'on'}: ${fieldLabel(confirming)}?`}
           action={settings[confirming] ? 'Switch off' : 'Switch on'}
           done={({ message }) => message}
           onClose={() => setConfirming(null)}

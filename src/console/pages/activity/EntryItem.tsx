@@ -74,7 +74,7 @@ function Caller({ entry, nameOf }: Shown) {
         <>
           {' · '}
           <Link to="/tokens/$tokenId" params={{ tokenId }} search={({ account }) => ({ account })}>
-            token {nameOf(tokenId) || shortId(tokenId)}
+            token {nameOf(tokenId) ?? shortId(tokenId)}
           </Link>
         </>
       )}

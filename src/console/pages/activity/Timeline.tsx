@@ -10,6 +10,7 @@ import { client } from '../../api/client.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
+import { tokenName } from '../../words/tokens.ts'
 import { EntryItem } from './EntryItem.tsx'
 import { byDay, type Entry, entryWords, type Filters, queryOf, withOperation } from './entries.ts'
 import { TimelineFilters } from './TimelineFilters.tsx'
@@ -47,7 +48,7 @@ function useNames(accountId: string) {
   const environments = useRead(listAppEnvs, { accountId }, { everyMs: 30_000 })
   const own = useRead(listUserTokens, {})
   const names = new Map(environments.data?.appEnvs.map((one) => [one.appEnvId, one.cliEnvName]))
-  const tokenNames = new Map(own.data?.tokens.map(({ tokenId, name }) => [tokenId, name]))
+  const tokenNames = new Map(own.data?.tokens.map((token) => [token.tokenId, tokenName(token)]))
   return { names, nameOf: (id: string) => names.get(id) ?? tokenNames.get(id) }
 }
 

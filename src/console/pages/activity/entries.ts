@@ -114,7 +114,7 @@ export function tokens(entries: readonly Entry[], nameOf: (id: string) => string
   const known = new Map<string, string>()
   for (const entry of entries) {
     const { tokenId } = entry
-    if (tokenId) known.set(tokenId, `${nameOf(tokenId) || shortId(tokenId)}, of ${actor(entry)}`)
+    if (tokenId) known.set(tokenId, `${nameOf(tokenId) ?? shortId(tokenId)}, of ${actor(entry)}`)
   }
   return [...known].sort(([, one], [, other]) => one.localeCompare(other))
 }

@@ -2,6 +2,7 @@ import { useParams } from '@tanstack/react-router'
 import { listUserTokens } from '../../../contract/users.ts'
 import { useRead } from '../../api/queries.ts'
 import { useAccount } from '../../shell/account.ts'
+import { tokenName } from '../../words/tokens.ts'
 import { callerWords, shortId } from '../activity/entries.ts'
 import { CallerActivity } from './CallerActivity.tsx'
 
@@ -15,7 +16,7 @@ export function TokenPage() {
       accountId={accountId}
       fixed={{ token: tokenId }}
       heading={(newest) => ({
-        title: own?.name ? `Token ${own.name}` : `Token ${shortId(tokenId)}`,
+        title: own ? `Token ${tokenName(own)}` : `Token ${shortId(tokenId)}`,
         about: newest ? `Used by ${callerWords(newest)}` : 'No entries in this account',
       })}
     />

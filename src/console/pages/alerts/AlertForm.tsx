@@ -4,6 +4,7 @@ import type { AppError } from '../../../errors.ts'
 import { Field } from '../../components/Field.tsx'
 import { FormProblem } from '../../components/FormProblem.tsx'
 import type { Form, FormWrite } from '../../components/form.ts'
+import { fieldLabel } from '../../words/fields.ts'
 import { useEnvironment } from '../environments/environment.ts'
 import { ContactPointChoices } from './ContactPointChoices.tsx'
 import { RulePanel } from './RulePanel.tsx'
@@ -22,18 +23,6 @@ interface Props {
   children?: React.ReactNode
 }
 type SavedRule = Omit<Rule, 'threshold'> & { threshold: number }
-
-const labels = {
-  name: 'Name',
-  description: 'Description',
-  metric: 'Metric',
-  operator: 'Fires',
-  threshold: 'Threshold',
-  aggregation: 'Aggregation',
-  queryRange: 'Over the last',
-  duration: 'Must hold for',
-  contactPointIds: 'Contact points',
-}
 
 /** A rule beside its preview; the threshold is typed, or moved on the chart. */
 export function AlertForm({ title, form, subject, action, write, onSave, children }: Props) {
@@ -64,12 +53,12 @@ export function AlertForm({ title, form, subject, action, write, onSave, childre
             chosen={rule.contactPointIds}
             set={(contactPointIds) => set({ contactPointIds })}
           />
-          <FormProblem form={form} write={write} labels={labels} save={save} />
+          <FormProblem form={form} write={write} labelOf={fieldLabel} save={save} />
           <div className="row">
             <button
               type="submit"
               className="button primary"
-              disabled={write.isPending || isConflict || threshold === null || rule.name.trim() === ''}
+              disabled={write.isPending || isConflict || threshold === null}
             >
               {write.isPending ? 'Saving…' : action}
             </button>
@@ -90,7 +79,7 @@ interface PartProps {
 function Naming({ rule, set, error }: PartProps) {
   return (
     <>
-      <Field label="Name" name="name" error={error}>
+      <Field label={fieldLabel('name')} name="name" error={error}>
         {(input) => (
           <input
             {...input}
@@ -101,7 +90,12 @@ function Naming({ rule, set, error }: PartProps) {
           />
         )}
       </Field>
-      <Field label="Description" name="description" error={error} hint="Optional. Included in notifications.">
+      <Field
+        label={fieldLabel('description')}
+        name="description"
+        error={error}
+        hint="Optional. Included in notifications."
+      >
         {(input) => (
           <textarea
             {...input}
@@ -120,7 +114,6 @@ function Condition({ rule, set, error }: PartProps) {
   return (
     <>
       <Choice
-        label="Metric"
         name="metric"
         error={error}
         value={rule.metric}
@@ -133,7 +126,6 @@ function Condition({ rule, set, error }: PartProps) {
       />
       <div className="fields pairs">
         <Choice
-          label="Fires"
           name="operator"
           error={error}
           value={rule.operator}
@@ -143,7 +135,11 @@ function Condition({ rule, set, error }: PartProps) {
           ]}
           set={(operator) => set({ operator: operator as Rule['operator'] })}
         />
-        <Field label={`Threshold (${metricUnits[rule.metric]})`} name="threshold" error={error}>
+        <Field
+          label={`${fieldLabel('threshold')} (${metricUnits[rule.metric]})`}
+          name="threshold"
+          error={error}
+        >
           {(input) => (
             <input
               {...input}
@@ -166,7 +162,6 @@ function Spans({ rule, set, error }: PartProps) {
   return (
     <>
       <Choice
-        label="Aggregation"
         name="aggregation"
         error={error}
         value={rule.aggregation}
@@ -174,7 +169,6 @@ function Spans({ rule, set, error }: PartProps) {
         set={(aggregation) => set({ aggregation: aggregation as Rule['aggregation'] })}
       />
       <Choice
-        label="Over the last"
         name="queryRange"
         error={error}
         value={rule.queryRange}
@@ -182,7 +176,6 @@ function Spans({ rule, set, error }: PartProps) {
         set={(queryRange) => set({ queryRange: queryRange as Rule['queryRange'] })}
       />
       <Choice
-        label="Must hold for"
         name="duration"
         error={error}
         value={rule.duration}
@@ -194,7 +187,6 @@ function Spans({ rule, set, error }: PartProps) {
 }
 
 interface ChoiceProps {
-  label: string
   name: string
   error: AppError | null
   value: string
@@ -202,9 +194,9 @@ interface ChoiceProps {
   set: (value: string) => void
 }
 
-function Choice({ label, name, error, value, options, set }: ChoiceProps) {
+function Choice({ name, error, value, options, set }: ChoiceProps) {
   return (
-    <Field label={label} name={name} error={error}>
+    <Field label={fieldLabel(name)} name={name} error={error}>
       {(input) => (
         <select {...input} value={value} onChange={(event) => set(event.target.value)}>
           {options.map(([id, text]) => (

@@ -3,11 +3,12 @@ import { metricUnits } from '../../../contract/metrics.ts'
 import { Loading, Problem } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
 import { counted, quantity } from '../../components/words.ts'
+import { inWords, lowerFirst } from '../../words/text.ts'
 import { useEnvironment } from '../environments/environment.ts'
 import { type Range, rangeNames, useSeries, windowOf } from '../environments/use-series.ts'
 import { type Rule, type Subject, thresholdOf, useRulePreview } from './rule.ts'
 import { ThresholdChart } from './ThresholdChart.tsx'
-import { metricNames } from './words.ts'
+import { conditionWords, metricNames } from './words.ts'
 
 interface Props {
   rule: Rule
@@ -62,11 +63,12 @@ export function RulePanel({ rule, subject, onThreshold }: Props) {
         {preview.data && (
           <div className="stack" role="status" style={{ gap: 8 }}>
             <ul className="effects">
-              {/* The platform's last sentence contains exact times; the one below is easier to read. */}
+              <li>Fires on {lowerFirst(conditionWords({ ...rule, threshold: thresholdOf(rule) ?? 0 }))}.</li>
+              {/* The platform's sentences on condition and firing are in terms of the interface. */}
               {preview.data.effects
-                .filter((effect) => !effect.startsWith('Would '))
+                .filter((effect) => !/^(Would|Fires on) /.test(effect))
                 .map((effect) => (
-                  <li key={effect}>{effect}</li>
+                  <li key={effect}>{inWords(effect)}</li>
                 ))}
             </ul>
             <Fired fired={fired} unit={unit} samples={preview.data.preview.samples} />

@@ -2,6 +2,7 @@ import type { Alert, AlertState } from '../../../contract/alerts.ts'
 import { isIngressMetric, type Metric, metrics, metricUnits } from '../../../contract/metrics.ts'
 import type { Tone } from '../../components/Badge.tsx'
 import { quantity } from '../../components/words.ts'
+import { lowerFirst } from '../../words/text.ts'
 
 export const stateNames: Record<AlertState, string> = {
   Firing: 'Firing',
@@ -62,12 +63,12 @@ export function spanWords(span: string): string {
 
 type Condition = Pick<Alert, 'metric' | 'operator' | 'threshold' | 'duration' | 'aggregation' | 'queryRange'>
 
-/** "Mean of Requests over 10 minutes above 80 req/s for 5 minutes". */
+/** "Mean of requests over 10 minutes above 80 req/s for 5 minutes". */
 export function conditionWords(alert: Condition): string {
   const { metric, operator, threshold, duration, aggregation, queryRange } = alert
   const side = operator === 'gt' ? 'above' : 'below'
   const limit = quantity(threshold, metricUnits[metric])
-  return `${aggregationNames[aggregation]} of ${metricNames[metric]} over ${spanWords(queryRange)} ${side} ${limit} for ${spanWords(duration)}`
+  return `${aggregationNames[aggregation]} of ${lowerFirst(metricNames[metric])} over ${spanWords(queryRange)} ${side} ${limit} for ${spanWords(duration)}`
 }
 
 const urgency = Object.keys(stateNames)

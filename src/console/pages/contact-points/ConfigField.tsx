@@ -1,6 +1,7 @@
 import type { AppError } from '../../../errors.ts'
 import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'
+import { fieldLabel } from '../../words/fields.ts'
 import type { ConfigInput } from './config-inputs.ts'
 
 interface Props {
@@ -13,7 +14,8 @@ interface Props {
 }
 
 export function ConfigField({ input, value, error, set, stored }: Props) {
-  const { name, label, hint, options, usual, isOptional = false, kind } = input
+  const { name, hint, options, usual, isOptional = false, kind } = input
+  const label = fieldLabel(name)
   return (
     <>
       <Field label={label} name={name} error={error} {...(hint ? { hint } : {})}>

@@ -13,6 +13,7 @@ import { type Form, useForm } from '../../components/form.ts'
 import { TextField } from '../../components/TextField.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useAccount } from '../../shell/account.ts'
+import { fieldLabel } from '../../words/fields.ts'
 import { ConfigField } from './ConfigField.tsx'
 import { type ConfigDraft, configInputs, configOf, emptyConfig, secretNames } from './config-inputs.ts'
 import { contactPointTypeNames } from './type-words.ts'
@@ -58,7 +59,7 @@ export function ContactPointDialog({ point, onClose }: Props) {
         />
       )}
       <TextField
-        label="Name"
+        label={fieldLabel('name')}
         name="name"
         error={write.error}
         required
@@ -73,7 +74,7 @@ export function ContactPointDialog({ point, onClose }: Props) {
       <FormProblem
         form={form}
         write={write}
-        labels={{ name: 'Name', removed: 'Removed settings', ...labelsOf(type) }}
+        labelOf={(field) => (field === 'removed' ? 'Removed settings' : fieldLabel(field))}
         secrets={Object.keys(emptyConfig) as (keyof ConfigDraft)[]}
         save={save}
         onTaken={onClose}
@@ -116,7 +117,7 @@ function ConfigFields({
 
 function TypeField({ type, set }: { type: ContactPointType; set: (type: ContactPointType) => void }) {
   return (
-    <Field label="Type" name="type">
+    <Field label={fieldLabel('type')} name="type">
       {(props) => (
         <select {...props} value={type} onChange={(event) => set(event.target.value as ContactPointType)}>
           {Object.entries(contactPointTypeNames).map(([id, text]) => (
@@ -129,9 +130,6 @@ function TypeField({ type, set }: { type: ContactPointType; set: (type: ContactP
     </Field>
   )
 }
-
-const labelsOf = (type: ContactPointType) =>
-  Object.fromEntries(configInputs[type].map(({ name, label }) => [name, label]))
 
 function useContactPointForm(point: Props['point'], onClose: () => void) {
   const { accountId } = useAccount()

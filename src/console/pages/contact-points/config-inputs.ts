@@ -8,7 +8,6 @@ type ConfigName = keyof ContactPointConfig
 
 export interface ConfigInput {
   name: ConfigName
-  label: string
   hint?: string
   kind?: 'url' | 'password' | 'list'
   options?: readonly string[]
@@ -20,31 +19,29 @@ export interface ConfigInput {
 /** What each type asks for (2.6). Addresses that let anyone post are secrets: they are not shown again. */
 export const configInputs: Record<ContactPointType, readonly ConfigInput[]> = {
   webhook: [
-    { name: 'url', label: 'Address', kind: 'url', hint: 'An http or https address. It is not shown again.' },
-    { name: 'httpMethod', label: 'Method', options: ['POST', 'PUT'], usual: 'POST' },
-    { name: 'username', label: 'User name', hint: 'Optional, for Basic authentication.', isOptional: true },
-    { name: 'password', label: 'Password', kind: 'password', isOptional: true },
+    { name: 'url', kind: 'url', hint: 'An http or https address. It is not shown again.' },
+    { name: 'httpMethod', options: ['POST', 'PUT'], usual: 'POST' },
+    { name: 'username', hint: 'Optional, for Basic authentication.', isOptional: true },
+    { name: 'password', kind: 'password', isOptional: true },
   ],
   chat: [
     {
       name: 'webhookUrl',
-      label: 'Incoming webhook address',
       kind: 'url',
       hint: 'From the chat service. It is not shown again.',
     },
-    { name: 'channel', label: 'Channel', hint: 'Optional.', isOptional: true },
+    { name: 'channel', hint: 'Optional.', isOptional: true },
     {
       name: 'mentionUsers',
-      label: 'Mention',
       kind: 'list',
       hint: 'Optional. User ids, separated by commas.',
       isOptional: true,
     },
   ],
-  email: [{ name: 'addresses', label: 'Addresses', kind: 'list', hint: 'Separated by commas.' }],
+  email: [{ name: 'addresses', kind: 'list', hint: 'Separated by commas.' }],
   incident: [
-    { name: 'integrationKey', label: 'Integration key', kind: 'password', hint: 'It is not shown again.' },
-    { name: 'severity', label: 'Severity', options: severities, usual: 'error' },
+    { name: 'integrationKey', kind: 'password', hint: 'It is not shown again.' },
+    { name: 'severity', options: severities, usual: 'error' },
   ],
 }
 

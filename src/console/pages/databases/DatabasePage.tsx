@@ -44,7 +44,7 @@ function Facts({ preset: { name, versions } }: { preset: Preset }) {
     <section className="panel" aria-labelledby="facts">
       <header>
         <h2 id="facts">{name}</h2>
-        <span className="muted small">The version stays for the life of the database (D4).</span>
+        <span className="muted small">The version stays for the life of the database.</span>
       </header>
       <div className="body">
         <dl className="facts">

@@ -55,7 +55,7 @@ export function ContainerTimeline({ pods }: { pods: readonly Pod[] }) {
           </rect>
         ))}
       </svg>
-      <figcaption className="muted small">{label} Shaded: scaled to zero, not billed (F1).</figcaption>
+      <figcaption className="muted small">{label} Shaded: scaled to zero, not billed.</figcaption>
     </figure>
   )
 }

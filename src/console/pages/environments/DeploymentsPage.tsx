@@ -9,6 +9,7 @@ import { Pages } from '../../components/Pages.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
+import { inWords, sentenceCase } from '../../words/text.ts'
 import { useEnvironment } from './environment.ts'
 
 const tones: Record<string, Tone> = {
@@ -19,6 +20,19 @@ const tones: Record<string, Tone> = {
   PENDING: 'busy',
 }
 const pageSize = 50
+
+interface Row extends Activity {
+  /** The start of something whose end is an entry of its own. */
+  isOver: boolean
+}
+
+function rowsOf(activities: readonly Activity[]): Row[] {
+  return activities.map((one, index) => {
+    const isUnderWay = tones[one.status] === 'busy'
+    const isSame = ({ contentId }: Activity) => contentId !== null && contentId === one.contentId
+    return { ...one, isOver: isUnderWay && activities.slice(0, index).some(isSame) }
+  })
+}
 
 /** History of the environment, newest first, with rollback to an earlier version. */
 export function DeploymentsPage() {
@@ -44,7 +58,7 @@ export function DeploymentsPage() {
         <Table
           label="History"
           columns={columns}
-          rows={activities}
+          rows={rowsOf(activities)}
           keyOf={({ timestamp }, index) => `${timestamp} ${index}`}
           actions={(one) => one.version !== null && <VersionActions entry={one} redeploy={setVersion} />}
         />
@@ -64,13 +78,17 @@ export function DeploymentsPage() {
   )
 }
 
-const columns: Column<Activity>[] = [
-  { title: 'What', cell: ({ activity }) => activityWords(activity) },
+const columns: Column<Row>[] = [
+  { title: 'What', cell: ({ activity }) => sentenceCase(activity) },
   { title: 'When', cell: ({ timestamp }) => <Time at={timestamp} /> },
   { title: 'Version', kind: 'number', cell: ({ version }) => <Version version={version} /> },
   {
     title: 'Result',
-    cell: ({ status }) => <Badge tone={tones[status] ?? 'idle'}>{status.toLowerCase()}</Badge>,
+    cell: ({ status, isOver }) => (
+      <Badge tone={isOver ? 'idle' : (tones[status] ?? 'idle')}>
+        {isOver ? 'started' : status.toLowerCase()}
+      </Badge>
+    ),
   },
   {
     title: 'Details',
@@ -78,7 +96,7 @@ const columns: Column<Activity>[] = [
     cell: ({ gitCommitId, details }) => (
       <>
         {gitCommitId && <code>{gitCommitId.slice(0, 12)} </code>}
-        {details}
+        {details && inWords(details.replace(/^[a-z]+(?:[- ][a-z]+)*(?=: )/, sentenceCase))}
       </>
     ),
   },
@@ -95,10 +113,10 @@ function Version({ version }: { version: number | null }) {
 }
 
 function VersionActions({
-  entry: { version, contentId },
+  entry: { version, contentId, isOver },
   redeploy,
 }: {
-  entry: Activity
+  entry: Row
   redeploy: (version: number | null) => void
 }) {
   const { cliEnvName: envName, currentVersion } = useEnvironment()
@@ -109,7 +127,7 @@ function VersionActions({
       <Link
         to="/environments/$envName/logs"
         params={{ envName }}
-        search={{ type: 'BUILD', version: contentId ?? undefined }}
+        search={({ account }) => ({ account, type: 'BUILD', version: contentId ?? undefined })}
       >
         Build log
       </Link>
@@ -126,17 +144,11 @@ function VersionActions({
           Compare<span className="hidden-text"> version {version}</span>
         </Link>
       )}
-      {!isCurrent && (
+      {!isCurrent && !isOver && (
         <button type="button" className="button compact" onClick={() => redeploy(version)}>
           {currentVersion !== null && version < currentVersion ? 'Roll back' : 'Deploy again'}
         </button>
       )}
     </>
   )
-}
-
-/** `DEPLOY_IMAGE` as "Deploy image". */
-function activityWords(activity: string): string {
-  const words = activity.toLowerCase().replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
 }

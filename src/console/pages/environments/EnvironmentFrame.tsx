@@ -1,4 +1,4 @@
-import { Link, Outlet, useParams } from '@tanstack/react-router'
+import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { restartAppEnv, startAppEnv, stopAppEnv } from '../../../contract/app-env-actions.ts'
 import { type AppEnv, getAppEnv } from '../../../contract/app-envs.ts'
@@ -6,6 +6,7 @@ import { getApp } from '../../../contract/apps.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
+import { useAccounts } from '../../shell/account.ts'
 import { EnvironmentProvider } from './environment.ts'
 import { PendingBar } from './PendingBar.tsx'
 import { StatusBadge } from './StatusBadge.tsx'
@@ -20,6 +21,7 @@ export function EnvironmentFrame() {
       document.title = 'Longshore'
     }
   }, [envName])
+  useAccountOf(read.data)
   const lost = read.error && ['not-found', 'forbidden'].includes(read.error.kind)
   if (read.error && (!read.data || lost))
     return <Failed error={read.error} retry={() => read.refetch()} hidesForbidden />
@@ -32,6 +34,18 @@ export function EnvironmentFrame() {
       <Outlet />
     </EnvironmentProvider>
   )
+}
+
+/** The address of an environment names no account, so another of the reader's accounts may be chosen. */
+function useAccountOf(environment: AppEnv | undefined): void {
+  const { all, chosen } = useAccounts()
+  const navigate = useNavigate()
+  const own = all.find(({ accountId }) => accountId === environment?.accountId)
+  const other = own === chosen ? undefined : own?.accountId
+  useEffect(() => {
+    if (other !== undefined)
+      void navigate({ to: '.', search: (before) => ({ ...before, account: other }), replace: true })
+  }, [other, navigate])
 }
 
 function Head({ environment }: { environment: AppEnv }) {
@@ -112,7 +126,7 @@ function Tabs({ environment: { cliEnvName: envName, isDatabase, isJob } }: { env
             to={to}
             params={{ envName }}
             search={({ account }) => ({ account })}
-            activeOptions={{ exact: true, includeSearch: false }}
+            activeOptions={{ exact: label === 'Summary', includeSearch: false }}
           >
             {label}
           </Link>

@@ -21,6 +21,7 @@ export function FunctionForm() {
       action={applyImmediately ? 'Save and apply' : 'Save as pending'}
       revision={revision}
       settings={settings}
+      group="functionConfig"
       write={write}
       onSave={(changed, expectedRevision) =>
         write.mutate(
@@ -45,42 +46,36 @@ function functionSettings(config: FunctionConfig): NumberSetting[] {
   return [
     {
       name: 'minScale',
-      label: 'Fewest containers',
-      hint: '0 allows scale to zero (F11)',
+      hint: '0 allows scale to zero',
       value: config.minScale,
       min: 0,
     },
     {
       name: 'maxScale',
-      label: 'Most containers',
-      hint: 'Within the limit of the account (F3)',
+      hint: 'Within the limit of the account',
       value: config.maxScale,
       min: 1,
     },
     {
       name: 'containerConcurrency',
-      label: 'Requests per container',
       hint: 'At the same time; 0 is no limit',
       value: config.containerConcurrency,
       min: 0,
     },
     {
       name: 'idleTimeoutSeconds',
-      label: 'Idle period',
-      hint: 'Seconds without a request before zero (F1)',
+      hint: 'Seconds without a request before zero',
       value: config.idleTimeoutSeconds,
       min: 300,
     },
     {
       name: 'timeoutSeconds',
-      label: 'Request timeout',
       hint: 'Seconds a request may take',
       value: config.timeoutSeconds,
       min: 1,
     },
     {
       name: 'responseStartTimeoutSeconds',
-      label: 'First byte timeout',
       hint: 'Seconds until the answer begins',
       value: config.responseStartTimeoutSeconds,
       min: 1,

@@ -7,6 +7,7 @@ import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Fact } from '../../components/Fact.tsx'
 import { Field } from '../../components/Field.tsx'
 import { counted, quantity } from '../../components/words.ts'
+import { inWords } from '../../words/text.ts'
 import { useEnvironment } from './environment.ts'
 import { ProbeCharts } from './ProbeCharts.tsx'
 import { ProbeChecks, ProbeTable } from './ProbeResults.tsx'
@@ -114,7 +115,7 @@ function Proposal({ proposal }: { proposal: ProbeResult['proposal'] }) {
       <h3>Suggested settings</h3>
       <ul className="effects">
         {because.map((reason) => (
-          <li key={reason}>{reason}</li>
+          <li key={reason}>{inWords(reason)}</li>
         ))}
       </ul>
       {isNew && (

@@ -36,9 +36,8 @@ export function LogLines({ input, newest, cursor, follows }: LinesProps) {
           </button>
         </li>
       )}
-      {lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: equal lines may repeat within a millisecond
-        <li key={`${line.timestamp} ${index}`} className={line.stream}>
+      {keyed(lines).map(({ key, line }) => (
+        <li key={key} className={line.stream}>
           <Time at={line.timestamp} clock />
           <pre>
             {line.stream === 'stderr' && <span className="hidden-text">standard error: </span>}
@@ -48,6 +47,15 @@ export function LogLines({ input, newest, cursor, follows }: LinesProps) {
       ))}
     </ol>
   )
+}
+
+/** Keys that a line keeps while older ones go: its time, and its place among those of the same millisecond. */
+function keyed(lines: readonly LogLine[]): { key: string; line: LogLine }[] {
+  let place = 0
+  return lines.map((line, index) => {
+    place = lines[index - 1]?.timestamp === line.timestamp ? place + 1 : 0
+    return { key: `${line.timestamp} ${place}`, line }
+  })
 }
 
 function isIn(lines: readonly LogLine[], line: LogLine): boolean {

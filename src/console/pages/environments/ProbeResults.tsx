@@ -2,6 +2,7 @@ import type { ProbeCheck, ProbeLevel } from '../../../contract/function-probe.ts
 import { Badge } from '../../components/Badge.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { quantity } from '../../components/words.ts'
+import { inWords } from '../../words/text.ts'
 
 const columns = Object.entries({
   'At a time': ({ concurrency }) => concurrency,
@@ -41,9 +42,9 @@ function errorsOf({ answered4xx, answered5xx, refused, failed }: ProbeLevel): st
 }
 
 const rules: Record<ProbeCheck['rule'], string> = {
-  F1: 'Scales to zero when idle (F1)',
-  F2: 'A request wakes it (F2)',
-  F3: 'Containers are added in time (F3)',
+  F1: 'Scales to zero when idle',
+  F2: 'A request wakes it',
+  F3: 'Containers are added in time',
 }
 
 export function ProbeChecks({ checks }: { checks: readonly ProbeCheck[] }) {
@@ -54,7 +55,7 @@ export function ProbeChecks({ checks }: { checks: readonly ProbeCheck[] }) {
           {holds === null && <Badge tone="idle">Not seen</Badge>}
           {holds === true && <Badge tone="ok">Holds</Badge>}
           {holds === false && <Badge tone="bad">Does not hold</Badge>} <strong>{rules[rule]}</strong>{' '}
-          <span className="muted">{because}</span>
+          <span className="muted">{inWords(because)}</span>
         </li>
       ))}
     </ul>

@@ -8,6 +8,8 @@ import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.
 import { Loading, Problem } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { untilLoaded } from '../../until-loaded.ts'
+import { fieldLabel } from '../../words/fields.ts'
+import { valueWords } from '../../words/values.ts'
 import { useEnvironment } from './environment.ts'
 import { FunctionForm } from './FunctionForm.tsx'
 
@@ -32,6 +34,8 @@ export function ScalingPage() {
     </div>
   )
 }
+
+const sizeWords = (zClouds: number) => valueWords('zClouds', zClouds)
 
 function SizeForm() {
   const { appEnvId, zClouds, revision } = useEnvironment()
@@ -58,14 +62,14 @@ function SizeForm() {
           >
             {[1, 2, 4, 8].map((size) => (
               <option key={size} value={size}>
-                {`${size} zCloud${size > 1 ? 's' : ''}: ${size * 0.5} CPU, ${size * 512} MB memory`}
+                {sizeWords(size)}
               </option>
             ))}
           </select>
         </label>
         {write.error?.kind === 'conflict' && mine !== undefined ? (
           <Conflict
-            fields={[{ label: 'Size in zClouds', mine, theirs: zClouds }]}
+            fields={[{ label: fieldLabel('zClouds'), mine: sizeWords(mine), theirs: sizeWords(zClouds) }]}
             pending={write.isPending}
             saveMine={() => save(mine)}
             takeTheirs={() => write.reset()}
@@ -87,9 +91,7 @@ function ContainersForm() {
       of={appEnvId}
       action="Scale now"
       revision={revision}
-      settings={[
-        { name: 'containers', label: 'Containers', hint: 'Run at the same time', value: containers, min: 1 },
-      ]}
+      settings={[{ name: 'containers', hint: 'Run at the same time', value: containers, min: 1 }]}
       write={write}
       onSave={({ containers: count }, expectedRevision) =>
         write.mutate(
@@ -121,6 +123,7 @@ function AutoscalingForm() {
       action="Save"
       revision={revision}
       settings={autoscalingSettings(now)}
+      group="autoscaling"
       write={write}
       onSave={(change, expectedRevision) => save(write, change, expectedRevision)}
     >
@@ -140,15 +143,13 @@ function autoscalingSettings(now: Autoscaling): NumberSetting[] {
   return [
     {
       name: 'minContainers',
-      label: 'Fewest containers',
       hint: 'Containers',
       value: now.minContainers,
       min: 1,
     },
-    { name: 'maxContainers', label: 'Most containers', hint: 'Containers', value: now.maxContainers, min: 1 },
+    { name: 'maxContainers', hint: 'Containers', value: now.maxContainers, min: 1 },
     {
       name: 'targetCpuPercent',
-      label: 'CPU target',
       hint: 'Percent of the limit',
       value: now.targetCpuPercent,
       min: 1,
@@ -156,7 +157,6 @@ function autoscalingSettings(now: Autoscaling): NumberSetting[] {
     },
     {
       name: 'targetMemoryPercent',
-      label: 'Memory target',
       hint: 'Percent of the limit; empty for none',
       value: now.targetMemoryPercent,
       min: 1,
@@ -164,14 +164,12 @@ function autoscalingSettings(now: Autoscaling): NumberSetting[] {
     },
     {
       name: 'scaleUpWindowSeconds',
-      label: 'Scale up after',
       hint: 'Seconds above the target',
       value: now.scaleUpWindowSeconds,
       min: 0,
     },
     {
       name: 'scaleDownWindowSeconds',
-      label: 'Scale down after',
       hint: 'Seconds below the target',
       value: now.scaleDownWindowSeconds,
       min: 0,

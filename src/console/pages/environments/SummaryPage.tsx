@@ -88,7 +88,7 @@ function StatusPanel() {
             <Fact
               label="Billed today"
               value={quantity(usage.data.billedZCloudSeconds / 3600, 'zCloud h')}
-              note={usage.data.rateMultiplier > 1 ? `rate × ${usage.data.rateMultiplier} (F4)` : ''}
+              note={usage.data.rateMultiplier > 1 ? `rate × ${usage.data.rateMultiplier}` : ''}
             />
           )}
         </dl>
@@ -104,7 +104,7 @@ function Containers() {
     <section className="panel" aria-labelledby="containers">
       <header>
         <h2 id="containers">Containers</h2>
-        <span className="muted small">{isFunction && 'the last 20 of any status (F10)'}</span>
+        <span className="muted small">{isFunction && 'the last 20 of any status'}</span>
       </header>
       {read.error && !read.data && <Failed error={read.error} hidesForbidden />}
       {read.isPending && <Loading rows={2} />}

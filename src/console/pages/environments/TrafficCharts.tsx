@@ -50,9 +50,7 @@ export function TrafficCharts() {
             </option>
           ))}
         </select>
-        {isFunction && (
-          <span className="muted small">CPU and memory are not measured for functions (F9).</span>
-        )}
+        {isFunction && <span className="muted small">CPU and memory are not measured for functions.</span>}
       </div>
       <div className="charts">
         <ContainerCharts range={range} />

@@ -9,14 +9,12 @@ import { FormProblem } from '../../components/FormProblem.tsx'
 import { useForm } from '../../components/form.ts'
 import { TextField } from '../../components/TextField.tsx'
 import { toast } from '../../components/toasts.tsx'
+import { variableLabels } from '../../words/fields.ts'
+import { variableUses } from '../../words/values.ts'
 import { useEnvironment } from './environment.ts'
 
 type Variable = AppEnv['envVars'][number]
 type Draft = Pick<Variable, 'name' | 'value' | 'type' | 'isSecret'>
-
-export const variableTypes = { BOTH: 'Build and run', BUILD: 'Build only', DEPLOY: 'Run only' } as const
-
-const labels = { name: 'Name', value: 'Value', type: 'Used for', isSecret: 'Secret' } as const
 
 /** Adds or changes one variable. Without a new value, a secret keeps the one it has. */
 export function VariableDialog({ name, onClose }: { name: string | null; onClose: () => void }) {
@@ -64,7 +62,7 @@ export function VariableDialog({ name, onClose }: { name: string | null; onClose
       <FormProblem
         form={form}
         write={write}
-        labels={labels}
+        labelOf={(field) => variableLabels[field]}
         secrets={variable?.isSecret || form.values.isSecret ? ['value'] : []}
         save={submit}
         onTaken={onClose}
@@ -86,7 +84,7 @@ function VariableFields({ draft, set, known, error }: FieldsProps) {
     <>
       {!known && (
         <TextField
-          label="Name"
+          label={variableLabels.name}
           name="name"
           error={error}
           className="mono"
@@ -96,7 +94,7 @@ function VariableFields({ draft, set, known, error }: FieldsProps) {
         />
       )}
       <Field
-        label="Value"
+        label={variableLabels.value}
         name="value"
         error={error}
         {...(known?.isSecret ? { hint: 'Leave empty to keep the value.' } : {})}
@@ -111,14 +109,14 @@ function VariableFields({ draft, set, known, error }: FieldsProps) {
           />
         )}
       </Field>
-      <Field label="Used for" name="type" error={error}>
+      <Field label={variableLabels.type} name="type" error={error}>
         {(props) => (
           <select
             {...props}
             value={type}
             onChange={(event) => set({ type: event.target.value as Draft['type'] })}
           >
-            {Object.entries(variableTypes).map(([id, label]) => (
+            {Object.entries(variableUses).map(([id, label]) => (
               <option key={id} value={id}>
                 {label}
               </option>

@@ -5,8 +5,9 @@ import { useKept } from '../../api/drafts.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Empty } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
+import { variableUses } from '../../words/values.ts'
 import { useEnvironment } from './environment.ts'
-import { VariableDialog, variableTypes } from './VariableDialog.tsx'
+import { VariableDialog } from './VariableDialog.tsx'
 
 type Variable = AppEnv['envVars'][number]
 
@@ -64,7 +65,7 @@ const columns: Column<Variable>[] = [
       return isSecret ? <span className="muted">secret</span> : value
     },
   },
-  { title: 'Used for', kind: 'muted', cell: ({ type }) => variableTypes[type] },
+  { title: 'Used for', kind: 'muted', cell: ({ type }) => variableUses[type] },
 ]
 
 function VariableTable({ variables, edit, remove }: TableProps) {

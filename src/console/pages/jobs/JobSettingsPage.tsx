@@ -17,6 +17,7 @@ import {
   type JobDraft,
   type JobField,
   jobFields,
+  jobLabel,
   layerNames,
   valueWords,
 } from './settings.ts'
@@ -35,7 +36,7 @@ export function JobSettingsPage() {
 
 function InForce({ config }: { config: NonNullable<AppEnv['effectiveJobConfig']> }) {
   const columns: Column<JobField>[] = [
-    { title: 'Setting', cell: ({ label }) => label },
+    { title: 'Setting', cell: ({ name }) => jobLabel(name) },
     { title: 'Next run takes', kind: 'mono', cell: ({ name, kind }) => valueWords(kind, config[name].value) },
     { title: 'From', kind: 'muted', cell: ({ name }) => layerNames[config[name].from] },
     {
@@ -56,8 +57,6 @@ function InForce({ config }: { config: NonNullable<AppEnv['effectiveJobConfig']>
     </section>
   )
 }
-
-const labels = Object.fromEntries(jobFields.map(({ name, label }) => [name, label]))
 
 function JobForm({ environment }: { environment: AppEnv }) {
   const { appEnvId, revision } = environment
@@ -101,7 +100,7 @@ function JobForm({ environment }: { environment: AppEnv }) {
         <Checkbox checked={applyImmediately} set={setApplyImmediately}>
           Apply at once
         </Checkbox>
-        <FormProblem form={form} write={write} labels={labels} save={save} />
+        <FormProblem form={form} write={write} labelOf={jobLabel} save={save} />
         <div className="row">
           <button
             type="submit"
@@ -136,10 +135,10 @@ interface InputProps {
   set: (text: string) => void
 }
 
-function JobInput({ field: { name, label, kind, hint, min }, value, inherited, error, set }: InputProps) {
+function JobInput({ field: { name, kind, hint, min }, value, inherited, error, set }: InputProps) {
   const placeholder = valueWords(kind, inherited)
   return (
-    <Field label={label} name={name} error={error} hint={`${hint}. Inherited: ${placeholder}`}>
+    <Field label={jobLabel(name)} name={name} error={error} hint={`${hint}. Inherited: ${placeholder}`}>
       {(props) => {
         const common = {
           ...props,

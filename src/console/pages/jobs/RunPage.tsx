@@ -8,12 +8,13 @@ import { Fact } from '../../components/Fact.tsx'
 import { Failed, Loading, NotFound } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
+import { fieldLabel } from '../../words/fields.ts'
 import { ContainerState } from '../environments/ContainerTable.tsx'
 import { useEnvironment } from '../environments/environment.ts'
 import { CancelRun } from './CancelRun.tsx'
 import { RunOutput } from './RunOutput.tsx'
 import { commandWords, isActive, reasonWords, runNames, runTones, secondsWords } from './run-words.ts'
-import { layerNames } from './settings.ts'
+import { jobLabel, layerNames } from './settings.ts'
 import { Took } from './Took.tsx'
 
 /** One run: status, attempts, output and settings at its start. */
@@ -117,12 +118,16 @@ interface Setting {
 
 function Snapshot({ run: { snapshot }, from }: { run: JobRunResponse; from: SnapshotLayers | undefined }) {
   const settings: Setting[] = [
-    { label: 'Command', value: <code>{commandWords(snapshot)}</code>, layer: 'command' },
-    { label: 'Shell', value: snapshot.shell ? '/bin/sh -lc' : 'none', layer: 'shell' },
-    { label: 'Working directory', value: snapshot.workingDir ?? 'of the image', layer: 'workingDir' },
-    { label: 'Deadline', value: secondsWords(snapshot.timeoutSeconds), layer: 'timeoutSeconds' },
-    { label: 'Retries', value: snapshot.backoffLimit, layer: 'backoffLimit' },
-    { label: 'Image', value: <code>{snapshot.image}</code>, layer: null },
+    { label: jobLabel('command'), value: <code>{commandWords(snapshot)}</code>, layer: 'command' },
+    { label: jobLabel('shell'), value: snapshot.shell ? '/bin/sh -lc' : 'none', layer: 'shell' },
+    { label: jobLabel('workingDir'), value: snapshot.workingDir ?? 'of the image', layer: 'workingDir' },
+    {
+      label: jobLabel('timeoutSeconds'),
+      value: secondsWords(snapshot.timeoutSeconds),
+      layer: 'timeoutSeconds',
+    },
+    { label: jobLabel('backoffLimit'), value: snapshot.backoffLimit, layer: 'backoffLimit' },
+    { label: fieldLabel('image'), value: <code>{snapshot.image}</code>, layer: null },
   ]
   return (
     <section className="panel" aria-labelledby="snapshot">

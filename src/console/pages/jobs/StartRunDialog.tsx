@@ -9,7 +9,9 @@ import { Field } from '../../components/Field.tsx'
 import { useForm } from '../../components/form.ts'
 import { Loading, Problem } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
+import { inWords } from '../../words/text.ts'
 import { useEnvironment } from '../environments/environment.ts'
+import { jobLabel } from './settings.ts'
 
 const inherited = { command: '', args: '', workingDir: '', timeoutSeconds: '', backoffLimit: '' }
 
@@ -51,7 +53,7 @@ export function StartRunDialog({ onClose }: { onClose: () => void }) {
       {dryRun.isPending && <Loading rows={1} />}
       <ul className="effects">
         {dryRun.data?.effects.map((effect) => (
-          <li key={effect}>{effect}</li>
+          <li key={effect}>{inWords(effect)}</li>
         ))}
       </ul>
       <p className="muted small">For this run only. What you leave empty is taken from the job settings.</p>
@@ -82,21 +84,21 @@ interface FieldsProps {
 }
 
 const fields = [
-  { name: 'command', label: 'Command', kind: 'text' },
-  { name: 'args', label: 'Arguments, one on a line', kind: 'lines' },
-  { name: 'workingDir', label: 'Working directory', kind: 'text' },
-  { name: 'timeoutSeconds', label: 'Deadline in seconds', kind: 'number', min: 1 },
-  { name: 'backoffLimit', label: 'Retries', kind: 'number', min: 0 },
+  { name: 'command', kind: 'text' },
+  { name: 'args', kind: 'lines', hint: 'One on a line' },
+  { name: 'workingDir', kind: 'text' },
+  { name: 'timeoutSeconds', kind: 'number', min: 1, hint: 'In seconds' },
+  { name: 'backoffLimit', kind: 'number', min: 0 },
 ] as const
 
 function RunFields({ values, set, error, now }: FieldsProps) {
   return fields.map((field) => (
     <Field
       key={field.name}
-      label={field.label}
+      label={jobLabel(field.name)}
       name={field.name}
       error={error}
-      hint={`Job settings: ${now[field.name]}`}
+      hint={`${'hint' in field ? `${field.hint}. ` : ''}Job settings: ${now[field.name]}`}
     >
       {(props) =>
         field.kind === 'lines' ? (

@@ -1,6 +1,7 @@
 import type { AppEnv } from '../../../contract/app-envs.ts'
 import type { JobConfigName } from '../../../contract/job-config.ts'
 import type { SnapshotLayers } from '../../../contract/jobs.ts'
+import { fieldLabel } from '../../words/fields.ts'
 import { secondsWords } from './run-words.ts'
 
 export const layerNames: Record<SnapshotLayers['command'], string> = {
@@ -12,30 +13,29 @@ export const layerNames: Record<SnapshotLayers['command'], string> = {
 
 export interface JobField {
   name: JobConfigName
-  label: string
   kind: 'text' | 'lines' | 'seconds' | 'count' | 'switch'
   hint: string
   min?: number
 }
 
+export const jobLabel = (name: JobConfigName) => fieldLabel(`jobConfig.${name}`)
+
 export const jobFields: readonly JobField[] = [
-  { name: 'command', label: 'Command', kind: 'text', hint: 'What each run carries out' },
-  { name: 'args', label: 'Arguments', kind: 'lines', hint: 'One on a line' },
-  { name: 'shell', label: 'Shell', kind: 'switch', hint: 'Runs the command by /bin/sh -lc' },
-  { name: 'workingDir', label: 'Working directory', kind: 'text', hint: 'Inside the container' },
-  { name: 'timeoutSeconds', label: 'Deadline', kind: 'seconds', hint: 'Seconds a run may take', min: 1 },
-  { name: 'backoffLimit', label: 'Retries', kind: 'count', hint: 'Attempts after a failed one', min: 0 },
+  { name: 'command', kind: 'text', hint: 'What each run carries out' },
+  { name: 'args', kind: 'lines', hint: 'One on a line' },
+  { name: 'shell', kind: 'switch', hint: 'Runs the command by /bin/sh -lc' },
+  { name: 'workingDir', kind: 'text', hint: 'Inside the container' },
+  { name: 'timeoutSeconds', kind: 'seconds', hint: 'Seconds a run may take', min: 1 },
+  { name: 'backoffLimit', kind: 'count', hint: 'Attempts after a failed one', min: 0 },
   {
     name: 'ttlSecondsAfterFinished',
-    label: 'Container kept for',
     kind: 'seconds',
     hint: 'Seconds after the end; record and output stay',
     min: 300,
   },
-  { name: 'maxConcurrency', label: 'Runs at once', kind: 'count', hint: 'At most', min: 1 },
+  { name: 'maxConcurrency', kind: 'count', hint: 'At most', min: 1 },
   {
     name: 'allowConcurrentRuns',
-    label: 'Runs may overlap',
     kind: 'switch',
     hint: 'Without a number of runs at once, there is no limit',
   },

@@ -75,8 +75,8 @@ export function AccessMatrix({ members, environments }: Props) {
       </header>
       {blocked.map(({ member }) => (
         <p key={member.membershipId} role="alert" className="note tone-warn">
-          {member.name} would have an empty list, which means full access (M5). Leave one environment, or
-          remove the member.
+          {member.name} would have an empty list, which means full access. Leave one environment, or remove
+          the member.
         </p>
       ))}
       {environments.length === 0 && <Empty title="No environments yet" />}

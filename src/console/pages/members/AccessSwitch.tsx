@@ -22,7 +22,7 @@ export function AccessSwitch({ members, environments }: Props) {
         <strong>Per-environment access is {isOn ? 'on' : 'off'}. </strong>
         {isOn
           ? 'Members with a list can access only the environments on it.'
-          : 'Every member can access every environment; the lists below take effect when it is on (M5).'}
+          : 'Every member can access every environment; the lists below take effect when it is on.'}
       </span>
       <button type="button" className="button" onClick={() => setConfirming(true)}>
         Switch {isOn ? 'off' : 'on'}

@@ -97,7 +97,7 @@ function EnvironmentChoice({ environments, ids, set }: ChoiceProps) {
         {ids.length === 0 ? 'Full access to every environment' : `Access to ${ids.length} only`}
       </summary>
       <fieldset className="stack choice" style={{ gap: 4, marginTop: 8 }}>
-        <legend className="muted small">Without a choice, the member gets full access (M5).</legend>
+        <legend className="muted small">Without a choice, the member gets full access.</legend>
         {environments.map(({ appEnvId, cliEnvName }) => (
           <Checkbox
             key={appEnvId}

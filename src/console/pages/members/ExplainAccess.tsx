@@ -5,6 +5,7 @@ import { useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
+import { asSentence, inWords } from '../../words/text.ts'
 import type { ListedEnvironment } from './access-draft.ts'
 
 /** Permissions of members on one environment, with the rules. */
@@ -37,7 +38,7 @@ export function ExplainAccess({ environments }: { environments: readonly ListedE
       {chosen ? (
         <Explained appEnvId={chosen.appEnvId} />
       ) : (
-        <p className="body muted">Choose an environment to see who can do what on it, and by which rule.</p>
+        <p className="body muted">Choose an environment to see who can do what on it, and why.</p>
       )}
     </section>
   )
@@ -57,7 +58,7 @@ const columns: Column<OutputOf<typeof explainAccess>['members'][number]>[] = [
     cell: ({ because }) => (
       <ul>
         {because.map((reason) => (
-          <li key={reason}>{reason}</li>
+          <li key={reason}>{asSentence(inWords(reason))}</li>
         ))}
       </ul>
     ),

@@ -26,7 +26,11 @@ const columns: Column<EnvironmentRow>[] = [
     title: 'Environment',
     kind: 'nowrap',
     cell: ({ cliEnvName, appName, name }) => (
-      <Link to="/environments/$envName" params={{ envName: cliEnvName }} search={{}}>
+      <Link
+        to="/environments/$envName"
+        params={{ envName: cliEnvName }}
+        search={({ account }) => ({ account })}
+      >
         {appName === '' ? cliEnvName : `${appName} / ${name}`}
       </Link>
     ),

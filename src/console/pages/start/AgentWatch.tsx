@@ -11,10 +11,13 @@ import { callerWords, entryWords, shortId } from '../activity/entries.ts'
 /** Live list of agents' writes over MCP. */
 export function AgentWatch() {
   const { accountId } = useAccount()
-  const [openedAt] = useState(() => new Date().toISOString())
   const read = useRead(listAudit, { accountId, surface: 'mcp', limit: 8 }, { everyMs: everyMs.live })
   const calls = read.data?.entries ?? []
-  const isNew = calls.some(({ timestamp }) => timestamp >= openedAt)
+  // The clocks of browser and platform may differ, so the first answer says what is old.
+  const newest = read.data && (calls[0]?.entryId ?? null)
+  const [known, setKnown] = useState(newest)
+  if (known === undefined && newest !== undefined) setKnown(newest)
+  const isNew = known !== undefined && newest !== known
   return (
     <section className="panel" aria-labelledby="watch">
       <header>

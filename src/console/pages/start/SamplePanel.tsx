@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import sampleFiles from 'sample-function'
@@ -7,7 +7,7 @@ import type { AppError } from '../../../errors.ts'
 import { useRead } from '../../api/queries.ts'
 import { Empty, Failed, Loading, Problem } from '../../components/states.tsx'
 import { useAccount } from '../../shell/account.ts'
-import { createSample, deploySource } from './deploy-source.ts'
+import { createSample, deploySource, findSample } from './deploy-source.ts'
 import { SampleProgress } from './SampleProgress.tsx'
 
 /** A version that cannot start, to demonstrate a failed deployment. */
@@ -27,19 +27,21 @@ export function SamplePanel({ onCreated }: { onCreated?: () => void }) {
   const queries = useQueryClient()
   const regions = useRead(listRegions, {})
   const [chosen, setChosen] = useState<string | null>(null)
-  const [appEnvId, setAppEnvId] = useState<string | null>(null)
+  const [created, setCreated] = useState<string | null>(null)
+  const found = useQuery({ queryKey: ['sample', accountId], queryFn: () => findSample(accountId) })
+  const appEnvId = created ?? found.data ?? null
   const deploy = useMutation<Deployed, AppError, Record<string, string>>({
     async mutationFn(files) {
       const id = appEnvId ?? (await createSample(accountId, chosen ?? possible[0]!.region))
       // Set before the upload, so that a second try deploys to the same environment.
-      setAppEnvId(id)
+      setCreated(id)
       onCreated?.()
       return { appEnvId: id, contentId: await deploySource(id, files) }
     },
     onSettled: () => void queries.invalidateQueries(),
   })
   if (regions.error && !regions.data) return <Failed error={regions.error} retry={() => regions.refetch()} />
-  if (!regions.data) return <Loading />
+  if (!regions.data || found.isPending) return <Loading />
   const possible = regions.data.regions.filter(({ functionDomain }) => functionDomain !== null)
   return (
     <section className="panel" aria-labelledby="sample">
@@ -48,7 +50,7 @@ export function SamplePanel({ onCreated }: { onCreated?: () => void }) {
       </header>
       <div className="body stack">
         {possible.length === 0 && (
-          <Empty title="No region runs functions">Functions need a region with a function domain (F5).</Empty>
+          <Empty title="No region runs functions">Functions need a region with a function domain.</Empty>
         )}
         {possible.length > 0 && appEnvId === null && (
           <>
@@ -86,7 +88,7 @@ export function SamplePanel({ onCreated }: { onCreated?: () => void }) {
         {appEnvId !== null && (
           <SampleProgress
             appEnvId={appEnvId}
-            contentId={deploy.isPending ? null : (deploy.data?.contentId ?? null)}
+            contentId={deploy.isPending ? null : deploy.data?.contentId}
             uploading={deploy.isPending}
           >
             <Tour deploy={deploy.mutate} pending={deploy.isPending} failed={deploy.isError} />

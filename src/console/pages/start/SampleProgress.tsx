@@ -9,22 +9,33 @@ import { statusWords } from '../environments/status-words.ts'
 
 interface Props {
   appEnvId: string
-  /** The content that was deployed last; null while it is uploaded. */
-  contentId: string | null
+  /** The content that was deployed last: null while it is uploaded, undefined where another visit deployed it. */
+  contentId: string | null | undefined
   uploading: boolean
   children: React.ReactNode
 }
 
 const done = new Set(['DEPLOYED', 'FAILED'])
+/** Reasons of a failure before there was an image; the others are those of its container. */
+const buildFailures = new Set([
+  'image pull',
+  'no Dockerfile',
+  'build step',
+  'build timeout',
+  'lost upload',
+  'bad archive',
+])
 
 /** Steps of a deployment with the build log as it is written, and the address once it serves. */
-export function SampleProgress({ appEnvId, contentId, uploading, children }: Props) {
+export function SampleProgress({ appEnvId, contentId: own, uploading, children }: Props) {
   const environment = useRead(getAppEnv, { appEnvId }, { everyMs: everyMs.live })
   const status = useRead(getAppEnvStatus, { appEnvId }, { everyMs: everyMs.live })
   if (!environment.data || !status.data) return <Loading />
   const { cliEnvName, hosts, currentVersion } = environment.data
   const deployment = status.data.currentDeployment
+  const contentId = own === undefined ? (deployment?.contentId ?? null) : own
   const state = uploading || deployment?.contentId !== contentId ? null : (deployment?.status ?? null)
+  const isUnbuilt = state === 'FAILED' && buildFailures.has(deployment?.failure?.reason ?? '')
   const { tone, sentence, cause } = statusWords(status.data, environment.data)
   const url = hosts.find(({ kind }) => kind === 'function')?.url
   return (
@@ -32,10 +43,12 @@ export function SampleProgress({ appEnvId, contentId, uploading, children }: Pro
       <ol className="steps" aria-label="Progress">
         <Step tone="ok">Function and environment created</Step>
         <Step tone={uploading ? 'busy' : contentId === null ? 'idle' : 'ok'}>Source uploaded</Step>
-        <Step tone={state === null || uploading ? 'idle' : state === 'BUILDING' ? 'busy' : 'ok'}>
-          Image built
+        <Step tone={isUnbuilt ? 'bad' : buildTone(state)}>
+          {isUnbuilt ? 'Image not built' : 'Image built'}
         </Step>
-        <Step tone={deployTone(state)}>{state === 'FAILED' ? 'Not deployed' : 'Serving requests'}</Step>
+        <Step tone={isUnbuilt ? 'idle' : deployTone(state)}>
+          {state === 'FAILED' ? 'Not deployed' : 'Serving requests'}
+        </Step>
       </ol>
       {contentId !== null && (
         <BuildLog appEnvId={appEnvId} contentId={contentId} live={!done.has(state ?? '')} />
@@ -60,12 +73,25 @@ export function SampleProgress({ appEnvId, contentId, uploading, children }: Pro
           >
             {cliEnvName}
           </Link>
+          , or{' '}
+          <Link
+            to="/environments/$envName/alerts/new"
+            params={{ envName: cliEnvName }}
+            search={({ account }) => ({ account })}
+          >
+            set an alert
+          </Link>
           .
         </p>
       )}
       {(currentVersion !== null || state === 'FAILED' || !uploading) && children}
     </>
   )
+}
+
+function buildTone(state: string | null): Tone {
+  if (state === null) return 'idle'
+  return state === 'BUILDING' ? 'busy' : 'ok'
 }
 
 function deployTone(state: string | null): Tone {

@@ -80,7 +80,7 @@ const regionColumns: Column<OutputOf<typeof listRegions>['regions'][number]>[] =
   },
   { title: 'Runs', kind: 'muted', cell: ({ capabilities }) => runsWords(capabilities) },
   {
-    title: 'Functions (F5)',
+    title: 'Functions',
     cell: ({ functionDomain }) =>
       functionDomain ? <code>{functionDomain}</code> : <Badge tone="idle">Not here</Badge>,
   },

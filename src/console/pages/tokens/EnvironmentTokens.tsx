@@ -19,7 +19,7 @@ export function EnvironmentTokens({ onMade }: { onMade: (made: { title: string; 
       <header>
         <h2 id="environment-tokens">Environment tokens</h2>
         <span className="muted small">
-          For pipelines: deploy to one environment and read it, nothing else (A2)
+          For pipelines: deploy to one environment and read it, nothing else
         </span>
       </header>
       {read.error && !read.data && <Failed error={read.error} retry={() => read.refetch()} />}

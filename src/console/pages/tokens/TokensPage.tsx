@@ -11,6 +11,7 @@ import { Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
 import { useAccount } from '../../shell/account.ts'
+import { tokenName } from '../../words/tokens.ts'
 import { CreateTokenDialog } from './CreateTokenDialog.tsx'
 import { EnvironmentTokens } from './EnvironmentTokens.tsx'
 import { RotateDialog } from './RotateDialog.tsx'
@@ -75,7 +76,7 @@ function UserTokens({ onMade }: { onMade: (made: Made) => void }) {
         <ConfirmWrite
           row={revokeUserToken}
           input={{ tokenId: confirming.tokenId }}
-          title={`Revoke “${nameOf(confirming)}”?`}
+          title={`Revoke “${tokenName(confirming)}”?`}
           action="Revoke token"
           danger
           done={({ message }) => message}
@@ -133,11 +134,11 @@ function AgentMay({ agent }: { agent: NonNullable<Token['agent']> }) {
 /** A link to what was done with the token, for those who may read the audit log. */
 function TokenName({ token }: { token: Token }) {
   const { permissions } = useAccount()
-  if (!permissions.admin) return nameOf(token)
+  if (!permissions.admin) return tokenName(token)
   const { tokenId } = token
   return (
     <Link to="/tokens/$tokenId" params={{ tokenId }} search={({ account }) => ({ account })}>
-      {nameOf(token)}
+      {tokenName(token)}
     </Link>
   )
 }
@@ -165,14 +166,9 @@ function TokenTable({ tokens, revoke, rotate }: TableProps) {
           onClick={() => (token.current ? rotate() : revoke(token))}
         >
           {token.current ? 'Rotate' : 'Revoke'}
-          <span className="hidden-text"> {nameOf(token)}</span>
+          <span className="hidden-text"> {tokenName(token)}</span>
         </button>
       )}
     />
   )
-}
-
-/** Tokens that came with a user have no name. */
-function nameOf({ name }: Token): string {
-  return name || 'First token'
 }

@@ -1,0 +1,27 @@
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { HttpSend } from '../client/http-send.ts'
+
+/**
+ * Serves a request that this process makes to itself: all routes, hooks and checks, without a connection, which costs
+ * more than most reads.
+ */
+export function sendInside(app: FastifyInstance): HttpSend {
+  return async (url, { method, headers, body, signal }) => {
+    signal?.throwIfAborted()
+    const answer = await app.inject({
+      method: method as InjectOptions['method'],
+      url,
+      headers,
+      ...(body === null ? {} : { payload: body }),
+      ...(signal && { signal }),
+    })
+    return {
+      status: answer.statusCode,
+      header(name) {
+        const value = answer.headers[name]
+        return Array.isArray(value) ? value[0] : value?.toString()
+      },
+      text: answer.payload,
+    }
+  }
+}
