@@ -3,12 +3,30 @@ import { setImmediate } from 'node:timers/promises'
 let last: Promise<void> = Promise.resolve()
 
 /**
+ * Rounds of the event loop before each turn. In a round Node accepts one new connection only (libuv since 1.46): with one
+ * round for each piece of work, a hundred clients that connect at once would wait for a hundred pieces.
+ */
+const roundsBetween = 8
+
+/**
  * Resolves in a turn of the event loop that only this caller gets. With plain `setImmediate`, the pieces of many
  * simultaneous calls would run in one turn, one after the other, and other requests would wait for all of them.
  */
 export function yieldAlone(): Promise<void> {
-  last = last.then(() => setImmediate())
+  last = last.then(passRounds)
   return last
+}
+
+async function passRounds(): Promise<void> {
+  for (let round = 0; round < roundsBetween; round += 1) await setImmediate()
+}
+
+/** Bytes of JSON that are parsed and checked in about a millisecond. */
+const largeBytes = 16 * 1024
+
+/** Before a body of this size is parsed and checked, which takes up to 50 milliseconds: many may come at once. */
+export async function yieldForLarge({ length }: Uint8Array): Promise<void> {
+  if (length > largeBytes) await yieldAlone()
 }
 
 /** Characters that are parsed, copied or encrypted in a few milliseconds. */

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
+import { yieldForLarge } from '../pacer.ts'
 
 export interface BodyLimits {
   bytes: number
@@ -20,7 +21,9 @@ export async function readJsonBody(
   if (!hasBody(request)) return {}
   checkContentType(request)
   if (Number(request.headers['content-length']) > limits.bytes) throw tooLarge(limits.bytes)
-  return parseJsonObject(await readBytes(request, limits))
+  const bytes = await readBytes(request, limits)
+  await yieldForLarge(bytes)
+  return parseJsonObject(bytes)
 }
 
 /** Reads the body of an HTML form; no body is an empty form. Rejects as `readJsonBody`. */

@@ -77,10 +77,13 @@ function closeSoon(socket: Socket): void {
   setTimeout(() => socket.destroy(), lingerMs).unref()
 }
 
-/** Discards the unread rest of a request body after its response, for a limited time. */
+/**
+ * Discards the unread rest of a request body after its response, for a limited time. A request of this process to
+ * itself has no connection and is never `complete`.
+ */
 export function discardRest(request: IncomingMessage, forMs = 5000): void {
-  if (request.complete || request.destroyed) return
-  const timer = setTimeout(() => request.socket.destroy(), forMs).unref()
+  if (request.complete || request.readableEnded || request.destroyed) return
+  const timer = setTimeout(() => request.destroy(), forMs).unref()
   request.on('error', () => {})
   request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
   request.resume()

@@ -21,6 +21,9 @@ const blockBytes = 512
 /** Limit of one extended header; decoding blocks the event loop. The longest allowed path has 2 kB. */
 const mostExtendedBytes = 64 * 1024
 const mostRecords = 256
+/** Headers that extend one entry: a long name, a long link and records, and those of the archive. */
+const mostExtending = 8
+const zeros = Buffer.alloc(blockBytes)
 
 /**
  * Reads the entries of an uncompressed tar (POSIX ustar and pax, GNU long names) in constant memory. Sizes are whole
@@ -30,11 +33,16 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
   const bytes = new ByteReader(source)
   let longName: string | null = null
   let records: ReadonlyMap<string, string> = new Map()
+  let extending = 0
   for (let block = await bytes.block(); block !== null; block = await bytes.block()) {
     // Zero blocks mark the end, but also separate concatenated archives.
-    if (block.every((byte) => byte === 0)) continue
+    if (block.equals(zeros)) continue
     const header = decodeHeader(block)
     if ('xgLK'.includes(header.type)) {
+      extending += 1
+      // They count as no entry, and each takes as long as one.
+      if (extending > mostExtending)
+        throw badArchive(`An entry of the archive has more than ${mostExtending} extended headers.`)
       const text = await extendedHeader(bytes, header)
       if (header.type === 'L') longName = text.toString().replace(/\0.*$/s, '')
       if (header.type === 'x') records = decodeRecords(text)
@@ -44,6 +52,7 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
     applyExtended(header, longName, records)
     longName = null
     records = new Map()
+    extending = 0
     // A folder has no content, whatever size its header gives (POSIX).
     const size = header.type === '5' ? 0 : header.size
     const content = bytes.take(size)

@@ -24,6 +24,8 @@ interface ZipItem {
 const encryptedFlag = 0x1
 const sizesFollowFlag = 0x8
 const zip64Marker = 0xffffffff
+/** Bytes of the extra fields of an entry: times, owners and a name of up to 2 KiB. The library makes an object of each. */
+const mostExtra = 4 * 1024
 
 /**
  * Unpacks a zip in two passes: the first checks every entry (names, types, both headers, overlaps), the second writes
@@ -81,6 +83,8 @@ async function checkEntry(zip: ZipFile, entry: Entry, ledger: ArchiveLedger): Pr
   }
   const name = yauzl.getFileNameLowLevel(entry.generalPurposeBitFlag, raw, entry.extraFields, true)
   const isFile = kindOf(entry, name) === 'file'
+  if (entry.extraFieldLength > mostExtra)
+    throw badArchive(`${quoted(name)} has more than 4 KiB of extra fields. Pack the source again.`)
   if (entry.isEncrypted()) {
     throw badArchive(`${quoted(name)} is encrypted. Pack the source without a password.`)
   }

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
-import { appendFile, readFile, rm, stat } from 'node:fs/promises'
+import { appendFile, readFile, rm, stat, truncate } from 'node:fs/promises'
 import path from 'node:path'
 import { type LogArchive, segmentName } from './log-archive.ts'
 
@@ -7,6 +7,10 @@ const keptSegments = 16
 /** On this machine, besides the newest one, if there are copies in an archive. */
 const keptBesideCopies = 4
 const flushAfterMs = 100
+/** After a write that failed, such as on a full disk. */
+const tryAgainMs = 1_000
+/** Characters that wait for the next try; older ones are dropped. */
+const mostWaiting = 256 * 1024
 
 interface LogSegmentsOptions {
   archive: LogArchive | null
@@ -57,7 +61,11 @@ export class LogSegments {
 
   append(lines: string): void {
     this.#pending.push(lines)
-    this.#timer ??= setTimeout(() => void this.flush(), flushAfterMs)
+    this.#flushWithin(flushAfterMs)
+  }
+
+  #flushWithin(delayMs: number): void {
+    this.#timer ??= setTimeout(() => void this.flush(), delayMs)
   }
 
   flush(): Promise<void> {
@@ -102,9 +110,16 @@ export class LogSegments {
 
   /** Stops writing; the caller removes the files. */
   async abandon(): Promise<void> {
-    if (this.#timer) clearTimeout(this.#timer)
-    this.#pending = []
+    this.#forgetPending()
     await this.#flushing
+    // What could not be written waits for the next try.
+    this.#forgetPending()
+  }
+
+  #forgetPending(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#pending = []
   }
 
   get #newest(): number {
@@ -122,12 +137,27 @@ export class LogSegments {
     if (this.#pending.length === 0) return
     const text = this.#pending.join('')
     this.#pending = []
-    if (this.#newestBytes > this.#segmentBytes) {
-      this.#begin()
-      while (this.#numbers.length > keptSegments) await this.#drop(this.#numbers[0] as number)
+    try {
+      if (this.#newestBytes > this.#segmentBytes) {
+        this.#begin()
+        while (this.#numbers.length > keptSegments) await this.#drop(this.#numbers[0] as number)
+      }
+      await appendFile(this.#file(this.#newest), text, { mode: 0o600 })
+      this.#newestBytes += Buffer.byteLength(text)
+    } catch (error) {
+      // A part may have been written.
+      await truncate(this.#file(this.#newest), this.#newestBytes).catch(() => {})
+      this.#keep(text)
+      throw error
     }
-    await appendFile(this.#file(this.#newest), text, { mode: 0o600 })
-    this.#newestBytes += Buffer.byteLength(text)
+  }
+
+  /** For the next try, the newest lines first if they are too many. */
+  #keep(text: string): void {
+    const from = text.length <= mostWaiting ? 0 : text.indexOf('\n', text.length - mostWaiting) + 1
+    this.#pending.unshift(text.slice(from))
+    this.#flushWithin(tryAgainMs)
+    this.#timer?.unref()
   }
 
   /** Its copy goes with the next comparison, so that a slow archive delays no line. */

@@ -29,8 +29,22 @@ interface LogPage {
 const mostReaders = 32
 /** Lines are in order but for output that was read late: after so many too old ones in a row, all are. */
 const mostTooOld = 10_000
-/** How long a search may block the event loop. */
+/** How long reading lines may block the event loop. */
 const longestSliceMs = 5
+
+/** Gives the event loop its turn while lines are read: they add up to 64 MiB. */
+class Turns {
+  #sinceMs = performance.now()
+
+  get isOver(): boolean {
+    return performance.now() - this.#sinceMs > longestSliceMs
+  }
+
+  async next(): Promise<void> {
+    await yieldAlone()
+    this.#sinceMs = performance.now()
+  }
+}
 
 /**
  * Log lines of environments in files of JSON lines, newest segment last: 7 days or 64 MiB per environment
@@ -86,16 +100,13 @@ export class LogStore {
     const found: { line: LogLine; position: string }[] = []
     const fromMs = filter.from === undefined ? null : Date.parse(filter.from)
     let tooOld = 0
-    let sliceMs = performance.now()
+    const turns = new Turns()
     for (const number of segments.numbers) {
       if (start && number > start.segment) continue
       const text = await segments.text(number)
       const end = start && number === start.segment ? start.offset : text.length
       for (const { line, offset } of linesBackwards(text, end)) {
-        if (performance.now() - sliceMs > longestSliceMs) {
-          await yieldAlone()
-          sliceMs = performance.now()
-        }
+        if (turns.isOver) await turns.next()
         const kept = parseLine(line)
         if (kept) tooOld = fromMs !== null && Date.parse(kept.at) < fromMs ? tooOld + 1 : 0
         if (tooOld > mostTooOld) return { logs: inOrder(found), cursor: null, truncated: false }
@@ -118,9 +129,11 @@ export class LogStore {
     await segments.flush()
     const here = segments.numbersHere
     let oldest: string | null = null
+    const turns = new Turns()
     for (const number of here) {
       const text = await segments.text(number)
       for (const { line } of linesBackwards(text, text.length)) {
+        if (turns.isOver) await turns.next()
         const kept = parseLine(line)
         if (kept?.podName === podName && kept.type !== 'BUILD') return kept.at
         oldest = kept?.at ?? oldest

@@ -58,6 +58,8 @@ function tarHeader(entry: TarEntry, size: number): Buffer {
 }
 
 export interface ZipEntry {
+  /** Of extra fields in the central directory. */
+  extraBytes?: number
   name: string | Buffer
   content?: string | Buffer
   /** Unix mode with the file type bits; 0 for archives made on other systems. */
@@ -94,6 +96,7 @@ export function zip(entries: ZipEntry[], options: { claimedCount?: number } = {}
       crc: entry.claimedCrc ?? zlib.crc32(content),
       packed: data.length,
       size: entry.claimedSize ?? content.length,
+      extra: entry.extraBytes ?? 0,
     }
     const shared = entry.headerAt ?? (entry.sameDataAs === undefined ? undefined : offsets[entry.sameDataAs])
     const start = shared ?? offset
@@ -117,7 +120,15 @@ export function zip(entries: ZipEntry[], options: { claimedCount?: number } = {}
 }
 
 function zipHeader(
-  facts: { name: Buffer; method: number; flags: number; crc: number; packed: number; size: number },
+  facts: {
+    name: Buffer
+    method: number
+    flags: number
+    crc: number
+    packed: number
+    size: number
+    extra: number
+  },
   isCentral: boolean,
   mode: number,
   start: number,
@@ -134,7 +145,7 @@ function zipHeader(
   header.writeUInt32LE(zip64 ? 0xffffffff : facts.packed, 18 + shift)
   header.writeUInt32LE(zip64 ? 0xffffffff : facts.size, 22 + shift)
   header.writeUInt16LE(facts.name.length, 26 + shift)
-  const extra = zip64 ? zip64Field(facts.size, facts.packed) : Buffer.alloc(0)
+  const extra = zip64 ? zip64Field(facts.size, facts.packed) : Buffer.alloc(isCentral ? facts.extra : 0)
   header.writeUInt16LE(extra.length, 28 + shift)
   if (isCentral) {
     header.writeUInt32LE((mode << 16) >>> 0, 38)

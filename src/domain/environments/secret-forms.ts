@@ -10,12 +10,17 @@ export interface SecretForm {
   isBase64: boolean
 }
 
+/** The lines of a value that has more than one. */
+export function linesOf(value: string): string[] {
+  return value.includes('\n') ? value.split(/\r?\n/) : []
+}
+
 /**
- * The texts under which a secret value may appear in a line of output: as it is, each of its lines, as a JSON string,
+ * The texts under which a secret value may appear in a line of output: as it is, each of these lines of it, as a JSON string,
  * URL-encoded, and in base64 at any position of a longer base64 text. Each has at least `shortest` characters.
  */
-export function secretForms(value: string, shortest = shortestMasked): SecretForm[] {
-  const plain = new Set([value, ...value.split(/\r?\n/), ...passwordWithin(value)].map((text) => text.trim()))
+export function secretForms(value: string, lines: readonly string[], shortest: number): SecretForm[] {
+  const plain = new Set([value, ...lines, ...passwordWithin(value)].map((text) => text.trim()))
   const written = [...plain].flatMap((text) => [text, JSON.stringify(text).slice(1, -1), ...urlForms(text)])
   const forms = [
     ...written.map((text) => ({ text, isBase64: false })),

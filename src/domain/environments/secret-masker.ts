@@ -1,11 +1,13 @@
 import { secretMask } from '../../contract/fields.ts'
-import { type SecretForm, secretForms, shortestMasked } from './secret-forms.ts'
+import { linesOf, type SecretForm, secretForms, shortestMasked } from './secret-forms.ts'
 
 /** Appended to a log line that was cut. */
 export const cutMark = ' … [line cut at 8 KiB]'
 
 /** Values beyond this many characters in all are not masked, so that no environment costs more than its share. */
 export const mostMasked = 64 * 1024
+/** Lines of values, which are looked for one by one. Each takes up to 50 microseconds to prepare, however short it is. */
+const mostLines = 500
 
 /**
  * Limit of compared characters per line; a line that exceeds it is hidden completely, so that no secret slows the
@@ -29,11 +31,18 @@ export function createMask(values: Iterable<string>, shortest = shortestMasked):
 
 function formsOf(values: Iterable<string>, shortest: number): SecretForm[] {
   const forms = new Map<string, SecretForm>()
+  const seen = new Set<string>()
   let characters = 0
-  for (const value of new Set(values)) {
+  let lines = 0
+  // One by one: the caller opens a value when it is requested.
+  for (const value of values) {
+    if (seen.has(value)) continue
+    seen.add(value)
     characters += value.length
     if (characters > mostMasked) break
-    for (const form of secretForms(value, shortest)) forms.set(form.text, form)
+    const own = linesOf(value).slice(0, mostLines - lines)
+    lines += own.length
+    for (const form of secretForms(value, own, shortest)) forms.set(form.text, form)
   }
   return [...forms.values()].sort((a, b) => b.text.length - a.text.length)
 }

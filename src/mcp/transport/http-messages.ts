@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { yieldForLarge } from '../../pacer.ts'
 import { type Refusal, readBody } from './http-guards.ts'
 import type { McpHttpLimits } from './http-options.ts'
 import { notAcceptable, notJson, tooLarge } from './http-refusals.ts'
@@ -31,6 +32,7 @@ export async function readPost(
   if (streamingOf(req.headers.accept) === null) return notAcceptable
   if (!/^application\/json\s*(?:;|$)/i.test(req.headers['content-type'] ?? '')) return notJson
   const body = await readBody(req, { bytes: bodyBytes, ms: bodyMs })
+  if (Buffer.isBuffer(body)) await yieldForLarge(body)
   return body === 'too large' ? tooLarge(bodyBytes) : body
 }
 

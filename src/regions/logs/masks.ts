@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { StoredVariable } from '../../domain/environments/environment.ts'
-import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
+import { createMask, type Mask, mostMasked } from '../../domain/environments/secret-masker.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findJobRun } from '../../store/repositories/job-runs.ts'
@@ -11,11 +12,14 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 export type Origin = { rolloutId: string } | { jobRunId: string }
 
 interface KeptMask {
-  sealed: string
+  /** Of the sealed secrets, which have up to megabytes. */
+  hash: string
+  /** That the mask looks for, at most. */
+  characters: number
   mask: Mask
 }
 
-/** Characters of sealed secrets whose masks are kept; a mask takes several times as much memory. */
+/** Characters of secrets whose masks are kept; a mask takes several times as much memory. */
 const mostKept = 1024 * 1024
 
 /**
@@ -53,9 +57,10 @@ export class LogMasks {
     const variables = [...given, ...present].filter(({ isSecret }) => isSecret)
     const { secrets, previousSecrets } = environment?.database ?? {}
     const sealed = JSON.stringify([secrets, previousSecrets, variables.map(({ value }) => value)])
+    const hash = createHash('sha256').update(sealed).digest('base64')
     const kept = this.#kept.get(appEnvId)
-    const mask = kept?.sealed === sealed ? kept.mask : this.#made(owner, variables)
-    this.#keep(appEnvId, { sealed, mask })
+    const mask = kept?.hash === hash ? kept.mask : this.#made(owner, variables)
+    this.#keep(appEnvId, { hash, characters: Math.min(sealed.length, mostMasked), mask })
     return mask
   }
 
@@ -69,7 +74,7 @@ export class LogMasks {
   #keep(appEnvId: string, mask: KeptMask): void {
     this.#forget(appEnvId)
     this.#kept.set(appEnvId, mask)
-    this.#keptCharacters += mask.sealed.length
+    this.#keptCharacters += mask.characters
     for (const oldest of this.#kept.keys()) {
       if (this.#keptCharacters <= mostKept) return
       this.#forget(oldest)
@@ -77,7 +82,7 @@ export class LogMasks {
   }
 
   #forget(appEnvId: string): void {
-    this.#keptCharacters -= this.#kept.get(appEnvId)?.sealed.length ?? 0
+    this.#keptCharacters -= this.#kept.get(appEnvId)?.characters ?? 0
     this.#kept.delete(appEnvId)
   }
 }

@@ -21,17 +21,24 @@ export function openDatabaseSecrets(secrets: SecretBox, appEnvId: string, sealed
   return JSON.parse(secrets.open(sealed, databaseSecretName(appEnvId)))
 }
 
-/** Every secret of these variables and of the database, for a mask. Settings that share a sealed value open it once. */
-export function secretValues(
+/**
+ * Every secret of the database and of these variables, for a mask. Each is opened when it is requested, and settings that
+ * share a sealed value open it once.
+ */
+export function* secretValues(
   secrets: SecretBox,
   { appEnvId, database }: { appEnvId: string; database?: DatabaseAccess },
   variables: readonly StoredValue[],
-): string[] {
-  const sealed = new Map(variables.filter(({ isSecret }) => isSecret).map((one) => [one.value, one]))
-  const passwords = [database?.secrets, database?.previousSecrets].flatMap((one) => {
-    if (one === undefined) return []
-    const { password, adminPassword } = openDatabaseSecrets(secrets, appEnvId, one)
-    return [password, adminPassword]
-  })
-  return [...[...sealed.values()].map((one) => openVariable(secrets, appEnvId, one)), ...passwords]
+): Generator<string> {
+  for (const sealed of [database?.secrets, database?.previousSecrets]) {
+    if (sealed === undefined) continue
+    const { password, adminPassword } = openDatabaseSecrets(secrets, appEnvId, sealed)
+    yield* [password, adminPassword]
+  }
+  const opened = new Set<string>()
+  for (const one of variables) {
+    if (!one.isSecret || opened.has(one.value)) continue
+    opened.add(one.value)
+    yield openVariable(secrets, appEnvId, one)
+  }
 }

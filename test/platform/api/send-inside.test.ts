@@ -1,4 +1,6 @@
+import fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { discardRest } from '../../../src/api/raw-errors.ts'
 import { sendWithUndici } from '../../../src/client/undici-send.ts'
 import { AppError } from '../../../src/errors.ts'
 import { base, goodToken, type ScriptedServer, startScripted } from '../../../testkit/api/scripted-server.ts'
@@ -75,6 +77,19 @@ describe('requests of the process to itself', () => {
       { msg: 'request', left: undefined },
       { msg: 'request', left: undefined },
     ])
+  })
+
+  it('have no connection that could be ended after the response', async () => {
+    const app = fastify()
+    app.addHook('onResponse', async (request) => discardRest(request.raw, 0))
+    app.post('/read', async () => 'ok')
+    app.post('/unread', { onRequest: async (_request, reply) => reply.send('ok') }, async () => 'never')
+    for (const url of ['/read', '/unread']) {
+      expect((await app.inject({ method: 'POST', url, payload: '{}', headers: json })).payload).toBe('ok')
+    }
+    // An error in the timer would end the process.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await app.close()
   })
 
   it('end when their caller leaves', async () => {

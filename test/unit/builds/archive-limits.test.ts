@@ -155,6 +155,25 @@ describe('extended headers', () => {
       )
   })
 
+  it('are refused when an entry has too many, before all of them are read', async () => {
+    const file = { name: 'a', content: 'a' }
+    const many = Array.from({ length: 200 }, () => pax({ comment: 'x' }))
+    expect(await bed.refusal(tgz([...many, file]), '.tgz')).toMatch(/more than 8 extended headers/)
+    // Each entry may have some of its own.
+    await bed.unpack(
+      tgz(Array.from({ length: 20 }, (_, at) => [pax({ path: `${at}` }), { name: 'x' }]).flat()),
+      '.tgz',
+    )
+    expect(Object.keys(await bed.tree())).toHaveLength(20)
+  })
+
+  it('of a zip have their limit too', async () => {
+    const refusal = await bed.refusal(zip([{ name: 'a', content: 'a', extraBytes: 60_000 }]), '.zip')
+    expect(refusal).toMatch(/"a" has more than 4 KiB of extra fields/)
+    await bed.unpack(zip([{ name: 'a', content: 'a', extraBytes: 1_000 }]), '.zip')
+    expect(await bed.tree()).toEqual({ a: 'a' })
+  })
+
   it('for all entries may not name or measure them', async () => {
     const global = { ...pax({ path: 'b' }), type: 'g' }
     expect(await bed.refusal(tgz([global, { name: 'a', content: 'a' }]), '.tgz')).toMatch(/global header/)

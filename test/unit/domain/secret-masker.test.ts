@@ -60,6 +60,15 @@ describe('the mask of secrets in log lines', () => {
       for (const line of base64(long).match(new RegExp(`.{1,${width}}`, 'g'))!) expect(ofLong(line)).toBe(m)
   })
 
+  it('E2 hides the first 500 lines of secrets, and all of them as JSON writes them', () => {
+    const lines = Array.from({ length: 5_000 }, (_, index) => `line-${1_000 + index}.`)
+    const ofMany = createMask([lines.join('\n')])
+    expect(['line-1000.', 'line-1499.'].map(ofMany)).toEqual([m, m])
+    // Preparing the others would hold the event loop for tenths of a second.
+    expect(ofMany('line-1500.')).toBe('line-1500.')
+    expect(ofMany(JSON.stringify({ key: lines.join('\n') }))).not.toMatch(/line-/)
+  })
+
   it('E2 hides the beginning of a secret at the end of a line that was cut', () => {
     const value = 'abcdefghij'
     const ofCut = createMask([value])

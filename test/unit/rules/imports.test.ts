@@ -46,10 +46,10 @@ const allowed: Record<string, readonly string[]> = {
   operations: [...foundation, 'alerting:port', 'engines:port', 'gateway:port', 'metrics:port', 'store'],
   regions: [...foundation, 'builds:port', 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
   oauth: [...foundation, 'operations', 'store'],
-  api: ['client:port', 'contract', 'oauth', 'operations', 'errors', 'host-check', 'log', 'trace'],
+  api: ['client:port', 'contract', 'oauth', 'operations', 'errors', 'host-check', 'log', 'pacer', 'trace'],
   client: ['contract', 'errors'],
   console: ['client', 'contract', 'errors'],
-  mcp: ['client', 'contract', 'counted', 'errors', 'host-check', 'log', 'clock', 'nearest', 'trace'],
+  mcp: ['client', 'contract', 'counted', 'errors', 'host-check', 'log', 'clock', 'nearest', 'pacer', 'trace'],
   cli: [
     'client',
     'contract',

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -62,3 +62,49 @@ it('of one environment they wait for each other, and not without end', async () 
   expect(found.logs).toHaveLength(2)
   expect((await store.read('env_a', { ...nowhere, search: 'a line of', size: 2 })).truncated).toBe(true)
 }, 60_000)
+
+it('finding the last line of a container leaves room for everything else', async () => {
+  let rounds = 0
+  let over = false
+  const other = (async () => {
+    while (!over) {
+      await new Promise((resolve) => setImmediate(resolve))
+      rounds += 1
+    }
+  })()
+  expect(await store.lastAt('env_a', 'a pod that printed nothing')).toBe(null)
+  over = true
+  await other
+  // 15 MiB are four segments: without turns between lines, there is one for each.
+  expect(rounds).toBeGreaterThan(20)
+}, 60_000)
+
+it('keeps lines that could not be written, and writes them once, in order', async () => {
+  const log = path.join(dir, 'env_c')
+  const file = path.join(log, '00000001.jsonl')
+  const line = (message: string) => ({
+    at: new Date().toISOString(),
+    stream: 'stdout' as const,
+    type: 'RUNTIME' as const,
+    podName: 'pod',
+    contentId: null,
+    message,
+  })
+  const messages = async () => {
+    const page = await store.read('env_c', { type: 'RUNTIME', size: 10 })
+    return page.logs.map(({ message }) => message)
+  }
+  store.append('env_c', [line('before')])
+  expect(await messages()).toEqual(['before'])
+  // Appending to a folder fails for every user; a full disk cannot be made here.
+  const aside = `${file}.aside`
+  renameSync(file, aside)
+  mkdirSync(file)
+  store.append('env_c', [line('while it fails')])
+  await messages()
+  rmdirSync(file)
+  renameSync(aside, file)
+  store.append('env_c', [line('after')])
+  await expect.poll(messages, { timeout: 10_000 }).toEqual(['before', 'while it fails', 'after'])
+  await store.forget('env_c')
+})

@@ -1,10 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAlert } from '../../../../src/contract/alerts.ts'
-import { scaleAppEnvContainers, startAppEnv, stopAppEnv } from '../../../../src/contract/app-env-actions.ts'
+import {
+  applyAppEnvChanges,
+  discardAppEnvChanges,
+  scaleAppEnvContainers,
+  startAppEnv,
+  stopAppEnv,
+  updateAppEnvVariables,
+} from '../../../../src/contract/app-env-actions.ts'
 import { getAppEnvHistory, getAppEnvPods, getAppEnvStatus } from '../../../../src/contract/app-env-reads.ts'
-import { deleteAppEnv } from '../../../../src/contract/app-envs.ts'
+import { deleteAppEnv, getAppEnv, updateAppEnv } from '../../../../src/contract/app-envs.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../../src/contract/backups.ts'
 import { createContactPoint } from '../../../../src/contract/contact-points.ts'
+import { rotateDatabasePassword } from '../../../../src/contract/databases.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { getJobRun, startJobRun } from '../../../../src/contract/jobs.ts'
 import { listOpenRuns } from '../../../../src/store/repositories/usage.ts'
@@ -160,8 +168,57 @@ async function databaseStory(): Promise<void> {
     'RESTORE',
     'BACKUP',
   ])
+  await bed.call(rotateDatabasePassword, { appEnvId })
+  const rotated = async () => {
+    const { activities: all } = await read(getAppEnvHistory, { appEnvId })
+    const rotations = all.filter(({ activity }) => activity === 'ROTATE_PASSWORD')
+    const { previous, now } = engine.host.passwords.get(appEnvId) ?? {}
+    return [previous !== now, rotations.map(({ status }) => status)]
+  }
+  await bed.converges('the password changed', rotated, [true, ['DONE', 'PENDING']])
   await bed.call(deleteAppEnv, { appEnvId })
   await bed.converges('deleted', async () => runningOf(appEnvId).length, 0)
+}
+
+/** An environment takes a value from another one, gets a new one of it, and moves to another region and back. */
+async function moveStory(): Promise<void> {
+  const { engine, plainEngine } = bed.platform
+  const source = await bed.makeEnvironment({ app: { useImage: true } })
+  const { appEnvId } = await bed.makeEnvironment({ app: { useImage: true } })
+  const { cliEnvName: envName } = await read(getAppEnv, { appEnvId: source.appEnvId })
+  const setSource = (value: string) =>
+    bed.call(updateAppEnvVariables, { appEnvId: source.appEnvId, set: [{ name: 'KEY', value }] })
+  await setSource('one')
+  const from = { envName, field: 'KEY' }
+  await bed.call(updateAppEnvVariables, { appEnvId, set: [{ name: 'TAKEN', from }] })
+  const runsIn = (region: typeof engine) => region.running().filter(({ spec }) => spec.appEnvId === appEnvId)
+  const seenIn = (region: typeof engine) => async () => {
+    const found = await read(getAppEnv, { appEnvId })
+    const pending = found.pendingChanges.hasDeployChanges
+    return [found.status, found.changingRegion, pending, runsIn(region).map(({ spec }) => spec.env.TAKEN)]
+  }
+  await bed.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
+  await bed.converges('deployed', seenIn(engine), ['RUNNING', false, false, ['one']])
+  await setSource('two')
+  expect(await seenIn(engine)()).toEqual(['RUNNING', false, true, ['one']])
+  await bed.call(applyAppEnvChanges, { appEnvId })
+  await bed.converges('applied', seenIn(engine), ['RUNNING', false, false, ['two']])
+  await bed.call(updateAppEnvVariables, { appEnvId, set: [{ name: 'OTHER', value: 'three' }] })
+  await bed.call(discardAppEnvChanges, { appEnvId })
+  expect(await seenIn(engine)()).toEqual(['RUNNING', false, false, ['two']])
+  for (const [region, to, other] of [
+    ['plain', plainEngine, engine],
+    ['local', engine, plainEngine],
+  ] as const) {
+    await bed.call(updateAppEnv, { appEnvId, region })
+    await bed.converges(`moved to ${region}`, seenIn(to), ['RUNNING', false, false, ['two']])
+    // The version before serves on for a minute, for clients with its address.
+    await bed.clock.advance(60_000)
+    await bed.converges(`left for ${region}`, async () => runsIn(other).length, 0)
+  }
+  await bed.call(deleteAppEnv, { appEnvId })
+  await bed.converges('deleted', async () => runsIn(engine).length, 0)
+  await bed.call(deleteAppEnv, { appEnvId: source.appEnvId })
 }
 
 /** An alert fires once and resolves once, in the cycle it is due in or in the one after. */
@@ -197,7 +254,13 @@ async function alertStory(): Promise<void> {
   await bed.call(deleteAppEnv, { appEnvId })
 }
 
-const stories = { app: appStory, job: jobStory, database: databaseStory, alert: alertStory }
+const stories = {
+  app: appStory,
+  job: jobStory,
+  database: databaseStory,
+  move: moveStory,
+  alert: alertStory,
+}
 
 describe.each<Fault>(['rolled-back', 'answer-lost'])('a store of which one write fails (%s)', (fault) => {
   it.each(Object.entries(stories))(
