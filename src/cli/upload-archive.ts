@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
-import { request } from 'undici'
 import { AppError } from '../errors.ts'
 
 /** PUTs an archive to the address from request-deploy-storage-key. `onSent` gets the number of sent bytes. */
@@ -15,6 +14,7 @@ export async function uploadArchive(options: {
 }): Promise<void> {
   const { file, bytes, signal } = options
   const url = new URL(options.uploadUrl, options.baseUrl)
+  const { request } = await import('undici')
   let answer: { statusCode: number; body: { text(): Promise<string> } }
   try {
     answer = await request(url, {

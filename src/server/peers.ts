@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import os from 'node:os'
 import { Readable } from 'node:stream'
-import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { AppError, type ErrorKind, httpStatusOf } from '../errors.ts'
 import { isLoopback } from '../host-check.ts'
@@ -13,10 +12,10 @@ import { machineAway } from './region-directory.ts'
 
 export const peerPath = '/internal/peer'
 
-const agent = new Agent({ connect: { timeout: 2_000 } })
+/** Loaded with the first call: one control plane alone makes none. */
+const http = () => import('./peer-http.ts')
 /** A probe takes 20 s. A read waits within a transaction, so one of a paused machine must not take long. */
 const limitMs = (method: string) => (method === 'probe' ? 30_000 : 5_000)
-const uploadAgent = new Agent({ connect: { timeout: 2_000 }, headersTimeout: 300_000, bodyTimeout: 300_000 })
 
 const callShape = z.object({ nonce: z.string(), method: z.string(), input: z.unknown() })
 const failureShape = z.object({
@@ -71,13 +70,11 @@ export class Peers {
   uploads(instance: KnownInstance): UploadReceiver {
     return {
       async receive(secret, body, declaredLength) {
-        const headers = declaredLength === null ? {} : { 'content-length': String(declaredLength) }
-        const answer = await request(`${addressOf(instance)}/uploads/${encodeURIComponent(secret)}`, {
-          method: 'PUT',
-          headers,
-          body: Readable.from(body),
-          dispatcher: uploadAgent,
-        }).catch((error) => {
+        const headers: Record<string, string> =
+          declaredLength === null ? {} : { 'content-length': String(declaredLength) }
+        const url = `${addressOf(instance)}/uploads/${encodeURIComponent(secret)}`
+        const { put } = await http()
+        const answer = await put(url, Readable.from(body), headers).catch((error) => {
           throw machineAway(instance.node, error)
         })
         const text = await answer.body.text()
@@ -112,10 +109,8 @@ export class Peers {
   async #send(instance: KnownInstance, body: string, withinMs: number): Promise<string> {
     try {
       const url = `${addressOf(instance)}${peerPath}`
-      const answer = await request(url, {
-        ...{ method: 'POST', body, dispatcher: agent },
-        signal: AbortSignal.timeout(withinMs),
-      })
+      const { post } = await http()
+      const answer = await post(url, body, withinMs)
       const text = await answer.body.text()
       if (answer.statusCode === 200) return text
       throw new Error(`it responded with ${answer.statusCode}`)

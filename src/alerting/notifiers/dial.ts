@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type Socket } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import type { Agent } from 'undici'
 import type { Clock } from '../../clock.ts'
 import { isPublicAddress } from './address-check.ts'
 
@@ -46,7 +46,7 @@ export function createDial(options: DialOptions): Dial {
     try {
       const url = new URL(target.url)
       const address = await orAborted(checkedAddress(url, resolve, isOpen), gate.signal)
-      agent = pinnedAgent(address, isOpen)
+      agent = await pinnedAgent(address, isOpen)
       return await work(agent, url, gate.signal)
     } catch (error) {
       throw gate.signal.aborted ? new Late() : error
@@ -85,7 +85,8 @@ function privateAddress(): Refused {
 }
 
 /** Connects to the checked address, whatever the name resolves to by then, and verifies the peer address. */
-function pinnedAgent(address: string, isOpen: boolean): Agent {
+async function pinnedAgent(address: string, isOpen: boolean): Promise<Agent> {
+  const { Agent, buildConnector } = await import('undici')
   const family = isIP(address)
   const connect = buildConnector({
     lookup: (_hostname, options, callback) => {

@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { createDial, type DialOptions, dialFailure } from './dial.ts'
 
 interface Document {
@@ -18,6 +17,7 @@ export function createFetchDocument(options: DialOptions): FetchDocument {
     try {
       return await dial({ url }, async (dispatcher, address, signal) => {
         const headers = { 'user-agent': 'Longshore', accept: 'application/json' }
+        const { request } = await import('undici')
         const answer = await request(address, { headers, dispatcher, signal })
         const body = await readUpTo(answer.body, bytes)
         return { status: answer.statusCode, type: String(answer.headers['content-type'] ?? ''), body }

@@ -1,4 +1,4 @@
-import { type Agent, request } from 'undici'
+import type { Agent } from 'undici'
 import type { Clock } from '../../clock.ts'
 import { createDial, type DialOptions, dialFailure } from './dial.ts'
 import type { NotifyResult } from './notifier.ts'
@@ -42,6 +42,7 @@ async function send(
   signal: AbortSignal,
   clock: Clock,
 ): Promise<NotifyResult> {
+  const { request } = await import('undici')
   const answer = await request(url, {
     method: wanted.method,
     headers: { 'user-agent': 'Longshore', ...wanted.headers },

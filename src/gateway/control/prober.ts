@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { Agent } from 'undici'
+import type { Agent } from 'undici'
 import type { Clock } from '../../clock.ts'
 import type { ProbeLevel } from '../../contract/function-probe.ts'
 import { type ProbeOrder, type ProbeOutcome, probeSteps } from '../../domain/functions/probe.ts'
@@ -38,7 +38,10 @@ export class HttpProber {
   async probe(order: ProbeOrder): Promise<ProbeOutcome> {
     this.#admit(order.appEnvId)
     try {
-      return await new Probe(this.#deps, order).run()
+      // Loaded with the first probe: the library costs a tenth of the start of a control plane.
+      const { Agent } = await import('undici')
+      const agent = new Agent({ connections: order.concurrency, pipelining: 1, headersTimeout: limitMs })
+      return await new Probe(this.#deps, order, agent).run()
     } finally {
       this.#probed.delete(order.appEnvId)
     }
@@ -65,10 +68,10 @@ class Probe {
   #most = 0
   #mostOfStep = 0
 
-  constructor(deps: ProberDeps, order: ProbeOrder) {
+  constructor(deps: ProberDeps, order: ProbeOrder, agent: Agent) {
     this.#deps = deps
     this.#order = order
-    this.#agent = new Agent({ connections: order.concurrency, pipelining: 1, headersTimeout: limitMs })
+    this.#agent = agent
     this.#startedMs = deps.clock.monotonicMs()
     // Every request in flight listens to the limit: more than the ten listeners that Node warns about.
     setMaxListeners(0, this.#limit.signal)
