@@ -1,6 +1,7 @@
 import type { Engine } from '../../engines/engine.ts'
 import type { LogStore } from '../../files/log-store.ts'
 import type { Log } from '../../log.ts'
+import { Pacer } from '../../pacer.ts'
 import type { LogMasks, Origin } from './masks.ts'
 
 /** Where the lines of a container come from. */
@@ -100,6 +101,8 @@ export class LogFollowers {
     const mask = await this.#masks.of(appEnvId, origin)
     let batch: Parameters<LogStore['append']>[1][number][] = []
     let timer: NodeJS.Timeout | null = null
+    // Programs print as fast as they can.
+    const turns = new Pacer()
     const flush = () => {
       timer = null
       if (batch.length > 0) this.#logs.append(appEnvId, batch)
@@ -117,6 +120,7 @@ export class LogFollowers {
         })
         if (batch.length >= 500) flush()
         else timer ??= setTimeout(flush, batchMs)
+        await turns.after(line.message.length)
       }
     } finally {
       if (timer) clearTimeout(timer)
