@@ -104,10 +104,14 @@ export class DiagnosisBed {
     )
   }
 
-  /** Containers have ended twice, and their output is kept. */
+  /** Requests went to its containers until they ended twice, and their output is kept. */
   async crashed(appEnvId: string): Promise<void> {
     await until(
-      () => this.call('get-app-env-pods', { appEnvId }),
+      async () => {
+        const [container] = this.platform.routes.routes.get(appEnvId)?.containers ?? []
+        if (container) await answerOf(container, 1_000)
+        return this.call('get-app-env-pods', { appEnvId })
+      },
       ({ pods }) => pods.some(({ restartCount }: { restartCount: number }) => restartCount > 1),
       `a crash of ${appEnvId}`,
     )

@@ -32,6 +32,14 @@ http.createServer(async (request, response) => {
 `
 }
 
+/**
+ * Node that runs `code` after it answered a request, so that it never ends within its stability window, however late a
+ * busy machine sees it ready.
+ */
+export function untilRequested(code: string): SourceFiles {
+  return nodeSource(nodeServer(`(setTimeout(() => { ${code} }), 'hello')`))
+}
+
 export function pythonServer(host = '0.0.0.0', port = "int(os.environ['PORT'])", log = 'ready'): string {
   return `import os
 from http.server import BaseHTTPRequestHandler, HTTPServer

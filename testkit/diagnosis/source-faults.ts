@@ -1,6 +1,6 @@
 import type { DiagnosisCause } from '../../src/contract/diagnosis.ts'
 import type { SourceFiles } from '../builds/sample-sources.ts'
-import { brokenStep, nodeServer, nodeSource, pythonServer, pythonSource } from './programs.ts'
+import { brokenStep, nodeServer, nodeSource, pythonServer, pythonSource, untilRequested } from './programs.ts'
 import type { Seeded } from './seeded.ts'
 
 /** A fault that source brings with it: deploying it is all there is to do. */
@@ -237,33 +237,32 @@ function listenFaults(seeded: Seeded): SourceFault[] {
 }
 
 function crashFaults(seeded: Seeded): SourceFault[] {
-  const later = (code: string) => nodeSource(nodeServer("'hello'", `setTimeout(() => { ${code} }, 5000)`))
   const crash = { crashes: true } as const
   return [
     {
       name: 'node that ends soon',
       cause: 'crash-loop',
-      source: later(`console.log('${seeded.word()}'); process.exit(${seeded.number(0, 60)})`),
+      source: untilRequested(`console.log('${seeded.word()}'); process.exit(${seeded.number(0, 60)})`),
       afterGood: true,
       ...crash,
     },
     {
       name: 'node that loads a module later',
       cause: 'missing-module',
-      source: later(`require('${seeded.word()}')`),
+      source: untilRequested(`require('${seeded.word()}')`),
       afterGood: true,
       ...crash,
     },
     {
       name: 'node that is refused later',
       cause: 'dependency-refused',
-      source: later(`require('net').connect(${seeded.number(2, 19)}, '127.0.0.1')`),
+      source: untilRequested(`require('net').connect(${seeded.number(2, 19)}, '127.0.0.1')`),
       ...crash,
     },
     {
       name: 'node that needs a variable later',
       cause: 'missing-variable',
-      source: later(`throw new Error('${seeded.variable()} is not defined')`),
+      source: untilRequested(`throw new Error('${seeded.variable()} is not defined')`),
       ...crash,
     },
   ]

@@ -1,6 +1,6 @@
 import { until } from '../platform/story.ts'
 import type { DiagnosisBed } from './bed.ts'
-import { nodeServer, nodeSource } from './programs.ts'
+import { nodeServer, nodeSource, untilRequested } from './programs.ts'
 import type { Seeded } from './seeded.ts'
 import { good, type StateFault, served } from './state-fault.ts'
 import { capacityFaults, trafficFaults } from './traffic-faults.ts'
@@ -127,10 +127,10 @@ function serviceFaults(seeded: Seeded): StateFault[] {
         const { hosts } = await bed.call('get-app-env', { appEnvId: data.appEnvId, decrypt: true })
         const name = seeded.variable()
         // Its own port is free for others while it is stopped, so the program tries one where nothing ever listens.
-        const connects = `setTimeout(() => { new URL(process.env.${name}); require('net').connect(${seeded.number(2, 19)}, '127.0.0.1') }, 5000)`
+        const connects = `new URL(process.env.${name}); require('net').connect(${seeded.number(2, 19)}, '127.0.0.1')`
         const appEnvId = await bed.environment({}, { envVars: [{ name, value: hosts[0].url }] })
         await bed.call('stop-app-env', { appEnvId: data.appEnvId })
-        await bed.deploy(appEnvId, nodeSource(nodeServer("'hello'", connects)))
+        await bed.deploy(appEnvId, untilRequested(connects))
         await bed.crashed(appEnvId)
         return appEnvId
       },
@@ -140,8 +140,8 @@ function serviceFaults(seeded: Seeded): StateFault[] {
       cause: 'missing-variable',
       async make(bed) {
         const name = seeded.variable()
-        const needs = `setTimeout(() => { if (!process.env.${name}) throw new Error('${name} is missing') }, 5000)`
-        const appEnvId = await served(bed, nodeSource(nodeServer("'hello'", needs)))
+        const needs = `if (!process.env.${name}) throw new Error('${name} is missing')`
+        const appEnvId = await served(bed, untilRequested(needs))
         await bed.crashed(appEnvId)
         await bed.call('update-app-env-variables', { appEnvId, set: [{ name, value: 'x' }] })
         return appEnvId
