@@ -68,8 +68,17 @@ describe.skipIf(noBrowser !== null)(
       expect((await environment()).currentVersion).toBe(3)
     })
 
-    it('sets an alert on it, and comes back to connect an agent', async () => {
+    it('offers the failed version again, and a rollback only to one that served', async () => {
       await page.getByRole('link', { name: envName, exact: true }).last().click()
+      await page.getByRole('link', { name: 'Deployments', exact: true }).click()
+      const actionOf = (row: RegExp) => page.getByRole('row', { name: row }).getByRole('button').innerText()
+      await page.getByRole('row', { name: / 3 \(current\) deployed/ }).waitFor()
+      expect(await actionOf(/ 2 failed Exits at once: /)).toBe('Deploy again')
+      expect(await actionOf(/ 1 deployed/)).toBe('Roll back')
+      expect(await page.getByRole('row', { name: / started$/ }).count()).toBe(3)
+    })
+
+    it('sets an alert on it, and comes back to connect an agent', async () => {
       await page.getByRole('main').getByRole('link', { name: 'Alerts', exact: true }).click()
       await page.getByRole('link', { name: 'New alert' }).click()
       await page.getByLabel('Name', { exact: true }).fill('Too many errors')
@@ -87,6 +96,9 @@ describe.skipIf(noBrowser !== null)(
 
     it('connects an agent by the copied configuration, sees its first call, and undoes it', async () => {
       await page.getByText('Ask the agent, for example').waitFor()
+      // The page goes on with the sample of the visit before.
+      await page.getByRole('button', { name: 'Deploy a broken version' }).waitFor()
+      expect(await page.getByRole('button', { name: 'Create sample function' }).count()).toBe(0)
       await page.getByRole('button', { name: 'Create a token for it' }).click()
       await page.getByLabel('MCP host').selectOption('cursor')
       const region = page.getByRole('region', { name: 'Configuration for Cursor' })

@@ -167,6 +167,7 @@ describe('changes and messages in words', () => {
     expect(aboutInput('set.0.minScale: must be at most maxScale', 'minScale')).toBe(
       'must be at most “Most containers”',
     )
+    expect(aboutInput('maxScale must be at most 10', 'maxScale')).toBe('Must be at most 10')
     expect(entryWords({ operation: 'undo-change', undid: { ...undone, operation: 'update-app-env' } })).toBe(
       'Undo: Change environment',
     )

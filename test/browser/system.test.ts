@@ -34,7 +34,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('row', { name: /local.*process.*Available.*apps, jobs/ }).waitFor()
       await page.getByRole('row', { name: /^List environments \d+ 0 0/ }).waitFor()
       const instances = await facts('Instances')
-      expect(instances).toMatch(/\d+\.\d+\.\d+\s+just now\s+just now\s+control-plane since just now\s+local/)
+      expect(instances).toMatch(/\d+\.\d+\.\d+\s+just now\s+just now\s+Control plane since just now\s+local/)
       for (const colorScheme of ['dark', 'light'] as const) {
         await page.emulateMedia({ colorScheme })
         expect(await axe(page), colorScheme).toEqual([])

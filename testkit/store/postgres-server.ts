@@ -212,21 +212,12 @@ export class PostgresServer {
     chmodSync(this.dir, 0o755)
     for (const one of [this.dir, this.#data, secret])
       if (this.user) chownSync(one, this.user.uid, this.user.gid)
-    // A locale with its own sort rules: the store must still order text by bytes.
-    const options = [
-      '-D',
-      this.#data,
-      '-U',
-      'longshore',
-      '--pwfile',
-      secret,
-      '-A',
-      'scram-sha-256',
-      '-E',
-      'UTF8',
-    ]
-    const locale = ['--locale-provider=icu', '--icu-locale=en-US', '--locale=C.UTF-8']
-    await run(path.join(postgresBin!, 'initdb'), [...options, ...locale], { ...this.user, cwd: this.dir })
+    const initdb = path.join(postgresBin!, 'initdb')
+    const options = `-U longshore --pwfile ${secret} -A scram-sha-256 -E UTF8 --locale=C.UTF-8`.split(' ')
+    // A locale with its own sort rules, which PostgreSQL 14 does not bring: the store must still order text by bytes.
+    const { stdout: version } = await run(initdb, ['--version'])
+    const locale = / 14\./.test(version) ? [] : ['--locale-provider=icu', '--icu-locale=en-US']
+    await run(initdb, ['-D', this.#data, ...options, ...locale], { ...this.user, cwd: this.dir })
     const settings = [
       ...(tlsPort === undefined
         ? ["listen_addresses = ''"]

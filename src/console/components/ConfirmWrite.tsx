@@ -30,6 +30,9 @@ interface Props<Row extends Operation> {
   onDone?: () => void
 }
 
+/** Everything about an object that comes or goes says less than the effects. */
+const isPart = ({ path }: { path: string }) => path !== ''
+
 /** Asks for confirmation of a write, and shows the changes and effects from the platform's dry run. */
 export function ConfirmWrite<Row extends Operation>(props: Props<Row>) {
   const { row, input, title, action, typed, onClose } = props
@@ -71,7 +74,7 @@ export function ConfirmWrite<Row extends Operation>(props: Props<Row>) {
               <li key={effect}>{inWords(effect)}</li>
             ))}
           </ul>
-          {props.changes !== false && <Diff changes={dryRun.data.changes} />}
+          {props.changes !== false && <Diff changes={dryRun.data.changes.filter(isPart)} />}
         </>
       )}
       {props.children}

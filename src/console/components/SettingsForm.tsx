@@ -83,7 +83,14 @@ export function SettingsForm(props: Props) {
             {write.isPending ? 'Saving…' : action}
           </button>
           {form.edited.length > 0 && !isConflict && (
-            <button type="button" className="button" onClick={form.reset}>
+            <button
+              type="button"
+              className="button"
+              onClick={() => {
+                form.reset()
+                write.reset()
+              }}
+            >
               Reset
             </button>
           )}

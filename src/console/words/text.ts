@@ -53,7 +53,9 @@ export function inWords(message: string): string {
 
 /** The message about one input, which its label names already. */
 export function aboutInput(message: string, name: string): string {
-  return inWords(message.replace(new RegExp(`^(?:[\\w.]+\\.)?${name}: `), ''))
+  const words = inWords(message.replace(new RegExp(`^(?:[\\w.]+\\.)?${name}: `), ''))
+  const label = `“${knownLabel(name)}” `
+  return words.startsWith(label) ? asSentence(words.slice(label.length)) : words
 }
 
 /** For use inside a sentence: "CPU of the limit" stays, "Requests" becomes "requests". */

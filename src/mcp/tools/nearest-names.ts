@@ -3,7 +3,7 @@ const leastLikeness = 0.3
 
 /** Words that occur in many names get a low weight: `list_logs` means get-logs, not another list. */
 const common: ReadonlySet<string> = new Set(
-  'get list read show create add make update set change app'.split(' '),
+  'get list read show create add make update set change app id'.split(' '),
 )
 const commonWeight = 0.3
 
@@ -26,7 +26,12 @@ function wordsOf(name: string): Set<string> {
     .replace(/([a-z])([A-Z])/g, '$1-$2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
-    .map((word) => word.replace(/s$/, '').replace(/^environment$/, 'env'))
+    .map((word) =>
+      word
+        .replace(/s$/, '')
+        .replace(/^environment$/, 'env')
+        .replace(/^application$/, 'app'),
+    )
   return new Set(words.filter((word) => word !== ''))
 }
 

@@ -19,6 +19,8 @@ interface FollowedPod {
 }
 
 const batchMs = 20
+/** A mask compares a character up to so many times. */
+const comparesPerCharacter = 8
 const lastLinesRead = 30
 const copyTries = 4
 const copyAgainMs = 250
@@ -120,7 +122,7 @@ export class LogFollowers {
         })
         if (batch.length >= 500) flush()
         else timer ??= setTimeout(flush, batchMs)
-        await turns.after(line.message.length)
+        await turns.after(comparesPerCharacter * line.message.length)
       }
     } finally {
       if (timer) clearTimeout(timer)

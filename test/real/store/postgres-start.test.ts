@@ -77,13 +77,15 @@ describe.skipIf(noPostgres)(
       expect((await refusal(url)).message).toMatch(/can only be read$/)
       await server.query(
         'postgres',
-        "create database latin encoding 'LATIN1' template template0 locale_provider libc locale 'C'",
+        "create database latin encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'",
       )
       expect((await refusal(server.url('latin'))).message).toMatch(/is not encoded in UTF-8$/)
     })
 
     it('refuses a user that may not create tables', async () => {
       const { name, url } = await made("create role poor login password 'poor'")
+      // Anybody may until PostgreSQL 15.
+      await server.query(name, 'revoke create on schema public from public')
       const poor = url.replace(`longshore:${server.password}`, 'poor:poor')
       expect((await refusal(poor)).message).toMatch(new RegExp(`may not create tables in .*/${name}$`))
     })

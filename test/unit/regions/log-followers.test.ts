@@ -40,6 +40,7 @@ it('a program that prints as fast as it can leaves room for everything else', as
   const pod = { appEnvId: 'env_1', podName: 'pod', containerName: 'one', contentId: 'dep_1' }
   followers.follow({ logs: () => flood() }, { ...pod, type: 'RUNTIME', origin: { rolloutId: 'rol_1' } })
   await followers.finish('one', 60_000)
+  await new Promise((resolve) => setImmediate(resolve))
   isOver = true
   expect(masked).toBe(lines)
   expect(most).toBeLessThan(300)

@@ -60,7 +60,9 @@ export function DeploymentsPage() {
           columns={columns}
           rows={rowsOf(activities)}
           keyOf={({ timestamp }, index) => `${timestamp} ${index}`}
-          actions={(one) => one.version !== null && <VersionActions entry={one} redeploy={setVersion} />}
+          actions={(one) =>
+            one.version !== null && !one.isOver && <VersionActions entry={one} redeploy={setVersion} />
+          }
         />
       )}
       <Pages offset={offset} size={pageSize} total={pagination.total} go={setOffset} />
@@ -79,8 +81,8 @@ export function DeploymentsPage() {
 }
 
 const columns: Column<Row>[] = [
-  { title: 'What', cell: ({ activity }) => sentenceCase(activity) },
-  { title: 'When', cell: ({ timestamp }) => <Time at={timestamp} /> },
+  { title: 'What', kind: 'nowrap', cell: ({ activity }) => sentenceCase(activity) },
+  { title: 'When', kind: 'nowrap', cell: ({ timestamp }) => <Time at={timestamp} /> },
   { title: 'Version', kind: 'number', cell: ({ version }) => <Version version={version} /> },
   {
     title: 'Result',
@@ -113,7 +115,7 @@ function Version({ version }: { version: number | null }) {
 }
 
 function VersionActions({
-  entry: { version, contentId, isOver },
+  entry: { version, contentId, status },
   redeploy,
 }: {
   entry: Row
@@ -144,9 +146,11 @@ function VersionActions({
           Compare<span className="hidden-text"> version {version}</span>
         </Link>
       )}
-      {!isCurrent && !isOver && (
+      {!isCurrent && (
         <button type="button" className="button compact" onClick={() => redeploy(version)}>
-          {currentVersion !== null && version < currentVersion ? 'Roll back' : 'Deploy again'}
+          {currentVersion !== null && version < currentVersion && status !== 'FAILED'
+            ? 'Roll back'
+            : 'Deploy again'}
         </button>
       )}
     </>

@@ -7,6 +7,7 @@ import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Diff } from '../../components/Diff.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
+import { exactTime } from '../../components/words.ts'
 import { useEnvironment } from './environment.ts'
 
 type Compared = OutputOf<typeof compareAppEnvVersions>
@@ -113,10 +114,20 @@ function Comparison({ compared }: { compared: Compared }) {
 
 const sourceFields = ['type', 'image', 'gitBranch', 'gitCommitId'] as const
 
+/** An image that the platform built has a name that says nothing; its time does. */
+function sourceWords(version: Compared['from'], name: (typeof sourceFields)[number]): string | null {
+  if (name !== 'image' || version.type !== 'BUILD') return version[name]
+  return `built from source on ${exactTime(version.createdAt)}`
+}
+
 /** Source or image first, then the settings. */
 function changesOf({ from, to, changes }: Compared) {
   const source = sourceFields
     .filter((name) => from[name] !== to[name])
-    .map((name) => ({ path: `source.${name}`, before: from[name], after: to[name] }))
+    .map((name) => ({
+      path: `source.${name}`,
+      before: sourceWords(from, name),
+      after: sourceWords(to, name),
+    }))
   return [...source, ...changes]
 }

@@ -4,6 +4,7 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
+import { sentenceCase } from '../../words/text.ts'
 
 type Instance = OutputOf<typeof listInstances>['instances'][number]
 
@@ -19,7 +20,7 @@ const columns: Column<Instance>[] = [
         ? 'Standby'
         : leases.map(({ name, since }) => (
             <div key={name}>
-              {name}{' '}
+              {sentenceCase(name)}{' '}
               <span className="muted small">
                 since <Time at={since} />
               </span>

@@ -9,6 +9,7 @@ import { Badge } from '../../components/Badge.tsx'
 import { Failed, Loading, NotFound } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { operationWords } from '../../words/operations.ts'
+import { valueWords } from '../../words/values.ts'
 import { Installation, Queues, SinceStart } from './Figures.tsx'
 import { Instances } from './Instances.tsx'
 import { type Metric, operationCounts, parseMetrics } from './metrics-text.ts'
@@ -102,7 +103,8 @@ const regionColumns: Column<OutputOf<typeof listRegions>['regions'][number]>[] =
 /** Its capabilities in words; functions have a column of their own. */
 function runsWords({ databases, functions: _functions, ...others }: RegionCapabilities): string {
   const works = Object.entries(others).filter(([, isThere]) => isThere)
-  return [...works.map(([name]) => name), ...databases].join(', ') || 'nothing'
+  const names = databases.map((preset) => valueWords('dockerPreset', preset))
+  return [...works.map(([name]) => name), ...names].join(', ') || 'nothing'
 }
 
 function Regions() {
