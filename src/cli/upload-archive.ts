@@ -14,7 +14,7 @@ export async function uploadArchive(options: {
 }): Promise<void> {
   const { file, bytes, signal } = options
   const url = new URL(options.uploadUrl, options.baseUrl)
-  const { request } = await import('undici')
+  const { request } = await import('../http-client.ts')
   let answer: { statusCode: number; body: { text(): Promise<string> } }
   try {
     answer = await request(url, {

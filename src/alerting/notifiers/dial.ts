@@ -86,7 +86,7 @@ function privateAddress(): Refused {
 
 /** Connects to the checked address, whatever the name resolves to by then, and verifies the peer address. */
 async function pinnedAgent(address: string, isOpen: boolean): Promise<Agent> {
-  const { Agent, buildConnector } = await import('undici')
+  const { Agent, buildConnector } = await import('../../http-client.ts')
   const family = isIP(address)
   const connect = buildConnector({
     lookup: (_hostname, options, callback) => {

@@ -17,7 +17,7 @@ export function createFetchDocument(options: DialOptions): FetchDocument {
     try {
       return await dial({ url }, async (dispatcher, address, signal) => {
         const headers = { 'user-agent': 'Longshore', accept: 'application/json' }
-        const { request } = await import('undici')
+        const { request } = await import('../../http-client.ts')
         const answer = await request(address, { headers, dispatcher, signal })
         const body = await readUpTo(answer.body, bytes)
         return { status: answer.statusCode, type: String(answer.headers['content-type'] ?? ''), body }

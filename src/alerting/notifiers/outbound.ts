@@ -42,7 +42,7 @@ async function send(
   signal: AbortSignal,
   clock: Clock,
 ): Promise<NotifyResult> {
-  const { request } = await import('undici')
+  const { request } = await import('../../http-client.ts')
   const answer = await request(url, {
     method: wanted.method,
     headers: { 'user-agent': 'Longshore', ...wanted.headers },

@@ -39,7 +39,7 @@ export class HttpProber {
     this.#admit(order.appEnvId)
     try {
       // Loaded with the first probe: the library costs a tenth of the start of a control plane.
-      const { Agent } = await import('undici')
+      const { Agent } = await import('../../http-client.ts')
       const agent = new Agent({ connections: order.concurrency, pipelining: 1, headersTimeout: limitMs })
       return await new Probe(this.#deps, order, agent).run()
     } finally {

@@ -15,6 +15,7 @@ const foundation = [
   'domain',
   'errors',
   'host-check',
+  'http-client',
   'log',
   'pacer',
   'trace',
@@ -26,6 +27,7 @@ const allowed: Record<string, readonly string[]> = {
   worker: ['clock'],
   'host-check': [],
   'make-folder': [],
+  'http-client': [],
   pacer: [],
   nearest: [],
   counted: [],
@@ -55,6 +57,7 @@ const allowed: Record<string, readonly string[]> = {
     'contract',
     'counted',
     'errors',
+    'http-client',
     'log',
     'clock',
     'config',
@@ -154,6 +157,18 @@ describe('the direction of imports (docs/architecture.md#imports)', () => {
 
   it('reads the files at all', () => {
     expect(files.length).toBeGreaterThan(100)
+  })
+
+  it('loads no package later by its names: bundled, one without ES modules has a default only', () => {
+    const named = files.flatMap((file) =>
+      [
+        ...readFileSync(path.join(root, file), 'utf8').matchAll(
+          /const \{ (?!default)[^}]+\} = await import\('(?!\.|node:)([^']+)'\)/g,
+        ),
+      ].map(([, name]) => `${file} loads ${name}`),
+    )
+    // It has ES modules.
+    expect(named).toEqual(['src/alerting/notifiers/email.ts loads nodemailer'])
   })
 
   it('is as the table says', () => {
