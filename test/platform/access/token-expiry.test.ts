@@ -67,8 +67,11 @@ async function expiredAndRevoked<T>(use: (token: string) => Promise<T>): Promise
 }
 
 /** Status, body and headers, except the ones that differ between any two answers. */
+/** Whether the connection stays depends on how much of the request had arrived. */
+const notOfAnswer = /^(?:date|x-request-id|connection|keep-alive)$/
+
 async function bytesOf(answer: Response): Promise<unknown> {
-  const headers = [...answer.headers].filter(([name]) => !/^(?:date|x-request-id)$/.test(name))
+  const headers = [...answer.headers].filter(([name]) => !notOfAnswer.test(name))
   return { status: answer.status, headers, body: await answer.text() }
 }
 
