@@ -112,6 +112,8 @@ describe.skipIf(noBrowser !== null)(
       await field.fill('80')
       await form.getByRole('button', { name: 'Save' }).click()
       await expect.poll(target).toBe(80)
+      // The page has read it too.
+      await form.getByRole('button', { name: 'Save', disabled: true }).waitFor()
       await field.fill('')
       await form.getByRole('button', { name: 'Save' }).click()
       await expect.poll(target).toBeNull()

@@ -75,7 +75,7 @@ describe.skipIf(noBrowser !== null)(
       await choose(page, 'longer', 'In 90 days')
       await create(page)
       const field = page.locator('.field').filter({ has: page.getByLabel('Expires') })
-      await field.getByText(/^“Expires” must be at most \d{4}-/).waitFor()
+      await field.getByText(/^Must be at most \d{4}-/).waitFor()
       await page.getByLabel('Expires').selectOption('In 1 day')
       expect(await page.getByLabel('Name').inputValue()).toBe('longer')
       await create(page)
