@@ -1,19 +1,23 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { HttpSend } from '../client/http-send.ts'
 
+/** A call may wait for the single writer of the store; more than a minute means a hang. */
+const longestMs = 60_000
+
 /**
  * Serves a request that this process makes to itself: all routes, hooks and checks, without a connection, which costs
  * more than most reads.
  */
-export function sendInside(app: FastifyInstance): HttpSend {
+export function sendInside(app: FastifyInstance, limitMs = longestMs): HttpSend {
   return async (url, { method, headers, body, signal }) => {
     signal?.throwIfAborted()
+    const limit = AbortSignal.timeout(limitMs)
     const answer = await app.inject({
       method: method as InjectOptions['method'],
       url,
       headers,
       ...(body === null ? {} : { payload: body }),
-      ...(signal && { signal }),
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
     })
     return {
       status: answer.statusCode,

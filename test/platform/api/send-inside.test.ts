@@ -1,6 +1,8 @@
 import fastify from 'fastify'
+import Fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { discardRest } from '../../../src/api/raw-errors.ts'
+import { sendInside } from '../../../src/api/send-inside.ts'
 import { sendWithUndici } from '../../../src/client/undici-send.ts'
 import { AppError } from '../../../src/errors.ts'
 import { base, goodToken, type ScriptedServer, startScripted } from '../../../testkit/api/scripted-server.ts'
@@ -90,6 +92,13 @@ describe('requests of the process to itself', () => {
     // An error in the timer would end the process.
     await new Promise((resolve) => setTimeout(resolve, 50))
     await app.close()
+  })
+
+  it('end after a limit, as those of a connection do', async () => {
+    const app = Fastify()
+    app.get('/', () => new Promise(() => {}))
+    const request = { method: 'GET', headers: {}, body: null, signal: undefined }
+    await expect(sendInside(app, 20)(on.url, request)).rejects.toThrow()
   })
 
   it('end when their caller leaves', async () => {
