@@ -2,6 +2,7 @@ import { fieldLabel } from '../words/fields.ts'
 import { Field } from './Field.tsx'
 import { FormProblem } from './FormProblem.tsx'
 import { type FormWrite, useForm } from './form.ts'
+import { ResetButton } from './ResetButton.tsx'
 
 export interface NumberSetting {
   /** The field of the interface, whose words label the input. */
@@ -82,18 +83,7 @@ export function SettingsForm(props: Props) {
           >
             {write.isPending ? 'Saving…' : action}
           </button>
-          {form.edited.length > 0 && !isConflict && (
-            <button
-              type="button"
-              className="button"
-              onClick={() => {
-                form.reset()
-                write.reset()
-              }}
-            >
-              Reset
-            </button>
-          )}
+          {!isConflict && <ResetButton form={form} write={write} />}
         </div>
       </div>
     </form>

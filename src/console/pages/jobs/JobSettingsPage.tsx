@@ -7,6 +7,7 @@ import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'
 import { FormProblem } from '../../components/FormProblem.tsx'
 import { useForm } from '../../components/form.ts'
+import { ResetButton } from '../../components/ResetButton.tsx'
 import { NotFound } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -109,18 +110,7 @@ function JobForm({ environment }: { environment: AppEnv }) {
           >
             {applyImmediately ? 'Save and apply' : 'Save as pending'}
           </button>
-          {form.edited.length > 0 && (
-            <button
-              type="button"
-              className="button"
-              onClick={() => {
-                form.reset()
-                write.reset()
-              }}
-            >
-              Reset
-            </button>
-          )}
+          <ResetButton form={form} write={write} />
         </div>
       </div>
     </form>
