@@ -134,7 +134,7 @@ export function podProblem(pods: readonly WorkloadPod[]): Failure | null {
 function containerProblem({ state, lastState, restartCount }: ContainerStatus): Failure | null {
   const { reason = '', message = '' } = state?.waiting ?? {}
   if (reason === 'ImagePullBackOff' || reason === 'InvalidImageName') return imagePull(message || reason)
-  if (reason === 'CreateContainerConfigError' || reason === 'CreateContainerError')
+  if (cannotCreate(reason, message))
     return { reason: 'bad-command', message: `The cluster cannot create the container: ${message}` }
   const ended = state?.terminated ?? lastState?.terminated
   if (!ended || restartCount < mostRestarts) return null
@@ -152,19 +152,32 @@ function containerProblem({ state, lastState, restartCount }: ContainerStatus): 
   }
 }
 
+/**
+ * Whether the cluster will never create a container of this image and settings. A node that waits in vain for a Secret
+ * or for its runtime reports the same reasons, and succeeds at one of its next tries.
+ */
+export function cannotCreate(reason: string | undefined, message: string): boolean {
+  const isRefused = reason === 'CreateContainerConfigError' || reason === 'CreateContainerError'
+  return isRefused && !/failed to sync|timed out|deadline exceeded|failed to reserve/i.test(message)
+}
+
 export function notReady(pods: readonly WorkloadPod[], conditions: readonly Condition[]): Failure {
   const refused = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')
   const unplaced = pods
     .flatMap(({ status }) => status?.conditions ?? [])
     .find(({ type, status }) => type === 'PodScheduled' && status === 'False')
   const why = refused?.message ?? unplaced?.message
-  return why
-    ? { reason: 'timeout', message: `The cluster has no place for the container: ${why}` }
-    : {
-        reason: 'start-timeout',
-        message:
-          'The container runs, but its port or health check did not answer in time. It must listen on PORT, on all addresses.',
-      }
+  if (why) return { reason: 'timeout', message: `The cluster has no place for the container: ${why}` }
+  const [waiting] = pods.flatMap(({ status }) =>
+    (status?.containerStatuses ?? []).flatMap(({ state }) => state?.waiting?.message ?? []),
+  )
+  if (waiting)
+    return { reason: 'timeout', message: `The cluster did not start the container in time: ${waiting}` }
+  return {
+    reason: 'start-timeout',
+    message:
+      'The container runs, but its port or health check did not answer in time. It must listen on PORT, on all addresses.',
+  }
 }
 
 function imagePull(why: string): Failure {

@@ -1,5 +1,6 @@
 import { type EngineContainer, EngineFailure } from '../../../engines/engine.ts'
 import { AppError } from '../../../errors.ts'
+import { cannotCreate } from '../status.ts'
 import { jobLabels } from './manifest.ts'
 
 /** What is read of a Job. */
@@ -65,10 +66,9 @@ export function startProblem(job: JobObject, pod: PodObject | undefined): Engine
         'image pull',
         `The cluster cannot pull the image: ${message || waiting.reason}. Check its name and tag, and that the cluster can reach its registry.`,
       )
-    case 'CreateContainerConfigError':
-    case 'CreateContainerError':
-      return new EngineFailure('bad-command', `The cluster cannot create the container: ${message}`)
   }
+  if (cannotCreate(waiting?.reason, message))
+    return new EngineFailure('bad-command', `The cluster cannot create the container: ${message}`)
   const scheduled = pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status === 'False')
     return new AppError('unavailable', 'No node of the cluster has room for the container', {

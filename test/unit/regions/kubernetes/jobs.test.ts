@@ -132,6 +132,10 @@ describe('the state of a job attempt', () => {
     const pull = startProblem(job, pod({ waiting: { reason: 'ImagePullBackOff', message: 'not found' } }))
     expect(pull).toBeInstanceOf(EngineFailure)
     expect(pull).toMatchObject({ reason: 'image pull', message: expect.stringContaining('not found') })
+    const config = (message: string) =>
+      startProblem(job, pod({ waiting: { reason: 'CreateContainerConfigError', message } }))
+    expect(config('secret "x" not found')).toMatchObject({ reason: 'bad-command' })
+    expect(config('failed to sync secret cache: timed out waiting for the condition')).toBeNull()
     const full = [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }]
     const waiting = startProblem(job, { metadata, status: { conditions: full } })
     expect(waiting).toBeInstanceOf(AppError)

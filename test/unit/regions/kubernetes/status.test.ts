@@ -15,8 +15,13 @@ function pod(status: NonNullable<NonNullable<WorkloadPod['status']>['containerSt
 }
 const ended = (reason: string, exitCode: number, restartCount = 2) =>
   pod({ name: 'app', ready: false, restartCount, lastState: { terminated: { reason, exitCode } } })
-const waiting = (reason: string) =>
-  pod({ name: 'app', ready: false, restartCount: 0, state: { waiting: { reason, message: 'why' } } })
+const waiting = (reason: string, message = 'why') =>
+  pod({ name: 'app', ready: false, restartCount: 0, state: { waiting: { reason, message } } })
+/** What a kubelet reports that lost its connection to the API server for a moment. */
+const late = waiting(
+  'CreateContainerConfigError',
+  'failed to sync secret cache: timed out waiting for the condition',
+)
 
 describe('the state of a version that a Deployment was given', () => {
   const deployment = (status: WorkloadObject['status']): WorkloadObject => ({
@@ -49,11 +54,20 @@ describe('the state of a version that a Deployment was given', () => {
     expect(appState(deployment({}), [waiting('ErrImagePull')])).toEqual({ is: 'progressing' })
   })
 
+  it('does not fail while a node waits for the cluster itself, and names that after the deadline', () => {
+    expect(appState(deployment({}), [late])).toEqual({ is: 'progressing' })
+    const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }]
+    expect(appState(deployment({ conditions }), [late])).toMatchObject({
+      reason: 'timeout',
+      message: expect.stringContaining('failed to sync secret cache'),
+    })
+  })
+
   it('says after the deadline whether there is no place for it or it does not answer', () => {
-    const late = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }
-    expect(appState(deployment({ conditions: [late] }), [])).toMatchObject({ reason: 'start-timeout' })
+    const deadline = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }
+    expect(appState(deployment({ conditions: [deadline] }), [])).toMatchObject({ reason: 'start-timeout' })
     const quota = { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota' }
-    expect(appState(deployment({ conditions: [late, quota] }), [])).toMatchObject({
+    expect(appState(deployment({ conditions: [deadline, quota] }), [])).toMatchObject({
       message: 'The cluster has no place for the container: exceeded quota',
     })
   })
