@@ -25,18 +25,18 @@ export async function openClusterRegion(
   setting: ClusterSetting,
   { installationId, clock, log }: ClusterRegionOptions,
 ): Promise<PlatformRegion> {
-  const { name: region, appDomain, functionDomain, publicPort, namespacePrefix } = setting
+  const { name: region, appDomain, functionDomain, publicPort, namespacePrefix, podSecurity } = setting
   const client = new ClusterClient(setting)
   const cache = new ClusterCache({ clock, installationId, server: () => client.config })
   const jobs = new ClusterJobs({
-    ...{ cluster: client, cache, clock },
+    ...{ cluster: client, cache, clock, podSecurity },
     installationId,
     namespaceOf: (accountId) => namespaceOf(setting, accountId),
     // Only apps have volumes: jobs cannot use them (checkVolume).
     claimOf: (_appEnvId, volume) => volume,
   })
   const databases = new ClusterDatabases({
-    ...{ client, installationId },
+    ...{ client, installationId, podSecurity },
     imageProblem: (image) => registryProblem(setting.registry, image),
   })
   const engine = new ClusterEngine({

@@ -33,6 +33,7 @@ const apiVersions = {
   HorizontalPodAutoscaler: 'autoscaling/v2',
   PodDisruptionBudget: 'policy/v1',
   Ingress: 'networking.k8s.io/v1',
+  HTTPRoute: 'gateway.networking.k8s.io/v1',
   KnativeService: 'serving.knative.dev/v1',
   PostgresCluster: 'postgresql.cnpg.io/v1',
   ImageCatalog: 'postgresql.cnpg.io/v1',

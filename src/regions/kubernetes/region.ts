@@ -20,7 +20,7 @@ import type { ClusterEngine } from './engine.ts'
 import { ClusterEnvironment } from './environment.ts'
 import { NotListed } from './informer.ts'
 import type { ClusterOptions } from './manifests/workload.ts'
-import { containerOfPod } from './pods.ts'
+import { runsOfPod } from './pods.ts'
 
 const lookEveryMs = 2_000
 /** Environments that are not changing are applied again this often, which repairs drift that no watch shows. */
@@ -217,8 +217,9 @@ export class ClusterRegion {
     const jobs = await engine.list()
     // The cache was current a moment ago, so a container that is missing from it has ended.
     if (cache.problem) return
-    const containers = [...cache.pods()].map(containerOfPod)
-    await this.#usage.observe([...containers, ...jobs], clock.wallMs())
+    const nowMs = clock.wallMs()
+    const runs = [...cache.pods()].flatMap((pod) => runsOfPod(pod, nowMs))
+    await this.#usage.observe([...runs, ...jobs], nowMs)
   }
 
   #environment(appEnvId: string): ClusterEnvironment {
