@@ -44,7 +44,7 @@ import { openPlatform, type Platform } from './platform.ts'
 import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
-import { reconcilerOf, startClusters } from './run-regions.ts'
+import { reconcilerOf, runClusters } from './run-regions.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
 import { watchDataKeys } from './watch-data-keys.ts'
 
@@ -109,10 +109,12 @@ async function startControlPlane(
   })
   const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources, oauth })
   let begun: Awaited<ReturnType<typeof begin>>
+  let checks: ReturnType<typeof runClusters> = []
   try {
     started.apiUrl = (await api.listen(config.port)).url
     begun = await begin(platform, started, measuring)
     work.evaluator.start()
+    checks = runClusters(platform, started, work.evaluatorOf)
     membership.describe(() => publishedFacts(platform, started))
     await membership.start(work.wakes((appEnvIds) => wakeEnvironments(started, appEnvIds)))
   } catch (error) {
@@ -122,7 +124,7 @@ async function startControlPlane(
     throw error
   }
   const { gateway, reconciler } = begun
-  const workers = [dataKeys, sweepFiles(platform), copyLogs(platform)]
+  const workers = [dataKeys, sweepFiles(platform), copyLogs(platform), ...checks]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started, gateway.url(), signInUrl)
   return {
@@ -150,7 +152,6 @@ async function begin(platform: Platform, started: Started, measuring: Measuring)
   const reconciler = reconcilerOf(platform, measuring, gateway)
   started.reconciler = reconciler
   await reconciler.start()
-  started.clusters = await startClusters(platform)
   measuring.start(reconciler)
   return { gateway, reconciler }
 }

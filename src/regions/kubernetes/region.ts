@@ -71,6 +71,7 @@ export class ClusterRegion {
   #changed = new Set<string>()
   /** What is left of the resync under way. */
   readonly #backlog = new Set<string>()
+  #isMetering = false
   #resyncAtMs = 0
   #checkAtMs = 0
   #problem: AppError | null
@@ -120,8 +121,7 @@ export class ClusterRegion {
     return this.#problem?.message ?? null
   }
 
-  async start(): Promise<void> {
-    await this.#usage.open()
+  start(): void {
     this.#checkAtMs = this.#deps.clock.monotonicMs() + checkEveryMs
     this.#deps.cache.start({
       changed: (appEnvId, isDrift) => {
@@ -154,6 +154,8 @@ export class ClusterRegion {
 
   async #pass(): Promise<void> {
     const { db, clock, region, cache } = this.#deps
+    if (!this.#isMetering) await this.#usage.open()
+    this.#isMetering = true
     await this.#requireCluster()
     const own = new Set(await db.read((tx) => listEnvironmentIdsIn(tx, [region])))
     if (clock.monotonicMs() >= this.#resyncAtMs) {
