@@ -1,5 +1,5 @@
 import type { ContainerSpec } from '../../../engines/engine.ts'
-import { type ClusterOptions, containerName, securityContext } from '../manifests/workload.ts'
+import { type ClusterOptions, containerName, type Manifest, securityContext } from '../manifests/workload.ts'
 
 /** Labels of everything that belongs to one attempt of a job run. */
 export const jobLabels = {
@@ -30,7 +30,7 @@ interface JobManifestOptions {
 export function jobManifests(
   spec: ContainerSpec,
   options: JobManifestOptions,
-): [secret: object, job: object] {
+): [secret: Manifest, job: Manifest] {
   const labels = {
     [jobLabels.installation]: options.installationId,
     [jobLabels.kind]: jobKind,
