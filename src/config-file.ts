@@ -46,7 +46,8 @@ const clusterFields = z.strictObject({
   /** `default`: the certificate that the ingress controller has. */
   tls: z
     .union([z.literal('default'), z.strictObject({ clusterIssuer: objectName })], {
-      error: 'must be default (the certificate of the ingress controller) or { clusterIssuer: name } of cert-manager',
+      error:
+        'must be default (the certificate of the ingress controller) or { clusterIssuer: name } of cert-manager',
     })
     .optional(),
   /** Pod Security of the namespaces of accounts. */

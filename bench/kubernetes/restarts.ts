@@ -142,7 +142,13 @@ async function jobOf(installation: ClusterInstallation): Promise<string> {
   const job = { name: 'job', accountId, dockerPreset: 'JOB' as const, useImage: true }
   const { appId } = await client.call(createApp, job)
   const jobConfig = { maxConcurrency: 100 }
-  const { appEnvId } = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'eu', jobConfig })
+  const { appEnvId } = await client.call(createAppEnv, {
+    accountId,
+    appId,
+    name: 'prod',
+    region: 'eu',
+    jobConfig,
+  })
   await client.call(deployAppEnvImage, { appEnvId, image: `${cluster.registry}/busybox:1` })
   return appEnvId
 }
@@ -209,7 +215,9 @@ async function wrongRuns(
 
 async function objects(kinds: string, selector: string): Promise<string[]> {
   const names = '-o=jsonpath={range .items[*]}{.kind}/{.metadata.name}{"\\n"}{end}'
-  return (await kubectl(['get', kinds, '-A', '-l', selector, names])).split('\n').filter((line) => line !== '')
+  return (await kubectl(['get', kinds, '-A', '-l', selector, names]))
+    .split('\n')
+    .filter((line) => line !== '')
 }
 
 /** Each environment has one object of each kind, of its last version only. */

@@ -96,7 +96,11 @@ async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
     const node = isOwned ? nodeName : isShared ? undefined : before?.node
     settled.push({ region, engine, plain: before?.plain ?? (index === 0 && !plainKnown), node })
   }
-  for (const { region, engine, node = engine === 'kubernetes' && isShared ? '' : nodeName } of known.values()) {
+  for (const {
+    region,
+    engine,
+    node = engine === 'kubernetes' && isShared ? '' : nodeName,
+  } of known.values()) {
     if (node !== nodeName || settled.some((one) => one.region === region)) continue
     const left = await db.read((tx) => environmentsDeployedIn(tx, region))
     if (left.length === 0) continue

@@ -109,12 +109,10 @@ async function startControlPlane(
   })
   const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources, oauth })
   let begun: Awaited<ReturnType<typeof begin>>
-  let checks: ReturnType<typeof runClusters> = []
   try {
     started.apiUrl = (await api.listen(config.port)).url
-    begun = await begin(platform, started, measuring)
+    begun = await begin(platform, started, measuring, work)
     work.evaluator.start()
-    checks = runClusters(platform, started, work.evaluatorOf)
     membership.describe(() => publishedFacts(platform, started))
     await membership.start(work.wakes((appEnvIds) => wakeEnvironments(started, appEnvIds)))
   } catch (error) {
@@ -123,7 +121,7 @@ async function startControlPlane(
     await platform.close()
     throw error
   }
-  const { gateway, reconciler } = begun
+  const { gateway, reconciler, checks } = begun
   const workers = [dataKeys, sweepFiles(platform), copyLogs(platform), ...checks]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started, gateway.url(), signInUrl)
@@ -144,7 +142,7 @@ async function startControlPlane(
 }
 
 /** Gateway and reconciler: from now on this machine runs what is stored. */
-async function begin(platform: Platform, started: Started, measuring: Measuring) {
+async function begin(platform: Platform, started: Started, measuring: Measuring, work: SharedWork) {
   const gateway = await keepGateway(platform, measuring, () => started.reconciler)
   started.gateway = gateway
   started.gatewayPort = gateway.port()
@@ -153,7 +151,7 @@ async function begin(platform: Platform, started: Started, measuring: Measuring)
   started.reconciler = reconciler
   await reconciler.start()
   measuring.start(reconciler)
-  return { gateway, reconciler }
+  return { gateway, reconciler, checks: runClusters(platform, started, work.evaluatorOf) }
 }
 
 /** Logs, metrics and probes: those of this machine, and from any machine. */

@@ -49,10 +49,7 @@ function assignRegion(
  * Who does which part of the shared work: the parts go round the instances in order of their names, so every instance
  * comes to the same result by itself, and work is spread evenly.
  */
-function assignLeases(
-  names: readonly string[],
-  instanceIds: readonly string[],
-): ReadonlyMap<string, string> {
+function assignLeases(names: readonly string[], instanceIds: readonly string[]): ReadonlyMap<string, string> {
   const instances = [...instanceIds].sort()
   return new Map(
     [...names].sort().flatMap((name, index) => {

@@ -41,17 +41,19 @@ export class ClusterInstallation extends Installation {
     const own = randomText(8)
       .toLowerCase()
       .replaceAll(/[^a-z0-9]/g, 'x')
-    this.region = options.region ?? {
-      name: 'eu',
-      engine: 'kubernetes',
-      kubeconfig: options.kubeconfig ?? cluster.kubeconfig,
-      namespacePrefix: `lst${own}-`,
-      appDomain: `${own}.${cluster.domain}`,
-      functionDomain: cluster.domain,
-      publicPort: Number(new URL(cluster.ingress!).port || 80),
-      ingressClass: 'traefik',
-      ...options.settings,
-    } as ClusterRegionSetting
+    this.region =
+      options.region ??
+      ({
+        name: 'eu',
+        engine: 'kubernetes',
+        kubeconfig: options.kubeconfig ?? cluster.kubeconfig,
+        namespacePrefix: `lst${own}-`,
+        appDomain: `${own}.${cluster.domain}`,
+        functionDomain: cluster.domain,
+        publicPort: Number(new URL(cluster.ingress!).port || 80),
+        ingressClass: 'traefik',
+        ...options.settings,
+      } as ClusterRegionSetting)
     this.namespacePrefix = this.region.namespacePrefix
     // JSON is YAML too.
     writeFileSync(file, JSON.stringify({ regions: [...(options.others ?? []), this.region] }))

@@ -38,7 +38,12 @@ export class ClusterConfig extends KubeConfig {
   }
 
   /** A call that changes something; throws as `getJson` does. The answer is of no interest. */
-  async change(method: 'PATCH' | 'DELETE', path: string, query: Record<string, string>, body?: Body): Promise<void> {
+  async change(
+    method: 'PATCH' | 'DELETE',
+    path: string,
+    query: Record<string, string>,
+    body?: Body,
+  ): Promise<void> {
     const answer = await this.#call(method, path, query, AbortSignal.timeout(callTimeoutMs), body)
     // Read to its end, so that the connection can be used again.
     await textOf(answer)

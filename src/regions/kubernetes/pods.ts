@@ -21,15 +21,15 @@ export function podIdOf({ metadata }: WorkloadPod): string {
 export function runsOfPod(pod: WorkloadPod, nowMs: number): MeteredContainer[] {
   const { state, lastState } = ownContainer(pod) ?? {}
   const lost = lostAt(pod, nowMs)
-  return [lastState?.terminated, state?.terminated, state?.running].flatMap((run) => {
+  const running = state?.running && { startedAt: state.running.startedAt, finishedAt: lost }
+  return [lastState?.terminated, state?.terminated, running].flatMap((run) => {
     const startedAt = instant(run?.startedAt)
-    if (!run || startedAt === null) return []
-    const finishedAt = instant('finishedAt' in run ? run.finishedAt : lost)
-    const isRunning = run === state?.running && lost === null
+    if (startedAt === null) return []
     return {
-      ...{ name: `${podIdOf(pod)} ${startedAt}`, podId: podIdOf(pod), startedAt, finishedAt },
+      ...{ name: `${podIdOf(pod)} ${startedAt}`, podId: podIdOf(pod), startedAt },
       appEnvId: pod.metadata.labels?.[label.environment] ?? '',
-      state: isRunning ? ('running' as const) : ('exited' as const),
+      state: run === running && lost === null ? ('running' as const) : ('exited' as const),
+      finishedAt: instant(run?.finishedAt),
     }
   })
 }

@@ -135,7 +135,10 @@ function containerProblem({ state, lastState, restartCount }: ContainerStatus): 
   const { reason = '', message = '' } = state?.waiting ?? {}
   if (reason === 'ImagePullBackOff' || reason === 'InvalidImageName') return imagePull(message || reason)
   if (cannotCreate(reason, message))
-    return { reason: 'bad-command', message: `The cluster cannot create the container: ${createAdvice(message)}` }
+    return {
+      reason: 'bad-command',
+      message: `The cluster cannot create the container: ${createAdvice(message)}`,
+    }
   const ended = state?.terminated ?? lastState?.terminated
   if (!ended || restartCount < mostRestarts) return null
   if (ended.reason === 'OOMKilled')

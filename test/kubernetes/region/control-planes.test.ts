@@ -64,7 +64,13 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       const { accountId } = second.ready
       const app = { name: 'web', accountId, port: 8080, useImage: true }
       const { appId } = await client.call(createApp, app)
-      const made = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'eu', ...noWindow })
+      const made = await client.call(createAppEnv, {
+        accountId,
+        appId,
+        name: 'prod',
+        region: 'eu',
+        ...noWindow,
+      })
       const { appEnvId } = made
       const image = await shellImage('planes', webScript)
       await client.call(deployAppEnvImage, { appEnvId, image })
@@ -78,7 +84,12 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       await planes[first].end('SIGKILL')
       expect(await answers()).toMatchObject({ status: 200 })
       const killedMs = performance.now()
-      await until(() => holder(second), (node) => node !== first && node !== null, 'another holder', limitMs)
+      await until(
+        () => holder(second),
+        (node) => node !== first && node !== null,
+        'another holder',
+        limitMs,
+      )
       // Two expiries: one until it counts as gone, and one in which the other is sure not to have been away itself.
       expect(performance.now() - killedMs).toBeLessThan(60_000)
       await until(lines, ({ logs }) => logs.length === 1, 'its log, read again')

@@ -3,7 +3,7 @@ import { describeJobs } from '../../../testkit/jobs/suite.ts'
 import { cluster } from '../../../testkit/kubernetes/cluster.ts'
 import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { canPushImages, nodeImage, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
-import { describeMainJob } from '../../../testkit/platform/main-job.ts'
+import { describeMainJob } from '../../../testkit/platform/main-job-suite.ts'
 
 const isWhole = cluster.kubeconfig && cluster.ingress && cluster.buildkit && canPushImages
 

@@ -3,7 +3,12 @@ import type { PlatformRegion } from '../../../src/server/platform-region.ts'
 import { RegionDirectory } from '../../../src/server/region-directory.ts'
 import type { KnownInstance } from '../../../src/store/membership.ts'
 
-function instance(node: string, holds: boolean, isAlive = true, problem: string | null = null): KnownInstance {
+function instance(
+  node: string,
+  holds: boolean,
+  isAlive = true,
+  problem: string | null = null,
+): KnownInstance {
   const region = { region: 'eu', engine: 'kubernetes', problem, databases: [[node, {}]] }
   const leases = holds ? [{ name: 'region eu', sinceMs: 0 }] : []
   return { node, isAlive, leases, regions: [region] } as unknown as KnownInstance

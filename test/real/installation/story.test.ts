@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { describeMainJob } from '../../../testkit/platform/main-job.ts'
+import { describeMainJob } from '../../../testkit/platform/main-job-suite.ts'
 
 for (const { engine, base } of await enginesHere()) {
   describe(`on the ${engine} engine`, () => {

@@ -114,7 +114,9 @@ regions:
     ).toEqual([
       'longshore.yaml line 6, column 5: regions.0.gateway: takes the place of ingressClass: remove one of them',
       expect.stringMatching(/^longshore\.yaml line 7, column 5: regions\.0\.tls: is for an ingress/),
-      expect.stringMatching(/^longshore\.yaml line 8, column 5: regions\.0\.publicPort: must be 443 with tls/),
+      expect.stringMatching(
+        /^longshore\.yaml line 8, column 5: regions\.0\.publicPort: must be 443 with tls/,
+      ),
     ])
     expect(problemsOf(region('    tls: { issuer: x }\n'))).toEqual([
       expect.stringMatching(/^longshore\.yaml line 5, column 5: regions\.0\.tls: must be default /),

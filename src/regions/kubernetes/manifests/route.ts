@@ -4,9 +4,7 @@ type Metadata = Manifest['metadata']
 
 /** What leads requests for `host` to the Service of the same name: a route of a Gateway, or an Ingress. */
 export function routeManifest(host: string, options: ClusterOptions, metadata: Metadata): Manifest {
-  return options.gateway
-    ? gatewayRoute(host, options.gateway, metadata)
-    : ingress(host, options, metadata)
+  return options.gateway ? gatewayRoute(host, options.gateway, metadata) : ingress(host, options, metadata)
 }
 
 /** TLS belongs to the listener of the Gateway, which has the certificate. */

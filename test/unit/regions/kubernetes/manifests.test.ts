@@ -124,7 +124,10 @@ describe('the objects of a cluster region', () => {
 
   it('podSecurity restricted: the namespace enforces it, and no container runs as root', () => {
     const restricted = { ...options, podSecurity: 'restricted' } as const
-    const [namespace] = accountManifests(app.accountId, app.installationId, { ...restricted, zCloudLimit: 64 })
+    const [namespace] = accountManifests(app.accountId, app.installationId, {
+      ...restricted,
+      zCloudLimit: 64,
+    })
     const enforced = 'pod-security.kubernetes.io/enforce'
     expect(namespace!.metadata.labels).toMatchObject({ [enforced]: 'restricted' })
     const job = { ...app, name: 'job-1', podId: 'pod_1', port: null, internalHost: 'job-1' }

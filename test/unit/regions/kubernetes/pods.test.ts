@@ -31,7 +31,9 @@ describe('what ran in a pod', () => {
 
   it('has another name in the next pod of the same name, and after a restart', () => {
     const restarted = pod({ container: { state: { running: { startedAt: at(20) } } } })
-    const names = [pod(), pod({ metadata: { uid: 'u2' } }), restarted].map((one) => runsOfPod(one, nowMs)[0]?.name)
+    const names = [pod(), pod({ metadata: { uid: 'u2' } }), restarted].map(
+      (one) => runsOfPod(one, nowMs)[0]?.name,
+    )
     expect(new Set(names).size).toBe(3)
     expect(runsOfPod(pod(), nowMs)[0]).toMatchObject({ podId: 'pod_u1' })
   })

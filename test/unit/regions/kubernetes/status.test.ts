@@ -50,7 +50,10 @@ describe('the state of a version that a Deployment was given', () => {
   })
 
   it('names what to do about an image that runs as root where that is refused', () => {
-    const refused = waiting('CreateContainerConfigError', 'container has runAsNonRoot and image will run as root')
+    const refused = waiting(
+      'CreateContainerConfigError',
+      'container has runAsNonRoot and image will run as root',
+    )
     expect(appState(deployment({}), [refused])).toMatchObject({
       reason: 'bad-command',
       message: expect.stringContaining('USER in the Dockerfile'),

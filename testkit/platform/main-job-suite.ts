@@ -123,10 +123,10 @@ export function describeMainJob({ installation, region, base, stopped }: Place &
       await installation.client().call(stopAppEnv, { appEnvId })
       await until(status, ({ containers }) => containers.running === 0, 'no container')
       await until(
-      () => installation.request(host),
-      ({ status }) => status === stopped,
-      `status ${stopped}`,
-    )
+        () => installation.request(host),
+        ({ status }) => status === stopped,
+        `status ${stopped}`,
+      )
       await installation.client().call(startAppEnv, { appEnvId })
       await until(status, (read) => read.status === 'RUNNING', 'running again')
       expect((await ask()).peak).toBeGreaterThan(0)
