@@ -87,12 +87,21 @@ export function storePods(
       await savePod(tx, {
         ...pod,
         ...{ desiredState: 'gone', ready: false, finishedAt: timestamp(nowMs) },
-        status: pod.lastTermination && pod.lastTermination.exitCode !== 0 ? 'Failed' : 'Succeeded',
+        status: hasFailed(pod) ? 'Failed' : 'Succeeded',
       })
     if (live.size > 0) await prunePods(tx, appEnvId, keptPods)
     await noteContainerCounts(tx, appEnvId, nowMs)
     return fresh
   })
+}
+
+/** The exit codes of a program that the cluster ends: by SIGTERM, and by SIGKILL where that was not enough. */
+const signalExits = [143, 137]
+
+function hasFailed({ desiredState, lastTermination }: PodRecord): boolean {
+  const { exitCode = 0, reason } = lastTermination ?? {}
+  if (desiredState === 'end' && reason !== 'OOMKilled' && signalExits.includes(exitCode)) return false
+  return exitCode !== 0
 }
 
 function newRecord(pod: WorkloadPod, placed: Placed, nowMs: number): PodRecord {

@@ -22,6 +22,7 @@ else
     afterAll(() => installation.dispose())
     const place = { installation, region: 'eu', base: nodeImage }
     // Nothing of Longshore is in the path of requests: the ingress does not know a stopped function.
-    describeMainJob({ ...place, stopped: 404 })
+    // Knative averages over its window before it starts more containers.
+    describeMainJob({ ...place, stopped: 404, holdMs: 4_000 })
     describeJobs(place)
   })

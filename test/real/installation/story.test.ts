@@ -9,6 +9,6 @@ for (const { engine, base } of await enginesHere()) {
     const installation = new Installation({ LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: '150' })
     beforeAll(() => installation.start())
     afterAll(() => installation.dispose())
-    describeMainJob({ installation, region: 'local', base, stopped: 503 })
+    describeMainJob({ installation, region: 'local', base, stopped: 503, holdMs: 1_400 })
   })
 }
