@@ -272,6 +272,29 @@ describe('subscriptions/listen', () => {
     await reading
   })
 
+  it('is limited in number for one caller, also when many arrive at once', async () => {
+    const { headers, body } = rpc2026('subscriptions/listen', {
+      notifications: { resourceSubscriptions: ['longshore://environments/shop-prod'] },
+    })
+    const left = new AbortController()
+    const types = await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        const request = { method: 'POST', headers: { authorization: 'lsu_a', ...headers }, body }
+        const response = await fetch(bed.url, { ...request, signal: left.signal })
+        return response.headers.get('content-type')
+      }),
+    )
+    left.abort()
+    expect(types.filter((type) => type === 'text/event-stream')).toHaveLength(10)
+    // Those that ended make room again.
+    for (let type: string | null = ''; type !== 'text/event-stream'; ) {
+      const request = { method: 'POST', headers: { authorization: 'lsu_a', ...headers }, body }
+      const again = await fetch(bed.url, request)
+      type = again.headers.get('content-type')
+      await again.body!.cancel()
+    }
+  })
+
   it('is limited in resources', async () => {
     const resourceSubscriptions = Array.from(
       { length: 21 },
