@@ -12,7 +12,7 @@ import type { Log } from '../../log.ts'
 import { mostWatched, watchResources } from '../resources/watch.ts'
 import { withPlainError } from './invalid-params.ts'
 import { createServer2026, type Server2026Options } from './server-2026.ts'
-import { isSubscription, readerOf, watchedUris } from './subscriptions.ts'
+import { readerOf, watchedUris } from './subscriptions.ts'
 
 interface Http2026Options {
   clock: Clock
@@ -49,8 +49,6 @@ export class Http2026 {
       ...this.#subscriptionsOf(posted),
     })
     this.#open.add(handler)
-    const isCounted = isSubscription(posted.body)
-    if (isCounted) this.#count(posted.principal, 1)
     const gone = new AbortController()
     res.once('close', () => gone.abort())
     try {
@@ -59,7 +57,6 @@ export class Http2026 {
       await send(res, await handler.fetch(request, { parsedBody: posted.body, authInfo }))
     } finally {
       this.#open.delete(handler)
-      if (isCounted) this.#count(posted.principal, -1)
     }
   }
 
@@ -76,12 +73,17 @@ export class Http2026 {
     const bus: ServerEventBus = {
       publish: () => {},
       subscribe: (listener) => {
-        return watchResources({
+        this.#count(principal, 1)
+        const stop = watchResources({
           uris,
           read: readerOf(server, token),
           changed: (uri) => listener({ kind: 'resource_updated', uri }),
           clock: this.#options.clock,
         })
+        return () => {
+          this.#count(principal, -1)
+          stop()
+        }
       },
     }
     return { bus }

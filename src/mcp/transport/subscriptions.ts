@@ -1,14 +1,10 @@
 import type { CallTool, ResourceText } from '../resources/resources.ts'
 import { type McpServerOptions, respondersOf } from './responses.ts'
 
-export function isSubscription(message: unknown): boolean {
-  return (message as { method?: unknown } | null)?.method === 'subscriptions/listen'
-}
-
 /** The resources that a `subscriptions/listen` names; none for any other message. */
 export function watchedUris(message: unknown): string[] {
-  if (!isSubscription(message)) return []
-  const { params } = message as { params?: Record<string, unknown> }
+  const { method, params } = (message ?? {}) as { method?: unknown; params?: Record<string, unknown> }
+  if (method !== 'subscriptions/listen') return []
   const { resourceSubscriptions } = (params?.notifications ?? {}) as { resourceSubscriptions?: unknown }
   if (!Array.isArray(resourceSubscriptions)) return []
   return [...new Set(resourceSubscriptions.filter((uri) => typeof uri === 'string'))]
