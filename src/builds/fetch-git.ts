@@ -8,8 +8,6 @@ import { EngineFailure } from '../engines/engine.ts'
 const mostBytes = 1024 ** 3
 const timeoutMs = 5 * 60_000
 const mostOutput = 16 * 1024
-/** Address space of one git process in KiB: a small delta can stand for an object of any size, which git builds in memory. */
-const mostMemory = 2 * 1024 * 1024
 
 export interface GitSource {
   /** Host and folder of all repositories, such as `https://github.com`: set by the operator, never by a tenant. */
@@ -99,11 +97,6 @@ export function repositoryUrl({
   return new URL(`${baseUrl.replace(/\/+$/, '')}/${deps.join('/')}.git`)
 }
 
-class NoGit extends Error {}
-
-/** The exit code of a shell for a program that is not in PATH. */
-const shellFindsNone = 127
-
 class GitFailed extends Error {
   readonly output: string
   constructor(output: string) {
@@ -119,8 +112,8 @@ interface GitRun {
   signal: AbortSignal
 }
 
-/** Git's own environment, so that no configuration of the platform or machine is read. */
-function environmentOf(home: string, protocol: string): Record<string, string> {
+/** Runs without a shell and with its own environment, so that no configuration of the platform or machine is read. */
+function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun): Promise<string> {
   const settings: Record<string, string> = {
     'protocol.allow': 'never',
     [`protocol.${protocol.replace(':', '')}.allow`]: 'always',
@@ -131,10 +124,9 @@ function environmentOf(home: string, protocol: string): Record<string, string> {
     'fetch.fsckObjects': 'true',
     'fetch.unpackLimit': '1',
     'gc.auto': '0',
-    'pack.threads': '1',
+    // Larger files are not held in memory: a repository of some kilobytes may have one of gigabytes.
     'core.bigFileThreshold': '32m',
-    'core.packedGitWindowSize': '64m',
-    'core.packedGitLimit': '256m',
+    'pack.threads': '1',
     'submodule.recurse': 'false',
   }
   const env: Record<string, string> = {
@@ -153,23 +145,10 @@ function environmentOf(home: string, protocol: string): Record<string, string> {
     env[`GIT_CONFIG_KEY_${index}`] = key
     env[`GIT_CONFIG_VALUE_${index}`] = value
   }
-  return env
-}
-
-/** The shell only limits memory; where it cannot, git runs without that limit. It reads none of the arguments. */
-const limitedGit = `ulimit -v ${mostMemory} 2>/dev/null; exec git "$@"`
-
-function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun): Promise<string> {
-  const env = environmentOf(home, protocol)
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     // Its own process group, because git starts helper programs.
-    const child = spawn('/bin/sh', ['-c', limitedGit, 'git', ...args], {
-      cwd,
-      env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = spawn('git', [...args], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     const end = () => {
       try {
         process.kill(-child.pid!, 'SIGKILL')
@@ -193,7 +172,7 @@ function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun
     child.once('close', (code) => {
       signal.removeEventListener('abort', end)
       if (code === 0) resolve(output)
-      else reject(code === shellFindsNone ? new NoGit() : new GitFailed(errors))
+      else reject(new GitFailed(errors))
     })
   })
 }
@@ -247,7 +226,7 @@ async function sizeOf(target: string): Promise<number> {
 
 /** Chooses our own message by git's output, but never repeats it: a host can write anything into it. */
 function translateGitError(error: unknown, { namespace, repo, branch, commitId }: GitSource): unknown {
-  if (error instanceof NoGit)
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT')
     return new EngineFailure('git', 'This machine has no git in its PATH; the operator must install it.', {
       cause: error,
     })
