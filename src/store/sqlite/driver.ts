@@ -33,7 +33,7 @@ class EmbeddedDriver extends SqliteDriver {
   readonly #open: () => Database.Database
   #database: Database.Database
   #isStuck = false
-  /** By SQL, the one used last at the end: preparing a query anew takes longer than reading a row. */
+  /** By SQL, the one used last at the end: preparing a query again takes longer than reading a row. */
   readonly #statements = new Map<string, Database.Statement>()
   /** Statements run on the event loop, and rows have up to megabytes. */
   readonly #turns = new Pacer()
