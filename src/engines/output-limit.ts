@@ -36,7 +36,7 @@ export class OutputLimit {
     }
     this.#left -= line.message.length + perLine
     this.#emit(line)
-    if (this.isReached) this.#emit({ stream: 'stdout', message: notice })
+    if (this.isReached) this.#emit({ stream: 'stdout', message: leftOut })
   }
 
   /** Emits the last lines; nothing is to be added after it. */
@@ -46,7 +46,7 @@ export class OutputLimit {
   }
 }
 
-const notice = `The output is too long: more of it is left out, except for the last ${lastLines} lines.`
+const leftOut = `The output is too long: more of it is left out, except for the last ${lastLines} lines.`
 
 /** What may still be shown of lines that come after the limit. */
 export function lastOf<T>(lines: T[]): T[] {

@@ -9,7 +9,7 @@ const mostStepsForPath = 2_000_000
 /** For one build; a few seconds. */
 export const mostSteps = 1_000_000_000
 /** The event loop has its turn after this many steps: a millisecond or two. */
-const stepsBetweenTurns = 100_000
+const stepsInARow = 100_000
 
 /**
  * Counts the matching steps of one build, a step for each character that is looked at: a tenant's patterns can make
@@ -18,7 +18,7 @@ const stepsBetweenTurns = 100_000
 export class MatchSteps {
   #total = 0
   #forPath = 0
-  #sinceTurn = 0
+  #inARow = 0
 
   get total(): number {
     return this.#total
@@ -33,7 +33,7 @@ export class MatchSteps {
   spend(steps: number): void {
     this.#total += steps
     this.#forPath += steps
-    this.#sinceTurn += steps
+    this.#inARow += steps
     if (this.#forPath > mostStepsForPath || this.#total > mostSteps)
       throw new EngineFailure(
         'build step',
@@ -41,13 +41,13 @@ export class MatchSteps {
       )
   }
 
-  /** Whether the caller should await `takeTurn` before it matches more. */
-  get isTurnOver(): boolean {
-    return this.#sinceTurn >= stepsBetweenTurns
+  /** Whether the caller should await `pause` before it matches more. */
+  get isPauseDue(): boolean {
+    return this.#inARow >= stepsInARow
   }
 
-  async takeTurn(): Promise<void> {
-    this.#sinceTurn = 0
+  async pause(): Promise<void> {
+    this.#inARow = 0
     await yieldAlone()
   }
 }
@@ -97,7 +97,7 @@ export function parseDockerignore(text: string, steps = new MatchSteps()): Docke
       const names = new Set(path)
       for (const { segments, takesBack, needs } of lastFirst) {
         steps.spend(1)
-        if (steps.isTurnOver) await steps.takeTurn()
+        if (steps.isPauseDue) await steps.pause()
         if (needs !== undefined && !names.has(needs)) continue
         if (coversPath(segments, path, steps)) return !takesBack
       }

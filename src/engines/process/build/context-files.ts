@@ -80,7 +80,7 @@ async function matchesIn(origin: CopyOrigin, base: string, part: string, where: 
   const existing: string[] = []
   for (const name of names) {
     origin.steps.begin()
-    if (origin.steps.isTurnOver) await origin.steps.takeTurn()
+    if (origin.steps.isPauseDue) await origin.steps.pause()
     if (isPattern && !matchesWildcard(part, name, origin.steps)) continue
     const relative = base === '' ? name : `${base}/${name}`
     if (isPattern || (await lstat(path.join(origin.dir, relative)).catch(() => null))) existing.push(relative)
