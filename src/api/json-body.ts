@@ -26,6 +26,9 @@ export async function readJsonBody(
   return parseJsonObject(bytes)
 }
 
+/** Fields of a form; each takes time to parse, however short it is. */
+const mostFields = 100
+
 /** Reads the body of an HTML form; no body is an empty form. Rejects as `readJsonBody`. */
 export async function readFormBody(request: IncomingMessage, limits: BodyLimits): Promise<URLSearchParams> {
   const type = request.headers['content-type'] ?? ''
@@ -33,7 +36,16 @@ export async function readFormBody(request: IncomingMessage, limits: BodyLimits)
     throw new AppError('invalid', 'Invalid content type', { details: 'Send the form of the page.' })
   }
   if (Number(request.headers['content-length']) > limits.bytes) throw tooLarge(limits.bytes)
-  return new URLSearchParams((await readBytes(request, limits)).toString('utf8'))
+  const bytes = await readBytes(request, limits)
+  await yieldForLarge(bytes)
+  const text = bytes.toString('utf8')
+  let fields = 1
+  for (let at = text.indexOf('&'); at >= 0 && fields <= mostFields; at = text.indexOf('&', at + 1))
+    fields += 1
+  if (fields > mostFields) {
+    throw new AppError('invalid', 'Too many fields', { details: `A form has at most ${mostFields} fields.` })
+  }
+  return new URLSearchParams(text)
 }
 
 /** True when the request announces a body of at least one byte. */

@@ -8,9 +8,11 @@ import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { OAuthRoutes } from '../oauth/server.ts'
+import { mostClients } from '../open-files.ts'
 import type { SecretEntry } from '../operations/access/secret-entry.ts'
 import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
 import type { SpanSink } from '../trace.ts'
+import { cannotListen } from './cannot-listen.ts'
 import { credentialReader, type GrantReader } from './console-credential.ts'
 import { addConsoleRoutes, type ConsoleOptions } from './console-routes.ts'
 import { describeForLog, errorResponse } from './error-response.ts'
@@ -62,6 +64,8 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   bodyTimeoutMs?: number
   /** How long `close` waits for requests in flight, in milliseconds. Default 10,000. */
   closeGraceMs?: number
+  /** Open connections; more are closed at once. Default: what the limit of open files allows. */
+  mostConnections?: number
 }
 
 export interface ApiAddress {
@@ -114,6 +118,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     },
   })
   app.server.on('checkExpectation', answerUnknownExpectation)
+  app.server.maxConnections = options.mostConnections ?? mostClients()
   // The framework parses no bodies: json-body.ts reads JSON, other routes read their own.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
@@ -277,22 +282,4 @@ async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void>
     clearTimeout(deadline)
     clearInterval(sweep)
   }
-}
-
-function cannotListen(cause: unknown, host: string, port: number): unknown {
-  const code = (cause as NodeJS.ErrnoException | null)?.code
-  const reasons: Record<string, [string, string]> = {
-    EADDRINUSE: [
-      `Port ${port} of ${host} is already in use`,
-      'Stop the other process, or set LONGSHORE_PORT to another port (0 picks a free one).',
-    ],
-    EACCES: [`Port ${port} may not be used by this user`, 'Set LONGSHORE_PORT to a port from 1024 up.'],
-    EADDRNOTAVAIL: [
-      `${host} is not an address of this machine`,
-      'Set LONGSHORE_HOST to 127.0.0.1 or 0.0.0.0.',
-    ],
-    ENOTFOUND: [`${host} is not a known host name`, 'Set LONGSHORE_HOST to 127.0.0.1 or 0.0.0.0.'],
-  }
-  const reason = code === undefined ? undefined : reasons[code]
-  return reason === undefined ? cause : new AppError('unavailable', reason[0], { details: reason[1], cause })
 }

@@ -124,6 +124,9 @@ function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun
     'fetch.fsckObjects': 'true',
     'fetch.unpackLimit': '1',
     'gc.auto': '0',
+    // Larger files are not held in memory: a repository of some kilobytes may have one of gigabytes.
+    'core.bigFileThreshold': '32m',
+    'pack.threads': '1',
     'submodule.recurse': 'false',
   }
   const env: Record<string, string> = {

@@ -1,9 +1,14 @@
 import { type Clock, timestamp } from '../clock.ts'
 import type { OAuthClient } from '../domain/access/oauth-client.ts'
 import { newId } from '../domain/ids.ts'
-import { RateLimit } from '../operations/core/rate-limit.ts'
+import { networkOf, RateLimit } from '../operations/core/rate-limit.ts'
 import type { Db } from '../store/db.ts'
-import { countOAuthClients, findOAuthClient, insertOAuthClient } from '../store/repositories/oauth-clients.ts'
+import {
+  countOAuthClients,
+  findOAuthClient,
+  forgetOldestUnusedOAuthClient,
+  insertOAuthClient,
+} from '../store/repositories/oauth-clients.ts'
 import { readClientMetadata, shownClientName } from './client-metadata.ts'
 import { OAuthError } from './oauth-error.ts'
 
@@ -21,6 +26,8 @@ const registrations = { perSecond: 10 / 3600, burst: 20 }
 /** Documents are fetched only for signed-in people, and at most this often for one of them. */
 const fetches = { perSecond: 0.2, burst: 20 }
 const mostRegistered = 1_000
+/** A person signs in right after a registration; later ones of strangers must not keep everybody out. */
+const unusedKeptMs = 10 * 60_000
 
 export interface OAuthClients {
   /** Throws `invalid_client` for an unknown id and a document that cannot be used. `userId` counts fetches. */
@@ -64,14 +71,17 @@ export function createOAuthClients(deps: {
     },
 
     async register(body, address) {
-      const wait = byAddress.take(address)
+      const wait = byAddress.take(networkOf(address))
       if (wait > 0) throw tooMany(wait)
       const { client_name, redirect_uris } = readClientMetadata(body)
       const clientId = newId('cli')
       const client = { clientId, name: shownClientName(client_name, clientId), redirectUris: redirect_uris }
       await db.write(async (tx) => {
-        if ((await countOAuthClients(tx)) >= mostRegistered) throw tooMany(600)
-        await insertOAuthClient(tx, client, timestamp(clock.wallMs()))
+        const nowMs = clock.wallMs()
+        const isFull = (await countOAuthClients(tx)) >= mostRegistered
+        if (isFull && !(await forgetOldestUnusedOAuthClient(tx, timestamp(nowMs - unusedKeptMs))))
+          throw tooMany(600)
+        await insertOAuthClient(tx, client, timestamp(nowMs))
       })
       return client
     },

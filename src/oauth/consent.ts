@@ -8,6 +8,7 @@ import { newToken, tokenHash } from '../domain/access/tokens.ts'
 import { newId } from '../domain/ids.ts'
 import { AppError } from '../errors.ts'
 import { type Caller, callerOf } from '../operations/core/caller.ts'
+import { RateLimit, rateLimited } from '../operations/core/rate-limit.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { insertAuditEntry } from '../store/repositories/audit.ts'
 import { insertOAuthSecret, type OAuthSecret } from '../store/repositories/oauth-grants.ts'
@@ -28,6 +29,8 @@ import type { CodeRecord } from './token-endpoint.ts'
 
 const codeLifeMs = 60_000
 const mostTokens = 50
+/** Approvals of one person, each of which stores a code and an audit entry. */
+const approvals = { perSecond: 0.2, burst: 20 }
 
 interface ConsentDeps {
   db: Db
@@ -52,9 +55,11 @@ type UserCaller = Extract<Caller, { kind: 'user' }>
 /** The decision of a person about the request of a client. Only a console session may decide, never a token. */
 export class ConsentDesk {
   readonly #deps: ConsentDeps
+  readonly #approvals: RateLimit
 
   constructor(deps: ConsentDeps) {
     this.#deps = deps
+    this.#approvals = new RateLimit(approvals, deps.clock)
   }
 
   /** What the page shows. A request that cannot be granted is answered at once, at the client's own address. */
@@ -82,6 +87,8 @@ export class ConsentDesk {
       const denied = new OAuthError('access_denied', 'The person did not agree.')
       return { redirectTo: refusal(to, request.addresses, denied) }
     }
+    const wait = this.#approvals.take(loaded.caller.userId)
+    if (wait > 0) throw rateLimited(wait)
     const code = newToken('code')
     await this.#deps.db.write((tx) =>
       this.#record(tx, { ...request, code, decision, wanted: loaded.request }),

@@ -2,7 +2,7 @@ import { type Clock, timestamp } from '../clock.ts'
 import { verifiesChallenge } from '../domain/access/pkce.ts'
 import { isExpired } from '../domain/access/token-expiry.ts'
 import { newToken, tokenHash } from '../domain/access/tokens.ts'
-import { RateLimit } from '../operations/core/rate-limit.ts'
+import { networkOf, RateLimit } from '../operations/core/rate-limit.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { noteOAuthClientUse } from '../store/repositories/oauth-clients.ts'
 import {
@@ -26,6 +26,8 @@ const refreshLifeMs = 30 * 24 * 60 * 60_000
 const stepUpMs = 30_000
 /** Wrong codes and tokens from one address. */
 const failures = { perSecond: 1, burst: 100 }
+/** Refreshes of one sign-in, each of which stores two tokens. Clients refresh once an hour. */
+const refreshes = { perSecond: 0.1, burst: 20 }
 
 /** What an authorization code stands for. */
 export interface CodeRecord {
@@ -51,16 +53,19 @@ interface TokenAnswer {
 
 /** A refusal is returned, not thrown, so that what it ends is stored. */
 type Outcome = TokenAnswer | OAuthError
+type Redemption = [hash: string, work: (tx: Tx) => Promise<Outcome>]
 
 export class TokenEndpoint {
   readonly #db: Db
   readonly #clock: Clock
   readonly #failures: RateLimit
+  readonly #refreshes: RateLimit
 
   constructor({ db, clock }: { db: Db; clock: Clock }) {
     this.#db = db
     this.#clock = clock
     this.#failures = new RateLimit(failures, clock)
+    this.#refreshes = new RateLimit(refreshes, clock)
   }
 
   /** Answers a token request (RFC 6749, 4.1.3 and 6). Throws `OAuthError`. */
@@ -72,33 +77,39 @@ export class TokenEndpoint {
         'grant_type must be authorization_code or refresh_token.',
       )
     }
-    const work = type === 'refresh_token' ? this.#refresh(form) : this.#exchange(form)
-    const outcome = await this.#db.write(work)
+    const [hash, work] = type === 'refresh_token' ? this.#refresh(form) : this.#exchange(form)
+    // Strangers may send any text: only one that is known gets a write transaction, which others wait for.
+    const known = await this.#db.read((tx) => findOAuthSecret(tx, hash, this.#at()))
+    if (known?.kind === 'refresh') refuseBefore(this.#refreshes.take(known.tokenId), 'refreshes')
+    const outcome = known ? await this.#db.write(work) : unknownSecret[type]
     if (!(outcome instanceof OAuthError)) return outcome
-    const wait = this.#failures.take(address)
-    if (wait === 0) throw outcome
-    throw new OAuthError('temporarily_unavailable', 'Too many wrong codes or tokens. Wait, then try again.', {
-      retryAfterSeconds: Math.ceil(wait),
-    })
+    refuseBefore(this.#failures.take(networkOf(address)), 'wrong codes or tokens')
+    throw outcome
   }
 
   /** Ends the grant of an access or refresh token (RFC 7009); unknown tokens are ignored. */
   async revoke(form: URLSearchParams): Promise<void> {
     const [hash, clientId] = [tokenHash(one(form, 'token')), one(form, 'client_id')]
-    await this.#db.write(async (tx) => {
+    const grantOf = async (tx: Tx) => {
       const secret = await findOAuthSecret(tx, hash, this.#at())
       const grant = secret && (await findGrant(tx, secret.tokenId))
-      if (grant?.clientId === clientId) await endGrant(tx, grant.tokenId, this.#at())
+      return grant?.clientId === clientId ? grant : null
+    }
+    if ((await this.#db.read(grantOf)) === null) return
+    await this.#db.write(async (tx) => {
+      const grant = await grantOf(tx)
+      if (grant !== null) await endGrant(tx, grant.tokenId, this.#at())
     })
   }
 
-  #exchange(form: URLSearchParams): (tx: Tx) => Promise<Outcome> {
+  /** The hash of the secret that was sent, and what to do with it. */
+  #exchange(form: URLSearchParams): Redemption {
     const [hash, verifier] = [tokenHash(one(form, 'code')), one(form, 'code_verifier')]
     const [clientId, redirectUri] = [one(form, 'client_id'), one(form, 'redirect_uri')]
-    return async (tx) => {
+    const work = async (tx: Tx) => {
       const now = this.#at()
       const code = await findOAuthSecret<CodeRecord>(tx, hash, now)
-      if (code?.kind !== 'code') return wrong('The code is unknown or expired. Ask the person again.')
+      if (code?.kind !== 'code') return unknownSecret.authorization_code
       const { tokenId, record } = code
       // A code that comes twice was stolen from one of the two, so what the first one got ends too.
       if (!(await takeOAuthSecret(tx, hash, now)))
@@ -113,17 +124,18 @@ export class TokenEndpoint {
       await noteOAuthClientUse(tx, clientId, now)
       return this.#issue(tx, { tokenId, expiresAt: record.grantExpiresAt }, record)
     }
+    return [hash, work]
   }
 
-  #refresh(form: URLSearchParams): (tx: Tx) => Promise<Outcome> {
+  #refresh(form: URLSearchParams): Redemption {
     const [hash, clientId] = [tokenHash(one(form, 'refresh_token')), one(form, 'client_id')]
-    return async (tx) => {
+    const work = async (tx: Tx) => {
       const now = this.#at()
       const secret = await findOAuthSecret<TokenRecord>(tx, hash, now)
       const grant = secret?.kind === 'refresh' ? await findGrant(tx, secret.tokenId) : null
       const token = grant && (await findToken(tx, grantHash(grant.tokenId)))
       if (!secret || !grant || !token || isExpired(token.expiresAt, now) || grant.clientId !== clientId)
-        return wrong('The refresh token is unknown, revoked or expired. Ask the person again.')
+        return unknownSecret.refresh_token
       // A client that refreshes after `insufficient_scope`, as the official one does, would get the same scopes again and
       // fail; this answer makes it ask the person.
       if (await takeStepUp(tx, grant.tokenId, timestamp(this.#clock.wallMs() - stepUpMs)))
@@ -134,6 +146,7 @@ export class TokenEndpoint {
       await noteOAuthClientUse(tx, clientId, now)
       return this.#issue(tx, token, secret.record)
     }
+    return [hash, work]
   }
 
   async #issue(
@@ -175,8 +188,20 @@ export class TokenEndpoint {
   }
 }
 
+function refuseBefore(waitSeconds: number, ofWhat: string): void {
+  if (waitSeconds === 0) return
+  throw new OAuthError('temporarily_unavailable', `Too many ${ofWhat}. Wait, then try again.`, {
+    retryAfterSeconds: Math.ceil(waitSeconds),
+  })
+}
+
 function wrong(description: string): OAuthError {
   return new OAuthError('invalid_grant', description)
+}
+
+const unknownSecret = {
+  authorization_code: wrong('The code is unknown or expired. Ask the person again.'),
+  refresh_token: wrong('The refresh token is unknown, revoked or expired. Ask the person again.'),
 }
 
 function isFor(form: URLSearchParams, { resource }: TokenRecord): boolean {

@@ -1,15 +1,17 @@
 import { cutMark, type Mask } from '../../domain/environments/secret-masker.ts'
 import type { AppError } from '../../errors.ts'
+import { Pacer } from '../../pacer.ts'
 import { remoteAdd } from '../dockerfile/remote-add.ts'
 import { EngineFailure } from '../engine.ts'
 import { ErrorExcerpt } from '../error-excerpt.ts'
+import { lastOf, mostOfStep, OutputLimit, type OutputLine } from '../output-limit.ts'
 import { engineAway, engineSentence } from './client.ts'
 
-/** One line of a build log. */
-interface BuildLine {
-  stream: 'stdout' | 'stderr'
-  message: string
-}
+/** Of a whole build: a program can print what looks like the beginning of a step. */
+const mostOfBuild = 4 * mostOfStep
+
+/** A mask compares a character up to so many times. */
+const comparesPerCharacter = 8
 
 /** The engine's own housekeeping output, irrelevant to the source. */
 const noise =
@@ -28,7 +30,8 @@ const lostConnection = /\bcontext canceled$|transport is closing|error reading f
  * failed step). Pass every message in order; `finish` returns or throws.
  */
 export class BuildOutput {
-  readonly #onLine: (line: BuildLine) => void
+  readonly #onLine: (line: OutputLine) => void
+  readonly #output: OutputLimit
   readonly #mask: Mask
   #rest = ''
   #restIsError = false
@@ -46,9 +49,19 @@ export class BuildOutput {
   hasDownloads = false
 
   /** `mask` hides secrets in what the failure quotes, before it is cut; the log masks its lines itself. */
-  constructor(onLine: (line: BuildLine) => void, mask: Mask = (line) => line) {
+  constructor(onLine: (line: OutputLine) => void, mask: Mask = (line) => line) {
     this.#onLine = onLine
+    this.#output = new OutputLimit(mostOfBuild, onLine)
     this.#mask = mask
+  }
+
+  /** Takes turns with other work: programs print as fast as they can. */
+  async feedAll(messages: AsyncIterable<Record<string, unknown>>): Promise<void> {
+    const turns = new Pacer()
+    for await (const message of messages) {
+      this.feed(message)
+      await turns.after(comparesPerCharacter * String(message.stream ?? '').length)
+    }
   }
 
   feed(message: Record<string, unknown>): void {
@@ -64,6 +77,7 @@ export class BuildOutput {
   /** Returns the id of the image or throws the failure. Null if the engine's output ended early. */
   finish(): string | null {
     this.#flush()
+    this.#output.end()
     if (this.#failure || !this.#image) this.#endStage()
     if (this.#failure) throw this.#failure
     return this.#image
@@ -76,7 +90,8 @@ export class BuildOutput {
     lines[0] = this.#rest + lines[0]
     // One more than a line may have, so that its end is known to be cut.
     this.#rest = (lines.pop() ?? '').slice(0, longestLine + 1)
-    for (const line of lines) this.#line(cut(line))
+    // What the builder itself says comes line by line.
+    for (const line of this.#output.isReached ? lastOf(lines) : lines) this.#line(cut(line))
     if (this.#rest === '') this.#restIsError = false
   }
 
@@ -85,7 +100,7 @@ export class BuildOutput {
     this.#follow(message)
     if (message === '' || noise.test(message)) return
     if (!isStep.test(message)) this.#excerpt.add(this.#mask(message))
-    this.#onLine({ stream: this.#restIsError ? 'stderr' : 'stdout', message })
+    this.#output.add({ stream: this.#restIsError ? 'stderr' : 'stdout', message })
   }
 
   #flush(): void {
@@ -131,6 +146,7 @@ export class BuildOutput {
 
   #fail(message: Record<string, unknown>): void {
     this.#flush()
+    this.#output.end()
     const text = String(message.error)
     this.#failure = lostConnection.test(text)
       ? engineAway(new Error(text))

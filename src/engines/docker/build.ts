@@ -135,7 +135,7 @@ async function runBuild(
         abortSignal: signal,
       } as Docker.ImageBuildOptions,
     )
-    for await (const message of jsonLines(answer as unknown as AsyncIterable<Buffer>)) output.feed(message)
+    await output.feedAll(jsonLines(answer as unknown as AsyncIterable<Buffer>))
   } catch (error) {
     output.finish()
     throw refusal(error)

@@ -10,8 +10,8 @@ import { assertReadable, longestText } from './readings.ts'
 
 /** The paths left out of the tar. Names are relative to the context, with forward slashes. */
 interface ContextFilter {
-  leavesOut(name: string): boolean
-  /** Whether everything in a folder is left out, so that it need not be read. */
+  leavesOut(name: string): Promise<boolean>
+  /** Whether everything in a folder that is left out is, so that it need not be read. */
   prunes(folder: string): boolean
 }
 
@@ -85,7 +85,7 @@ function filterOf(dockerignore: string): ContextFilter {
   const rules = parseDockerignore(dockerignore)
   return {
     leavesOut: (name) => rules.isIgnored(name),
-    prunes: (folder) => rules.prunes && rules.isIgnored(folder),
+    prunes: () => rules.prunes,
   }
 }
 
@@ -142,7 +142,8 @@ function hiding(dockerfile: string, dockerignore: string | null): string {
 /** The engine needs the Dockerfile and `.dockerignore`; it drops ignored ones itself. */
 function withDockerfile(filter: ContextFilter, dockerfile: string): ContextFilter {
   return {
-    leavesOut: (name) => name !== dockerfile && name !== '.dockerignore' && filter.leavesOut(name),
+    leavesOut: async (name) =>
+      name !== dockerfile && name !== '.dockerignore' && (await filter.leavesOut(name)),
     prunes: (folder) => !dockerfile.startsWith(`${folder}/`) && filter.prunes(folder),
   }
 }
@@ -172,11 +173,11 @@ async function addFolder(
     if (texts.has(name)) continue
     const file = path.join(contextDir, name)
     const found = await lstat(file)
-    const leftOut = filter.leavesOut(name)
+    const leftOut = await filter.leavesOut(name)
     const head = { name, mode: found.mode & 0o7777, mtime: found.mtime }
     if (found.isDirectory()) {
       if (!leftOut) tar.entry({ ...head, type: 'directory' })
-      if (!filter.prunes(name)) await addFolder(tar, contextDir, name, filter, texts)
+      if (!leftOut || !filter.prunes(name)) await addFolder(tar, contextDir, name, filter, texts)
     } else if (leftOut) {
       // Left out.
     } else if (found.isSymbolicLink()) tar.entry({ ...head, type: 'symlink', linkname: await readlink(file) })

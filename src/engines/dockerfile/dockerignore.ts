@@ -4,12 +4,12 @@ import { EngineFailure } from '../engine.ts'
 /** Above any list written by hand; each pattern is matched against each file. */
 const mostPatterns = 2_000
 const longestPattern = 1_024
-/** For matching one path; about 20 ms, during which the event loop is blocked. */
-const mostStepsAtOnce = 2_000_000
+/** For matching one path; about 20 ms in all. */
+const mostStepsForPath = 2_000_000
 /** For one build; a few seconds. */
 export const mostSteps = 1_000_000_000
-/** Yield to the event loop after this many steps. */
-const stepsBetweenYields = 1_000_000
+/** The event loop has its turn after this many steps: a millisecond or two. */
+const stepsInARow = 100_000
 
 /**
  * Counts the matching steps of one build, a step for each character that is looked at: a tenant's patterns can make
@@ -17,8 +17,8 @@ const stepsBetweenYields = 1_000_000
  */
 export class MatchSteps {
   #total = 0
-  #atOnce = 0
-  #sinceYield = 0
+  #forPath = 0
+  #inARow = 0
 
   get total(): number {
     return this.#total
@@ -26,32 +26,36 @@ export class MatchSteps {
 
   /** Call before each path. */
   begin(): void {
-    this.#atOnce = 0
+    this.#forPath = 0
   }
 
   /** Throws `build step`. */
   spend(steps: number): void {
     this.#total += steps
-    this.#atOnce += steps
-    this.#sinceYield += steps
-    if (this.#atOnce > mostStepsAtOnce || this.#total > mostSteps)
+    this.#forPath += steps
+    this.#inARow += steps
+    if (this.#forPath > mostStepsForPath || this.#total > mostSteps)
       throw new EngineFailure(
         'build step',
         'The patterns of .dockerignore and COPY take too long to match; use fewer of them, with fewer wildcards.',
       )
   }
 
-  /** Await this in loops over many paths. */
-  async breathe(): Promise<void> {
-    if (this.#sinceYield < stepsBetweenYields) return
-    this.#sinceYield = 0
+  /** Whether the caller should await `pause` before it matches more. */
+  get isPauseDue(): boolean {
+    return this.#inARow >= stepsInARow
+  }
+
+  async pause(): Promise<void> {
+    this.#inARow = 0
     await yieldAlone()
   }
 }
 
 /** The paths that a `.dockerignore` excludes from the build context. Paths are relative, with `/`. */
-interface Dockerignore {
-  isIgnored(relative: string): boolean
+export interface Dockerignore {
+  /** Takes turns with other work between patterns. To be awaited before the next path. */
+  isIgnored(relative: string): Promise<boolean>
   /** True if no `!` pattern re-includes a path, so an ignored folder need not be read. */
   readonly prunes: boolean
 }
@@ -69,7 +73,9 @@ export function parseDockerignore(text: string, steps = new MatchSteps()): Docke
     .map((line) => line.trim())
     .map((line) => {
       const takesBack = line.startsWith('!')
-      return { takesBack, segments: segmentsOf(takesBack ? line.slice(1).trim() : line) }
+      const segments = segmentsOf(takesBack ? line.slice(1).trim() : line)
+      // Most patterns have a plain name, and most paths do not have that name in them.
+      return { takesBack, segments, needs: segments.find(isPlain) }
     })
     .filter(({ segments }) => segments.length > 0)
   if (patterns.length > mostPatterns)
@@ -82,13 +88,20 @@ export function parseDockerignore(text: string, steps = new MatchSteps()): Docke
       'build step',
       `.dockerignore has a pattern of more than ${longestPattern} characters; shorten it.`,
     )
+  const lastFirst = patterns.reverse()
   return {
     prunes: !patterns.some(({ takesBack }) => takesBack),
-    isIgnored(relative) {
+    async isIgnored(relative) {
       steps.begin()
       const path = relative.split('/')
-      const last = patterns.findLast(({ segments }) => coversPath(segments, path, steps))
-      return last !== undefined && !last.takesBack
+      const names = new Set(path)
+      for (const { segments, takesBack, needs } of lastFirst) {
+        steps.spend(1)
+        if (steps.isPauseDue) await steps.pause()
+        if (needs !== undefined && !names.has(needs)) continue
+        if (coversPath(segments, path, steps)) return !takesBack
+      }
+      return false
     },
   }
 }
@@ -98,6 +111,7 @@ export function parseDockerignore(text: string, steps = new MatchSteps()): Docke
  * lengths: after a mismatch, only the last star takes one more character.
  */
 export function matchesWildcard(pattern: string, name: string, steps = new MatchSteps()): boolean {
+  if (isPlain(pattern)) return pattern === name
   let taken = 0
   let at = 0
   let from = 0
@@ -121,6 +135,10 @@ export function matchesWildcard(pattern: string, name: string, steps = new Match
   if (from < name.length) return false
   while (pattern[at] === '*') at++
   return at >= pattern.length
+}
+
+function isPlain(pattern: string): boolean {
+  return !/[*?[\\]/.test(pattern)
 }
 
 /** Whether a character matches the token at `at`, such as `[a-z]`, and the index after the token. */

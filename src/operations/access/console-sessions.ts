@@ -9,6 +9,7 @@ import {
   deleteConsoleSessionsOfUser,
   findConsoleSession,
   forgetConsoleSessionsBefore,
+  hasConsoleLink,
   insertConsoleLink,
   insertConsoleSession,
   noteSessionUse,
@@ -63,6 +64,9 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
     async signIn(by) {
       const sessionId = randomBytes(32).toString('base64url')
       const [now, expiresAt] = [at(), at(absoluteMs)]
+      // Strangers may send any code: only one that exists gets a write transaction, which others wait for.
+      if ('code' in by && !(await db.read((tx) => hasConsoleLink(tx, tokenHash(by.code)))))
+        throw linkInvalid()
       await db.write(async (tx) => {
         const { userId, tokenId } =
           'code' in by ? await spendLink(tx, by.code, now) : userOf(await callerOf(tx, by, now))
@@ -84,9 +88,9 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
 
     async signOut(sessionId, everywhere) {
       const hash = tokenHash(sessionId)
+      const session = await db.read((tx) => findConsoleSession(tx, hash))
+      if (!session) return
       await db.write(async (tx) => {
-        const session = await findConsoleSession(tx, hash)
-        if (!session) return
         await deleteConsoleSession(tx, hash)
         if (!everywhere) return
         await deleteConsoleLinksOfUser(tx, session.userId)
@@ -101,7 +105,11 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
 async function spendLink(tx: Tx, code: string, now: string): Promise<{ userId: string; tokenId: string }> {
   const link = await takeConsoleLink(tx, tokenHash(code))
   if (link && link.expiresAt > now) return link
-  throw new AppError('unauthenticated', 'Sign-in link is not valid', {
+  throw linkInvalid()
+}
+
+function linkInvalid(): AppError {
+  return new AppError('unauthenticated', 'Sign-in link is not valid', {
     details: 'A link works once, within 10 minutes. Run `longshore console` for a new one, or paste a token.',
   })
 }

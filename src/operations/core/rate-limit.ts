@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 
@@ -101,4 +102,12 @@ export function rateLimited(waitSeconds: number): AppError {
     details: 'Wait for the time in Retry-After, then send requests more slowly.',
     retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)),
   })
+}
+
+/** Whom an address counts as: of IPv6 the network of 64 bits, because a single subscriber has that many addresses. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address) || address.includes('.')) return address
+  const [left = [], right = []] = address.split('::').map((half) => half.split(':').filter(Boolean))
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
+  return [...left, ...zeros, ...right].slice(0, 4).join(':')
 }

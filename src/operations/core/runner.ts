@@ -14,7 +14,7 @@ import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
 import { hashOf, keptBody, keyHolder, replay } from './idempotency.ts'
-import { RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
+import { networkOf, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import type { RateSharing } from './rate-sharing.ts'
 import { recorded } from './recorded.ts'
 import { originOf, RefusalAudit, type Trace } from './refusal-audit.ts'
@@ -109,7 +109,7 @@ function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: R
     } catch (error) {
       // A good token is never delayed by bad ones from the same address.
       const unknown = error instanceof AppError && error.kind === 'unauthenticated'
-      const wait = unknown ? failures.take(address) : 0
+      const wait = unknown ? failures.take(networkOf(address)) : 0
       throw wait > 0 ? rateLimited(wait) : error
     }
     if (caller.kind === 'user') tokenUses.note(caller.token.tokenId)

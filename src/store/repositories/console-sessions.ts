@@ -87,6 +87,15 @@ export async function insertConsoleLink(tx: Tx, link: ConsoleLink): Promise<void
     .execute()
 }
 
+export async function hasConsoleLink(tx: Tx, codeHash: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('console_links')
+    .select('code_hash')
+    .where('code_hash', '=', codeHash)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Deletes the link and returns it, so that only one of two simultaneous sign-ins gets it. */
 export async function takeConsoleLink(tx: Tx, codeHash: string): Promise<ConsoleLink | null> {
   const row = await tx

@@ -38,6 +38,21 @@ export async function countOAuthClients(tx: Tx): Promise<number> {
   return Number(count)
 }
 
+/** Makes room for another client; false if all are in use or were registered later. */
+export async function forgetOldestUnusedOAuthClient(tx: Tx, registeredBefore: string): Promise<boolean> {
+  const oldest = await tx
+    .selectFrom('oauth_clients')
+    .select('client_id')
+    .where('used_at', 'is', null)
+    .where('created_at', '<=', registeredBefore)
+    .orderBy('created_at')
+    .limit(1)
+    .executeTakeFirst()
+  if (!oldest) return false
+  await tx.deleteFrom('oauth_clients').where('client_id', '=', oldest.client_id).execute()
+  return true
+}
+
 export async function noteOAuthClientUse(tx: Tx, clientId: string, now: string): Promise<void> {
   await tx.updateTable('oauth_clients').set({ used_at: now }).where('client_id', '=', clientId).execute()
 }

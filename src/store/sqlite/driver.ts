@@ -6,6 +6,10 @@ import { Pacer, yieldAlone } from '../../pacer.ts'
 const lockWaitMs = 5_000
 const lockPauseMs = 10
 
+const keptStatements = 256
+/** Characters. A statement keeps the values it was last given. */
+const keptParameters = 4_096
+
 /** Kysely on one libsql connection, which is reopened after a statement that SQLite left open. */
 export class EmbeddedDialect extends SqliteDialect {
   readonly #open: () => Database.Database
@@ -29,12 +33,15 @@ class EmbeddedDriver extends SqliteDriver {
   readonly #open: () => Database.Database
   #database: Database.Database
   #isStuck = false
+  /** By SQL, the one used last at the end: preparing a query again takes longer than reading a row. */
+  readonly #statements = new Map<string, Database.Statement>()
   /** Statements run on the event loop, and rows have up to megabytes. */
   readonly #turns = new Pacer()
   readonly #connection: DatabaseConnection = {
     executeQuery: async (query) => {
-      const result = this.#execute(query)
-      await this.#turns.after(textLength(query.parameters) + textLength(result.rows))
+      const given = textLength(query.parameters)
+      const result = this.#execute(query, given <= keptParameters)
+      await this.#turns.after(given + textLength(result.rows))
       return result
     },
     streamQuery: () => {
@@ -102,24 +109,44 @@ class EmbeddedDriver extends SqliteDriver {
     }
   }
 
-  #execute({ sql, parameters }: CompiledQuery) {
+  #execute({ sql, parameters }: CompiledQuery, keep: boolean) {
+    // Kept again only once it succeeded: what failed may be open still.
+    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql)
+    this.#statements.delete(sql)
     try {
-      const statement = this.#database.prepare(sql)
-      if (statement.reader) return { rows: statement.all(parameters) as never[] }
-      const { changes, lastInsertRowid } = statement.run(parameters)
-      return { numAffectedRows: BigInt(changes ?? 0), insertId: BigInt(lastInsertRowid ?? 0), rows: [] }
+      const result = statement.reader ? allRows(statement, parameters) : changed(statement, parameters)
+      if (keep) this.#keep(sql, statement)
+      return result
     } catch (error) {
       this.#isStuck ||= isBusy(error)
       throw error
     }
   }
 
+  #keep(sql: string, statement: Database.Statement): void {
+    // A change of the schema: what is kept may name columns that are no more.
+    if (!/^(select|insert|update|delete|with)\b/.test(sql)) this.#statements.clear()
+    const [oldest] = this.#statements.keys()
+    if (oldest !== undefined && this.#statements.size >= keptStatements) this.#statements.delete(oldest)
+    this.#statements.set(sql, statement)
+  }
+
   #reopen(): void {
     const database = this.#open()
     this.#database.close()
     this.#database = database
+    this.#statements.clear()
     this.#isStuck = false
   }
+}
+
+function allRows(statement: Database.Statement, parameters: readonly unknown[]) {
+  return { rows: statement.all(parameters) as never[] }
+}
+
+function changed(statement: Database.Statement, parameters: readonly unknown[]) {
+  const { changes, lastInsertRowid } = statement.run(parameters)
+  return { numAffectedRows: BigInt(changes ?? 0), insertId: BigInt(lastInsertRowid ?? 0), rows: [] }
 }
 
 /** Characters of the texts in parameters or rows. */

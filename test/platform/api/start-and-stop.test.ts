@@ -10,6 +10,19 @@ let on: ScriptedServer
 afterEach(() => on.server.close())
 
 describe('start and stop', () => {
+  it('strangers who connect and send nothing leave room for the own files of the server', async () => {
+    on = await startScripted({ mostConnections: 20 })
+    const sockets = Array.from({ length: 60 }, () => connect(on.port, '127.0.0.1').on('error', () => {}))
+    await until(() => sockets.filter(({ destroyed }) => destroyed).length === 40)
+    for (const socket of sockets) socket.destroy()
+    for (let status = 0; status !== 200; ) {
+      status = await send(on, 'GET', '/healthz').then(
+        (answer) => answer.status,
+        () => 0,
+      )
+    }
+  })
+
   it('a taken port is an error with a remedy', async () => {
     on = await startScripted()
     const port = on.port

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listAudit } from '../../../src/contract/audit.ts'
 import { createUserToken, listUserTokens } from '../../../src/contract/users.ts'
 import { Person } from '../../../testkit/oauth/person.ts'
-import { RawClient, registerAt } from '../../../testkit/oauth/raw-client.ts'
+import { RawClient } from '../../../testkit/oauth/raw-client.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const callback = 'https://host.example.com/callback'
@@ -205,20 +205,6 @@ describe('attacks on the sign-in of agents', () => {
       await codeOf()
       expect((await platform.admin.client.call(listUserTokens, {})).tokens.length).toBe(before)
     })
-  })
-
-  it('limits registrations of one address', async () => {
-    const other = await TestPlatform.start({ reconciles: false, oauth: {} })
-    try {
-      const statuses = []
-      for (let n = 0; n < 25; n += 1) {
-        statuses.push((await registerAt(other.apiUrl, { redirect_uris: [callback] })).status)
-      }
-      expect(statuses.slice(0, 20)).toEqual(Array(20).fill(201))
-      expect(statuses.at(-1)).toBe(429)
-    } finally {
-      await other.close()
-    }
   })
 
   it('names the agent of a call in the audit log', async () => {

@@ -69,6 +69,19 @@ it('the link works once, and at most one of two submissions at once is saved', a
   expect((await variablesOf(appEnvId))[0]!.value).toMatch(/^(?:first|second)$/)
 })
 
+it('a form of thousands of fields, which takes long to parse, is refused', async () => {
+  const { url } = await requested()
+  const fields = 'a&'.repeat(100_000)
+  const refused = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: `${fields}value=x`,
+  })
+  expect(refused.status).toBe(400)
+  expect(await refused.text()).toContain('Too many fields')
+  expect((await submit(url, 'x')).status).toBe(200)
+})
+
 it('a refused value does not use up the link', async () => {
   const { url } = await requested()
   const empty = await submit(url, '')

@@ -1,20 +1,21 @@
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import path from 'node:path'
-import { MatchSteps, matchesWildcard, parseDockerignore } from '../../dockerfile/dockerignore.ts'
+import {
+  type Dockerignore,
+  MatchSteps,
+  matchesWildcard,
+  parseDockerignore,
+} from '../../dockerfile/dockerignore.ts'
 import { longestText } from '../../dockerfile/readings.ts'
 import { EngineFailure } from '../../engine.ts'
 
 /** The source of a COPY: the uploaded context, or the file tree of an earlier stage. */
-export interface CopyOrigin {
+export interface CopyOrigin extends Dockerignore {
   dir: string
   /** For messages: `the build context` or `stage build`. */
   name: string
   /** Links in a stage are copied as links; the context may not contain any. */
   allowsLinks: boolean
-  /** Path relative to `dir`, with `/`. */
-  isIgnored(relative: string): boolean
-  /** True if no `!` pattern re-includes a path, so an ignored folder need not be read. */
-  prunes: boolean
   /** Counts the matching steps of the whole build. */
   steps: MatchSteps
 }
@@ -27,7 +28,7 @@ export function stageOrigin(dir: string, name: string): CopyOrigin {
     dir,
     name: `stage ${name}`,
     allowsLinks: true,
-    isIgnored: () => false,
+    isIgnored: async () => false,
     prunes: false,
     steps: new MatchSteps(),
   }
@@ -58,13 +59,12 @@ export async function findSources(origin: CopyOrigin, pattern: string, where: st
   let found = ['']
   for (const part of normal.split('/')) {
     const next: string[] = []
-    for (const base of found) next.push(...(await matchesIn(origin, base, part, where)))
+    for (const base of found) for (const one of await matchesIn(origin, base, part, where)) next.push(one)
     found = next
   }
   const kept: string[] = []
   for (const relative of found) {
-    await origin.steps.breathe()
-    if (!origin.isIgnored(relative) || !origin.prunes) kept.push(relative)
+    if (!(await origin.isIgnored(relative)) || !origin.prunes) kept.push(relative)
   }
   if (kept.length === 0) {
     const why = found.length > 0 ? 'is left out by .dockerignore' : `is not in ${origin.name}`
@@ -80,10 +80,10 @@ async function matchesIn(origin: CopyOrigin, base: string, part: string, where: 
   const existing: string[] = []
   for (const name of names) {
     origin.steps.begin()
-    await origin.steps.breathe()
+    if (origin.steps.isPauseDue) await origin.steps.pause()
     if (isPattern && !matchesWildcard(part, name, origin.steps)) continue
     const relative = base === '' ? name : `${base}/${name}`
-    if (await lstat(path.join(origin.dir, relative)).catch(() => null)) existing.push(relative)
+    if (isPattern || (await lstat(path.join(origin.dir, relative)).catch(() => null))) existing.push(relative)
   }
   return existing
 }

@@ -6,6 +6,8 @@ import type { ImagePaths } from '../image-paths.ts'
 import { type CopyOrigin, findSources } from './context-files.ts'
 
 const copiesAtOnce = 16
+/** The paths of so many files are held before they are copied. */
+const mostHeld = 1_000
 
 interface CopyOrder {
   origin: CopyOrigin
@@ -23,10 +25,10 @@ interface CopyOrder {
 /** COPY by Docker's rules: a folder copies its contents, a file goes into a folder or to a name. */
 export async function copyIntoImage(order: CopyOrder): Promise<void> {
   const { origin, paths, where } = order
-  const found = (await Promise.all(order.sources.map((source) => findSources(origin, source, where)))).flat()
+  const found = await findAll(order)
   const target = paths.forWriting(order.destination)
   const isFolder = (await stat(target).catch(() => null))?.isDirectory() ?? false
-  if (found.length > 1 && !order.destination.endsWith('/') && !isFolder)
+  if (found.size > 1 && !order.destination.endsWith('/') && !isFolder)
     throw new EngineFailure(
       'build step',
       `${where}: several sources need a folder as destination; end it with /.`,
@@ -43,6 +45,16 @@ export async function copyIntoImage(order: CopyOrder): Promise<void> {
   await copying.finish()
 }
 
+/** One source after the other and each path once: thousands of sources may match the same thousands of files. */
+async function findAll({ origin, sources, where, signal }: CopyOrder): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const source of new Set(sources)) {
+    signal.throwIfAborted()
+    for (const relative of await findSources(origin, source, where)) found.add(relative)
+  }
+  return found
+}
+
 /** Collects the files of one instruction and copies several at once. */
 class Copying {
   readonly #order: CopyOrder
@@ -56,21 +68,26 @@ class Copying {
     const { origin, paths, signal } = this.#order
     signal.throwIfAborted()
     // As in Docker, an ignored folder is created only for a file in it that `!` re-includes.
-    if (relative === '' || !origin.isIgnored(relative))
+    if (relative === '' || !(await origin.isIgnored(relative)))
       await mkdir(paths.forWriting(destination), { recursive: true })
     for (const item of await readdir(path.join(origin.dir, relative))) {
       const child = relative === '' ? item : `${relative}/${item}`
       const target = path.posix.join(destination, item)
       const isFolder = (await lstat(path.join(origin.dir, child))).isDirectory()
-      if (origin.isIgnored(child) && (!isFolder || origin.prunes)) continue
+      const isIgnored = await origin.isIgnored(child)
+      if (isIgnored && (!isFolder || origin.prunes)) continue
       if (isFolder) await this.folder(child, target)
-      else await this.entry(child, target)
+      else await this.#entry(child, target)
     }
   }
 
   async entry(relative: string, destination: string): Promise<void> {
+    if (!(await this.#order.origin.isIgnored(relative))) await this.#entry(relative, destination)
+  }
+
+  async #entry(relative: string, destination: string): Promise<void> {
     const { origin, paths, where } = this.#order
-    if (origin.isIgnored(relative)) return
+    if (this.#files.length >= mostHeld) await this.finish()
     const from = path.join(origin.dir, relative)
     const parent = paths.forWriting(path.posix.dirname(destination))
     await mkdir(parent, { recursive: true })

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { mostOfStep, OutputLimit } from '../../output-limit.ts'
 import { LineSplitter } from '../supervisor/line-splitter.ts'
 import { readProcesses, treeOf } from '../supervisor/proc-tree.ts'
 import type { StepRequest, StepResult } from '../supervisor/protocol.ts'
@@ -24,8 +25,9 @@ export function runBuildStep(
     timedOut = true
     kill()
   }, step.timeoutMs)
+  const output = new OutputLimit(mostOfStep, ({ stream, message }) => onOutput(stream, message))
   for (const stream of ['stdout', 'stderr'] as const) {
-    const splitter = new LineSplitter((line) => onOutput(stream, line))
+    const splitter = new LineSplitter((message) => output.add({ stream, message }))
     child[stream].on('data', (chunk: Buffer) => splitter.push(chunk))
     child[stream].once('end', () => splitter.end())
   }
@@ -39,6 +41,7 @@ export function runBuildStep(
     })
     child.once('close', (code) => {
       clearTimeout(timer)
+      output.end()
       resolve({ exitCode: code ?? 137, timedOut })
     })
   })

@@ -21,6 +21,20 @@ function supervisorPids(): number[] {
 }
 
 describe('a build', () => {
+  it('that prints without end keeps its beginning, its last lines and its failure', async () => {
+    const printed: string[] = []
+    const dockerfile =
+      'FROM alpine\nRUN echo first; yes | head -n 1000000; echo error: last; exit 3\nCMD ["x"]\n'
+    const building = bed.installation.build(bed.engine, { Dockerfile: dockerfile }, {}, ({ message }) =>
+      printed.push(message),
+    )
+    await expect(building).rejects.toThrow(/failed with exit code 3:\nerror: last/)
+    expect(printed.length).toBeLessThan(100_000)
+    expect(printed).toContain('first')
+    expect(printed.filter((message) => /left out/.test(message))).toHaveLength(1)
+    expect(printed.at(-1)).toBe('error: last')
+  })
+
   it('ends with the engine that started it', async () => {
     const other = await bed.installation.open()
     const printed: string[] = []

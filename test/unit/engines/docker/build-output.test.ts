@@ -34,3 +34,31 @@ it('E2 does not cut an expanded value before the build masks it', () => {
     expandWord('${NONE:?$TOKEN}', lookup, { escapeChar: '\\', budget: new ExpansionBudget() })
   expect(expand).toThrow(secret)
 })
+
+it('keeps the beginning and the end of a build that prints without end, and its failure', async () => {
+  const lines: string[] = []
+  const output = new BuildOutput(({ message }) => lines.push(message))
+  const chunk = 'y\n'.repeat(4_000)
+  async function* messages() {
+    yield { stream: 'Step 2/3 : RUN yes\n' }
+    for (let sent = 0; sent < 1_000; sent += 1) yield { stream: chunk }
+    yield { stream: 'Step 3/3 : RUN make\n' }
+    yield { stream: 'the last line\nerror: no rule\n' }
+    yield { error: 'The command returned a non-zero code: 2' }
+  }
+  let turns = 0
+  const counter = setInterval(() => (turns += 1), 0)
+  await output.feedAll(messages())
+  clearInterval(counter)
+  expect(() => output.finish()).toThrow(/^Step 3\/3 "RUN make" failed with exit code: 2.\nerror: no rule/)
+  expect(lines.length).toBeLessThan(100_000)
+  expect(lines[0]).toBe('Step 2/3 : RUN yes')
+  expect(lines.slice(-4)).toEqual([
+    'Step 3/3 : RUN make',
+    'the last line',
+    'error: no rule',
+    'The command returned a non-zero code: 2',
+  ])
+  expect(lines.filter((line) => /left out/.test(line))).toHaveLength(1)
+  expect(turns).toBeGreaterThan(5)
+})

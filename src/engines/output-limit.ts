@@ -1,0 +1,54 @@
+/** What a line costs beside its characters: each is stored with its time and origin. */
+const perLine = 100
+const lastLines = 200
+
+export interface OutputLine {
+  stream: 'stdout' | 'stderr'
+  message: string
+}
+
+/** Characters of one step of a build. */
+export const mostOfStep = 2 * 1024 * 1024
+
+/**
+ * Passes on what a build prints up to a limit, and of the rest the last lines at the end: a program that prints without
+ * end costs no more than one that prints a long log.
+ */
+export class OutputLimit {
+  readonly #emit: (line: OutputLine) => void
+  #left: number
+  #last: OutputLine[] = []
+
+  constructor(most: number, emit: (line: OutputLine) => void) {
+    this.#left = most
+    this.#emit = emit
+  }
+
+  get isReached(): boolean {
+    return this.#left <= 0
+  }
+
+  add(line: OutputLine): void {
+    if (this.isReached) {
+      this.#last.push(line)
+      if (this.#last.length > 2 * lastLines) this.#last = lastOf(this.#last)
+      return
+    }
+    this.#left -= line.message.length + perLine
+    this.#emit(line)
+    if (this.isReached) this.#emit({ stream: 'stdout', message: leftOut })
+  }
+
+  /** Emits the last lines; nothing is to be added after it. */
+  end(): void {
+    for (const line of lastOf(this.#last)) this.#emit(line)
+    this.#last = []
+  }
+}
+
+const leftOut = `The output is too long: more of it is left out, except for the last ${lastLines} lines.`
+
+/** What may still be shown of lines that come after the limit. */
+export function lastOf<T>(lines: T[]): T[] {
+  return lines.slice(-lastLines)
+}

@@ -1,0 +1,38 @@
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { type ScriptedServer, send, startScripted } from '../../../testkit/api/scripted-server.ts'
+import { HttpBed, rpc } from '../../../testkit/mcp/http-bed.ts'
+
+const bed = new HttpBed()
+let on: ScriptedServer
+beforeAll(async () => {
+  on = await startScripted()
+})
+afterAll(() => on.server.close())
+afterEach(() => vi.restoreAllMocks())
+
+const text = 'x'.repeat(600_000)
+const toApi = (): Promise<unknown> => send(on, 'POST', '/api/public/v1/app', { text })
+const toMcp = (): Promise<unknown> =>
+  bed.raw({ body: rpc('tools/call', { name: 'list-accounts', arguments: { text } }) })
+
+it.each([
+  ['the API', toApi],
+  ['/mcp', toMcp],
+])('parses large bodies one at a time, and %s serves others between them', async (_name, sendLarge) => {
+  let round = 0
+  let timer = setImmediate(function count() {
+    round += 1
+    timer = setImmediate(count)
+  })
+  const parsedIn: number[] = []
+  const { parse } = JSON
+  vi.spyOn(JSON, 'parse').mockImplementation((json, ...more) => {
+    if (json.length > text.length) parsedIn.push(round)
+    return parse(json, ...more)
+  })
+  await Promise.all(Array.from({ length: 20 }, sendLarge))
+  clearImmediate(timer)
+  const gaps = parsedIn.slice(1).map((one, index) => one - parsedIn[index]!)
+  expect(gaps.length).toBeGreaterThanOrEqual(19)
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(4)
+})

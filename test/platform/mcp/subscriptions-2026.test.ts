@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { HttpBed } from '../../../testkit/mcp/http-bed.ts'
+import { messagesOfStream, rpc2026 } from '../../../testkit/mcp/rpc-2026.ts'
+import { until } from '../../../testkit/until.ts'
+
+const bed = new HttpBed()
+
+/** Sends a request and reads the one JSON answer. */
+async function ask(method: string, params: Record<string, unknown>) {
+  const raw = await bed.raw(rpc2026(method, params))
+  return { status: raw.status, ...JSON.parse(raw.body) }
+}
+
+describe('subscriptions/listen', () => {
+  it('reports resources that change, as their reader sees them', async () => {
+    const uri = 'longshore://environments/shop-prod'
+    const { headers, body } = rpc2026('subscriptions/listen', {
+      notifications: { resourceSubscriptions: [uri] },
+    })
+    const left = new AbortController()
+    const response = await fetch(bed.url, {
+      method: 'POST',
+      headers: { authorization: 'lsu_a', ...headers },
+      body,
+      signal: left.signal,
+    })
+    let text = ''
+    const reading = (async () => {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk
+    })().catch(() => {})
+    await until(() => messagesOfStream(text).length === 1 && bed.backend.state.calls.length > 0)
+    expect(messagesOfStream(text)[0]).toMatchObject({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: { resourceSubscriptions: [uri] } },
+    })
+    const reads = bed.backend.state.calls.length
+    await until(() => bed.backend.state.calls.length > reads + 1)
+    expect(messagesOfStream(text)).toHaveLength(1)
+    for (const env of bed.backend.state.envs.values()) env.status = 'STOPPED'
+    await until(() => messagesOfStream(text).length > 1)
+    expect(messagesOfStream(text)[1]).toMatchObject({
+      method: 'notifications/resources/updated',
+      params: { uri },
+    })
+    left.abort()
+    await reading
+  })
+
+  it('is limited in number for one caller, also when many arrive at once', async () => {
+    const { headers, body } = rpc2026('subscriptions/listen', {
+      notifications: { resourceSubscriptions: ['longshore://environments/shop-prod'] },
+    })
+    const left = new AbortController()
+    const types = await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        const request = { method: 'POST', headers: { authorization: 'lsu_a', ...headers }, body }
+        const response = await fetch(bed.url, { ...request, signal: left.signal })
+        return response.headers.get('content-type')
+      }),
+    )
+    left.abort()
+    expect(types.filter((type) => type === 'text/event-stream')).toHaveLength(10)
+    // Those that ended make room again.
+    for (let type: string | null = ''; type !== 'text/event-stream'; ) {
+      const request = { method: 'POST', headers: { authorization: 'lsu_a', ...headers }, body }
+      const again = await fetch(bed.url, request)
+      type = again.headers.get('content-type')
+      await again.body!.cancel()
+    }
+  })
+
+  it('is limited in resources', async () => {
+    const resourceSubscriptions = Array.from(
+      { length: 21 },
+      (_, index) => `longshore://environments/e${index}`,
+    )
+    const refused = await ask('subscriptions/listen', { notifications: { resourceSubscriptions } })
+    expect(refused.error).toMatchObject({ code: -32603, message: 'Subscription limit reached' })
+  })
+})
