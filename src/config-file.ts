@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 
+const httpsPort = 443
+
 const domain = z
   .string()
   .regex(/^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/, 'must be a domain')
@@ -16,7 +18,11 @@ const imagePrefix = z
   )
 const filePath = z.string().min(1, 'must be the path of a file')
 
-const clusterRegion = z.strictObject({
+const objectName = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be the name of an object of the cluster')
+
+const clusterFields = z.strictObject({
   name,
   engine: z.literal('kubernetes'),
   /** Absent: the service account of the pod that runs Longshore. */
@@ -31,8 +37,21 @@ const clusterRegion = z.strictObject({
   /** Absent: the region runs no functions (F5). */
   functionDomain: domain.optional(),
   /** The port in the URLs of apps and functions. */
-  publicPort: z.int().min(1).max(65_535).default(443),
+  publicPort: z.int().min(1).max(65_535).default(httpsPort),
   ingressClass: z.string().min(1).optional(),
+  /** In place of an Ingress for each app: a route of this Gateway (Gateway API). */
+  gateway: z
+    .strictObject({ name: objectName, namespace: objectName, listener: objectName.optional() })
+    .optional(),
+  /** `default`: the certificate that the ingress controller has. */
+  tls: z
+    .union([z.literal('default'), z.strictObject({ clusterIssuer: objectName })], {
+      error:
+        'must be default (the certificate of the ingress controller) or { clusterIssuer: name } of cert-manager',
+    })
+    .optional(),
+  /** Pod Security of the namespaces of accounts. */
+  podSecurity: z.enum(['baseline', 'restricted'], 'must be baseline or restricted').default('baseline'),
   /** Absent: the default class of the cluster. */
   storageClass: z.string().min(1).optional(),
   registry: z
@@ -48,6 +67,17 @@ const clusterRegion = z.strictObject({
     .regex(/^(?:tcp:\/\/[^/\s]+:\d{1,5}|unix:\/\/\/\S+)$/, 'must be tcp://host:port or unix:///path')
     .optional(),
   prometheus: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+})
+
+const clusterRegion = clusterFields.superRefine((region, context) => {
+  const problem = (key: keyof typeof region, message: string) =>
+    context.addIssue({ code: 'custom', path: [key], message })
+  if (region.gateway && region.ingressClass !== undefined)
+    problem('gateway', 'takes the place of ingressClass: remove one of them')
+  if (region.gateway && region.tls)
+    problem('tls', 'is for an ingress: the listener of the Gateway has the certificate (gateway.listener)')
+  if (region.tls && region.publicPort !== httpsPort)
+    problem('publicPort', `must be ${httpsPort} with tls, because addresses with that port begin with https`)
 })
 
 /** What the configuration file says of a cluster region (docs/interface.md#regions-file). */

@@ -25,18 +25,20 @@ export async function openClusterRegion(
   setting: ClusterSetting,
   { installationId, clock, log }: ClusterRegionOptions,
 ): Promise<PlatformRegion> {
-  const { name: region, appDomain, functionDomain, publicPort, namespacePrefix } = setting
+  const { name: region, appDomain, functionDomain, publicPort, namespacePrefix, podSecurity } = setting
   const client = new ClusterClient(setting)
-  const cache = new ClusterCache({ clock, installationId, server: () => client.config })
+  const newCache = () => new ClusterCache({ clock, installationId, server: () => client.config })
+  // Of the time in which this control plane runs the region; a new one each time.
+  let cache = newCache()
   const jobs = new ClusterJobs({
-    ...{ cluster: client, cache, clock },
-    installationId,
+    ...{ cluster: client, clock, podSecurity, installationId },
+    cache: { jobs: () => cache.jobs() },
     namespaceOf: (accountId) => namespaceOf(setting, accountId),
     // Only apps have volumes: jobs cannot use them (checkVolume).
     claimOf: (_appEnvId, volume) => volume,
   })
   const databases = new ClusterDatabases({
-    ...{ client, installationId },
+    ...{ client, installationId, podSecurity },
     imageProblem: (image) => registryProblem(setting.registry, image),
   })
   const engine = new ClusterEngine({
@@ -55,8 +57,12 @@ export async function openClusterRegion(
       port: publicPort,
     },
     missing: () => engine.missing,
-    cluster: (deps) =>
-      new ClusterRegion({ ...deps, region, options: setting, installationId, client, cache, engine }),
+    problem: () => engine.problem?.message ?? null,
+    check: () => engine.check(),
+    cluster: (deps) => {
+      cache = newCache()
+      return new ClusterRegion({ ...deps, region, options: setting, installationId, client, cache, engine })
+    },
   }
 }
 

@@ -28,7 +28,7 @@ export interface Started {
 /** Facts of the installation for operations. */
 export function installationOf(platform: Platform, started: Started): Installation {
   const { regions, directory } = platform
-  const problemOf = (region: string) => engineProblem(started, region)
+  const problemOf = (region: string) => engineProblem(platform, started, region)
   return {
     regions: () => directory.regions(problemOf, (region) => platform.databaseAvailability.current(region)),
     instances: () => instancesOf(platform.membership),
@@ -55,15 +55,22 @@ export function installationOf(platform: Platform, started: Started): Installati
   }
 }
 
-function engineProblem({ clusters, reconciler }: Started, region: string): string | null {
-  const cluster = clusters.find((one) => one.region === region)
-  return cluster ? cluster.problem : (reconciler?.engineProblem(region) ?? null)
+function engineProblem(
+  { regions }: Pick<Platform, 'regions'>,
+  { clusters, reconciler }: Started,
+  region: string,
+): string | null {
+  const driver = clusters.find((one) => one.region === region)
+  if (driver) return driver.problem
+  // Another control plane runs it.
+  const idle = regions.find((one) => one.region === region && one.cluster)
+  return idle ? (idle.problem?.() ?? null) : (reconciler?.engineProblem(region) ?? null)
 }
 
 /** What does not work in the regions of this machine, a sentence each. */
 export function regionProblems({ regions }: Platform, started: Started): string[] {
   return regions.flatMap(({ region, missing }) => {
-    const problem = engineProblem(started, region)
+    const problem = engineProblem({ regions }, started, region)
     const reasons = problem === null ? (missing?.() ?? []).map(({ reason }) => reason) : [problem]
     return reasons.map((reason) => `Region ${region}: ${reason}`)
   })
@@ -80,7 +87,7 @@ export function wakeEnvironments(
 
 /** What this control plane publishes of itself now. */
 export function publishedFacts(platform: Platform, started: Started): InstanceFacts {
-  const problemOf = (region: string) => engineProblem(started, region)
+  const problemOf = (region: string) => engineProblem(platform, started, region)
   return factsOf(platform, { ...started, problemOf })
 }
 

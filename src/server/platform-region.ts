@@ -18,6 +18,9 @@ export interface PlatformRegion {
   addresses?: RegionAddresses
   /** What its configuration asks for and does not work. */
   missing?: () => readonly MissingCapability[]
+  /** Why the engine of a cluster region does not work, as last checked; null if it does. */
+  problem?: () => string | null
+  check?: () => Promise<void>
   /** What runs its environments; absent: the reconciler of this machine. */
   cluster?: (work: ClusterWork) => ClusterRegion
 }

@@ -37,7 +37,7 @@ export class RegionDirectory {
   ): Region[] {
     const own = this.#own.map((one) => regionOf(one, problemOf(one.region), databasesOf(one.region)))
     if (!this.#membership.isShared) return own
-    const others = this.#foreign().map(({ facts, instance }) =>
+    const others = this.#others().map(({ facts, instance }) =>
       onMachine(withState(plain(facts), this.problem(facts.region)), instance.node),
     )
     return [...own.map((region) => onMachine(region, this.#node)), ...others].sort((a, b) =>
@@ -48,7 +48,17 @@ export class RegionDirectory {
   /** What is known of a region of another machine; null for one of this machine, or of none. */
   foreign(region: string): ForeignRegion | null {
     if (this.#own.some((one) => one.region === region)) return null
-    return this.#foreign().find(({ facts }) => facts.region === region) ?? null
+    const found = this.#foreign().filter(({ facts }) => facts.region === region)
+    const isHolder = ({ instance }: ForeignRegion) => instance === this.#holder(region)
+    return found.find(isHolder) ?? found.find(({ instance }) => instance.isAlive) ?? found[0] ?? null
+  }
+
+  /** The other instance that runs a region, and has its logs and builds; null: this one, or none. */
+  elsewhere(region: string): KnownInstance | null {
+    if (!this.#own.some((one) => one.region === region && one.cluster))
+      return this.foreign(region)?.instance ?? null
+    const holder = this.#holder(region)
+    return holder && holder.node !== this.#node ? holder : null
   }
 
   /** Why a region of another machine does not work; null if it does. */
@@ -59,14 +69,26 @@ export class RegionDirectory {
   }
 
   databases(): ReadonlyMap<string, DatabaseAvailabilities> {
-    return new Map(this.#foreign().map(({ facts }) => [facts.region, new Map(facts.databases)]))
+    return new Map(this.#others().map(({ facts }) => [facts.region, new Map(facts.databases)]))
   }
 
   /** The regions whose machines are away. */
   away(): string[] {
-    return this.#foreign()
+    return this.#others()
       .filter(({ instance }) => !instance.isAlive)
       .map(({ facts }) => facts.region)
+  }
+
+  /** Each region of other machines once: several may be able to run a cluster region. */
+  #others(): ForeignRegion[] {
+    const names = new Set(this.#foreign().map(({ facts }) => facts.region))
+    return [...names].flatMap((region) => this.foreign(region) ?? [])
+  }
+
+  #holder(region: string): KnownInstance | undefined {
+    return this.#membership
+      .instances()
+      .find(({ isAlive, leases }) => isAlive && leases.some(({ name }) => name === clusterLease(region)))
   }
 
   #foreign(): ForeignRegion[] {
@@ -130,7 +152,14 @@ function withState(region: Omit<Region, 'available'>, problem: string | null): R
 }
 
 function onMachine(region: Region, node: string): Region {
+  // A cluster belongs to none.
+  if (region.engine === 'kubernetes') return { ...region, name: `${region.region} (kubernetes)` }
   return { ...region, name: `${region.engine} on ${node}`, node }
+}
+
+/** The lease under which one control plane runs a cluster region. */
+export function clusterLease(region: string): string {
+  return `region ${region}`
 }
 
 function awayText(node: string): string {

@@ -82,8 +82,10 @@ async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
   for (const [index, setting] of config.regions.entries()) {
     const { region } = setting
     const before = known.get(region)
-    if (isShared) requireOwn(region, before?.node, nodeName)
     const desired = await answering(setting, config)
+    // Any control plane may run a cluster region, under its lease.
+    const isOwned = isShared && desired !== 'kubernetes'
+    if (isOwned) requireOwn(region, before?.node, nodeName)
     const engine = before ? await keptEngine(around, setting, before, desired) : desired
     if (engine === 'process' && desired === 'docker') {
       log.warn(
@@ -91,10 +93,14 @@ async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
         `Docker is available, but the deployments of region ${region} run on the ${engine} engine and stay there. To move them: LONGSHORE_REGIONS=${region}=${engine},box=${desired}, then update-app-env with region box.`,
       )
     }
-    const node = isShared ? nodeName : before?.node
+    const node = isOwned ? nodeName : isShared ? undefined : before?.node
     settled.push({ region, engine, plain: before?.plain ?? (index === 0 && !plainKnown), node })
   }
-  for (const { region, engine, node = nodeName } of known.values()) {
+  for (const {
+    region,
+    engine,
+    node = engine === 'kubernetes' && isShared ? '' : nodeName,
+  } of known.values()) {
     if (node !== nodeName || settled.some((one) => one.region === region)) continue
     const left = await db.read((tx) => environmentsDeployedIn(tx, region))
     if (left.length === 0) continue
@@ -116,13 +122,13 @@ async function storeEngines(
   const stored: RegionEngine[] = []
   for (const one of settled) {
     const before = known.find(({ region }) => region === one.region)
-    if (isShared) requireOwn(one.region, before?.node, nodeName)
+    if (isShared && one.node) requireOwn(one.region, before?.node, nodeName)
     const isTaken = known.some(({ region, plain }) => plain && region !== one.region)
     const final = { ...one, plain: before?.plain ?? (one.plain && !isTaken) }
     await saveRegionEngine(tx, final)
     stored.push(final)
     // From the time when one control plane did everything.
-    if (isShared && before && before.node === undefined) await adoptRuns(tx, nodeName)
+    if (one.node && before && before.node === undefined) await adoptRuns(tx, nodeName)
   }
   return stored
 }

@@ -29,7 +29,7 @@ export class EnvironmentMachines {
     if (region === null) return null
     if (this.#regions.size >= mostKept) this.#regions.clear()
     this.#regions.set(appEnvId, region)
-    return this.#directory.foreign(region)?.instance ?? null
+    return this.#directory.elsewhere(region)
   }
 }
 

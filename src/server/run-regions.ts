@@ -1,8 +1,14 @@
-import type { ClusterRegion } from '../regions/kubernetes/region.ts'
 import { Reconciler } from '../regions/machine/reconciler.ts'
+import { Worker } from '../worker.ts'
+import type { Started } from './installation.ts'
 import type { GatewayKeeper } from './keep-gateway.ts'
 import type { Measuring } from './measurements.ts'
 import type { Platform } from './platform.ts'
+import { clusterLease } from './region-directory.ts'
+import type { SharedWork } from './shared-work.ts'
+
+/** How often a control plane looks at a cluster that another one runs. */
+const checkEveryMs = 30_000
 
 /** Runs the regions of this machine's engines. */
 export function reconcilerOf(platform: Platform, measuring: Measuring, gateway: GatewayKeeper): Reconciler {
@@ -21,11 +27,37 @@ export function reconcilerOf(platform: Platform, measuring: Measuring, gateway: 
   })
 }
 
-/** Runs the cluster regions. */
-export async function startClusters(platform: Platform): Promise<ClusterRegion[]> {
-  const { config, membership, regions } = platform
-  const work = { ...platform, db: membership.machineDb, clockScale: config.clockScale }
-  const clusters = regions.flatMap(({ cluster }) => (cluster ? [cluster(work)] : []))
-  await Promise.all(clusters.map((one) => one.start()))
-  return clusters
+/**
+ * Runs the cluster regions: each under a lease, because any control plane that has it in its settings can. Returns what
+ * goes on while another one runs them.
+ */
+export function runClusters(platform: Platform, started: Started, evaluatorOf: SharedWork['evaluatorOf']) {
+  const { config, membership, regions, clock, log } = platform
+  return regions.flatMap(({ region, cluster, check }) => {
+    if (!cluster || !check) return []
+    const isHere = () => started.clusters.some((one) => one.region === region)
+    membership.lease(
+      clusterLease(region),
+      (db) => {
+        const driver = cluster({ ...platform, db, clockScale: config.clockScale })
+        const evaluator = membership.isShared ? evaluatorOf(db, [region]) : null
+        started.clusters = [...started.clusters, driver]
+        driver.start()
+        evaluator?.start()
+        return {
+          async stop() {
+            started.clusters = started.clusters.filter((one) => one !== driver)
+            await Promise.all([driver.stop(), evaluator?.stop()])
+          },
+        }
+      },
+      region,
+    )
+    const worker = new Worker({
+      ...{ clock, everyMs: checkEveryMs, pass: () => (isHere() ? undefined : check()) },
+      failed: (error) => log.warn({ err: error, region }, 'a cluster could not be checked; retrying'),
+    })
+    worker.start()
+    return [worker]
+  })
 }

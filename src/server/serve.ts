@@ -44,7 +44,7 @@ import { openPlatform, type Platform } from './platform.ts'
 import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
-import { reconcilerOf, startClusters } from './run-regions.ts'
+import { reconcilerOf, runClusters } from './run-regions.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
 import { watchDataKeys } from './watch-data-keys.ts'
 
@@ -111,7 +111,7 @@ async function startControlPlane(
   let begun: Awaited<ReturnType<typeof begin>>
   try {
     started.apiUrl = (await api.listen(config.port)).url
-    begun = await begin(platform, started, measuring)
+    begun = await begin(platform, started, measuring, work)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
     await membership.start(work.wakes((appEnvIds) => wakeEnvironments(started, appEnvIds)))
@@ -121,8 +121,8 @@ async function startControlPlane(
     await platform.close()
     throw error
   }
-  const { gateway, reconciler } = begun
-  const workers = [dataKeys, sweepFiles(platform), copyLogs(platform)]
+  const { gateway, reconciler, checks } = begun
+  const workers = [dataKeys, sweepFiles(platform), copyLogs(platform), ...checks]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started, gateway.url(), signInUrl)
   return {
@@ -142,7 +142,7 @@ async function startControlPlane(
 }
 
 /** Gateway and reconciler: from now on this machine runs what is stored. */
-async function begin(platform: Platform, started: Started, measuring: Measuring) {
+async function begin(platform: Platform, started: Started, measuring: Measuring, work: SharedWork) {
   const gateway = await keepGateway(platform, measuring, () => started.reconciler)
   started.gateway = gateway
   started.gatewayPort = gateway.port()
@@ -150,9 +150,8 @@ async function begin(platform: Platform, started: Started, measuring: Measuring)
   const reconciler = reconcilerOf(platform, measuring, gateway)
   started.reconciler = reconciler
   await reconciler.start()
-  started.clusters = await startClusters(platform)
   measuring.start(reconciler)
-  return { gateway, reconciler }
+  return { gateway, reconciler, checks: runClusters(platform, started, work.evaluatorOf) }
 }
 
 /** Logs, metrics and probes: those of this machine, and from any machine. */

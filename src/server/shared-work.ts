@@ -28,6 +28,8 @@ export interface SharedWork {
   sender: Context['notifications']
   /** Evaluates the alerts of this machine's environments, whose metrics are here. */
   evaluator: Evaluator
+  /** Evaluates those of a cluster region while this control plane runs it. */
+  evaluatorOf(db: Db, regions: readonly string[]): Evaluator
   /** Absent without a shared store. */
   rateSharing: RateSharing | undefined
   /** What this instance does when another one has changed environments, or let calls through. */
@@ -74,14 +76,14 @@ export function shareWork(
   }
   // Sends tests of contact points; the loop under the lease sends everything else.
   const tests = new NotificationWorker({ ...platform, clockScale })
-  const evaluator = evaluatorOf(membership.machineDb, platform.readings, () =>
-    regions.map(({ region }) => region),
-  )
+  const own = regions.filter(({ cluster }) => !cluster).map(({ region }) => region)
+  const evaluator = evaluatorOf(membership.machineDb, platform.readings, () => own)
   const rateSharing = membership.isShared
     ? new RateSharing(clock, (spent) => membership.announceSpent(spent))
     : undefined
   return {
     evaluator,
+    evaluatorOf: (db, evaluated) => evaluatorOf(db, platform.readings, () => evaluated),
     rateSharing,
     wakes: (environments) => ({ environments, spent: (spent) => rateSharing?.spent(spent) }),
     async stop() {

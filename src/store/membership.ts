@@ -65,8 +65,11 @@ export interface Membership {
   instances(): readonly KnownInstance[]
   /** Sets what is published from now on. */
   describe(facts: () => InstanceFacts): void
-  /** Work that one instance does at a time: begins when this one gets the lease, and stops when it loses it. */
-  lease(name: string, begin: (db: Db) => LeasedWork): void
+  /**
+   * Work that one instance does at a time: begins when this one gets the lease, and stops when it loses it. `region`: only
+   * instances that publish it take part.
+   */
+  lease(name: string, begin: (db: Db) => LeasedWork, region?: string): void
   /** Publishes this instance, begins to take leases, and calls `wakes` for the changes of other instances. */
   start(wakes: Wakes): Promise<void>
   /** The region of an environment; null if there is none. Answers while the pool is busy. */

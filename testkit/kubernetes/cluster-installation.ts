@@ -6,6 +6,10 @@ import { randomText } from '../../src/domain/ids.ts'
 import { Installation } from '../platform/installation.ts'
 import { cluster, kubectl } from './cluster.ts'
 
+interface ClusterRegionSetting {
+  namespacePrefix: string
+}
+
 interface ClusterInstallationOptions {
   /** Of the region, in place of that of the tests. */
   kubeconfig?: string
@@ -13,6 +17,8 @@ interface ClusterInstallationOptions {
   others?: readonly object[]
   /** What else the regions file says of the cluster. */
   settings?: object
+  /** The region of another control plane, which this one can run too. */
+  region?: ClusterRegionSetting
 }
 
 /** Settings with which a region builds images, and knows which are in the registry. */
@@ -24,6 +30,7 @@ export const builderSettings = {
 /** An installation with the cluster of the tests as its region `eu`; its namespaces have a prefix of their own. */
 export class ClusterInstallation extends Installation {
   readonly namespacePrefix: string
+  readonly region: ClusterRegionSetting
   readonly #configDir: string
 
   constructor(env: NodeJS.ProcessEnv = {}, options: ClusterInstallationOptions = {}) {
@@ -34,20 +41,22 @@ export class ClusterInstallation extends Installation {
     const own = randomText(8)
       .toLowerCase()
       .replaceAll(/[^a-z0-9]/g, 'x')
-    this.namespacePrefix = `lst${own}-`
-    const region = {
-      name: 'eu',
-      engine: 'kubernetes',
-      kubeconfig: options.kubeconfig ?? cluster.kubeconfig,
-      namespacePrefix: this.namespacePrefix,
-      appDomain: `${own}.${cluster.domain}`,
-      functionDomain: cluster.domain,
-      publicPort: Number(new URL(cluster.ingress!).port || 80),
-      ingressClass: 'traefik',
-      ...options.settings,
-    }
+    this.region =
+      options.region ??
+      ({
+        name: 'eu',
+        engine: 'kubernetes',
+        kubeconfig: options.kubeconfig ?? cluster.kubeconfig,
+        namespacePrefix: `lst${own}-`,
+        appDomain: `${own}.${cluster.domain}`,
+        functionDomain: cluster.domain,
+        publicPort: Number(new URL(cluster.ingress!).port || 80),
+        ingressClass: 'traefik',
+        ...options.settings,
+      } as ClusterRegionSetting)
+    this.namespacePrefix = this.region.namespacePrefix
     // JSON is YAML too.
-    writeFileSync(file, JSON.stringify({ regions: [...(options.others ?? []), region] }))
+    writeFileSync(file, JSON.stringify({ regions: [...(options.others ?? []), this.region] }))
     this.#configDir = configDir
   }
 

@@ -70,10 +70,11 @@ export async function pushDatabaseImages(): Promise<void> {
   }
 }
 
-/** Pushes an image of this machine's Node and returns its reference, which is Node for the process engine too. */
-export async function pushNodeImage(): Promise<string> {
+/** An image of this machine's Node once it is pushed; the reference is Node for the process engine too. */
+export const nodeImage = `${clusterImageSource}/node:20`
+
+export async function pushNodeImage(): Promise<void> {
   await push(await ensureNodeBaseImage(), 'node:20')
-  return `${clusterImageSource}/node:20`
 }
 
 async function push(image: string, name: string): Promise<void> {

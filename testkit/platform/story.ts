@@ -47,6 +47,7 @@ export async function makeFunction(
   installation: Installation,
   name: string,
   settings: Record<string, number> = {},
+  region = 'local',
 ) {
   const client = installation.client()
   const { accountId } = installation.ready
@@ -55,7 +56,7 @@ export async function makeFunction(
     accountId,
     appId,
     name: 'prod',
-    region: 'local',
+    region,
     functionConfig: { containerConcurrency: 10, maxScale: 3, idleTimeoutSeconds: 300, ...settings },
     ...noWindow,
   })

@@ -32,9 +32,10 @@ export function checkTarget(from: string, to: string, regions: readonly RegionFa
       `${target.unavailableReason ?? 'Its engine does not answer'}. Move the environment when list-regions shows ${to} as available.`,
     )
   }
-  // Containers of the old region serve until those of the new one do, and one control plane must see both.
+  // Containers of the old region serve until those of the new one do, and one machine must see both. A cluster has none.
   const nodeOf = (region: string) => factsOf(region)?.node
-  if (nodeOf(from) === nodeOf(to)) return
+  const isCluster = (region: string) => factsOf(region)?.engine === 'kubernetes'
+  if (isCluster(from) || isCluster(to) || nodeOf(from) === nodeOf(to)) return
   throw invalid(
     'An environment cannot move to another machine',
     `The region ${from} runs on ${nodeOf(from) ?? 'an unknown machine'}, ${to} on ${nodeOf(to)}. Create a new environment in ${to} and deploy there.`,

@@ -1,13 +1,18 @@
 import http from 'node:http'
 import https from 'node:https'
 import { createInterface } from 'node:readline'
-import { KubeConfig, type RequestContext } from '@kubernetes/client-node'
+import { KubeConfig } from '@kubernetes/client-node'
 
 const callTimeoutMs = 15_000
 /** The API server sends a bookmark a minute: a watch that is silent for longer is broken. */
 const silenceMs = 150_000
 /** Connections that are kept open, for all calls of a region. */
 const mostConnections = 16
+
+interface Body {
+  type: string
+  text: string
+}
 
 /** The API server answered with a status that is no success. */
 export class ApiRefusal extends Error {
@@ -26,22 +31,27 @@ export class ApiRefusal extends Error {
 export class ClusterConfig extends KubeConfig {
   #agent: { key: string; agent: https.Agent } | null = null
 
-  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
-    await super.applySecurityAuthentication(context)
-    const { server } = this.#cluster()
-    if (server.startsWith('https:')) context.setAgent(this.#agentOf(await this.#options()))
-    context.setSignal(AbortSignal.timeout(callTimeoutMs))
-  }
-
   /** Throws `ApiRefusal`, or what the connection failed with. */
   async getJson<T>(path: string, query: Record<string, string>): Promise<T> {
-    const answer = await this.#get(path, query, AbortSignal.timeout(callTimeoutMs))
+    const answer = await this.#call('GET', path, query, AbortSignal.timeout(callTimeoutMs))
     return JSON.parse(await textOf(answer)) as T
+  }
+
+  /** A call that changes something; throws as `getJson` does. The answer is of no interest. */
+  async change(
+    method: 'PATCH' | 'DELETE',
+    path: string,
+    query: Record<string, string>,
+    body?: Body,
+  ): Promise<void> {
+    const answer = await this.#call(method, path, query, AbortSignal.timeout(callTimeoutMs), body)
+    // Read to its end, so that the connection can be used again.
+    await textOf(answer)
   }
 
   /** The lines of an answer, until the server ends it. */
   async *lines(path: string, query: Record<string, string>, signal: AbortSignal): AsyncIterable<string> {
-    const answer = await this.#get(path, query, signal)
+    const answer = await this.#call('GET', path, query, signal)
     answer.setTimeout(silenceMs, () =>
       answer.destroy(new Error('the API server has been silent for too long')),
     )
@@ -58,25 +68,28 @@ export class ClusterConfig extends KubeConfig {
     }
   }
 
-  async #get(
+  async #call(
+    method: string,
     path: string,
     query: Record<string, string>,
     signal: AbortSignal,
+    body?: Body,
   ): Promise<http.IncomingMessage> {
     const url = new URL(`${this.#cluster().server.replace(/\/$/, '')}/${path}`)
     url.search = new URLSearchParams(query).toString()
     const isTls = url.protocol === 'https:'
     const options = await this.#options()
     const agent = isTls ? { agent: this.#agentOf(options) } : {}
-    const headers = { ...options.headers, accept: 'application/json' }
+    const type = body ? { 'content-type': body.type } : {}
+    const headers = { ...options.headers, ...type, accept: 'application/json' }
     const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
       const { request } = isTls ? https : http
-      request(url, { ...options, ...agent, headers, signal }, resolve)
+      request(url, { ...options, ...agent, method, headers, signal }, resolve)
         .once('error', reject)
-        .end()
+        .end(body?.text)
     })
     const { statusCode = 0 } = answer
-    if (statusCode === 200) return answer
+    if (statusCode >= 200 && statusCode < 300) return answer
     throw new ApiRefusal(statusCode, messageIn(await textOf(answer)))
   }
 

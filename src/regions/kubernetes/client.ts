@@ -1,50 +1,45 @@
 import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
-import {
-  ApiException,
-  CustomObjectsApi,
-  Exec,
-  type KubernetesObject,
-  KubernetesObjectApi,
-  Log,
-  PatchStrategy,
-  setHeaderOptions,
-} from '@kubernetes/client-node'
+import { ApiException, Exec, Log } from '@kubernetes/client-node'
 import { AppError } from '../../errors.ts'
 import { ApiRefusal, ClusterConfig } from './api-server.ts'
+import type { Manifest } from './manifests/workload.ts'
 
 const fieldManager = 'longshore'
 /** Objects in one response. */
-const pageSize = 500
+const pageSize = '500'
 
-/** Kinds that Longshore writes or reads in a cluster, with the version of their API. */
-const apiVersions = {
-  Namespace: 'v1',
-  NetworkPolicy: 'networking.k8s.io/v1',
-  ResourceQuota: 'v1',
-  LimitRange: 'v1',
-  Secret: 'v1',
-  Service: 'v1',
-  PersistentVolumeClaim: 'v1',
-  Pod: 'v1',
-  Job: 'batch/v1',
-  Deployment: 'apps/v1',
-  StatefulSet: 'apps/v1',
-  HorizontalPodAutoscaler: 'autoscaling/v2',
-  PodDisruptionBudget: 'policy/v1',
-  Ingress: 'networking.k8s.io/v1',
-  KnativeService: 'serving.knative.dev/v1',
-  PostgresCluster: 'postgresql.cnpg.io/v1',
-  ImageCatalog: 'postgresql.cnpg.io/v1',
+/** Kinds that Longshore writes or reads in a cluster: the version of their API, and the name of their collection. */
+const kinds = {
+  Namespace: ['v1', 'namespaces'],
+  NetworkPolicy: ['networking.k8s.io/v1', 'networkpolicies'],
+  ResourceQuota: ['v1', 'resourcequotas'],
+  LimitRange: ['v1', 'limitranges'],
+  Secret: ['v1', 'secrets'],
+  Service: ['v1', 'services'],
+  PersistentVolumeClaim: ['v1', 'persistentvolumeclaims'],
+  Pod: ['v1', 'pods'],
+  Job: ['batch/v1', 'jobs'],
+  Deployment: ['apps/v1', 'deployments'],
+  StatefulSet: ['apps/v1', 'statefulsets'],
+  HorizontalPodAutoscaler: ['autoscaling/v2', 'horizontalpodautoscalers'],
+  PodDisruptionBudget: ['policy/v1', 'poddisruptionbudgets'],
+  Ingress: ['networking.k8s.io/v1', 'ingresses'],
+  HTTPRoute: ['gateway.networking.k8s.io/v1', 'httproutes'],
+  KnativeService: ['serving.knative.dev/v1', 'services'],
+  PostgresCluster: ['postgresql.cnpg.io/v1', 'clusters'],
+  ImageCatalog: ['postgresql.cnpg.io/v1', 'imagecatalogs'],
 } as const
-type Kind = keyof typeof apiVersions
+type Kind = keyof typeof kinds
+/** Kinds whose name is ambiguous. */
+const extensionKinds: Readonly<Record<string, Kind>> = {
+  'serving.knative.dev/v1 Service': 'KnativeService',
+  'postgresql.cnpg.io/v1 Cluster': 'PostgresCluster',
+}
 
-/** The library takes any `Service` for the core one and drops the fields that it does not know, so these calls are plain. */
-const knative = { group: 'serving.knative.dev', version: 'v1', plural: 'services' } as const
-
-interface Page {
-  items: unknown[]
-  metadata?: { _continue?: string; continue?: string }
+interface Page<T> {
+  items: T[]
+  metadata: { continue?: string }
 }
 
 /** What is used of the WebSocket of a pod's channels; the library's type lacks the methods of Node's own. */
@@ -64,13 +59,6 @@ interface CredentialSource {
   context?: string | undefined
 }
 
-interface Apis {
-  config: ClusterConfig
-  objects: KubernetesObjectApi
-  custom: CustomObjectsApi
-  log: Log
-}
-
 interface PodSource {
   namespace: string
   name: string
@@ -83,16 +71,17 @@ interface PodSource {
  */
 export class ClusterClient {
   readonly #source: CredentialSource
-  #opened: Apis | null = null
+  #opened: ClusterConfig | null = null
 
   /** Reads the credentials with the first call, so that a cluster without any is away and nothing else. */
   constructor(source: CredentialSource) {
     this.#source = source
   }
 
-  /** For calls that the library has no plain form of. */
+  /** For calls that have no method here. */
   get config(): ClusterConfig {
-    return this.#apis.config
+    this.#opened ??= configOf(this.#source)
+    return this.#opened
   }
 
   /** The next call reads the credentials again, which may have been replaced. */
@@ -100,92 +89,44 @@ export class ClusterClient {
     this.#opened = null
   }
 
-  get #apis(): Apis {
-    this.#opened ??= apisOf(configOf(this.#source))
-    return this.#opened
-  }
-
-  get #objects(): KubernetesObjectApi {
-    return this.#apis.objects
-  }
-
-  get #custom(): CustomObjectsApi {
-    return this.#apis.custom
-  }
-
-  get #log(): Log {
-    return this.#apis.log
-  }
-
   /** Server-side apply under Longshore's field manager: repairs what others changed in its fields. */
-  async apply(object: object): Promise<void> {
-    const strategy = PatchStrategy.ServerSideApply
-    const { apiVersion, metadata } = object as KubernetesObject
-    if (apiVersion === apiVersions.KnativeService) {
-      const target = { ...knative, namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' }
-      const request = { ...target, body: object, fieldManager, force: true }
-      await called(
-        this.#custom.patchNamespacedCustomObject(request, setHeaderOptions('Content-Type', strategy)),
-      )
-      return
-    }
-    await called(
-      this.#objects.patch(object as KubernetesObject, undefined, undefined, fieldManager, true, strategy),
-    )
+  async apply(object: Manifest): Promise<void> {
+    const { namespace, name } = object.metadata
+    const path = pathOf(kindOf(object), namespace, name)
+    const body = { type: 'application/apply-patch+yaml', text: JSON.stringify(object) }
+    await called(() => this.config.change('PATCH', path, { fieldManager, force: 'true' }, body))
   }
 
   /** Every object of a kind with the labels, in all namespaces, page by page. */
   async list<T>(kind: Kind, labelSelector: string): Promise<T[]> {
     const items: T[] = []
-    let from: string | undefined
+    let from = ''
     do {
-      const page = await called(this.#page(kind, labelSelector, from))
-      items.push(...(page.items as T[]))
-      from = page.metadata?._continue || page.metadata?.continue || undefined
-    } while (from)
+      const position: Record<string, string> = from === '' ? {} : { continue: from }
+      const query = { labelSelector, limit: pageSize, ...position }
+      const page = await called(() => this.config.getJson<Page<T>>(pathOf(kind), query))
+      items.push(...page.items)
+      from = page.metadata.continue ?? ''
+    } while (from !== '')
     return items
-  }
-
-  #page(kind: Kind, labelSelector: string, from: string | undefined): Promise<Page> {
-    const position = from === undefined ? {} : { _continue: from }
-    if (kind === 'KnativeService')
-      return this.#custom.listClusterCustomObject({ ...knative, labelSelector, limit: pageSize, ...position })
-    return this.#objects.list(
-      apiVersions[kind],
-      nameOf(kind),
-      ...([undefined, undefined, undefined, undefined, undefined] as const),
-      labelSelector,
-      pageSize,
-      from,
-    )
   }
 
   /** Any object of the API by its path. */
   read<T>(path: string): Promise<T> {
-    return called(Promise.resolve().then(() => this.config.getJson<T>(path, {})))
+    return called(() => this.config.getJson<T>(path, {}))
   }
 
   /** Whether the cluster has a kind that an extension brings. */
   async has(kind: Kind): Promise<boolean> {
-    const named = [undefined, undefined, undefined, undefined, undefined, undefined, 1] as const
-    try {
-      await this.#objects.list(apiVersions[kind], nameOf(kind), ...named)
-      return true
-    } catch (error) {
-      if (error instanceof ApiException && error.code === 404) return false
-      return called(Promise.reject(error))
-    }
+    return (await orMissing(() => this.config.getJson(pathOf(kind), { limit: '1' }))) !== null
   }
 
   /** Unknown objects are ignored. What belongs to the object is removed in the background. */
   async delete(kind: Kind, namespace: string, name: string, graceSeconds?: number): Promise<void> {
-    const object = { apiVersion: apiVersions[kind], kind: nameOf(kind), metadata: { namespace, name } }
-    const removal = this.#objects.delete(object, undefined, undefined, graceSeconds, undefined, 'Background')
-    await called(
-      removal.catch((error) => {
-        if (!(error instanceof ApiException) || error.code !== 404) throw error
-      }),
-    )
+    const grace: Record<string, string> =
+      graceSeconds === undefined ? {} : { gracePeriodSeconds: String(graceSeconds) }
+    const query = { propagationPolicy: 'Background', ...grace }
+    await orMissing(() => this.config.change('DELETE', pathOf(kind, namespace, name), query))
   }
 
   /** Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. */
@@ -199,7 +140,7 @@ export class ClusterClient {
       onFrame(channel, data)
       return true
     })
-    return (await called(opened)) as unknown as PodSocket
+    return (await called(() => opened)) as unknown as PodSocket
   }
 
   /** Lines as `<time> <text>`; with `follow`, until the container ends or the signal aborts. */
@@ -209,7 +150,8 @@ export class ClusterClient {
   ): AsyncIterable<string> {
     const stream = new PassThrough()
     const options = { follow, timestamps: true, ...(since === null ? {} : { sinceTime: since }) }
-    const request = await called(this.#log.log(namespace, name, container, stream, options))
+    const log = new Log(this.config)
+    const request = await called(() => log.log(namespace, name, container, stream, options))
     const end = () => {
       request.abort()
       stream.end()
@@ -227,22 +169,22 @@ export class ClusterClient {
 /** The status with which the API server refused a call; null for another error. */
 export function refusalOf(error: unknown): { status: number; reason: string } | null {
   const cause = error instanceof AppError ? error.cause : error
-  if (!(cause instanceof ApiException)) return null
-  return { status: cause.code, reason: messageOf(cause.body) }
+  return cause instanceof ApiRefusal ? { status: cause.status, reason: cause.message } : null
 }
 
-function messageOf(body: unknown): string {
-  try {
-    const { message } = (typeof body === 'string' ? JSON.parse(body) : body) as { message?: unknown }
-    return typeof message === 'string' ? message : ''
-  } catch {
-    return ''
-  }
+/** Of an object to be applied. */
+function kindOf({ apiVersion, kind }: Manifest): Kind {
+  const name = extensionKinds[`${apiVersion} ${kind}`] ?? kind
+  if (name in kinds) return name as Kind
+  throw new Error(`${apiVersion} ${kind} is not among the kinds that Longshore writes`)
 }
 
-function apisOf(config: ClusterConfig): Apis {
-  const objects = KubernetesObjectApi.makeApiClient(config)
-  return { config, objects, custom: config.makeApiClient(CustomObjectsApi), log: new Log(config) }
+/** Of one object, or of the objects in all namespaces. */
+function pathOf(kind: Kind, namespace?: string, name?: string): string {
+  const [version, collection] = kinds[kind]
+  const api = `${version.includes('/') ? 'apis' : 'api'}/${version}`
+  const place = namespace === undefined ? '' : `/namespaces/${namespace}`
+  return `${api}${place}/${collection}${name === undefined ? '' : `/${name}`}`
 }
 
 function configOf({ kubeconfig, context }: CredentialSource): ClusterConfig {
@@ -260,11 +202,6 @@ function configOf({ kubeconfig, context }: CredentialSource): ClusterConfig {
         : `${kubeconfig} is no readable kubeconfig${context === undefined ? '' : ` with the context ${context}`}. Correct kubeconfig and context of the region in the configuration file.`
     throw new AppError('unavailable', 'The credentials of the cluster cannot be read', { details, cause })
   }
-}
-
-function nameOf(kind: Kind): string {
-  if (kind === 'KnativeService') return 'Service'
-  return kind === 'PostgresCluster' ? 'Cluster' : kind
 }
 
 /** The failure of a call, for callers; its reason is the `cause`. */
@@ -285,10 +222,20 @@ function awayText(status: number | null): string {
   return `The API server of the cluster answers with status ${status}`
 }
 
-async function called<T>(call: Promise<T>): Promise<T> {
+async function called<T>(call: () => Promise<T>): Promise<T> {
   try {
-    return await call
+    return await call()
   } catch (cause) {
+    throw clusterAway(cause)
+  }
+}
+
+/** Null for what the cluster does not have. */
+async function orMissing<T>(call: () => Promise<T>): Promise<T | null> {
+  try {
+    return await call()
+  } catch (cause) {
+    if (cause instanceof ApiRefusal && cause.status === 404) return null
     throw clusterAway(cause)
   }
 }

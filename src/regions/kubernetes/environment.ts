@@ -193,6 +193,9 @@ export class ClusterEnvironment {
     }
     if (!workload.autoscaling && isRegularApp(view.app.dockerPreset))
       await client.delete('HorizontalPodAutoscaler', namespace, name)
+    // Of the time before the region had a gateway.
+    if (options.gateway && isRegularApp(view.app.dockerPreset))
+      await client.delete('Ingress', namespace, name)
     this.#applied = text
     return null
   }
@@ -261,10 +264,10 @@ export class ClusterEnvironment {
   }
 }
 
-/** The variables of every version go with the workload. It has no id before it was listed; the next pass adds it. */
+/** Variables and routes go with the workload. It has no id before it was listed; the next pass adds it. */
 function withOwner(manifest: Manifest, observed: Observed | undefined): Manifest {
   const owner = observed?.deployment ?? observed?.service
-  if (manifest.kind !== 'Secret' || !owner) return manifest
+  if (!['Secret', 'HTTPRoute'].includes(manifest.kind) || !owner) return manifest
   const type = observed?.deployment
     ? { apiVersion: 'apps/v1', kind: 'Deployment' }
     : { apiVersion: 'serving.knative.dev/v1', kind: 'Service' }

@@ -1,9 +1,9 @@
 import { timestamp } from '../../clock.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
-import type { EngineContainer } from '../../engines/engine.ts'
 import type { Db } from '../../store/db.ts'
 import { noteContainerCounts } from '../../store/repositories/container-counts.ts'
 import { findPod, insertPod, listLivePods, prunePods, savePod } from '../../store/repositories/rollouts.ts'
+import type { MeteredContainer } from '../usage-meter.ts'
 import { containerName, label } from './manifests/workload.ts'
 import type { WorkloadPod } from './status.ts'
 
@@ -14,21 +14,41 @@ export function podIdOf({ metadata }: WorkloadPod): string {
   return `pod_${metadata.uid}`
 }
 
-/** The container of the tenant in a pod, for usage metering. */
-export function containerOfPod(pod: WorkloadPod): EngineContainer {
-  const { running, terminated } = ownContainer(pod)?.state ?? {}
-  return {
-    name: pod.metadata.name,
-    podId: podIdOf(pod),
-    appEnvId: pod.metadata.labels?.[label.environment] ?? '',
-    state: running ? 'running' : terminated ? 'exited' : 'created',
-    startedAt: instant(running?.startedAt ?? terminated?.startedAt),
-    finishedAt: instant(terminated?.finishedAt),
-    exitCode: terminated?.exitCode ?? null,
-    outOfMemory: terminated?.reason === 'OOMKilled',
-    address: null,
-    nodeName: pod.spec?.nodeName ?? '',
-  }
+/**
+ * What ran in a pod, for usage metering: its container, and the one that it was before its last restart. Named by their
+ * start, because the pods of a database have the same name one after the other.
+ */
+export function runsOfPod(pod: WorkloadPod, nowMs: number): MeteredContainer[] {
+  const { state, lastState } = ownContainer(pod) ?? {}
+  const lost = lostAt(pod, nowMs)
+  const running = state?.running && { startedAt: state.running.startedAt, finishedAt: lost }
+  return [lastState?.terminated, state?.terminated, running].flatMap((run) => {
+    const startedAt = instant(run?.startedAt)
+    if (startedAt === null) return []
+    return {
+      ...{ name: `${podIdOf(pod)} ${startedAt}`, podId: podIdOf(pod), startedAt },
+      appEnvId: pod.metadata.labels?.[label.environment] ?? '',
+      state: run === running && lost === null ? ('running' as const) : ('exited' as const),
+      finishedAt: instant(run?.finishedAt),
+    }
+  })
+}
+
+/** Far above what a kubelet needs to report the end of a container. */
+const reportMs = 15_000
+
+/**
+ * When a container ended of which the cluster still says that it runs, because its node is gone: at its eviction, or when
+ * it would have been killed at last. Null: it may run.
+ */
+function lostAt({ metadata, status }: WorkloadPod, nowMs: number): string | null {
+  const evicted = status?.conditions?.find(
+    (one) =>
+      one.type === 'DisruptionTarget' && one.status === 'True' && one.reason === 'DeletionByTaintManager',
+  )
+  const { deletionTimestamp } = metadata
+  if (evicted) return evicted.lastTransitionTime ?? deletionTimestamp ?? null
+  return deletionTimestamp && Date.parse(deletionTimestamp) + reportMs < nowMs ? deletionTimestamp : null
 }
 
 interface Placed {
@@ -56,10 +76,10 @@ export function storePods(
       live.delete(podId)
       if (before) {
         const { ordinal: _, ...rest } = before
-        const record = { ...rest, ...observed(pod) }
+        const record = { ...rest, ...observed(pod, nowMs) }
         if (JSON.stringify(record) !== JSON.stringify(before)) await savePod(tx, record)
       } else if (!(await findPod(tx, podId))) {
-        await insertPod(tx, newRecord(pod, { appEnvId, ...placed }))
+        await insertPod(tx, newRecord(pod, { appEnvId, ...placed }, nowMs))
         fresh.push(podId)
       }
     }
@@ -67,7 +87,7 @@ export function storePods(
       await savePod(tx, {
         ...pod,
         ...{ desiredState: 'gone', ready: false, finishedAt: timestamp(nowMs) },
-        status: pod.lastTermination && pod.lastTermination.exitCode !== 0 ? 'Failed' : 'Succeeded',
+        status: hasFailed(pod) ? 'Failed' : 'Succeeded',
       })
     if (live.size > 0) await prunePods(tx, appEnvId, keptPods)
     await noteContainerCounts(tx, appEnvId, nowMs)
@@ -75,7 +95,16 @@ export function storePods(
   })
 }
 
-function newRecord(pod: WorkloadPod, placed: Placed): PodRecord {
+/** The exit codes of a program that the cluster ends: by SIGTERM, and by SIGKILL where that was not enough. */
+const signalExits = [143, 137]
+
+function hasFailed({ desiredState, lastTermination }: PodRecord): boolean {
+  const { exitCode = 0, reason } = lastTermination ?? {}
+  if (desiredState === 'end' && reason !== 'OOMKilled' && signalExits.includes(exitCode)) return false
+  return exitCode !== 0
+}
+
+function newRecord(pod: WorkloadPod, placed: Placed, nowMs: number): PodRecord {
   const { metadata } = pod
   return {
     podId: podIdOf(pod),
@@ -85,18 +114,20 @@ function newRecord(pod: WorkloadPod, placed: Placed): PodRecord {
     createdAt: instant(metadata.creationTimestamp) ?? '',
     finishedAt: null,
     ...placed,
-    ...observed(pod),
+    ...observed(pod, nowMs),
   }
 }
 
-function observed(pod: WorkloadPod) {
+function observed(pod: WorkloadPod, nowMs: number) {
   const status = ownContainer(pod)
   const ended = status?.lastState?.terminated ?? status?.state?.terminated
-  const isRunning = status?.state?.running !== undefined
+  const isRunning = status?.state?.running !== undefined && lostAt(pod, nowMs) === null
+  // Of a node that is away, the container's own status is the last that was heard.
+  const isUnready = pod.status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'False')
   return {
     desiredState: pod.metadata.deletionTimestamp ? ('end' as const) : ('run' as const),
     status: isRunning ? ('Running' as const) : ('Pending' as const),
-    ready: status?.ready ?? false,
+    ready: isRunning && isUnready !== true && (status?.ready ?? false),
     restartCount: status?.restartCount ?? 0,
     lastTermination: ended
       ? {

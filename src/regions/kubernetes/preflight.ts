@@ -1,6 +1,7 @@
 import type { MissingCapability } from '../../contract/regions.ts'
 import { ApiRefusal } from './api-server.ts'
 import type { ClusterClient } from './client.ts'
+import type { ClusterOptions } from './manifests/workload.ts'
 
 const timeoutMs = 5_000
 
@@ -8,6 +9,8 @@ const timeoutMs = 5_000
 export interface PreflightOptions {
   functionDomain?: string | undefined
   ingressClass?: string | undefined
+  gateway?: ClusterOptions['gateway']
+  tls?: ClusterOptions['tls']
   storageClass?: string | undefined
   prometheus?: string | undefined
   /** Why images cannot be built; null: they can, or the file asks for no builds. */
@@ -24,7 +27,7 @@ export interface ClusterFacts {
 
 /** Finds out what works in a cluster. Throws `AppError('unavailable')` when its API server cannot be used. */
 export async function preflight(client: ClusterClient, options: PreflightOptions): Promise<ClusterFacts> {
-  const { functionDomain, ingressClass, storageClass, prometheus, buildProblem } = options
+  const { functionDomain, ingressClass, gateway, tls, storageClass, prometheus, buildProblem } = options
   const hasKnative = await exists(client, 'apis/serving.knative.dev/v1')
   const hasPostgres = await exists(client, 'apis/postgresql.cnpg.io/v1')
   const checks: [MissingCapability['capability'], Promise<string | null>][] = [
@@ -37,6 +40,8 @@ export async function preflight(client: ClusterClient, options: PreflightOptions
       ),
     ],
     ['apps', classProblem(client, 'ingressclasses', ingressClass)],
+    ['apps', gatewayProblem(client, gateway)],
+    ['apps', issuerProblem(client, tls)],
     ['volumes', classProblem(client, 'storageclasses', storageClass)],
     [
       'autoscaling',
@@ -84,6 +89,25 @@ async function classProblem(
   const { path, noun, key } = classes[kind]
   if (name === undefined || (await exists(client, `${path}/${name}`))) return null
   return `The cluster has no ${noun} class ${name}. Create it, or correct ${key} of the region.`
+}
+
+async function gatewayProblem(
+  client: ClusterClient,
+  gateway: ClusterOptions['gateway'],
+): Promise<string | null> {
+  if (!gateway) return null
+  const api = 'apis/gateway.networking.k8s.io/v1'
+  if (!(await exists(client, api)))
+    return 'The cluster has no Gateway API. Install it, or use ingressClass in place of gateway of the region.'
+  const { name, namespace } = gateway
+  if (await exists(client, `${api}/namespaces/${namespace}/gateways/${name}`)) return null
+  return `The cluster has no Gateway ${name} in the namespace ${namespace}. Create it, or correct gateway of the region.`
+}
+
+async function issuerProblem(client: ClusterClient, tls: ClusterOptions['tls']): Promise<string | null> {
+  if (typeof tls !== 'object') return null
+  if (await exists(client, `apis/cert-manager.io/v1/clusterissuers/${tls.clusterIssuer}`)) return null
+  return `The cluster has no ClusterIssuer ${tls.clusterIssuer} of cert-manager. Create it, or correct tls of the region.`
 }
 
 async function prometheusProblem(url: string | undefined): Promise<string | null> {

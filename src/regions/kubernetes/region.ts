@@ -20,7 +20,7 @@ import type { ClusterEngine } from './engine.ts'
 import { ClusterEnvironment } from './environment.ts'
 import { NotListed } from './informer.ts'
 import type { ClusterOptions } from './manifests/workload.ts'
-import { containerOfPod } from './pods.ts'
+import { runsOfPod } from './pods.ts'
 
 const lookEveryMs = 2_000
 /** Environments that are not changing are applied again this often, which repairs drift that no watch shows. */
@@ -71,6 +71,7 @@ export class ClusterRegion {
   #changed = new Set<string>()
   /** What is left of the resync under way. */
   readonly #backlog = new Set<string>()
+  #isMetering = false
   #resyncAtMs = 0
   #checkAtMs = 0
   #problem: AppError | null
@@ -120,8 +121,7 @@ export class ClusterRegion {
     return this.#problem?.message ?? null
   }
 
-  async start(): Promise<void> {
-    await this.#usage.open()
+  start(): void {
     this.#checkAtMs = this.#deps.clock.monotonicMs() + checkEveryMs
     this.#deps.cache.start({
       changed: (appEnvId, isDrift) => {
@@ -154,6 +154,8 @@ export class ClusterRegion {
 
   async #pass(): Promise<void> {
     const { db, clock, region, cache } = this.#deps
+    if (!this.#isMetering) await this.#usage.open()
+    this.#isMetering = true
     await this.#requireCluster()
     const own = new Set(await db.read((tx) => listEnvironmentIdsIn(tx, [region])))
     if (clock.monotonicMs() >= this.#resyncAtMs) {
@@ -217,8 +219,9 @@ export class ClusterRegion {
     const jobs = await engine.list()
     // The cache was current a moment ago, so a container that is missing from it has ended.
     if (cache.problem) return
-    const containers = [...cache.pods()].map(containerOfPod)
-    await this.#usage.observe([...containers, ...jobs], clock.wallMs())
+    const nowMs = clock.wallMs()
+    const runs = [...cache.pods()].flatMap((pod) => runsOfPod(pod, nowMs))
+    await this.#usage.observe([...runs, ...jobs], nowMs)
   }
 
   #environment(appEnvId: string): ClusterEnvironment {

@@ -135,7 +135,10 @@ function containerProblem({ state, lastState, restartCount }: ContainerStatus): 
   const { reason = '', message = '' } = state?.waiting ?? {}
   if (reason === 'ImagePullBackOff' || reason === 'InvalidImageName') return imagePull(message || reason)
   if (cannotCreate(reason, message))
-    return { reason: 'bad-command', message: `The cluster cannot create the container: ${message}` }
+    return {
+      reason: 'bad-command',
+      message: `The cluster cannot create the container: ${createAdvice(message)}`,
+    }
   const ended = state?.terminated ?? lastState?.terminated
   if (!ended || restartCount < mostRestarts) return null
   if (ended.reason === 'OOMKilled')
@@ -159,6 +162,12 @@ function containerProblem({ state, lastState, restartCount }: ContainerStatus): 
 export function cannotCreate(reason: string | undefined, message: string): boolean {
   const isRefused = reason === 'CreateContainerConfigError' || reason === 'CreateContainerError'
   return isRefused && !/failed to sync|timed out|deadline exceeded|failed to reserve/i.test(message)
+}
+
+/** The message of a kubelet, with what to do where that is known. */
+export function createAdvice(message: string): string {
+  if (!message.includes('runAsNonRoot')) return message
+  return `${message}. This region takes only images that run as another user than root: name its number with USER in the Dockerfile.`
 }
 
 export function notReady(pods: readonly WorkloadPod[], conditions: readonly Condition[]): Failure {

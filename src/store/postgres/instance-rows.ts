@@ -36,6 +36,11 @@ export async function readInstances(session: Session): Promise<{ rows: InstanceR
   return { rows, leases: await session.query<LeaseRow>('select * from leases order by name') }
 }
 
+/** Those of an instance that has described itself. */
+export function regionsOf({ record, node }: InstanceRow): string[] {
+  return record === '' ? [] : factsRecord.parse(record, node).regions.map(({ region }) => region)
+}
+
 /** Not one that has not described itself yet. */
 export function knownInstance(row: InstanceRow, leases: readonly LeaseRow[]): KnownInstance[] {
   if (row.record === '') return []

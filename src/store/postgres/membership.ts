@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Log } from '../../log.ts'
 import type { Db } from '../db.ts'
-import { assignLeases } from '../lease-plan.ts'
+import { planLeases } from '../lease-plan.ts'
 import type { InstanceFacts, KnownInstance, LeasedWork, Membership, Spent, Wakes } from '../membership.ts'
 import { unavailable } from './errors.ts'
 import { fenced, type HeldLease } from './fence.ts'
-import { type InstanceRow, knownInstance, type LeaseRow, readInstances } from './instance-rows.ts'
+import { type InstanceRow, knownInstance, type LeaseRow, readInstances, regionsOf } from './instance-rows.ts'
 import { beatMs, endSessions, expiryMs, nowMs } from './join-machine.ts'
 import type { Session } from './session.ts'
 
@@ -37,14 +37,14 @@ interface MembershipOptions {
 
 /**
  * An instance among those of one database. Each beat renews its row, reads those of the others, and takes or gives
- * back leases: `assignLeases` says whose they are. A lease is valid until another instance takes it, so only the
+ * back leases: `planLeases` says whose they are. A lease is valid until another instance takes it, so only the
  * database's clock counts.
  */
 export class PostgresMembership implements Membership {
   readonly isShared = true
   readonly machineDb: Db
   readonly #options: MembershipOptions
-  readonly #beginnings = new Map<string, (db: Db) => LeasedWork>()
+  readonly #beginnings = new Map<string, { begin: (db: Db) => LeasedWork; region: string | undefined }>()
   readonly #held = new Map<string, { lease: HeldLease; work: LeasedWork }>()
   readonly #endings = new Map<string, Promise<void>>()
   /** Gone instances whose sessions were ended. */
@@ -74,8 +74,8 @@ export class PostgresMembership implements Membership {
     this.#facts = facts
   }
 
-  lease(name: string, begin: (db: Db) => LeasedWork): void {
-    this.#beginnings.set(name, begin)
+  lease(name: string, begin: (db: Db) => LeasedWork, region?: string): void {
+    this.#beginnings.set(name, { begin, region })
   }
 
   async start(wakes: Wakes): Promise<void> {
@@ -174,7 +174,8 @@ export class PostgresMembership implements Membership {
     this.#instances = rows.flatMap((row) => knownInstance(row, leases))
     const alive = new Set(rows.filter(({ age_ms }) => age_ms <= expiryMs).map((row) => row.instance_id))
     if (performance.now() - this.#steadySinceMs > expiryMs) await this.#endGone(rows, alive)
-    if (this.#wakes && !this.#closed) await this.#settle(leases, alive)
+    const living = rows.filter((row) => alive.has(row.instance_id))
+    if (this.#wakes && !this.#closed) await this.#settle(leases, living)
   }
 
   #noteBeat(): void {
@@ -197,19 +198,21 @@ export class PostgresMembership implements Membership {
     }
   }
 
-  async #settle(leases: readonly LeaseRow[], alive: ReadonlySet<string>): Promise<void> {
+  async #settle(leases: readonly LeaseRow[], living: readonly InstanceRow[]): Promise<void> {
     const { instanceId } = this.#options
-    const names = [...this.#beginnings.keys()]
-    const assigned = assignLeases(names, [...alive])
+    const rowOf = (name: string) => leases.find((lease) => lease.name === name)
+    const instances = living.map((row) => ({ id: row.instance_id, regions: regionsOf(row) }))
+    const works = [...this.#beginnings].map(([name, { region }]) => ({ name, region }))
+    const plan = planLeases(works, instances, (name) => rowOf(name)?.instance_id)
     const isSteady = performance.now() - this.#steadySinceMs > expiryMs
-    for (const name of names) {
-      const row = leases.find((lease) => lease.name === name)
+    for (const { name } of works) {
+      const row = rowOf(name)
       const held = this.#held.get(name)
       if (held && row?.token !== held.lease.token) this.#end(name)
-      const isMine = assigned.get(name) === instanceId
+      const isMine = plan.get(name) === instanceId
       if (held && !isMine) void this.#giveBack(name)
       const isFree = !row || row.instance_id === '' || row.instance_id === instanceId
-      const isLeft = !isFree && isSteady && !alive.has(row.instance_id)
+      const isLeft = !isFree && isSteady && !instances.some(({ id }) => id === row.instance_id)
       const isBusy = this.#held.has(name) || this.#endings.has(name)
       if (isMine && !isBusy && (isFree || isLeft)) await this.#take(name, row?.token ?? null)
     }
@@ -228,7 +231,7 @@ export class PostgresMembership implements Membership {
            where name = $1 and token = $3 returning token`,
           [name, instanceId, token],
         ))
-    const begin = this.#beginnings.get(name)
+    const { begin } = this.#beginnings.get(name) ?? {}
     if (!rows[0] || !begin) return
     const lease = { name, token: rows[0].token }
     log.info({ lease: name }, 'shared work begins here')

@@ -20,7 +20,7 @@ import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.
 
 const limitMs = 300_000
 /** Answers how often a container of the environment has started. */
-const countingScript = `n=$(cat /data/n 2>/dev/null || echo 0); mkdir -p /tmp/www; echo $((n + 1)) | tee /data/n > /tmp/www/index.html; exec httpd -f -p "$PORT" -h /tmp/www`
+const countingScript = `trap "exit 0" TERM; n=$(cat /data/n 2>/dev/null || echo 0); mkdir -p /tmp/www; echo $((n + 1)) | tee /data/n > /tmp/www/index.html; httpd -f -p "$PORT" -h /tmp/www & wait`
 
 describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a cluster region', () => {
   let installation: ClusterInstallation

@@ -4,7 +4,7 @@ import { createAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app
 import { createApp } from '../../../src/contract/apps.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
-import { canPushImages, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
+import { canPushImages, nodeImage, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
 import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
 
 const limitMs = 240_000
@@ -16,9 +16,8 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
   'an environment moves between a machine and a cluster',
   () => {
     let installation: ClusterInstallation
-    let image = ''
     beforeAll(async () => {
-      image = await pushNodeImage()
+      await pushNodeImage()
       installation = new ClusterInstallation(
         { LONGSHORE_CLOCK_SCALE: '5' },
         { others: [{ name: 'local', engine: 'process' }], settings: builderSettings },
@@ -35,7 +34,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
         const { appId } = await client.call(createApp, { name: 'mover', accountId, port: 8080 })
         const input = { accountId, appId, name: 'prod', region: 'local' }
         const { appEnvId } = await client.call(createAppEnv, input)
-        await deploy(installation, appEnvId, sampleSource(image))
+        await deploy(installation, appEnvId, sampleSource(nodeImage))
         expect((await untilDeployed(installation, appEnvId)).currentDeployment?.failure).toBeNull()
         const addressOf = async () => (await client.call(getAppEnv, { appEnvId })).hosts[0]!.host
         const edge = await requestsThroughAnEdge(installation, addressOf)

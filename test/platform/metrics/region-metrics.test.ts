@@ -32,8 +32,11 @@ async function prometheus() {
 }
 
 function metricsWith(url: string | undefined) {
-  const setting = { name: 'local', engine: 'kubernetes' as const, namespacePrefix: 'ls-', publicPort: 443 }
-  const cluster = { ...setting, appDomain: 'app.test', ...(url ? { prometheus: url } : {}) }
+  const cluster = {
+    ...{ name: 'local', engine: 'kubernetes' as const, namespacePrefix: 'ls-', publicPort: 443 },
+    ...{ podSecurity: 'baseline' as const, appDomain: 'app.test' },
+    ...(url ? { prometheus: url } : {}),
+  }
   const config = { ...readConfig({}), regions: [{ region: 'local', engine: 'kubernetes' as const, cluster }] }
   return regionMetrics({ config, db: platform.db, clock: platform.clock, metrics: platform.metrics })
 }

@@ -1,143 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  applyAppEnvChanges,
-  scaleAppEnvContainers,
-  startAppEnv,
-  stopAppEnv,
-  updateAppEnvVariables,
-} from '../../../src/contract/app-env-actions.ts'
-import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
-import { deleteAppEnv } from '../../../src/contract/app-envs.ts'
-import { redeployAppEnv } from '../../../src/contract/deployments.ts'
+import { afterAll, beforeAll, describe } from 'vitest'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import {
-  deploy,
-  makeFunction,
-  sampleServer,
-  sampleSource,
-  until,
-  untilDeployed,
-} from '../../../testkit/platform/story.ts'
-
-interface SampleAnswer {
-  container: string
-  peak: number
-  color?: string
-}
+import { describeMainJob } from '../../../testkit/platform/main-job-suite.ts'
 
 for (const { engine, base } of await enginesHere()) {
-  describe(`the main job on the ${engine} engine`, () => {
+  describe(`on the ${engine} engine`, () => {
     // Idle periods run 150 times faster: the least, 300 s, is 2 s.
     const installation = new Installation({ LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: '150' })
-    let appEnvId = ''
-    let host = ''
-
-    const status = () => installation.client().call(getAppEnvStatus, { appEnvId })
-    const ask = async (pathname = '/'): Promise<SampleAnswer> => {
-      const answer = await installation.request(host, pathname)
-      if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.body}`)
-      return JSON.parse(answer.body)
-    }
-
-    beforeAll(async () => {
-      await installation.start()
-      ;({ appEnvId, host } = await makeFunction(installation, `story ${engine}`))
-    })
+    beforeAll(() => installation.start())
     afterAll(() => installation.dispose())
-
-    it('deploys source and answers through the gateway', async () => {
-      expect((await status()).status).toBe('STOPPED')
-      await deploy(installation, appEnvId, sampleSource(base))
-      const deployed = await untilDeployed(installation, appEnvId)
-      expect(deployed).toMatchObject({ status: 'RUNNING', currentVersion: 1 })
-      expect((await ask()).peak).toBe(1)
-    })
-
-    it('F3 serves 50 at once on at most maxScale containers with at most containerConcurrency in each', async () => {
-      // So long that one container alone would take 7 s, in which any machine starts another.
-      const answers = await Promise.all(Array.from({ length: 50 }, () => ask('/?ms=1400')))
-      const containers = new Set(answers.map((answer) => answer.container))
-      expect(containers.size).toBeGreaterThan(1)
-      expect(containers.size).toBeLessThanOrEqual(3)
-      expect(Math.max(...answers.map((answer) => answer.peak))).toBeLessThanOrEqual(10)
-    })
-
-    it('F1 scales to zero when idle, F2 starts again for the next request', async () => {
-      const zero = await until(status, ({ containers }) => containers.running === 0, 'zero containers')
-      expect(zero.status).toBe('RUNNING')
-      expect((await ask()).peak).toBe(1)
-      expect((await status()).containers.running).toBe(1)
-    })
-
-    it('F10 lists the dead pods too', async () => {
-      const { pods } = await installation.client().call(getAppEnvPods, { appEnvId })
-      expect(pods.length).toBeGreaterThan(1)
-      expect(pods.filter((pod) => pod.status === 'Running')).toHaveLength(1)
-      expect(pods.filter((pod) => pod.status === 'Succeeded').length).toBeGreaterThan(0)
-    })
-
-    it('F8 refuses manual scaling', async () => {
-      await expect(
-        installation.client().call(scaleAppEnvContainers, { appEnvId, containers: 2 }),
-      ).rejects.toMatchObject({ kind: 'invalid', rule: 'F8' })
-    })
-
-    it('3.3 keeps the old variables until apply, then replaces the containers', async () => {
-      const client = installation.client()
-      await client.call(updateAppEnvVariables, { appEnvId, set: [{ name: 'COLOR', value: 'green' }] })
-      expect((await status()).pendingChanges.hasDeployChanges).toBe(true)
-      expect((await ask()).color).toBeUndefined()
-      await client.call(applyAppEnvChanges, { appEnvId })
-      await until(ask, (answer) => answer.color === 'green', 'the new variable')
-      expect((await status()).pendingChanges.hasDeployChanges).toBe(false)
-    })
-
-    it('keeps the last good version serving when a deployment fails, and says why', async () => {
-      await deploy(installation, appEnvId, sampleSource(base, 'process.exit(3)'))
-      const failed = await untilDeployed(installation, appEnvId)
-      expect(failed).toMatchObject({
-        status: 'RUNNING',
-        currentDeployment: { status: 'FAILED', failure: { reason: 'exits-at-once' } },
-      })
-      expect(failed.currentDeployment?.failure?.message).toContain('code 3')
-      expect((await ask()).color).toBe('green')
-    })
-
-    it('rolls back to an earlier version', async () => {
-      await deploy(
-        installation,
-        appEnvId,
-        sampleSource(base, sampleServer.replace('color:', 'next: true, color:')),
-      )
-      expect((await untilDeployed(installation, appEnvId)).currentVersion).not.toBe(1)
-      await installation.client().call(redeployAppEnv, { appEnvId, version: 1 })
-      const back = await until(
-        status,
-        (read) => read.currentVersion === 1 && read.status === 'RUNNING',
-        'version 1',
-      )
-      expect(back.currentDeployment?.status).toBe('DEPLOYED')
-      expect(await ask()).not.toHaveProperty('next')
-    })
-
-    it('stops, refuses requests, and starts again', async () => {
-      await installation.client().call(stopAppEnv, { appEnvId })
-      await until(status, ({ containers }) => containers.running === 0, 'no container')
-      expect((await installation.request(host)).status).toBe(503)
-      await installation.client().call(startAppEnv, { appEnvId })
-      await until(status, (read) => read.status === 'RUNNING', 'running again')
-      expect((await ask()).peak).toBeGreaterThan(0)
-    })
-
-    it('a deleted environment leaves nothing behind', async () => {
-      await installation.client().call(deleteAppEnv, { appEnvId })
-      await expect(status()).rejects.toMatchObject({ kind: 'not-found' })
-      await until(
-        () => installation.request(host),
-        (answer) => answer.status === 404,
-        'a gone route',
-      )
-    })
+    describeMainJob({ installation, region: 'local', base, stopped: 503, holdMs: 1_400 })
   })
 }

@@ -95,6 +95,37 @@ regions:
     )
   })
 
+  it('takes a Gateway or an ingress, and a certificate for the ingress only', () => {
+    const region = (rest: string) =>
+      `regions:\n  - name: eu\n    engine: kubernetes\n    appDomain: a.test\n${rest}`
+    const gateway = { name: 'shared', namespace: 'gateways', listener: 'https' }
+    const made = configOf(region('    gateway: { name: shared, namespace: gateways, listener: https }\n'))
+    expect(made.regions[0]?.cluster).toMatchObject({ gateway })
+    for (const tls of ['default', { clusterIssuer: 'letsencrypt' }])
+      expect(configOf(region(`    tls: ${JSON.stringify(tls)}\n`)).regions[0]?.cluster?.tls).toEqual(tls)
+    expect(
+      problemsOf(
+        region(`    ingressClass: traefik
+    gateway: { name: shared, namespace: gateways }
+    tls: default
+    publicPort: 80
+`),
+      ),
+    ).toEqual([
+      'longshore.yaml line 6, column 5: regions.0.gateway: takes the place of ingressClass: remove one of them',
+      expect.stringMatching(/^longshore\.yaml line 7, column 5: regions\.0\.tls: is for an ingress/),
+      expect.stringMatching(
+        /^longshore\.yaml line 8, column 5: regions\.0\.publicPort: must be 443 with tls/,
+      ),
+    ])
+    expect(problemsOf(region('    tls: { issuer: x }\n'))).toEqual([
+      expect.stringMatching(/^longshore\.yaml line 5, column 5: regions\.0\.tls: must be default /),
+    ])
+    expect(problemsOf(region('    gateway: { name: shared }\n'))).toEqual([
+      expect.stringMatching(/^longshore\.yaml line 5, column 5: regions\.0\.gateway\.namespace: is missing/),
+    ])
+  })
+
   it('gives way to variables, and is refused when it cannot be read', () => {
     const text = 'regions:\n  - { name: far, engine: docker }\n'
     expect(configOf(text).regions).toEqual([{ region: 'far', engine: 'docker' }])

@@ -5,7 +5,7 @@ import { type DatabaseTool, dumpTool, loadTool, passwordTool } from '../../../en
 import { type DatabaseContainerSpec, type DatabaseSpec, EngineFailure } from '../../../engines/engine.ts'
 import { changeRedisPassword, dumpRedis, loadRedis } from '../../../engines/redis/copy.ts'
 import type { ClusterClient } from '../client.ts'
-import { label } from '../manifests/workload.ts'
+import { type ClusterOptions, label } from '../manifests/workload.ts'
 import { containerNameIn, podIdOf } from '../pods.ts'
 import type { WorkloadPod } from '../status.ts'
 import { type DatabasePod, runDatabaseTool, withForwardedPort } from './pod-tools.ts'
@@ -13,6 +13,7 @@ import { type DatabasePod, runDatabaseTool, withForwardedPort } from './pod-tool
 interface ClusterDatabasesDeps {
   client: ClusterClient
   installationId: string
+  podSecurity: ClusterOptions['podSecurity']
   /** Why the nodes cannot pull an image, if the registry of the region tells; null if they can, or it is not known. */
   imageProblem(image: string): Promise<string | null>
 }
@@ -26,8 +27,15 @@ export class ClusterDatabases {
   }
 
   async availabilityOf(preset: DatabasePreset): Promise<DatabaseAvailability> {
-    const { client } = this.#deps
+    const { client, podSecurity } = this.#deps
     const isPostgres = preset.dockerPreset === 'POSTGRESQL'
+    if (!isPostgres && podSecurity === 'restricted') {
+      return {
+        available: false,
+        unavailableReason:
+          'Its image starts as root, which podSecurity restricted of the region refuses. Use another region.',
+      }
+    }
     if (isPostgres && !(await client.has('PostgresCluster'))) {
       return {
         available: false,

@@ -8,6 +8,7 @@ import {
 import type { ClusterCache, ObservedJob } from '../cache.ts'
 import type { ClusterClient } from '../client.ts'
 import { podLines } from '../log-lines.ts'
+import type { ClusterOptions } from '../manifests/workload.ts'
 import { jobKind, jobLabels, jobManifests } from './manifest.ts'
 import { containerOf, type JobObject, type PodObject, startProblem } from './status.ts'
 
@@ -17,6 +18,7 @@ interface ClusterJobsDeps {
   cache: Pick<ClusterCache, 'jobs'>
   clock: Clock
   installationId: string
+  podSecurity?: ClusterOptions['podSecurity']
   namespaceOf(accountId: string): string
   claimOf(appEnvId: string, volume: string): string
 }
@@ -36,13 +38,14 @@ export class ClusterJobs {
 
   /** Throws `EngineFailure` for a container that will never start, after removing it. */
   async apply(spec: ContainerSpec): Promise<EngineContainer> {
-    const { cluster, installationId, namespaceOf, claimOf } = this.#deps
+    const { cluster, installationId, namespaceOf, claimOf, podSecurity } = this.#deps
     const before = (await this.#find(spec.name))[0]
     if (!before) {
       const namespace = namespaceOf(spec.accountId)
       const options = {
         installationId,
         namespace,
+        podSecurity,
         claimOf: (volume: string) => claimOf(spec.appEnvId, volume),
       }
       for (const manifest of jobManifests(spec, options)) await cluster.apply(manifest)

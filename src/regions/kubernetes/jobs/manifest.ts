@@ -1,5 +1,5 @@
 import type { ContainerSpec } from '../../../engines/engine.ts'
-import { containerName } from '../manifests/workload.ts'
+import { type ClusterOptions, containerName, type Manifest, securityContext } from '../manifests/workload.ts'
 
 /** Labels of everything that belongs to one attempt of a job run. */
 export const jobLabels = {
@@ -18,6 +18,7 @@ const graceSeconds = 10
 interface JobManifestOptions {
   installationId: string
   namespace: string
+  podSecurity?: ClusterOptions['podSecurity']
   /** The claim of each volume of the environment. */
   claimOf(volume: string): string
 }
@@ -29,7 +30,7 @@ interface JobManifestOptions {
 export function jobManifests(
   spec: ContainerSpec,
   options: JobManifestOptions,
-): [secret: object, job: object] {
+): [secret: Manifest, job: Manifest] {
   const labels = {
     [jobLabels.installation]: options.installationId,
     [jobLabels.kind]: jobKind,
@@ -56,14 +57,13 @@ export function jobManifests(
   ]
 }
 
-function podSpec(spec: ContainerSpec, { claimOf }: JobManifestOptions): object {
+function podSpec(spec: ContainerSpec, { claimOf, podSecurity }: JobManifestOptions): object {
   const mounts = spec.mounts ?? []
   return {
     restartPolicy: 'Never',
     terminationGracePeriodSeconds: graceSeconds,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
     containers: [
       {
         name: containerName,
@@ -72,7 +72,7 @@ function podSpec(spec: ContainerSpec, { claimOf }: JobManifestOptions): object {
         ...(spec.workingDir ? { workingDir: spec.workingDir } : {}),
         envFrom: [{ secretRef: { name: spec.name } }],
         resources: resourcesOf(spec),
-        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        securityContext: securityContext({ podSecurity }),
         ...(mounts.length > 0
           ? { volumeMounts: mounts.map(({ volume, path }) => ({ name: volume, mountPath: path })) }
           : {}),

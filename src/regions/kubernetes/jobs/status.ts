@@ -1,6 +1,6 @@
 import { type EngineContainer, EngineFailure } from '../../../engines/engine.ts'
 import { AppError } from '../../../errors.ts'
-import { cannotCreate } from '../status.ts'
+import { cannotCreate, createAdvice } from '../status.ts'
 import { jobLabels } from './manifest.ts'
 
 /** What is read of a Job. */
@@ -68,7 +68,10 @@ export function startProblem(job: JobObject, pod: PodObject | undefined): Engine
       )
   }
   if (cannotCreate(waiting?.reason, message))
-    return new EngineFailure('bad-command', `The cluster cannot create the container: ${message}`)
+    return new EngineFailure(
+      'bad-command',
+      `The cluster cannot create the container: ${createAdvice(message)}`,
+    )
   const scheduled = pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status === 'False')
     return new AppError('unavailable', 'No node of the cluster has room for the container', {

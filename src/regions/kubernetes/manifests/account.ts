@@ -2,14 +2,11 @@ import { zCloudSize } from '../../../domain/environments/environment.ts'
 import { type ClusterOptions, label, type Manifest, namespaceOf } from './workload.ts'
 
 const quotaFactor = 3
-const podSecurity = {
-  'pod-security.kubernetes.io/enforce': 'baseline',
-  'pod-security.kubernetes.io/audit': 'restricted',
-}
 
 /**
- * The namespace of an account. `baseline`, because images of tenants may run as root: without capabilities, without
- * privileges and without a token of the cluster. What `restricted` would refuse besides is in the cluster's audit log.
+ * The namespace of an account. Pod Security is `baseline` unless the region says `restricted`, because images of tenants
+ * may run as root: without capabilities, without privileges and without a token of the cluster. What `restricted` would
+ * refuse besides is in the cluster's audit log.
  */
 export function accountManifests(
   accountId: string,
@@ -19,6 +16,10 @@ export function accountManifests(
   const namespace = namespaceOf(options, accountId)
   const labels = { [label.installation]: installationId, [label.account]: accountId }
   const metadata = (name: string) => ({ name, namespace, labels })
+  const podSecurity = {
+    'pod-security.kubernetes.io/enforce': options.podSecurity ?? 'baseline',
+    'pod-security.kubernetes.io/audit': 'restricted',
+  }
   return [
     {
       apiVersion: 'v1',

@@ -1,4 +1,5 @@
 import { workloadName } from '../../../domain/environments/cluster-names.ts'
+import { routeManifest } from './route.ts'
 import {
   type ClusterOptions,
   container,
@@ -24,7 +25,7 @@ export function appManifests(workload: Workload, options: ClusterOptions): Manif
   return [
     variablesSecret(workload, namespace),
     ...(workload.volume ? [volumeClaimManifest(workload.volume.diskMb, options, metadata)] : []),
-    deployment(workload, metadata),
+    deployment(workload, options, metadata),
     {
       apiVersion: 'v1',
       kind: 'Service',
@@ -34,7 +35,7 @@ export function appManifests(workload: Workload, options: ClusterOptions): Manif
         ports: [{ port: 80, targetPort: workload.port, protocol: 'TCP' }],
       },
     },
-    ingress(workload, options, metadata),
+    routeManifest(`${workload.envName}.${options.appDomain}`, options, metadata),
     ...(workload.containers > 0 ? scaling(workload, metadata) : []),
   ]
 }
@@ -45,7 +46,7 @@ function selectorOf({ appEnvId }: Workload): Record<string, string> {
   return { [label.environment]: appEnvId }
 }
 
-function deployment(workload: Workload, metadata: Metadata): Manifest {
+function deployment(workload: Workload, options: ClusterOptions, metadata: Metadata): Manifest {
   const { volume, autoscaling, containers } = workload
   const autoscaled = autoscaling !== null && containers > 0
   return {
@@ -63,12 +64,12 @@ function deployment(workload: Workload, metadata: Metadata): Manifest {
         ? { type: 'Recreate' }
         : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       selector: { matchLabels: selectorOf(workload) },
-      template: { metadata: { labels: podLabels(workload) }, spec: podSpec(workload, metadata) },
+      template: { metadata: { labels: podLabels(workload) }, spec: podSpec(workload, options, metadata) },
     },
   }
 }
 
-function podSpec(workload: Workload, { name }: Metadata): object {
+function podSpec(workload: Workload, options: ClusterOptions, { name }: Metadata): object {
   const { volume, port, healthCheck } = workload
   const probe =
     healthCheck.path === null ? { tcpSocket: { port } } : { httpGet: { path: healthCheck.path, port } }
@@ -86,7 +87,7 @@ function podSpec(workload: Workload, { name }: Metadata): object {
     ],
     containers: [
       {
-        ...container(workload),
+        ...container(workload, options),
         env: [{ name: 'PORT', value: String(port) }],
         readinessProbe: {
           ...probe,
@@ -101,25 +102,6 @@ function podSpec(workload: Workload, { name }: Metadata): object {
     ...(volume
       ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: volumeClaim(name) } }] }
       : {}),
-  }
-}
-
-function ingress(
-  { envName }: Workload,
-  { appDomain, ingressClass }: ClusterOptions,
-  metadata: Metadata,
-): Manifest {
-  const backend = { service: { name: metadata.name, port: { number: 80 } } }
-  return {
-    apiVersion: 'networking.k8s.io/v1',
-    kind: 'Ingress',
-    metadata,
-    spec: {
-      ...(ingressClass ? { ingressClassName: ingressClass } : {}),
-      rules: [
-        { host: `${envName}.${appDomain}`, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } },
-      ],
-    },
   }
 }
 

@@ -54,7 +54,7 @@ export function functionManifests(workload: Workload, options: ClusterOptions): 
             responseStartTimeoutSeconds,
             enableServiceLinks: false,
             automountServiceAccountToken: false,
-            containers: [container(workload)],
+            containers: [container(workload, options)],
           },
         },
       },

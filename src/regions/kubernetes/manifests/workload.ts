@@ -35,7 +35,13 @@ export interface ClusterOptions {
   namespacePrefix: string
   appDomain: string
   ingressClass?: string | undefined
+  /** In place of an Ingress: routes of this Gateway. */
+  gateway?: { name: string; namespace: string; listener?: string | undefined } | undefined
+  /** Of an Ingress: the certificate of its controller, or one for each app by cert-manager. */
+  tls?: 'default' | { clusterIssuer: string } | undefined
   storageClass?: string | undefined
+  /** Of the namespaces of accounts; `restricted` takes only images that run as another user than root. */
+  podSecurity?: 'baseline' | 'restricted' | undefined
 }
 
 export interface Manifest {
@@ -117,7 +123,7 @@ export function volumeClaimManifest(
 }
 
 /** The container of an app or a function, with what they have in common. */
-export function container(workload: Workload): Record<string, unknown> {
+export function container(workload: Workload, options: ClusterOptions): Record<string, unknown> {
   const { cpuMillicores, memoryMb, port, image } = workload
   const memory = `${memoryMb}Mi`
   return {
@@ -130,10 +136,16 @@ export function container(workload: Workload): Record<string, unknown> {
       // The whole memory is reserved, and a tenth of the CPU: idle CPU is shared.
       requests: { cpu: `${Math.ceil(cpuMillicores / 10)}m`, memory },
     },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    securityContext: securityContext(options),
+  }
+}
+
+/** What Pod Security `restricted` asks of a container; the user other than root only where the region does. */
+export function securityContext({ podSecurity }: Pick<ClusterOptions, 'podSecurity'>): object {
+  return {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    seccompProfile: { type: 'RuntimeDefault' },
+    ...(podSecurity === 'restricted' ? { runAsNonRoot: true } : {}),
   }
 }

@@ -60,7 +60,6 @@ describe('the objects of a job attempt', () => {
               terminationGracePeriodSeconds: 10,
               automountServiceAccountToken: false,
               enableServiceLinks: false,
-              securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
               containers: [
                 {
                   name: 'app',
@@ -72,7 +71,11 @@ describe('the objects of a job attempt', () => {
                     limits: { cpu: '500m', memory: '512Mi' },
                     requests: { cpu: '50m', memory: '512Mi' },
                   },
-                  securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+                  securityContext: {
+                    allowPrivilegeEscalation: false,
+                    capabilities: { drop: ['ALL'] },
+                    seccompProfile: { type: 'RuntimeDefault' },
+                  },
                   volumeMounts: [{ name: 'data', mountPath: '/data' }],
                 },
               ],

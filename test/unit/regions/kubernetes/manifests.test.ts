@@ -5,6 +5,7 @@ import { databaseManifests } from '../../../../src/regions/kubernetes/databases/
 import type { DatabaseWorkload } from '../../../../src/regions/kubernetes/databases/workload.ts'
 import { accountManifests } from '../../../../src/regions/kubernetes/manifests/account.ts'
 import { appManifests } from '../../../../src/regions/kubernetes/manifests/app.ts'
+import { jobManifests } from '../../../../src/regions/kubernetes/jobs/manifest.ts'
 import { functionManifests } from '../../../../src/regions/kubernetes/manifests/function.ts'
 import type { Manifest, Workload } from '../../../../src/regions/kubernetes/manifests/workload.ts'
 
@@ -76,6 +77,12 @@ const rabbit = database('RABBITMQ', '4.0', { mqttHost: 'mqtt-a1b2c3.localhost' }
 const golden = (name: string, manifests: Manifest[]) =>
   expect(manifests.map((one) => stringify(one)).join('---\n')).toMatchFileSnapshot(`./golden/${name}.yaml`)
 
+/** The containers of the pod template of an object. */
+function containersIn(object: object): { securityContext?: object }[] {
+  const { spec } = object as { spec?: { template?: { spec?: { containers?: object[] } } } }
+  return spec?.template?.spec?.containers ?? []
+}
+
 describe('the objects of a cluster region', () => {
   it('of an account: a namespace that is closed by default', () =>
     golden('account', accountManifests(app.accountId, app.installationId, { ...options, zCloudLimit: 64 })))
@@ -88,6 +95,16 @@ describe('the objects of a cluster region', () => {
       'app-volume',
       appManifests({ ...app, containers: 1, volume: { mountPath: '/data', diskMb: 1_024 } }, options),
     ))
+  it.each([
+    ['gateway', { gateway: { name: 'shared', namespace: 'gateways', listener: 'https' } }],
+    ['tls-default', { ingressClass: 'traefik', tls: 'default' }],
+    ['tls-issuer', { ingressClass: 'traefik', tls: { clusterIssuer: 'letsencrypt' } }],
+  ] as const)('of the way to an app: %s', (name, route) => {
+    const all = appManifests(app, { namespacePrefix: 'ls-', appDomain: 'app.example.com', ...route })
+    const routes = all.filter(({ kind }) => kind === 'Ingress' || kind === 'HTTPRoute')
+    expect(routes).toHaveLength(1)
+    return golden(`app-${name}`, routes)
+  })
   it('F1 F3 of a function', () => golden('function', functionManifests({ ...app, functionConfig }, options)))
 
   it('of a database with a volume', () =>
@@ -103,6 +120,24 @@ describe('the objects of a cluster region', () => {
   it('of a stopped PostgreSQL, which is hibernated with its number of instances', () => {
     const [, , cluster] = databaseManifests({ ...postgres, containers: 0 }, options)
     expect(cluster!.metadata.annotations).toEqual({ 'cnpg.io/hibernation': 'on' })
+  })
+
+  it('podSecurity restricted: the namespace enforces it, and no container runs as root', () => {
+    const restricted = { ...options, podSecurity: 'restricted' } as const
+    const [namespace] = accountManifests(app.accountId, app.installationId, {
+      ...restricted,
+      zCloudLimit: 64,
+    })
+    const enforced = 'pod-security.kubernetes.io/enforce'
+    expect(namespace!.metadata.labels).toMatchObject({ [enforced]: 'restricted' })
+    const job = { ...app, name: 'job-1', podId: 'pod_1', port: null, internalHost: 'job-1' }
+    const all = [
+      ...appManifests(app, restricted),
+      ...functionManifests({ ...app, functionConfig }, restricted),
+      ...jobManifests(job, { ...restricted, installationId: 'ins_1', namespace: 'ls-1', claimOf: String }),
+    ]
+    const contexts = all.flatMap((one) => containersIn(one)).map(({ securityContext }) => securityContext)
+    expect(contexts).toEqual(Array(3).fill(expect.objectContaining({ runAsNonRoot: true })))
   })
 
   it('E2 values of variables are in Secrets only', () => {

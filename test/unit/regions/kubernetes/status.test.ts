@@ -49,6 +49,17 @@ describe('the state of a version that a Deployment was given', () => {
     expect(appState(deployment({}), [failing])).toMatchObject({ is: 'failed', reason })
   })
 
+  it('names what to do about an image that runs as root where that is refused', () => {
+    const refused = waiting(
+      'CreateContainerConfigError',
+      'container has runAsNonRoot and image will run as root',
+    )
+    expect(appState(deployment({}), [refused])).toMatchObject({
+      reason: 'bad-command',
+      message: expect.stringContaining('USER in the Dockerfile'),
+    })
+  })
+
   it('does not fail at the first exit, nor while an image is still being pulled', () => {
     expect(appState(deployment({}), [ended('Error', 3, 1)])).toEqual({ is: 'progressing' })
     expect(appState(deployment({}), [waiting('ErrImagePull')])).toEqual({ is: 'progressing' })

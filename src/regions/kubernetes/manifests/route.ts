@@ -1,0 +1,43 @@
+import type { ClusterOptions, Manifest } from './workload.ts'
+
+type Metadata = Manifest['metadata']
+
+/** What leads requests for `host` to the Service of the same name: a route of a Gateway, or an Ingress. */
+export function routeManifest(host: string, options: ClusterOptions, metadata: Metadata): Manifest {
+  return options.gateway ? gatewayRoute(host, options.gateway, metadata) : ingress(host, options, metadata)
+}
+
+/** TLS belongs to the listener of the Gateway, which has the certificate. */
+function gatewayRoute(
+  host: string,
+  { name, namespace, listener }: NonNullable<ClusterOptions['gateway']>,
+  metadata: Metadata,
+): Manifest {
+  const parent = { group: 'gateway.networking.k8s.io', kind: 'Gateway', name, namespace }
+  return {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata,
+    spec: {
+      parentRefs: [{ ...parent, ...(listener ? { sectionName: listener } : {}) }],
+      hostnames: [host],
+      rules: [{ backendRefs: [{ name: metadata.name, port: 80 }] }],
+    },
+  }
+}
+
+function ingress(host: string, { ingressClass, tls }: ClusterOptions, metadata: Metadata): Manifest {
+  const backend = { service: { name: metadata.name, port: { number: 80 } } }
+  const issuer = typeof tls === 'object' ? tls.clusterIssuer : null
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: issuer ? { ...metadata, annotations: { 'cert-manager.io/cluster-issuer': issuer } } : metadata,
+    spec: {
+      ...(ingressClass ? { ingressClassName: ingressClass } : {}),
+      // Without the name of a Secret the controller takes its default certificate.
+      ...(tls ? { tls: [{ hosts: [host], ...(issuer ? { secretName: `${metadata.name}-tls` } : {}) }] } : {}),
+      rules: [{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }],
+    },
+  }
+}
