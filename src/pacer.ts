@@ -69,7 +69,7 @@ export function noteConnect(): void {
  * Begins the work of a request in this round or in a later one. Thousands may arrive at once, and probes, new connections
  * and other callers would wait for all of them: callers take turns, each with one request.
  */
-export function inTurn(caller: string, begin: () => void): void {
+export function beginFairly(caller: string, begin: () => void): void {
   countRounds()
   if (begun < mostInRound && waiting.size === 0 && !isConnecting) {
     begun += 1

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '../errors.ts'
-import { inTurn } from '../pacer.ts'
+import { beginFairly } from '../pacer.ts'
 import { errorResponse } from './error-response.ts'
 
 /** Headers of every response. */
@@ -19,10 +19,10 @@ const lingerMs = 1000
  * requests expire at once.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  inTurn('', () => answerInTurn(error, socket))
+  beginFairly('', () => answerNow(error, socket))
 }
 
-function answerInTurn(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerNow(error: NodeJS.ErrnoException, socket: Socket): void {
   const busy = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
   // A second response in the middle of another one would be read as its content.
   if (error.code === 'ECONNRESET' || !socket.writable || busy) {

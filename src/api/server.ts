@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { OAuthRoutes } from '../oauth/server.ts'
 import { mostClients } from '../open-files.ts'
-import { inTurn, noteConnect } from '../pacer.ts'
+import { beginFairly, noteConnect } from '../pacer.ts'
 import type { SecretEntry } from '../operations/access/secret-entry.ts'
 import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
 import type { SpanSink } from '../trace.ts'
@@ -137,7 +137,7 @@ function addHooks(app: FastifyInstance, options: ApiServerOptions): void {
   app.decorateRequest('failure', null)
   app.addHook('onRequest', ({ url, headers, ip }, _reply, done) => {
     if (/^\/(?:healthz|readyz)\b/.test(url)) done()
-    else inTurn(headers.authorization ?? ip, done)
+    else beginFairly(headers.authorization ?? ip, done)
   })
   app.addHook('onRoute', ({ url, method }) => {
     allowed.set(url, (allowed.get(url) ?? []).concat(method))

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { inTurn, noteConnect, Pacer, yieldAlone } from '../../src/pacer.ts'
+import { beginFairly, noteConnect, Pacer, yieldAlone } from '../../src/pacer.ts'
 
 let round = 0
 let timer: NodeJS.Immediate | undefined
@@ -29,7 +29,7 @@ it.each([
 function requests(caller: string, count: number): Promise<number[]> {
   return Promise.all(
     Array.from({ length: count }, () =>
-      new Promise<void>((begin) => inTurn(caller, begin)).then(() => round),
+      new Promise<void>((begin) => beginFairly(caller, begin)).then(() => round),
     ),
   )
 }
