@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '../errors.ts'
+import { beginFairly } from '../pacer.ts'
 import { errorResponse } from './error-response.ts'
 
 /** Headers of every response. */
@@ -13,8 +14,15 @@ export const commonHeaders: Readonly<Record<string, string>> = {
 
 const lingerMs = 1000
 
-/** Answers malformed HTTP with our error body; the parser failed, so there is no request object. */
+/**
+ * Answers malformed HTTP with our error body; the parser failed, so there is no request object. Thousands of half-sent
+ * requests expire at once.
+ */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  beginFairly('', () => answerNow(error, socket))
+}
+
+function answerNow(error: NodeJS.ErrnoException, socket: Socket): void {
   const busy = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
   // A second response in the middle of another one would be read as its content.
   if (error.code === 'ECONNRESET' || !socket.writable || busy) {

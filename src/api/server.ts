@@ -9,6 +9,7 @@ import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { OAuthRoutes } from '../oauth/server.ts'
 import { mostClients } from '../open-files.ts'
+import { beginFairly, noteConnect } from '../pacer.ts'
 import type { SecretEntry } from '../operations/access/secret-entry.ts'
 import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
 import type { SpanSink } from '../trace.ts'
@@ -87,6 +88,8 @@ export interface ApiServer {
 }
 
 const bodyLimitBytes = 1_048_576
+/** Connections that the system holds until they are accepted. It drops more than that, and their clients try again later. */
+const backlog = 4_096
 /** Number of checks of open connections within `headTimeoutMs`. */
 const headChecks = 15
 
@@ -118,6 +121,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     },
   })
   app.server.on('checkExpectation', answerUnknownExpectation)
+  app.server.on('connection', noteConnect)
   app.server.maxConnections = options.mostConnections ?? mostClients()
   // The framework parses no bodies: json-body.ts reads JSON, other routes read their own.
   app.removeAllContentTypeParsers()
@@ -131,6 +135,10 @@ function addHooks(app: FastifyInstance, options: ApiServerOptions): void {
   const check = hostCheck(options)
   const allowed = new Map<string, string[]>()
   app.decorateRequest('failure', null)
+  app.addHook('onRequest', ({ url, headers, ip }, _reply, done) => {
+    if (/^\/(?:healthz|readyz)\b/.test(url)) done()
+    else beginFairly(headers.authorization ?? ip, done)
+  })
   app.addHook('onRoute', ({ url, method }) => {
     allowed.set(url, (allowed.get(url) ?? []).concat(method))
   })
@@ -259,7 +267,7 @@ function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {
     async listen(port) {
       try {
         // For `localhost` the framework would open a second server without our close and error handling.
-        await app.listen({ host: options.host === 'localhost' ? '127.0.0.1' : options.host, port })
+        await app.listen({ host: options.host === 'localhost' ? '127.0.0.1' : options.host, port, backlog })
       } catch (cause) {
         throw cannotListen(cause, options.host, port)
       }

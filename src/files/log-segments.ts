@@ -16,6 +16,8 @@ interface LogSegmentsOptions {
   archive: LogArchive | null
   /** A segment that has more is followed by a new one. */
   segmentBytes: number
+  /** New lines go to segments from this number on; others may have written those before. */
+  firstSegment: number
 }
 
 /** The files of one log. The older ones may be in the archive only, and the newest one is always here. */
@@ -32,7 +34,7 @@ export class LogSegments {
   #flushing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | null = null
 
-  constructor(root: string, name: string, { archive, segmentBytes }: LogSegmentsOptions) {
+  constructor(root: string, name: string, { archive, segmentBytes, firstSegment }: LogSegmentsOptions) {
     this.#name = name
     this.#segmentBytes = segmentBytes
     this.#dir = path.join(root, name)
@@ -45,7 +47,7 @@ export class LogSegments {
     )
     this.#numbers = [...new Set([...this.#here, ...(archive?.numbers(name) ?? [])])].sort((a, b) => a - b)
     // A copy is not continued: on the disk of a new machine the next segment begins.
-    if (!this.#here.has(this.#newest)) this.#begin()
+    if (!this.#here.has(this.#newest) || this.#newest < firstSegment) this.#begin(firstSegment)
     this.#newestBytes = statSync(this.#file(this.#newest), { throwIfNoEntry: false })?.size ?? 0
   }
 
@@ -126,8 +128,8 @@ export class LogSegments {
     return this.#numbers.at(-1) ?? 0
   }
 
-  #begin(): void {
-    const next = this.#newest + 1
+  #begin(fewest = 0): void {
+    const next = Math.max(this.#newest + 1, fewest)
     this.#numbers.push(next)
     this.#here.add(next)
     this.#newestBytes = 0

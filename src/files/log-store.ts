@@ -12,11 +12,18 @@ import { LogSegments } from './log-segments.ts'
 
 const segmentSize = 4 * 1024 * 1024
 const keptDays = 7
+/** Of a pod that others followed before, the last line is looked for in so many copies. */
+const mostCopiesRead = 4
 const longestLine = 8 * 1024
 
 interface LogStoreOptions {
   archive?: LogArchive | null
   segmentBytes?: number
+  /**
+   * Where control planes take turns to write, who begins now: a number that none had before, such as the time in
+   * seconds. What the others wrote is then in the archive alone, and their pods may still run.
+   */
+  firstSegment?: number
 }
 
 interface LogPage {
@@ -53,15 +60,18 @@ class Turns {
  */
 export class LogStore {
   readonly #dir: string
-  readonly #options: { archive: LogArchive | null; segmentBytes: number }
+  readonly #options: { archive: LogArchive | null; segmentBytes: number; firstSegment: number }
   /** By folder. */
   readonly #logs = new Map<string, LogSegments>()
   readonly #readers = new Map<string, { waiting: number; last: Promise<void> }>()
 
   /** Without an archive, the data directory is the only place of the lines. */
-  constructor(dir: string, { archive = null, segmentBytes = segmentSize }: LogStoreOptions = {}) {
+  constructor(
+    dir: string,
+    { archive = null, segmentBytes = segmentSize, firstSegment = 0 }: LogStoreOptions = {},
+  ) {
     this.#dir = dir
-    this.#options = { archive, segmentBytes }
+    this.#options = { archive, segmentBytes, firstSegment }
     mkdirSync(dir, { recursive: true, mode: 0o700 })
   }
 
@@ -101,6 +111,7 @@ export class LogStore {
     const fromMs = filter.from === undefined ? null : Date.parse(filter.from)
     let tooOld = 0
     const turns = new Turns()
+    const isRepeated = this.#repetitions()
     for (const number of segments.numbers) {
       if (start && number > start.segment) continue
       const text = await segments.text(number)
@@ -110,7 +121,7 @@ export class LogStore {
         const kept = parseLine(line)
         if (kept) tooOld = fromMs !== null && Date.parse(kept.at) < fromMs ? tooOld + 1 : 0
         if (tooOld > mostTooOld) return { logs: inOrder(found), cursor: null, truncated: false }
-        if (!kept || !matches(kept)) continue
+        if (!kept || !matches(kept) || isRepeated(kept)) continue
         if (found.length === filter.size) {
           return { logs: inOrder(found), cursor: found.at(-1)?.position ?? null, truncated: true }
         }
@@ -120,17 +131,31 @@ export class LogStore {
     return { logs: inOrder(found), cursor: null, truncated: false }
   }
 
+  /** A control plane that was killed kept lines which the next one read once more from the container. */
+  #repetitions(): (line: KeptLine) => boolean {
+    if (!this.#isShared) return () => false
+    const seen = new Set<string>()
+    return ({ at, podName, message }) => {
+      const { size } = seen
+      return seen.add(`${at} ${podName} ${message}`).size === size
+    }
+  }
+
+  get #isShared(): boolean {
+    return this.#options.firstSegment > 0
+  }
+
   /**
    * The full timestamp of the last stored line of a pod, from which following continues after a restart. If the pod has
-   * none in the segments of this machine, that of their first line: older lines were stored before it.
+   * none in the segments that are read, that of their first line: older lines were stored before it.
    */
   async lastAt(appEnvId: string, podName: string): Promise<string | null> {
     const segments = this.#open(appEnvId, 'RUNTIME')
     await segments.flush()
-    const here = segments.numbersHere
+    const searched = this.#isShared ? segments.numbers.slice(0, 1 + mostCopiesRead) : segments.numbersHere
     let oldest: string | null = null
     const turns = new Turns()
-    for (const number of here) {
+    for (const number of searched) {
       const text = await segments.text(number)
       for (const { line } of linesBackwards(text, text.length)) {
         if (turns.isOver) await turns.next()
@@ -139,7 +164,7 @@ export class LogStore {
         oldest = kept?.at ?? oldest
       }
     }
-    return here.length < segments.numbers.length ? oldest : null
+    return searched.length < segments.numbers.length ? oldest : null
   }
 
   async forget(appEnvId: string): Promise<void> {

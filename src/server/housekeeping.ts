@@ -8,14 +8,23 @@ const periodMs = 10 * 60_000
 const copyEveryMs = 5 * 60_000
 
 /** Deletes uploads and logs of this machine that are no longer needed. */
-export function sweepFiles({ db, clock, log, uploads, logs }: Platform): Worker {
+export function sweepFiles(platform: Platform): Worker[] {
+  const { db, uploads } = platform
+  return [sweeper(platform, () => uploads.sweep(() => db.read(listUploadIds))), sweepLogs(platform)]
+}
+
+export function sweepLogs(platform: Pick<Platform, 'db' | 'clock' | 'log' | 'logs'>): Worker {
+  const { db, clock, logs } = platform
+  return sweeper(platform, () =>
+    logs.sweep(clock.wallMs(), (ids) => db.read((tx) => findEnvironmentIds(tx, ids))),
+  )
+}
+
+function sweeper({ clock, log }: Pick<Platform, 'clock' | 'log'>, pass: () => Promise<unknown>): Worker {
   const worker = new Worker({
     clock,
     everyMs: periodMs,
-    async pass() {
-      await uploads.sweep(() => db.read(listUploadIds))
-      await logs.sweep(clock.wallMs(), (ids) => db.read((tx) => findEnvironmentIds(tx, ids)))
-    },
+    pass,
     failed: (error) => log.warn({ err: error }, 'old files cannot be deleted; retrying'),
   })
   worker.start()
@@ -23,7 +32,7 @@ export function sweepFiles({ db, clock, log, uploads, logs }: Platform): Worker 
 }
 
 /** Copies kept logs to the storage of `LONGSHORE_FILES_URL`. */
-export function copyLogs({ clock, log, logs }: Platform): Worker {
+export function copyLogs({ clock, log, logs }: Pick<Platform, 'clock' | 'log' | 'logs'>): Worker {
   const worker = new Worker({
     clock,
     everyMs: copyEveryMs,

@@ -3,13 +3,13 @@ import { accountSettings } from '../contract/accounts.ts'
 import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
 import type { ServerNames } from '../host-check.ts'
 import type { Installation } from '../operations/core/handler.ts'
-import type { ClusterRegion } from '../regions/kubernetes/region.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { homeProblem } from '../store/data-directory.ts'
 import type { InstanceFacts } from '../store/membership.ts'
 import { storeProblem } from '../store/open.ts'
 import { factsOf, instancesOf } from './instances.ts'
 import type { GatewayKeeper } from './keep-gateway.ts'
+import type { LeasedRegion } from './leased-region.ts'
 import type { Platform } from './platform.ts'
 
 /** Values that are set during the start and used later. */
@@ -19,7 +19,8 @@ export interface Started {
   /** Address of the gateway on this machine. */
   ingress: { host: string; port: number }
   reconciler: Reconciler | null
-  clusters: readonly ClusterRegion[]
+  /** The cluster regions that this control plane runs now. */
+  clusters: readonly LeasedRegion[]
   gateway: GatewayKeeper | null
   /** The newest data key. */
   dataKey: string

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { DatabaseAvailabilityWatch } from '../engines/database-availability.ts'
 import { BackupFiles } from '../files/backup-files.ts'
+import type { Files } from '../files/files.ts'
 import { LogArchive } from '../files/log-archive.ts'
 import { LogStore } from '../files/log-store.ts'
 import { openFiles } from '../files/open.ts'
@@ -30,7 +31,7 @@ import { openRegions } from './regions.ts'
 
 const buildTimeoutMs = 30 * 60_000
 /** For the last copies of logs; an archive that is away does not delay the stop. */
-const stopCopyMs = 5_000
+export const stopCopyMs = 5_000
 
 /** All adapters of an installation, chosen by the configuration. Does not serve yet. */
 export interface Platform {
@@ -50,6 +51,7 @@ export interface Platform {
   /** Measurements of environments, wherever they are kept. */
   readings: MetricReader
   uploads: UploadStore
+  files: Files
   /** Every control plane of the installation uses the same files. */
   hasSharedFiles: boolean
   backups: BackupFiles

@@ -11,12 +11,14 @@ type SeriesQuery = Parameters<Sources['metrics']['series']>[0]
 type ProbeOrder = Parameters<Sources['prober']['probe']>[0]
 
 const mostKept = 10_000
+/** A page asks for the machine of each environment several times. */
+const keptMs = 2_000
 
-/** Finds the machine of an environment. It never changes, so it is read once. */
+/** Finds the machine of an environment, which changes only when it moves to or from a cluster region. */
 export class EnvironmentMachines {
   readonly #directory: RegionDirectory
   readonly #membership: Pick<Membership, 'regionOf'>
-  readonly #regions = new Map<string, string>()
+  readonly #regions = new Map<string, { region: string; untilMs: number }>()
 
   constructor(directory: RegionDirectory, membership: Pick<Membership, 'regionOf'>) {
     this.#directory = directory
@@ -25,11 +27,17 @@ export class EnvironmentMachines {
 
   /** The instance of another machine; null for this one, and for an environment that does not exist. */
   async elsewhere(appEnvId: string): Promise<KnownInstance | null> {
-    const region = this.#regions.get(appEnvId) ?? (await this.#membership.regionOf(appEnvId))
-    if (region === null) return null
+    const region = await this.#regionOf(appEnvId)
+    return region === null ? null : this.#directory.elsewhere(region)
+  }
+
+  async #regionOf(appEnvId: string): Promise<string | null> {
+    const known = this.#regions.get(appEnvId)
+    if (known && performance.now() < known.untilMs) return known.region
+    const region = await this.#membership.regionOf(appEnvId)
     if (this.#regions.size >= mostKept) this.#regions.clear()
-    this.#regions.set(appEnvId, region)
-    return this.#directory.elsewhere(region)
+    if (region !== null) this.#regions.set(appEnvId, { region, untilMs: performance.now() + keptMs })
+    return region
   }
 }
 

@@ -1,7 +1,9 @@
+import type { Sources } from '../operations/core/handler.ts'
 import { Reconciler } from '../regions/machine/reconciler.ts'
 import { Worker } from '../worker.ts'
 import type { Started } from './installation.ts'
 import type { GatewayKeeper } from './keep-gateway.ts'
+import { LeasedRegion } from './leased-region.ts'
 import type { Measuring } from './measurements.ts'
 import type { Platform } from './platform.ts'
 import { clusterLease } from './region-directory.ts'
@@ -32,22 +34,19 @@ export function reconcilerOf(platform: Platform, measuring: Measuring, gateway: 
  * goes on while another one runs them.
  */
 export function runClusters(platform: Platform, started: Started, evaluatorOf: SharedWork['evaluatorOf']) {
-  const { config, membership, regions, clock, log } = platform
+  const { membership, regions, clock, log } = platform
   return regions.flatMap(({ region, cluster, check }) => {
     if (!cluster || !check) return []
     const isHere = () => started.clusters.some((one) => one.region === region)
     membership.lease(
       clusterLease(region),
       (db) => {
-        const driver = cluster({ ...platform, db, clockScale: config.clockScale })
-        const evaluator = membership.isShared ? evaluatorOf(db, [region]) : null
-        started.clusters = [...started.clusters, driver]
-        driver.start()
-        evaluator?.start()
+        const work = new LeasedRegion(platform, { region, cluster }, { db, evaluatorOf })
+        started.clusters = [...started.clusters, work]
         return {
           async stop() {
-            started.clusters = started.clusters.filter((one) => one !== driver)
-            await Promise.all([driver.stop(), evaluator?.stop()])
+            started.clusters = started.clusters.filter((one) => one !== work)
+            await work.stop()
           },
         }
       },
@@ -60,4 +59,16 @@ export function runClusters(platform: Platform, started: Started, evaluatorOf: S
     worker.start()
     return [worker]
   })
+}
+
+/** The logs of the environments that run here: those of a cluster region have a place of their own if the store is shared. */
+export function logsHere({ logs, membership }: Platform, started: Started): Sources['logs'] {
+  return {
+    async read(appEnvId, query) {
+      const isPlain = started.clusters.length === 0 || !membership.isShared
+      const region = isPlain ? null : await membership.regionOf(appEnvId)
+      const own = started.clusters.find((one) => one.region === region)
+      return (own?.logs ?? logs).read(appEnvId, query)
+    },
+  }
 }

@@ -44,7 +44,7 @@ import { openPlatform, type Platform } from './platform.ts'
 import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
-import { reconcilerOf, runClusters } from './run-regions.ts'
+import { logsHere, reconcilerOf, runClusters } from './run-regions.ts'
 import { type SharedWork, shareWork } from './shared-work.ts'
 import { watchDataKeys } from './watch-data-keys.ts'
 
@@ -122,7 +122,7 @@ async function startControlPlane(
     throw error
   }
   const { gateway, reconciler, checks } = begun
-  const workers = [dataKeys, sweepFiles(platform), copyLogs(platform), ...checks]
+  const workers = [dataKeys, ...sweepFiles(platform), copyLogs(platform), ...checks]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started, gateway.url(), signInUrl)
   return {
@@ -163,13 +163,13 @@ interface DataSources {
 }
 
 function dataSources(platform: Platform, started: Started): DataSources {
-  const { db, clock, logs, readings: metrics, secrets, nodeName, log, directory, membership } = platform
+  const { db, clock, readings: metrics, secrets, nodeName, log, directory, membership } = platform
   const prober = new HttpProber({
     clock,
     ingress: () => started.ingress,
     running: (appEnvId) => db.read((tx) => countRunningPods(tx, appEnvId)),
   })
-  const local = { logs, metrics, prober }
+  const local = { logs: logsHere(platform, started), metrics, prober }
   const peers = new Peers(secrets, nodeName, log)
   const machines = new EnvironmentMachines(directory, membership)
   return { local, peers, machines, all: membership.isShared ? everywhere(local, machines, peers) : local }

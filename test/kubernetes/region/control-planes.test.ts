@@ -1,4 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getLogs } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
@@ -18,6 +22,7 @@ const limitMs = 240_000
 describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
   'a cluster region of two control planes',
   () => {
+    const files = mkdtempSync(path.join(os.tmpdir(), 'longshore-files-'))
     let server: PostgresServer
     let planes: Record<'alder' | 'birch', ClusterInstallation>
     beforeAll(async () => {
@@ -28,6 +33,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
         LONGSHORE_MASTER_KEY: randomBytes(32).toString('hex'),
         LONGSHORE_BOOTSTRAP_TOKEN: newToken('user'),
         LONGSHORE_CLOCK_SCALE: '60',
+        LONGSHORE_FILES_URL: pathToFileURL(files).href,
       }
       const alder = new ClusterInstallation({ ...settings, LONGSHORE_NODE: 'alder' })
       const { region } = alder
@@ -38,6 +44,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
     afterAll(async () => {
       await Promise.all(Object.values(planes).map((one) => one.dispose()))
       await server.stop()
+      rmSync(files, { recursive: true, force: true })
     })
 
     /** Who runs the region, as `observer` lists it. */
@@ -46,7 +53,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       return instances.find(({ leases }) => leases.some(({ name }) => name === 'region eu'))?.node ?? null
     }
 
-    it('is one region on both; the other one goes on when one dies, and nothing is restarted', async () => {
+    it('is one region on both; the other one goes on when one dies, with its logs, and nothing is restarted', async () => {
       const first = (await until(() => holder(planes.alder), Boolean, 'a holder')) as 'alder' | 'birch'
       const second = first === 'alder' ? planes.birch : planes.alder
       for (const plane of Object.values(planes)) {
@@ -95,6 +102,20 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       await until(lines, ({ logs }) => logs.length === 1, 'its log, read again')
       await client.call(deployAppEnvImage, { appEnvId, image })
       expect((await untilDeployed(second, appEnvId)).currentDeployment?.failure).toBeNull()
+      await until(lines, ({ logs }) => logs.length === 2, 'the lines of both containers')
+
+      // The kept lines of a container that is gone are where the next holder finds them.
+      await planes[first].start()
+      await second.end('SIGTERM')
+      await until(
+        () => holder(planes[first]),
+        (node) => node === first,
+        'the first one again',
+        limitMs,
+      )
+      const again = () => planes[first].client().call(getLogs, { appEnvId, search: 'listening on' })
+      const { logs } = await until(again, (read) => read.logs.length === 2, 'the lines of both containers')
+      expect(new Set(logs.map(({ podName }) => podName)).size).toBe(2)
     })
   },
 )

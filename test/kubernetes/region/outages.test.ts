@@ -155,8 +155,12 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
 
     it('is adopted after Longshore was killed: nothing is doubled or restarted, and drift is repaired', async () => {
       const kinds = 'deployments,replicasets,pods'
-      const before = await objects(kinds)
-      expect(before).toHaveLength(3)
+      const before = await until(
+        () => objects(kinds),
+        (found) => found.length === 3,
+        'one Deployment, one ReplicaSet and one pod: the deleted pod is gone',
+        limitMs,
+      )
       await installation.end('SIGKILL')
       const [namespace = ''] = await installation.namespaces()
       await kubectl(['delete', 'ingress', '-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`])

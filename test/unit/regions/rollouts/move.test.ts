@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { leftBehind, partIn, servesOn } from '../../../../src/regions/rollouts/move.ts'
 import type { EnvironmentView, RolloutView } from '../../../../src/regions/rollouts/environment-view.ts'
+import { leftBehind, partIn, servesOn } from '../../../../src/regions/rollouts/move.ts'
 
 const nowMs = Date.parse('2026-11-01T12:00:00Z')
 const version = (rolloutId: string, region: string, deployedAt: string | null): RolloutView =>
