@@ -32,11 +32,10 @@ interface Deployed {
 /** An app or function with an image, deployed; `settings` are those of the environment. */
 export async function deployed(
   installation: ClusterInstallation,
-  options: { name: string; image: string; isFunction?: boolean; settings?: object },
+  options: { name: string; image: string; isFunction?: boolean; settings?: object; accountId?: string },
 ): Promise<Deployed> {
-  const { name, image, isFunction = false, settings = {} } = options
+  const { name, image, isFunction = false, settings = {}, accountId = installation.ready.accountId } = options
   const client = installation.client()
-  const { accountId } = installation.ready
   const preset = isFunction ? { dockerPreset: 'FUNCTION' as const } : {}
   const { appId } = await client.call(createApp, { name, accountId, port: 8080, useImage: true, ...preset })
   const { appEnvId } = await client.call(createAppEnv, {

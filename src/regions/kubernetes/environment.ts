@@ -121,7 +121,7 @@ export class ClusterEnvironment {
   /** Applies what should run; true while it is on its way. */
   async #converge(view: EnvironmentView, observed: Observed | undefined): Promise<boolean> {
     const { environment, app, current, wanted } = view
-    const { transitions } = this.#deps
+    const { transitions, client } = this.#deps
     const { appEnvId } = environment
     const next =
       wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images ? wanted : null
@@ -134,6 +134,8 @@ export class ClusterEnvironment {
       return wanted !== null
     }
     const version = next ?? current
+    // The first version failed, or was stopped on its way: what it left would go on running.
+    if (!version && observed) await removeEnvironment(client, observed, { keepsData: true })
     const refused = version && (await this.#apply(view, version, observed))
     if (!next) return wanted !== null
     const state: RolloutState = refused
