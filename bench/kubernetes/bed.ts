@@ -1,10 +1,12 @@
 import http from 'node:http'
+import { scaleAppEnvContainers } from '../../src/contract/app-env-actions.ts'
+import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
-import { noWindow, untilDeployed } from '../../testkit/platform/story.ts'
+import { noWindow, until, untilDeployed } from '../../testkit/platform/story.ts'
 
 /** An installation on the cluster of the environment variables. */
 export async function onCluster<T>(
@@ -30,11 +32,10 @@ interface Deployed {
 /** An app or function with an image, deployed; `settings` are those of the environment. */
 export async function deployed(
   installation: ClusterInstallation,
-  options: { name: string; image: string; isFunction?: boolean; settings?: object },
+  options: { name: string; image: string; isFunction?: boolean; settings?: object; accountId?: string },
 ): Promise<Deployed> {
-  const { name, image, isFunction = false, settings = {} } = options
+  const { name, image, isFunction = false, settings = {}, accountId = installation.ready.accountId } = options
   const client = installation.client()
-  const { accountId } = installation.ready
   const preset = isFunction ? { dockerPreset: 'FUNCTION' as const } : {}
   const { appId } = await client.call(createApp, { name, accountId, port: 8080, useImage: true, ...preset })
   const { appEnvId } = await client.call(createAppEnv, {
@@ -46,6 +47,17 @@ export async function deployed(
   if (currentDeployment?.status !== 'DEPLOYED') throw new Error(JSON.stringify(currentDeployment))
   const { hosts } = await client.call(getAppEnv, { appEnvId })
   return { appEnvId, host: hosts[0]!.host }
+}
+
+/** Two containers of an app, both ready. */
+export async function withTwo(installation: ClusterInstallation, appEnvId: string): Promise<void> {
+  const client = installation.client()
+  await client.call(scaleAppEnvContainers, { appEnvId, containers: 2 })
+  await until(
+    () => client.call(getAppEnvStatus, { appEnvId }),
+    ({ containers }) => containers.ready === 2,
+    'two containers',
+  )
 }
 
 const agent = new http.Agent({ keepAlive: true })

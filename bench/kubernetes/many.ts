@@ -1,43 +1,34 @@
 import { readFileSync } from 'node:fs'
 import { stopAppEnv, updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
-import { createAppEnv } from '../../src/contract/app-envs.ts'
-import { createApp } from '../../src/contract/apps.ts'
+import { createAccount } from '../../src/contract/accounts.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { noWindow, until } from '../../testkit/platform/story.ts'
-import { median, onCluster, pause } from './bed.ts'
+import { until } from '../../testkit/platform/story.ts'
+import { deployed, median, onCluster, pause } from './bed.ts'
 
 const ticksASecond = 100
 const resyncMs = 60_000
+/** So many run at a time. */
+const atOnce = 20
+/** Fewer than the zClouds that an account has. */
+const ofAccount = 60
 
 /** Many environments, stopped, so that the nodes have room for them: each has its objects, and none has a container. */
 export function many(amount = 500): Promise<string[]> {
   return onCluster(async (installation) => {
-    const client = installation.client()
     const image = await shellImage('many', webScript)
-    const { accountId } = installation.ready
     const ids: string[] = []
-    for (let index = 0; index < amount; index += 1) {
-      const { appId } = await client.call(createApp, {
-        ...{ name: `many ${index}`, accountId, port: 8080, useImage: true },
-      })
-      const values = { accountId, appId, name: 'prod', region: 'eu', ...noWindow }
-      const { appEnvId } = await client.call(createAppEnv, values)
-      await client.call(deployAppEnvImage, { appEnvId, image })
-      await client.call(stopAppEnv, { appEnvId })
-      ids.push(appEnvId)
+    let accountId = ''
+    while (ids.length < amount) {
+      if (ids.length % ofAccount === 0)
+        ({ accountId } = await installation.client().call(createAccount, { name: `Account ${ids.length}` }))
+      const some = Math.min(atOnce, amount - ids.length)
+      const names = Array.from({ length: some }, (_, index) => `many ${ids.length + index}`)
+      ids.push(...(await Promise.all(names.map((name) => stopped(installation, { name, image, accountId })))))
     }
-    for (const appEnvId of ids)
-      await until(
-        () => client.call(getAppEnvStatus, { appEnvId }),
-        ({ currentDeployment, containers }) =>
-          currentDeployment?.status === 'DEPLOYED' && containers.running === 0,
-        'a deployed environment',
-        900_000,
-      )
     const { pid } = JSON.parse(readFileSync(`${installation.home}/run/serve.json`, 'utf8')) as { pid: number }
     const lines = [await changes(installation, ids.slice(0, 20), image)]
     await pause(resyncMs)
@@ -52,6 +43,22 @@ export function many(amount = 500): Promise<string[]> {
     )
     return lines
   })
+}
+
+async function stopped(
+  installation: ClusterInstallation,
+  options: { name: string; image: string; accountId: string },
+): Promise<string> {
+  const { appEnvId } = await deployed(installation, options)
+  const client = installation.client()
+  await client.call(stopAppEnv, { appEnvId })
+  await until(
+    () => client.call(getAppEnvStatus, { appEnvId }),
+    ({ containers }) => containers.running === 0,
+    'no container',
+    900_000,
+  )
+  return appEnvId
 }
 
 /** How long it takes until a new version is in the cluster. */

@@ -5,7 +5,7 @@ import { kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { until } from '../../testkit/platform/story.ts'
-import { deployed, onCluster, pause, timed } from './bed.ts'
+import { deployed, onCluster, pause, timed, withTwo } from './bed.ts'
 
 const everyMs = 20
 const settleMs = 90_000
@@ -19,8 +19,8 @@ export function node(): Promise<string[]> {
     promisify(execFile)(script, [command, name.replace(/\D/g, '')])
   return onCluster(async (installation) => {
     const image = await shellImage('node', webScript)
-    const app = await deployed(installation, { name: 'node', image, settings: { containers: 2 } })
-    const { appEnvId, host } = app
+    const { appEnvId, host } = await deployed(installation, { name: 'node', image })
+    await withTwo(installation, appEnvId)
     await until(
       () => timed(host),
       ({ status }) => status === 200,

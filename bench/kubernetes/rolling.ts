@@ -1,7 +1,7 @@
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { until, untilDeployed } from '../../testkit/platform/story.ts'
-import { deployed, onCluster, pause, timed } from './bed.ts'
+import { deployed, onCluster, pause, timed, withTwo } from './bed.ts'
 
 const everyMs = 10
 
@@ -9,7 +9,8 @@ const everyMs = 10
 export function rolling(deployments = 5): Promise<string[]> {
   return onCluster(async (installation) => {
     const image = await shellImage('rolling', webScript)
-    const app = await deployed(installation, { name: 'rolling', image, settings: { containers: 2 } })
+    const app = await deployed(installation, { name: 'rolling', image })
+    await withTwo(installation, app.appEnvId)
     await until(
       () => timed(app.host),
       ({ status }) => status === 200,

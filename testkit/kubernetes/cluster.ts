@@ -26,6 +26,11 @@ export async function kubectl(args: readonly string[], input?: unknown): Promise
   return (await started).stdout
 }
 
+/** What the API server warns of while kubectl runs. */
+export async function kubectlWarnings(args: readonly string[]): Promise<string> {
+  return (await run(process.env.KUBECTL ?? 'kubectl', [...args])).stderr
+}
+
 /** A namespace of its own for one test, deleted after it. */
 export async function newNamespace(): Promise<string> {
   const name = `lst-${randomBytes(4).toString('hex')}`

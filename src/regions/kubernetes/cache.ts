@@ -104,6 +104,11 @@ export class ClusterCache {
     return [...this.#environments.keys()]
   }
 
+  /** Those that attempts of jobs belong to. */
+  get jobEnvironmentIds(): string[] {
+    return [...new Set([...this.#jobs.objects].map(environmentOf))]
+  }
+
   observed(appEnvId: string): Observed | undefined {
     const found = this.#environments.get(appEnvId)
     return found && { ...found, pods: [...found.pods.values()] }
@@ -170,7 +175,7 @@ export class ClusterCache {
   }
 }
 
-function environmentOf(object: { metadata: { labels?: Record<string, string> } } | null): string {
+export function environmentOf(object: { metadata: { labels?: Record<string, string> } } | null): string {
   return object?.metadata.labels?.[label.environment] ?? ''
 }
 

@@ -42,6 +42,8 @@ interface ClusterEnvironmentDeps {
   /** Accounts whose namespace exists. */
   accounts: Set<string>
   wake(appEnvId: string): void
+  /** Removes the attempts of jobs of an environment that was deleted. */
+  removeJobs(appEnvId: string): Promise<void>
 }
 
 /** One environment in a cluster: applies its objects, and stores what became of them. */
@@ -52,6 +54,8 @@ export class ClusterEnvironment {
   readonly #rotation: PasswordRotation
   /** Its last state was not the desired one, so it is compared in every pass. */
   #changing = true
+  /** Versions whose variables the cluster may have. */
+  readonly #given = new Set<string>()
   /** The objects as last applied. */
   #applied = ''
   #podsSeen = ''
@@ -91,6 +95,7 @@ export class ClusterEnvironment {
       const view = whole && partIn(whole, isHere)
       if (!view || (!isOwn && !view.current && !view.wanted)) {
         this.#images.abort()
+        if (!whole) await this.#deps.removeJobs(this.#appEnvId)
         if (observed && !(whole && servesOn(whole, isHere, clock.wallMs())))
           await removeEnvironment(client, observed)
         return
@@ -116,7 +121,7 @@ export class ClusterEnvironment {
   /** Applies what should run; true while it is on its way. */
   async #converge(view: EnvironmentView, observed: Observed | undefined): Promise<boolean> {
     const { environment, app, current, wanted } = view
-    const { transitions } = this.#deps
+    const { transitions, client } = this.#deps
     const { appEnvId } = environment
     const next =
       wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images ? wanted : null
@@ -129,6 +134,8 @@ export class ClusterEnvironment {
       return wanted !== null
     }
     const version = next ?? current
+    // The first version failed, or was stopped on its way: what it left would go on running.
+    if (!version && observed) await removeEnvironment(client, observed, { keepsData: true })
     const refused = version && (await this.#apply(view, version, observed))
     if (!next) return wanted !== null
     const state: RolloutState = refused
@@ -136,16 +143,11 @@ export class ClusterEnvironment {
       : this.#stateOf(view, next, observed)
     if (state.is === 'progressing') return true
     const { rolloutId } = next.rollout
+    // Before it is stored that they are over: a program that ends in between finds them again.
+    if (!app.isDatabase)
+      await this.#dropVariables(view, state.is === 'ready' ? next : current, [current, next])
     if (state.is === 'ready') await transitions.promote(appEnvId, rolloutId)
     else await transitions.fail(appEnvId, rolloutId, { reason: state.reason, message: state.message })
-    // The variables of the version that is over; its pods have read them.
-    const over = state.is === 'ready' ? current : next
-    if (
-      over &&
-      !app.isDatabase &&
-      over.rollout.rolloutId !== (state.is === 'ready' ? rolloutId : current?.rollout.rolloutId)
-    )
-      await this.#dropVariables(view, over)
     this.#deps.wake(appEnvId)
     return true
   }
@@ -187,6 +189,7 @@ export class ClusterEnvironment {
     const text = JSON.stringify(manifests)
     if (text === this.#applied) return null
     await this.#ensureAccount(view)
+    this.#given.add(version.rollout.rolloutId)
     for (const manifest of manifests) {
       const refused = await this.#applyOne(manifest, view)
       if (refused !== null) return refused
@@ -257,10 +260,20 @@ export class ClusterEnvironment {
     }
   }
 
-  async #dropVariables({ environment }: EnvironmentView, { rollout }: RolloutView): Promise<void> {
+  /** The variables of versions that are over, also of those that were replaced on their way; their pods have read them. */
+  async #dropVariables(
+    { environment }: EnvironmentView,
+    kept: RolloutView | null,
+    known: readonly (RolloutView | null)[],
+  ): Promise<void> {
     const namespace = namespaceOf(this.#deps.options, environment.accountId)
-    const name = secretName({ envName: environment.cliEnvName, rolloutId: rollout.rolloutId })
-    await this.#deps.client.delete('Secret', namespace, name)
+    for (const version of known) if (version) this.#given.add(version.rollout.rolloutId)
+    for (const rolloutId of this.#given) {
+      if (rolloutId === kept?.rollout.rolloutId) continue
+      const name = secretName({ envName: environment.cliEnvName, rolloutId })
+      await this.#deps.client.delete('Secret', namespace, name)
+      this.#given.delete(rolloutId)
+    }
   }
 }
 

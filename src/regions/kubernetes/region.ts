@@ -14,7 +14,7 @@ import type { Builder, UploadFiles } from '../ports.ts'
 import { ImageBuilder } from '../rollouts/image-builder.ts'
 import { RolloutWriter } from '../rollouts/writer.ts'
 import { UsageMeter } from '../usage-meter.ts'
-import type { ClusterCache } from './cache.ts'
+import { type ClusterCache, environmentOf } from './cache.ts'
 import { type ClusterClient, clusterAway } from './client.ts'
 import type { ClusterEngine } from './engine.ts'
 import { ClusterEnvironment } from './environment.ts'
@@ -91,6 +91,7 @@ export class ClusterRegion {
     this.#shared = {
       ...{ db, clock, log, secrets, engine, transitions, images, followers: this.#followers },
       ...{ installationId, options, client, region, wake, clockScale, accounts: new Set<string>() },
+      removeJobs: (appEnvId) => this.#removeJobs(appEnvId),
     }
     this.#jobs = new JobScheduler({
       ...{ db, clock, log, secrets, nodeName, clockScale, moment: readBootTime },
@@ -160,7 +161,8 @@ export class ClusterRegion {
     const own = new Set(await db.read((tx) => listEnvironmentIdsIn(tx, [region])))
     if (clock.monotonicMs() >= this.#resyncAtMs) {
       this.#resyncAtMs = clock.monotonicMs() + resyncEveryMs
-      for (const appEnvId of [...own, ...cache.environmentIds]) this.#backlog.add(appEnvId)
+      for (const appEnvId of [...own, ...cache.environmentIds, ...cache.jobEnvironmentIds])
+        this.#backlog.add(appEnvId)
     }
     const due = new Set([...this.#woken, ...[...this.#backlog].slice(0, resyncAtOnce)])
     const changed = new Set([...due, ...this.#changed, ...this.#unsettled()])
@@ -195,6 +197,13 @@ export class ClusterRegion {
   async #listJobs() {
     const isCurrent = this.#deps.cache.problem === null
     return { containers: isCurrent ? await this.#deps.engine.list() : [], isListed: () => isCurrent }
+  }
+
+  /** Nothing else is left of them: their rows went with the environment. */
+  async #removeJobs(appEnvId: string): Promise<void> {
+    const { cache, engine } = this.#deps
+    for (const { job } of cache.jobs())
+      if (environmentOf(job) === appEnvId) await engine.remove(job.metadata.name)
   }
 
   #unsettled(): string[] {

@@ -4,8 +4,15 @@ import { credentialsName } from './databases/workload.ts'
 import { label, secretName, volumeClaim } from './manifests/workload.ts'
 import type { WorkloadObject } from './status.ts'
 
-/** Removes what the cluster has of an environment that was deleted, or runs in another region now. */
-export async function removeEnvironment(client: ClusterClient, observed: Observed): Promise<void> {
+/**
+ * Removes what the cluster has of an environment that was deleted, or runs in another region now. `keepsData`: it is
+ * there, but no version of it should run.
+ */
+export async function removeEnvironment(
+  client: ClusterClient,
+  observed: Observed,
+  { keepsData = false }: { keepsData?: boolean } = {},
+): Promise<void> {
   const { deployment, service, statefulSet, postgres } = observed
   const found = deployment ?? service ?? statefulSet ?? postgres
   if (!found) return
@@ -20,7 +27,7 @@ export async function removeEnvironment(client: ClusterClient, observed: Observe
     for (const { metadata } of await client.list<WorkloadObject>('Service', selector))
       await client.delete('Service', namespace, metadata.name)
   }
-  await client.delete('PersistentVolumeClaim', namespace, volumeClaim(name))
+  if (!keepsData) await client.delete('PersistentVolumeClaim', namespace, volumeClaim(name))
   await client.delete('Secret', namespace, credentialsName(name))
   if (rolloutId) await client.delete('Secret', namespace, secretName({ envName: name, rolloutId }))
   if (postgres) await client.delete('ImageCatalog', namespace, name)

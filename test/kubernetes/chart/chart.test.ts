@@ -191,7 +191,11 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the permissions of the chart',
     )
     const user = `system:serviceaccount:${namespace}:longshore`
     const mayDo = async (question: string) => {
-      const asked = kubectl(['auth', 'can-i', '--as', user, '--all-namespaces', ...question.split(' ')])
+      const [verb = '', what = ''] = question.split(' ')
+      const [resource = '', subresource] = what.split('/')
+      // To kubectl, what stands after a slash is a name.
+      const part = subresource === undefined ? [] : [`--subresource=${subresource}`]
+      const asked = kubectl(['auth', 'can-i', '--as', user, '--all-namespaces', verb, resource, ...part])
       return asked.then(
         () => true,
         () => false,

@@ -13,7 +13,7 @@ import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { getAppEnvUsage } from '../../../src/contract/measurements.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 
-import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
+import { cluster, kubectl, kubectlWarnings } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
 import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
@@ -141,6 +141,29 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     )
   })
 
+  it('a first version that fails leaves no container behind', async () => {
+    const { client, appEnvId } = await make('broken')
+    const ending = await shellImage('ending', 'exit 3')
+    await client.call(deployAppEnvImage, { appEnvId, image: ending })
+    const { currentDeployment } = await untilDeployed(installation, appEnvId)
+    expect(currentDeployment).toMatchObject({ status: 'FAILED', failure: { reason: 'exits-at-once' } })
+    await until(
+      () =>
+        kubectl([
+          'get',
+          'deployments,pods',
+          '-A',
+          '-o',
+          'name',
+          '-l',
+          `longshore.dev/environment=${appEnvId}`,
+        ]),
+      (names) => names.trim() === '',
+      'no container',
+      limitMs,
+    )
+  })
+
   it('3.3 variables are in a Secret only, and drift is repaired', async () => {
     const { client, appEnvId, host } = await make('drift')
     await client.call(deployAppEnvImage, { appEnvId, image })
@@ -158,6 +181,28 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     })
     await client.call(deployAppEnvImage, { appEnvId, image })
     await untilServed(host, 'green')
+  })
+
+  it('Pod Security: enforces baseline, and of restricted only the user other than root is left out', async () => {
+    const { client, appEnvId } = await make('secure')
+    await client.call(deployAppEnvImage, { appEnvId, image })
+    expect((await untilDeployed(installation, appEnvId)).currentDeployment?.failure).toBeNull()
+    const [namespace = ''] = await installation.namespaces()
+    const container = { name: 'app', image, securityContext: { privileged: true } }
+    const privileged = {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'no' } },
+      spec: { containers: [container] },
+    }
+    const create = kubectl(['create', '-n', namespace, '--dry-run=server', '-f', '-'], privileged)
+    await expect(create).rejects.toThrow('violates PodSecurity "baseline')
+    // Of the pods that run there.
+    const enforced = 'pod-security.kubernetes.io/enforce=restricted'
+    const warnings = await kubectlWarnings([
+      ...['label', 'namespace', namespace, enforced, '--overwrite', '--dry-run=server'],
+    ])
+    expect(warnings).toContain('violate the new PodSecurity')
+    expect(warnings).toContain('runAsNonRoot != true')
+    expect(warnings).not.toMatch(/allowPrivilegeEscalation|capabilities|seccompProfile|hostPath/)
   })
 
   it('useVolume: the volume outlives deployments and goes with the environment', async () => {

@@ -204,6 +204,20 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       const over = await until(statusOf, ({ status }) => isOver(status), 'the end of the job', limitMs)
       expect(over).toMatchObject({ status: 'SUCCEEDED', attempt: 1, exitCode: 0 })
       expect(await objects('jobs', made.appEnvId)).toHaveLength(1)
+      await installation.client().call(startJobRun, { ...run, command: 'sleep 600' })
+      await until(
+        () => objects('jobs', made.appEnvId),
+        ({ length }) => length === 2,
+        'another job',
+        limitMs,
+      )
+      await installation.client().call(deleteAppEnv, { appEnvId: made.appEnvId })
+      await until(
+        () => objects('jobs,secrets', made.appEnvId),
+        ({ length }) => length === 0,
+        'no job of a deleted environment',
+        limitMs,
+      )
     })
   },
 )
