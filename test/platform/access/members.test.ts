@@ -47,25 +47,6 @@ describe('update-account', () => {
     ).toBe(403)
   })
 
-  it('lowers what depends on a limit with the limit, and says so', async () => {
-    const made = await call('POST', '/account', platform.admin, { name: 'Limits' })
-    const { accountId } = made.json
-    const limits = { functionMaxScale: 2, functionMinIdleTimeoutSeconds: 1_000 }
-    const preview = await platform.request('PATCH', '/account', {
-      token: platform.admin.token,
-      input: { accountId, ...limits },
-      headers: { 'dry-run': 'true' },
-    })
-    expect(preview.json.effects).toContain('functionDefaultMaxScale follows the new limit: 2.')
-    const answer = await call('PATCH', '/account', platform.admin, { accountId, ...limits })
-    expect(answer.json.account.settings).toMatchObject({
-      ...limits,
-      functionDefaultMaxScale: 2,
-      functionMaxMinScale: 2,
-      functionDefaultIdleTimeoutSeconds: 1_000,
-    })
-  })
-
   it('keeps settings within bounds and free of contradictions', async () => {
     const { accountId } = platform
     const bad = [
