@@ -52,3 +52,10 @@ const leftOut = `The output is too long: more of it is left out, except for the 
 export function lastOf<T>(lines: T[]): T[] {
   return lines.slice(-lastLines)
 }
+
+/** The same of a chunk of bytes, from a line feed on. */
+export function lastBytesOf(chunk: Buffer): Buffer {
+  let from = chunk.length
+  for (let lines = 0; lines <= lastLines && from > 0; lines += 1) from = chunk.lastIndexOf(10, from - 1)
+  return from > 0 ? chunk.subarray(from) : chunk
+}

@@ -1,7 +1,7 @@
 import { yieldAlone } from '../../pacer.ts'
 import { EngineFailure } from '../engine.ts'
 import { ExpansionBudget, type Lookup } from './expand.ts'
-import { assertStageLimits, LineWords } from './line-words.ts'
+import { assertFewSources, assertStageLimits, LineWords } from './line-words.ts'
 import { jsonListsIn, type LogicalLine, type Reading, readingsOf } from './readings.ts'
 
 /** What an image contributes to the stage that starts from it. */
@@ -105,7 +105,11 @@ class ExpansionCheck {
       assertStageLimits(line, this.#stages.length, stage?.env.size ?? 0)
     }
     if (!expanded.has(keyword)) return
-    for (const word of [...this.#words.split(args), ...jsonListsIn(args).flat()]) {
+    const readings = [this.#words.split(args), ...jsonListsIn(args)]
+    for (const words of readings)
+      if (keyword === 'ADD' || keyword === 'COPY')
+        assertFewSources(line, words.filter((word) => !word.startsWith('--')).length)
+    for (const word of readings.flat()) {
       const value = this.#words.expand(line, word, this.#lookup)
       if ((parsed.has(keyword) || word.startsWith('--')) && value.length > longestParsed)
         throw refused(line, `${keyword} has a word of more than ${longestParsed} characters.`)

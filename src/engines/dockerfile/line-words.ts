@@ -4,11 +4,19 @@ import { type ExpandOptions, ExpansionError, expandWord, type Lookup, splitWords
 /** Each stage that starts from another one copies its variables. */
 const mostStages = 100
 const mostVariables = 1_000
+/** Each may match every file of the source, and Docker's builder goes on copying after its client has disconnected. */
+const mostSources = 100
 
 /** Throws `build step` if a build has too many stages, or a stage too many variables. */
 export function assertStageLimits(line: number, stages: number, variables: number): void {
   if (stages > mostStages) throw refused(line, `a Dockerfile may have ${mostStages} stages.`)
   if (variables > mostVariables) throw refused(line, `a stage may set ${mostVariables} variables by ENV.`)
+}
+
+/** Throws `build step` if a COPY or ADD has too many words; the last one is its destination. */
+export function assertFewSources(line: number, words: number): void {
+  if (words > mostSources + 1)
+    throw refused(line, `COPY and ADD take ${mostSources} sources; copy a folder, or use wildcards.`)
 }
 
 /** Expands the words of one Dockerfile's instructions. Failures name the line. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { nestsTooDeep } from '../../json-depth.ts'
 import { yieldForLarge } from '../../pacer.ts'
 import { type Refusal, readBody } from './http-guards.ts'
 import type { McpHttpLimits } from './http-options.ts'
@@ -38,6 +39,8 @@ export async function readPost(
 
 /** A body as JSON, whatever its era. */
 export function parseBody(body: Buffer): { value: unknown } | ProtocolRefusal {
+  if (nestsTooDeep(body))
+    return { refusal: { code: -32600, message: 'Invalid request: the body nests more than 100 levels deep' } }
   try {
     return { value: JSON.parse(body.toString('utf8')) }
   } catch {

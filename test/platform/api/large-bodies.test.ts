@@ -36,3 +36,11 @@ it.each([
   expect(gaps.length).toBeGreaterThanOrEqual(19)
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(4)
 })
+
+it('refuses bodies that nest so deep that walking them would overflow the stack', async () => {
+  const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
+  const api = await send(on, 'POST', '/api/public/v1/app', `{"accountId":${deep}}`)
+  expect([api.status, api.json.details]).toEqual([400, 'The body nests more than 100 levels deep.'])
+  const mcp = await bed.raw({ body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":${deep}}}` })
+  expect([mcp.status, JSON.parse(mcp.body).error.code]).toEqual([400, -32600])
+})

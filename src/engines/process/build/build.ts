@@ -2,7 +2,7 @@ import { mkdir, realpath, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { yieldAlone } from '../../../pacer.ts'
 import { ExpansionBudget } from '../../dockerfile/expand.ts'
-import { assertStageLimits, LineWords } from '../../dockerfile/line-words.ts'
+import { assertFewSources, assertStageLimits, LineWords } from '../../dockerfile/line-words.ts'
 import { type Instruction, type ParsedDockerfile, parseDockerfile } from '../../dockerfile/parse.ts'
 import { type BuildSpec, EngineFailure } from '../../engine.ts'
 import { fileFailure } from '../file-failure.ts'
@@ -208,6 +208,7 @@ class ImageBuild {
         'the process engine does not write here-documents; put the text in a file.',
       )
     const words = exec ?? this.#words.split(text)
+    assertFewSources(line, words.length)
     const values = words.map((word) => this.#words.expand(line, word, this.#lookup()))
     const destination = values.pop()!
     if (values.length === 0) throw this.#failure(instruction, 'it needs a source and a destination.')

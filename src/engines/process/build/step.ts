@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mostOfStep, OutputLimit } from '../../output-limit.ts'
+import { lastBytesOf, mostOfStep, OutputLimit } from '../../output-limit.ts'
 import { LineSplitter } from '../supervisor/line-splitter.ts'
 import { readProcesses, treeOf } from '../supervisor/proc-tree.ts'
 import type { StepRequest, StepResult } from '../supervisor/protocol.ts'
@@ -28,7 +28,7 @@ export function runBuildStep(
   const output = new OutputLimit(mostOfStep, ({ stream, message }) => onOutput(stream, message))
   for (const stream of ['stdout', 'stderr'] as const) {
     const splitter = new LineSplitter((message) => output.add({ stream, message }))
-    child[stream].on('data', (chunk: Buffer) => splitter.push(chunk))
+    child[stream].on('data', (chunk: Buffer) => splitter.push(output.isReached ? lastBytesOf(chunk) : chunk))
     child[stream].once('end', () => splitter.end())
   }
   // Kill background processes of the step: they could keep the output open forever.

@@ -47,6 +47,7 @@ describe('COPY and ADD', () => {
     ['COPY a.txt', /needs a source/],
     ['COPY --from=golang:1 /x /y', /LONGSHORE_ENGINE=docker/],
     ['COPY --parents a.txt .', /--parents/],
+    [`COPY ${'* '.repeat(101)}/x/`, /take 100 sources/],
     ['ADD https://example.com/x .', /does not download/],
     ['ADD x.tar.gz .', /does not unpack/],
     ['COPY sub/c.txt x\nCOPY a.txt x/deep/', /line 3: COPY a.txt x\/deep\/: a file exists where a folder/],

@@ -259,3 +259,15 @@ describe('the work of reading', () => {
     expect(() => assertReadable(`FROM node\n${'\n'.repeat(2_500)}`)).toThrow(/more than 2500 lines/)
   })
 })
+
+it('refuses a COPY of more than 100 sources, in every form: the engine would copy for hours', async () => {
+  const sources = (count: number) => Array.from({ length: count }, (_, index) => `${'*'.repeat(index % 50)}?`)
+  const refused = /line 2: COPY and ADD take 100 sources/
+  await check(`FROM a\nCOPY ${sources(100).join(' ')} /x/`)
+  await expect(check(`FROM a\nCOPY ${sources(101).join(' ')} /x/`)).rejects.toThrow(refused)
+  await expect(check(`FROM a\nADD --chown=1 ${JSON.stringify([...sources(101), '/x/'])}`)).rejects.toThrow(
+    refused,
+  )
+  const onBuild = { triggers: [`COPY ${sources(101).join(' ')} /x/`] }
+  await expect(check('FROM a\nRUN x', {}, onBuild)).rejects.toThrow(/COPY and ADD take 100 sources/)
+})
