@@ -9,7 +9,7 @@ const windows = ['scale-to-zero-grace-period', 'stable-window'] as const
 
 interface KnativeService {
   metadata: { name: string; namespace: string; annotations?: Record<string, string> }
-  spec: { template: { metadata: object; spec: { containers: Record<string, unknown>[] } } }
+  spec: { template: { metadata: { annotations?: object }; spec: { containers: Record<string, unknown>[] } } }
 }
 
 interface Pair {
@@ -51,7 +51,13 @@ function withPair<T>(functionConfig: object, work: (pair: Pair) => Promise<T>): 
     const containers = template.spec.containers.map(({ envFrom: _, ...container }) => container)
     await kubectl(['apply', '-f', '-'], {
       ...{ apiVersion: 'serving.knative.dev/v1', kind: 'Service', metadata: { name, namespace: other } },
-      spec: { template: { metadata: template.metadata, spec: { ...template.spec, containers } } },
+      // Without the labels by which Longshore knows its own.
+      spec: {
+        template: {
+          metadata: { annotations: template.metadata.annotations },
+          spec: { ...template.spec, containers },
+        },
+      },
     })
     const plain = ours.host.replace(namespace, other)
     await until(

@@ -40,10 +40,11 @@ export function addStatusRoutes(
   })
   const page = frontPage(sources)
   get('/', async (request, reply) => {
-    // Browsers are redirected to the console; programs get the addresses.
-    const forPeople = sources.hasConsole && /\btext\/html\b/.test(request.headers.accept ?? '')
+    // The console is here; programs that ask for JSON get the addresses.
+    const accept = request.headers.accept ?? ''
+    const forPrograms = /\bjson\b/.test(accept) && !/\btext\/html\b/.test(accept)
     reply.header('vary', 'accept')
-    return forPeople ? reply.redirect('/console/') : reply.send(page)
+    return sources.hasConsole && !forPrograms ? reply.redirect('/console/') : reply.send(page)
   })
 }
 

@@ -273,6 +273,8 @@ function shown(line: KeptLine): LogLine {
   return { timestamp, stream, type, podName, contentId, message, ...(request && { request }) }
 }
 
+/** Newest last. The output of several containers arrives in the order in which it is read. */
 function inOrder(found: { line: LogLine }[]): LogLine[] {
-  return found.map(({ line }) => line).reverse()
+  const lines = found.map(({ line }) => line).reverse()
+  return lines.sort((a, b) => (a.timestamp < b.timestamp ? -1 : Number(a.timestamp > b.timestamp)))
 }

@@ -1,6 +1,6 @@
 import { type AccountSettings, settingNames, updateAccount } from '../../contract/accounts.ts'
 import type { InputOf } from '../../contract/operation.ts'
-import { checkAccountSettings } from '../../domain/accounts/settings.ts'
+import { changedSettings } from '../../domain/accounts/settings.ts'
 import { AppError } from '../../errors.ts'
 import { type Account, updateAccount as saveAccount } from '../../store/repositories/accounts.ts'
 import { handler } from '../core/handler.ts'
@@ -19,15 +19,15 @@ export default handler(updateAccount, async ({ tx }, input, { account, membershi
   if (input.name === undefined && Object.keys(wanted).length === 0) {
     throw new AppError('invalid', 'Nothing to change', { details: 'Send name or at least one setting.' })
   }
+  const { settings, followed } = changedSettings(account.settings, wanted)
   const draft: Account = {
     ...account,
     name: input.name ?? account.name,
-    settings: { ...account.settings, ...wanted },
+    settings,
     revision: account.revision + 1,
   }
-  checkAccountSettings(draft.settings)
   await saveAccount(tx, draft)
-  const { accountId, name, slug, settings, revision } = draft
+  const { accountId, name, slug, revision } = draft
   const { admin, manageMembers } = membership
   return {
     answer: {
@@ -35,7 +35,10 @@ export default handler(updateAccount, async ({ tx }, input, { account, membershi
       account: { accountId, name, slug, permissions: { admin, manageMembers }, settings, revision },
     },
     change: { objectType: 'account', objectId: accountId, accountId, before: account, after: draft },
-    effects: effectsOf(account.settings, settings),
+    effects: [
+      ...effectsOf(account.settings, settings),
+      ...followed.map((name) => `${name} follows the new limit: ${settings[name]}.`),
+    ],
   }
 })
 

@@ -1,5 +1,4 @@
 import { deleteContactPoint } from '../../contract/contact-points.ts'
-import { counted } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import { countAlertsUsing, removeContactPoint } from '../../store/repositories/contact-points.ts'
 import { handler } from '../core/handler.ts'
@@ -9,7 +8,7 @@ export default handler(deleteContactPoint, async ({ tx }, _input, { contactPoint
   const uses = await countAlertsUsing(tx, contactPoint.contactPointId)
   if (uses > 0) {
     throw new AppError('invalid', 'Contact point in use', {
-      details: `${counted(uses, 'alert uses', 'alerts use')} this contact point. Delete or update them first.`,
+      details: `${uses} alert(s) are using this contact point. Delete or update them first.`,
       rule: 'X2',
     })
   }

@@ -11,7 +11,7 @@ const freshPeriods = 3
 const ingressPeriods = 6
 const leastIngressMs = 5_000
 
-const resourceMetrics = ['cpu_usage', 'cpu_percent', 'memory_usage', 'memory_percent'] as const
+const resourceMetrics = ['cpu_usage', 'memory_usage'] as const
 const ingressMetrics = [
   'ingress_request_rate',
   'ingress_4xx_rate',
@@ -27,6 +27,8 @@ export default handler(getAppEnvMetrics, async ({ tx, now }, _input, { environme
   const { appEnvId } = environment
   const pods = await listLivePods(tx, appEnvId)
   const running = pods.filter((pod) => pod.status === 'Running')
+  const allocatedMillicores = running.reduce((sum, pod) => sum + pod.cpuMillicores, 0)
+  const allocatedMb = running.reduce((sum, pod) => sum + pod.memoryMb, 0)
   const answerWith = (latest: Values, lately: Values) => ({
     appEnvId,
     timestamp: now,
@@ -34,14 +36,14 @@ export default handler(getAppEnvMetrics, async ({ tx, now }, _input, { environme
       ? null
       : {
           cpu: {
-            allocatedMillicores: running.reduce((sum, pod) => sum + pod.cpuMillicores, 0),
+            allocatedMillicores,
             usedMillicores: latest('cpu_usage'),
-            percent: latest('cpu_percent'),
+            percent: percentOf(latest('cpu_usage'), allocatedMillicores),
           },
           memory: {
-            allocatedMb: running.reduce((sum, pod) => sum + pod.memoryMb, 0),
+            allocatedMb,
             usedMb: latest('memory_usage'),
-            percent: latest('memory_percent'),
+            percent: percentOf(latest('memory_usage'), allocatedMb),
           },
         },
     containers: containerCounts(environment, app, pods),
@@ -83,6 +85,11 @@ async function readPoints(
     found.set(metric, (await metrics.series({ ...range, includesNow: true })).at(-1))
   }
   return found
+}
+
+/** Of what is allocated now, also where the sample is of a moment before a restart. */
+function percentOf(used: number, allocated: number): number {
+  return allocated === 0 ? 0 : rounded((used / allocated) * 100)
 }
 
 function rounded(value: number): number {

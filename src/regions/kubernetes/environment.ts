@@ -56,6 +56,8 @@ export class ClusterEnvironment {
   #changing = true
   /** Versions whose variables the cluster may have. */
   readonly #given = new Set<string>()
+  /** The cluster may have an autoscaler of it: of the time before this process, or of the last version applied. */
+  #mayScale = true
   /** The objects as last applied. */
   #applied = ''
   #podsSeen = ''
@@ -194,8 +196,9 @@ export class ClusterEnvironment {
       const refused = await this.#applyOne(manifest, view)
       if (refused !== null) return refused
     }
-    if (!workload.autoscaling && isRegularApp(view.app.dockerPreset))
+    if (!workload.autoscaling && this.#mayScale && isRegularApp(view.app.dockerPreset))
       await client.delete('HorizontalPodAutoscaler', namespace, name)
+    this.#mayScale = workload.autoscaling !== null
     // Of the time before the region had a gateway.
     if (options.gateway && isRegularApp(view.app.dockerPreset))
       await client.delete('Ingress', namespace, name)

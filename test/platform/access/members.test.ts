@@ -49,7 +49,13 @@ describe('update-account', () => {
 
   it('keeps settings within bounds and free of contradictions', async () => {
     const { accountId } = platform
-    const bad = [{ functionMinIdleTimeoutSeconds: 299 }, { functionMaxScale: 2 }, { zCloudLimit: 0 }, {}]
+    const bad = [
+      { functionMinIdleTimeoutSeconds: 299 },
+      { functionMaxScale: 2, functionDefaultMaxScale: 3 },
+      { functionDefaultMaxScale: 11 },
+      { zCloudLimit: 0 },
+      {},
+    ]
     for (const settings of bad) {
       const answer = await call('PATCH', '/account', platform.admin, { accountId, ...settings })
       expect(answer.status, JSON.stringify(settings)).toBe(400)

@@ -209,7 +209,7 @@ describe('contact points', () => {
     expect(refused.status).toBe(400)
     expect(refused.json).toEqual({
       error: 'Contact point in use',
-      details: '2 alerts use this contact point. Delete or update them first.',
+      details: '2 alert(s) are using this contact point. Delete or update them first.',
     })
     await call('DELETE', '/alert', { alertId: alertIds[0] })
     await call('PATCH', '/alert', { alertId: alertIds[1], contactPointIds: [] })

@@ -97,4 +97,21 @@ describe('function settings', () => {
       expect([refused.status, refused.headers.get('longshore-rule')]).toEqual([400, 'F8'])
     }
   })
+
+  it('lowers what depends on a limit with the limit, and says so', async () => {
+    const { token } = platform.admin
+    const call = (method: string, path: string, input: object, headers = {}) =>
+      platform.request(method, path, { token, input: { ...input }, headers })
+    const { accountId } = (await call('POST', '/account', { name: 'Limits' })).json
+    const limits = { functionMaxScale: 2, functionMinIdleTimeoutSeconds: 1_000 }
+    const preview = await call('PATCH', '/account', { accountId, ...limits }, { 'dry-run': 'true' })
+    expect(preview.json.effects).toContain('functionDefaultMaxScale follows the new limit: 2.')
+    const answer = await call('PATCH', '/account', { accountId, ...limits })
+    expect(answer.json.account.settings).toMatchObject({
+      ...limits,
+      functionDefaultMaxScale: 2,
+      functionMaxMinScale: 2,
+      functionDefaultIdleTimeoutSeconds: 1_000,
+    })
+  })
 })

@@ -108,3 +108,16 @@ it('keeps lines that could not be written, and writes them once, in order', asyn
   await expect.poll(messages, { timeout: 10_000 }).toEqual(['before', 'while it fails', 'after'])
   await store.forget('env_c')
 })
+
+it('the newest line is last, whatever the order in which the output of containers was read', async () => {
+  const line = (podName: string, ms: number) => ({
+    at: new Date(ms).toISOString(),
+    ...{ stream: 'stdout' as const, type: 'RUNTIME' as const, podName, contentId: null },
+    message: `${ms}`,
+  })
+  store.append('env_d', [line('a', 1), line('a', 3)])
+  store.append('env_d', [line('b', 2), line('b', 4)])
+  const { logs } = await store.read('env_d', { type: 'RUNTIME', size: 10 })
+  expect(logs.map(({ message }) => message)).toEqual(['1', '2', '3', '4'])
+  await store.forget('env_d')
+})
