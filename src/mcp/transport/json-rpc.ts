@@ -8,9 +8,12 @@ export interface RpcMessage {
 
 export type RequestId = string | number
 
-/** Whether a parsed value can be a message; the library validates the rest. */
+const knownFields = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
+
+/** Whether a parsed value can be a message; the library validates the rest, but never answers one with other fields. */
 export function isRpcMessage(value: unknown): value is RpcMessage {
   if (typeof value !== 'object' || value === null) return false
+  if (!Object.keys(value).every((field) => knownFields.has(field))) return false
   const { jsonrpc, id, method } = value as { jsonrpc?: unknown; id?: unknown; method?: unknown }
   const idFits = id === undefined || typeof id === 'string' || typeof id === 'number'
   if (jsonrpc !== '2.0' || !idFits) return false

@@ -44,3 +44,8 @@ it('refuses bodies that nest so deep that walking them would overflow the stack'
   const mcp = await bed.raw({ body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":${deep}}}` })
   expect([mcp.status, JSON.parse(mcp.body).error.code]).toEqual([400, -32600])
 })
+
+it('answers a message with fields of its own, which the library of MCP would leave open', async () => {
+  const mcp = await bed.raw({ body: '{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}' })
+  expect([mcp.status, JSON.parse(mcp.body).error.code]).toEqual([400, -32600])
+})
