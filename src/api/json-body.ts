@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
-import { nestsTooDeep } from '../json-depth.ts'
+import { shapeProblem } from '../json-shape.ts'
 import { yieldForLarge } from '../pacer.ts'
 
 export interface BodyLimits {
@@ -108,8 +108,8 @@ function parseJsonObject(bytes: Buffer): Record<string, unknown> {
   if (bytes.length === 0) return {}
   if (!isUtf8(bytes))
     throw new AppError('invalid', 'Invalid JSON', { details: 'The body must be UTF-8 text.' })
-  if (nestsTooDeep(bytes))
-    throw new AppError('invalid', 'Invalid JSON', { details: 'The body nests more than 100 levels deep.' })
+  const problem = shapeProblem(bytes)
+  if (problem) throw new AppError('invalid', 'Invalid JSON', { details: `The body ${problem}.` })
   const text = bytes.toString('utf8')
   const value = parseJson(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { nestsTooDeep } from '../../json-depth.ts'
+import { shapeProblem } from '../../json-shape.ts'
 import { yieldForLarge } from '../../pacer.ts'
 import { type Refusal, readBody } from './http-guards.ts'
 import type { McpHttpLimits } from './http-options.ts'
@@ -39,8 +39,8 @@ export async function readPost(
 
 /** A body as JSON, whatever its era. */
 export function parseBody(body: Buffer): { value: unknown } | ProtocolRefusal {
-  if (nestsTooDeep(body))
-    return { refusal: { code: -32600, message: 'Invalid request: the body nests more than 100 levels deep' } }
+  const problem = shapeProblem(body)
+  if (problem) return { refusal: { code: -32600, message: `Invalid request: the body ${problem}` } }
   try {
     return { value: JSON.parse(body.toString('utf8')) }
   } catch {
