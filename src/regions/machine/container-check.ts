@@ -7,6 +7,8 @@ import { acceptsConnections } from '../../engines/wait-until-listening.ts'
 export interface CheckProblem {
   reason: 'failing-checks' | 'unreachable'
   message: string
+  /** It answered, so its program runs. */
+  answered: boolean
 }
 
 const connectTimeoutMs = 1_000
@@ -24,12 +26,13 @@ export async function checkContainer(
   const expected = expectedStatus ?? '200 to 399'
   const seen = status === null ? `got no answer within ${timeoutSeconds} s` : `was answered with ${status}`
   const message = `The health check ${seen}; expected: ${expected}. get-logs shows the output.`
-  return { reason: 'failing-checks', message }
+  return { reason: 'failing-checks', message, answered: status !== null }
 }
 
 const unreachable: CheckProblem = {
   reason: 'unreachable',
   message: 'The container runs, but its port accepts no connections any more. get-logs shows its output.',
+  answered: false,
 }
 
 /** Null without an answer in time. Redirects are not followed: they are answers. */

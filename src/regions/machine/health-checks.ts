@@ -10,6 +10,9 @@ const failuresNeeded = 2
 const portCheckMs = 1_000
 const checksInWindow = 4
 const leastEveryMs = 50
+/** An engine reports the end of a container within this time, also one that is busy with builds. */
+const endReportedMs = 2_000
+const lookAgainMs = 200
 
 interface CheckEvents {
   /** The environment as it was read last. */
@@ -79,13 +82,22 @@ export class HealthChecks {
       pod.checkedAtMs = startedAtMs
       if (!problem) pod.suspect = false
       const isDecided = problem ? failures >= failuresNeeded && !pod.unhealthy : pod.unhealthy
-      // A container that ended refuses checks before its end is reported, and its exit is the cause to name.
-      if (isDecided && problem && !(await this.#events.isRunning(pod))) break
+      if (isDecided && problem && (await this.#hasEnded(pod, problem))) break
       if (isDecided) this.#events.checked(pod, problem)
       if (wasRequested) this.#events.checkedNow()
       await sleep(this.#clock, need.everyMs, pause.signal)
     }
     this.#pauses.delete(pod)
+  }
+
+  /** A container that ended refuses checks before its end is reported, and its exit is the cause to name. */
+  async #hasEnded(pod: LivePod, { answered }: CheckProblem): Promise<boolean> {
+    const untilMs = this.#clock.monotonicMs() + endReportedMs
+    for (;;) {
+      if (!(await this.#events.isRunning(pod)) || !this.#need(pod)) return true
+      if (answered || this.#stopped || this.#clock.monotonicMs() >= untilMs) return false
+      await sleep(this.#clock, lookAgainMs)
+    }
   }
 
   #need(pod: LivePod): { check: HealthCheck; everyMs: number } | null {
