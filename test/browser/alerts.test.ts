@@ -186,7 +186,9 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('button', { name: 'Delete On call' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByText('Contact point in use').waitFor()
-      await dialog.getByText('1 alert(s) are using this contact point. Delete or update them first.').waitFor()
+      await dialog
+        .getByText('1 alert(s) are using this contact point. Delete or update them first.')
+        .waitFor()
       expect(await dialog.getByRole('button', { name: 'Delete contact point' }).isDisabled()).toBe(true)
       await page.goto(bed.address(`/environments/${envName}/alerts/${busy!.alertId}`))
       await page.getByRole('button', { name: 'Delete' }).click()
