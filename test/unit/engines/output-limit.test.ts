@@ -13,7 +13,7 @@ it('keeps the beginning, says that lines are missing, and ends with the last 200
 
 it('takes the last 200 lines of a chunk, and of a short one everything', () => {
   const lines = Array.from({ length: 300 }, (_, line) => `${line}\n`)
-  expect(lastBytesOf(Buffer.from(lines.join('') + 'rest')).toString()).toBe(
+  expect(lastBytesOf(Buffer.from(`${lines.join('')}rest`)).toString()).toBe(
     `\n${lines.slice(100).join('')}rest`,
   )
   expect(lastBytesOf(Buffer.from('a\nb')).toString()).toBe('a\nb')
