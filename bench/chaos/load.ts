@@ -157,14 +157,18 @@ export class Load {
   }
 
   async #upload(appEnvId: string, archive: Uint8Array): Promise<void> {
+    // An environment has at most 20 unused addresses: one is kept until it took the archive or refuses it.
+    let address: OutputOf<typeof requestDeployStorageKey> | null = null
     await insist(async () => {
-      const { uploadUrl, storageKey } = await this.client.call(requestDeployStorageKey, { appEnvId })
+      address ??= await this.client.call(requestDeployStorageKey, { appEnvId })
+      const { uploadUrl, storageKey } = address
       const url = `${this.#target.url}${new URL(uploadUrl).pathname}`
       const answer = await fetch(url, {
         method: 'PUT',
         body: archive,
         signal: AbortSignal.timeout(callMs),
       } as RequestInit)
+      if (answer.status < 500) address = null
       if (!answer.ok) throw new Error(await answer.text())
       const idempotencyKey = randomUUID()
       await insist(() =>
