@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '../errors.ts'
-import { beginFairly } from '../pacer.ts'
 import { errorResponse } from './error-response.ts'
+import { beginFairly } from './request-turns.ts'
 
 /** Headers of every response. */
 export const commonHeaders: Readonly<Record<string, string>> = {

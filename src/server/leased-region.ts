@@ -40,14 +40,10 @@ export class LeasedRegion implements LeasedWork {
       pass: async () => {
         const logs = await this.#openLogs()
         const work = cluster({ ...platform, db, logs, clockScale: config.clockScale })
-        this.#running = { cluster: work, logs, parts: [work, ...this.#keepLogs(logs)] }
-        this.#problem = null
-        work.start()
         // Alone, one evaluator does the alerts of all regions.
-        if (!platform.membership.isShared) return
-        const evaluator = evaluatorOf(db, [region])
-        this.#running.parts.push(evaluator)
-        evaluator.start()
+        const starting = this.#isShared ? [work, evaluatorOf(db, [region])] : [work]
+        for (const one of starting) one.start()
+        this.#running = { cluster: work, logs, parts: [...starting, ...this.#keepLogs(logs)] }
       },
       failed: (error) => {
         this.#problem = 'The kept logs of the region cannot be opened'
@@ -74,17 +70,17 @@ export class LeasedRegion implements LeasedWork {
   async stop(): Promise<void> {
     await this.#opening.stop()
     await Promise.all((this.#running?.parts ?? []).map((part) => part.stop()))
-    if (this.#ownsLogs) await this.#running?.logs.close(stopCopyMs)
+    if (this.#isShared) await this.#running?.logs.close(stopCopyMs)
   }
 
   /** Where several control planes can run the region, its logs have a place that the next one opens. */
-  get #ownsLogs(): boolean {
+  get #isShared(): boolean {
     return this.#platform.membership.isShared
   }
 
   async #openLogs(): Promise<LogStore> {
     const { home, files, hasSharedFiles, logs, clock } = this.#platform
-    if (!this.#ownsLogs) return logs
+    if (!this.#isShared) return logs
     const archive = hasSharedFiles ? await LogArchive.open(files, `region:${this.region}`) : null
     const firstSegment = Math.floor((clock.wallMs() - segmentsSinceMs) / 1_000)
     return new LogStore(path.join(home.dir, 'region-logs', this.region), { archive, firstSegment })
@@ -92,6 +88,6 @@ export class LeasedRegion implements LeasedWork {
 
   #keepLogs(logs: LogStore): Worker[] {
     const own = { ...this.#platform, logs }
-    return this.#ownsLogs ? [sweepLogs(own), copyLogs(own)] : []
+    return this.#isShared ? [sweepLogs(own), copyLogs(own)] : []
   }
 }

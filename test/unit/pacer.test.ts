@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
-import { beginFairly, noteConnect, Pacer, yieldAlone } from '../../src/pacer.ts'
+import { beginFairly, noteConnect } from '../../src/api/request-turns.ts'
+import { Pacer, yieldAlone } from '../../src/pacer.ts'
 
 let round = 0
 let timer: NodeJS.Immediate | undefined

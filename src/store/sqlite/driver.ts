@@ -124,8 +124,6 @@ class EmbeddedDriver extends SqliteDriver {
   }
 
   #keep(sql: string, statement: Database.Statement): void {
-    // A change of the schema: what is kept may name columns that are no more.
-    if (!/^(select|insert|update|delete|with)\b/.test(sql)) this.#statements.clear()
     const [oldest] = this.#statements.keys()
     if (oldest !== undefined && this.#statements.size >= keptStatements) this.#statements.delete(oldest)
     this.#statements.set(sql, statement)

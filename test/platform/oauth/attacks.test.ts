@@ -1,20 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listAudit } from '../../../src/contract/audit.ts'
 import { createUserToken, listUserTokens } from '../../../src/contract/users.ts'
+import { callback, startSignIn } from '../../../testkit/oauth/bed.ts'
 import { Person } from '../../../testkit/oauth/person.ts'
 import { RawClient } from '../../../testkit/oauth/raw-client.ts'
-import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
-
-const callback = 'https://host.example.com/callback'
+import type { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 describe('attacks on the sign-in of agents', () => {
   let platform: TestPlatform
   let person: Person
   let client: RawClient
   beforeAll(async () => {
-    platform = await TestPlatform.start({ reconciles: false, oauth: {}, consoleDir: 'dist/console' })
-    person = await Person.signIn(platform, platform.admin.token)
-    client = await RawClient.register(platform.apiUrl, callback)
+    ;({ platform, person, client } = await startSignIn())
   })
   afterAll(() => platform.close())
 

@@ -2,20 +2,17 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { timestamp } from '../../../src/clock.ts'
 import { createOAuthClients } from '../../../src/oauth/clients.ts'
 import { insertOAuthClient } from '../../../src/store/repositories/oauth-clients.ts'
-import { Person } from '../../../testkit/oauth/person.ts'
-import { RawClient, registerAt } from '../../../testkit/oauth/raw-client.ts'
+import { callback, startSignIn } from '../../../testkit/oauth/bed.ts'
+import type { Person } from '../../../testkit/oauth/person.ts'
+import { type RawClient, registerAt } from '../../../testkit/oauth/raw-client.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
-
-const callback = 'https://host.example.com/callback'
 
 describe('floods of strangers and clients', () => {
   let platform: TestPlatform
   let person: Person
   let client: RawClient
   beforeAll(async () => {
-    platform = await TestPlatform.start({ reconciles: false, oauth: {}, consoleDir: 'dist/console' })
-    person = await Person.signIn(platform, platform.admin.token)
-    client = await RawClient.register(platform.apiUrl, callback)
+    ;({ platform, person, client } = await startSignIn())
   })
   afterAll(() => platform.close())
 

@@ -1,18 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Person } from '../../../testkit/oauth/person.ts'
+import { callback, startSignIn } from '../../../testkit/oauth/bed.ts'
+import type { Person } from '../../../testkit/oauth/person.ts'
 import { RawClient, registerAt } from '../../../testkit/oauth/raw-client.ts'
-import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
-
-const callback = 'https://host.example.com/callback'
+import type { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 describe('redirect addresses', () => {
   let platform: TestPlatform
   let person: Person
   let client: RawClient
   beforeAll(async () => {
-    platform = await TestPlatform.start({ reconciles: false, oauth: {}, consoleDir: 'dist/console' })
-    person = await Person.signIn(platform, platform.admin.token)
-    client = await RawClient.register(platform.apiUrl, callback)
+    ;({ platform, person, client } = await startSignIn())
   })
   afterAll(() => platform.close())
 
