@@ -64,7 +64,7 @@ class EmbeddedDriver extends SqliteDriver {
 
   override async releaseConnection(): Promise<void> {
     try {
-      if (this.#isStuck && !this.#database.inTransaction) this.#reopen()
+      if (this.#isStuck && !this.#inTransaction()) this.#reopen()
     } finally {
       await super.releaseConnection()
     }
@@ -92,12 +92,17 @@ class EmbeddedDriver extends SqliteDriver {
 
   /** SQLite ends the transaction itself if the disk is full; another rollback would hide that error. */
   override async rollbackTransaction(): Promise<void> {
-    if (this.#database.inTransaction) this.#exec('rollback')
+    if (this.#inTransaction()) this.#exec('rollback')
     await yieldAlone()
   }
 
   override async destroy(): Promise<void> {
     this.#database.close()
+  }
+
+  /** libsql ends the process when it is asked this of a closed database. */
+  #inTransaction(): boolean {
+    return this.#database.open && this.#database.inTransaction
   }
 
   #exec(sql: string): void {

@@ -29,3 +29,14 @@ it('a statement that is kept sees a change of the schema by another program, and
   await insert()
   expect(await rows()).toEqual([{ id: 1, name: 'x' }])
 })
+
+it('a transaction under way when its database closes fails, and the process goes on', async () => {
+  const db = await openSqliteDb(path.join(dir, 'closed.db'))
+  await expect(
+    db.write(async (tx) => {
+      await sql`create table lost (id integer)`.execute(tx)
+      await db.close()
+      await sql`insert into lost (id) values (1)`.execute(tx)
+    }),
+  ).rejects.toThrow()
+})
