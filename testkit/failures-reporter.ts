@@ -10,7 +10,7 @@ export default class FailuresReporter implements Reporter {
     const add = (where: string, error: { message: string } | undefined) =>
       lines.push(`failed: ${where}: ${(error?.message ?? 'no message').split('\n')[0]}`)
     for (const module of modules) {
-      // Its worker died.
+      // Its worker exited.
       if (module.state() === 'queued' || module.state() === 'pending')
         add(module.relativeModuleId, { message: 'did not finish' })
       for (const error of module.errors()) add(module.relativeModuleId, error)
