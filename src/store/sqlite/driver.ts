@@ -100,7 +100,7 @@ class EmbeddedDriver extends SqliteDriver {
     this.#database.close()
   }
 
-  /** libsql ends the process when it is asked this of a closed database. */
+  /** On a closed database, libsql would end the process here. */
   #inTransaction(): boolean {
     return this.#database.open && this.#database.inTransaction
   }
