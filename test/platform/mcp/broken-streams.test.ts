@@ -145,6 +145,35 @@ describe('a stream whose connection broke', () => {
     expect(events.at(-1)!.message).toMatchObject({ id: 8, result: {} })
   })
 
+  it('gives way to later ones when a session keeps much', async () => {
+    await serve({ brokenStreamMs: 86_400_000, sessionIdleMs: 86_400_000 })
+    const session = await openSession()
+    backend.state.plans = Array.from({ length: 8 }, () => ({ reads: 1_000_000 }))
+    const broken: string[] = []
+    for (let number = 1; number <= 8; number += 1) {
+      const controller = new AbortController()
+      const lists = [1, 2].map((list) => ({
+        jsonrpc: '2.0',
+        id: `${number}.${list}`,
+        method: 'tools/list',
+        params: {},
+      }))
+      const batch = [...lists, deploy(number)]
+      const events = await eventsOf(
+        await post(session, batch, controller.signal),
+        ({ message }) => message?.method === 'notifications/progress',
+      )
+      controller.abort()
+      broken.push(events[0]!.id)
+      await until(() => backend.state.countOf('deploy-app-env-image') === number)
+    }
+    // Ended when the sixth broke, at the latest.
+    expect((await takeUp(session, broken[0]!)).status).toBe(400)
+    const answer = await takeUp(session, broken[7]!)
+    expect(answer.status).toBe(200)
+    await answer.body!.cancel()
+  })
+
   it('expires, and then the wait of its call ends', async () => {
     await serve({ brokenStreamMs: 4_000 })
     const session = await openSession()
