@@ -78,7 +78,7 @@ export class Http2026 {
       subscribe: (listener) =>
         watchResources({
           uris,
-          read: (uri, signal) => inTurn(subscriber, () => read(uri, signal)),
+          read: (uri, signal) => readAlone(subscriber, () => read(uri, signal)),
           changed: (uri) => listener({ kind: 'resource_updated', uri }),
           clock: this.#options.clock,
         }),
@@ -101,7 +101,7 @@ export class Http2026 {
 }
 
 /** The reads of all subscriptions of a principal come one after the other. */
-function inTurn<T>(subscriber: Subscriber, read: () => Promise<T>): Promise<T> {
+function readAlone<T>(subscriber: Subscriber, read: () => Promise<T>): Promise<T> {
   const result = subscriber.last.then(read)
   subscriber.last = result.catch(() => {})
   return result
