@@ -157,6 +157,8 @@ function textLength(values: readonly unknown[]): number {
   let length = 0
   for (const value of values) {
     if (typeof value === 'string') length += value.length
+    // libsql ends the process when it is given one.
+    else if (typeof value === 'boolean') throw new TypeError('the store takes no booleans')
     else if (typeof value === 'object' && value !== null) length += textLength(Object.values(value))
   }
   return length
