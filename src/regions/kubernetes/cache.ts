@@ -41,8 +41,7 @@ interface ClusterCacheOptions {
 }
 
 interface CacheListener {
-  /** `isDrift`: what should be there was changed, is gone or is new, so the objects have to be applied again. */
-  changed(appEnvId: string, isDrift: boolean): void
+  changed(appEnvId: string): void
   jobsChanged(): void
   /** The cache follows the cluster again, or no longer. */
   stateChanged(): void
@@ -137,8 +136,7 @@ export class ClusterCache {
     const appEnvId = environmentOf(now ?? before)
     this.#at(appEnvId)[kind] = now ?? undefined
     this.#dropEmpty(appEnvId)
-    // Of a list after a gap nothing is known but the object: a new generation may be anybody's.
-    this.#listener.changed(appEnvId, now?.metadata.generation !== before?.metadata.generation)
+    this.#listener.changed(appEnvId)
   }
 
   #takePod(now: WorkloadPod | null, before: WorkloadPod | null): void {
@@ -157,7 +155,7 @@ export class ClusterCache {
     if (now) pods.set(metadata.name, now)
     else pods.delete(metadata.name)
     this.#dropEmpty(appEnvId)
-    this.#listener.changed(appEnvId, false)
+    this.#listener.changed(appEnvId)
   }
 
   #at(appEnvId: string) {
