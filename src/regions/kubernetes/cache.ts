@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { isNamespaceOf } from '../../domain/environments/cluster-names.ts'
 import type { ClusterConfig } from './api-server.ts'
 import { Informer, type Watched } from './informer.ts'
 import { jobKind, jobLabels } from './jobs/manifest.ts'
@@ -38,6 +39,8 @@ interface ClusterCacheOptions {
   clock: Clock
   server: () => Pick<ClusterConfig, 'getJson' | 'lines'>
   installationId: string
+  /** Of the region: another one may have its own in the same cluster. */
+  namespacePrefix: string
 }
 
 interface CacheListener {
@@ -126,10 +129,11 @@ export class ClusterCache {
     keep: (object: T) => T,
     changed: (now: T | null, before: T | null) => void,
   ): Informer<T> {
-    const { clock, server, installationId } = this.#options
+    const { clock, server, installationId, namespacePrefix } = this.#options
     const labelSelector = `${label.installation}=${installationId},${label.environment}`
     const stateChanged = () => this.#listener.stateChanged()
-    return new Informer({ clock, server, path, labelSelector, keep, changed, stateChanged })
+    const accepts = ({ metadata }: T) => isNamespaceOf(namespacePrefix, metadata.namespace ?? '')
+    return new Informer<T>({ clock, server, path, labelSelector, accepts, keep, changed, stateChanged })
   }
 
   #takeWorkload(kind: WorkloadKind, now: WorkloadObject | null, before: WorkloadObject | null): void {
