@@ -16,7 +16,7 @@ import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-install
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
 import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
 
-const limitMs = 240_000
+const limitMs = 120_000
 /** `namespace/name/listener@address` of a Gateway that serves without TLS; without it its test is left out. */
 const [gateway = '', gatewayAddress] = process.env.GATEWAY?.split('@') ?? []
 const [namespace, name, listener] = gateway.split('/')
@@ -33,9 +33,11 @@ function region(name: string, settings: object): object {
 }
 
 const ingressClass = 'traefik'
+// Traefik answers TLS where its entry point or an annotation says so.
+const annotations = { route: { 'traefik.ingress.kubernetes.io/router.tls': 'true' } }
 const regions = {
-  controller: region('controller', { ingressClass, tls: 'default' }),
-  issued: region('issued', { ingressClass, tls: { clusterIssuer: 'by-hand' } }),
+  controller: region('controller', { ingressClass, annotations, tls: 'default' }),
+  issued: region('issued', { ingressClass, annotations, tls: { clusterIssuer: 'by-hand' } }),
   strict: region('strict', { ingressClass, publicPort: 80, podSecurity: 'restricted' }),
   ...(gatewayAddress
     ? { gated: region('gated', { publicPort: 80, gateway: { namespace, name, listener } }) }
@@ -121,10 +123,8 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('w
     const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-routes-'))
     const [key, crt] = ['tls.key', 'tls.crt'].map((file) => path.join(dir, file)) as [string, string]
     const subject = ['-subj', `/CN=${host.slice(0, 60)}`, '-addext', `subjectAltName=DNS:${host}`]
-    execFileSync('openssl', [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...subject],
-      ...['-keyout', key, '-out', crt],
-    ])
+    const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...subject]
+    execFileSync('openssl', [...made, '-keyout', key, '-out', crt], { stdio: 'ignore' })
     const fingerprint = execFileSync('openssl', ['x509', '-in', crt, '-noout', '-fingerprint', '-sha256'])
     const at = clusterNamespace(prefixOf('issued'), installation.ready.accountId)
     await kubectl(['apply', '-f', '-'], {
@@ -143,7 +143,9 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('w
   })
 
   it('podSecurity restricted: runs an app, a function and a job of another user, and says why not root', async () => {
-    const image = await shellImage('routes-user', webScript, '65532')
+    // Of the folders of the image, the user may write nowhere.
+    const script = webScript.replaceAll('/tmp/', '/dev/shm/')
+    const image = await shellImage('routes-user-2', script, '65532')
     const [app, func, job, root] = await Promise.all([
       deployed('strict', image, { port: 8080 }),
       deployed(
