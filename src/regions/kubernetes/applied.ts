@@ -8,7 +8,7 @@ interface AppliedObject {
   hash: string
   /** Null: the cluster refused it, and keeps what it had. */
   metadata: Pick<ObjectMetadata, 'uid' | 'generation'> | null
-  mark: string | null
+  lastWrite: string | null
 }
 
 /** The objects of an environment or an account as they were last applied, to apply only what is different. */
@@ -22,10 +22,10 @@ export class AppliedObjects {
 
   /** `metadata`: what the cluster answered; null: it keeps what it had. */
   add(manifest: Manifest, metadata: ObjectMetadata | null): void {
-    const mark = metadata && markOf(metadata)
+    const lastWrite = metadata && lastWriteOf(metadata)
     const { uid = '', generation } = metadata ?? {}
     const kept = metadata && { uid, generation }
-    this.#objects.set(keyOfManifest(manifest), { hash: hashOf(manifest), metadata: kept, mark })
+    this.#objects.set(keyOfManifest(manifest), { hash: hashOf(manifest), metadata: kept, lastWrite })
   }
 
   /** Forgets all but these: the cluster has no others. */
@@ -39,9 +39,10 @@ export class AppliedObjects {
   }
 
   /** Whether the objects of the listed kinds are as they were applied. */
-  isAsListed({ kinds, marks }: ListedObjects): boolean {
-    for (const [key, { mark }] of this.#objects)
-      if (mark !== null && kinds.has(key.split(' ')[0]!) && marks.get(key) !== mark) return false
+  isAsListed({ kinds, lastWrites }: ListedObjects): boolean {
+    for (const [key, { lastWrite }] of this.#objects)
+      if (lastWrite !== null && kinds.has(key.split(' ')[0]!) && lastWrites.get(key) !== lastWrite)
+        return false
     return true
   }
 
@@ -67,7 +68,7 @@ const watchedKinds: ReadonlySet<string> = new Set([
 /** Objects of some kinds, with what tells that one was changed. */
 export interface ListedObjects {
   kinds: ReadonlySet<string>
-  marks: ReadonlyMap<string, string>
+  lastWrites: ReadonlyMap<string, string>
 }
 
 export function keyOf(kind: string, { namespace = '', name }: { namespace?: string; name: string }): string {
@@ -75,7 +76,7 @@ export function keyOf(kind: string, { namespace = '', name }: { namespace?: stri
 }
 
 /** Becomes different with each change of an object, but not with a change of its status. */
-export function markOf({ uid, generation, managedFields = [] }: ObjectMetadata): string {
+export function lastWriteOf({ uid, generation, managedFields = [] }: ObjectMetadata): string {
   const writers = managedFields.flatMap(({ manager, time, subresource }) =>
     subresource === undefined ? `${manager} ${time}` : [],
   )

@@ -1,4 +1,4 @@
-import { keyOf, type ListedObjects, markOf } from './applied.ts'
+import { keyOf, type ListedObjects, lastWriteOf } from './applied.ts'
 import type { ClusterClient, Kind } from './client.ts'
 import { type ClusterOptions, label } from './manifests/workload.ts'
 
@@ -15,10 +15,10 @@ export async function listObjects(
   { gateway }: Pick<ClusterOptions, 'gateway'>,
 ): Promise<ListedObjects> {
   const listed = [...kinds, gateway ? ('HTTPRoute' as const) : ('Ingress' as const)]
-  const marks = new Map<string, string>()
+  const lastWrites = new Map<string, string>()
   for (const kind of listed)
     await client.eachMetadata(kind, `${label.installation}=${installationId}`, (metadata) => {
-      marks.set(keyOf(kind, metadata), markOf(metadata))
+      lastWrites.set(keyOf(kind, metadata), lastWriteOf(metadata))
     })
-  return { kinds: new Set(listed), marks }
+  return { kinds: new Set(listed), lastWrites }
 }

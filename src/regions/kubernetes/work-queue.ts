@@ -1,6 +1,6 @@
 /** What goes first: what users change, what the cluster reports, what is only compared from time to time. */
 const urgencies = ['user', 'cluster', 'background'] as const
-export type Urgency = (typeof urgencies)[number]
+type Urgency = (typeof urgencies)[number]
 
 interface Item<Task> {
   task: Task

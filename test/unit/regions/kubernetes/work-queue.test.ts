@@ -69,7 +69,7 @@ describe('the work queue of a cluster region', () => {
     await up
   })
 
-  it('closed, begins nothing and keeps nobody waiting; opened again, goes on', async () => {
+  it('closed, begins nothing and lets no caller wait; opened again, goes on', async () => {
     const { queue, begun, end } = queueOf()
     queue.open()
     queue.add('a', 'user', 0)
