@@ -5,17 +5,23 @@ interface TierOptions {
   testTimeout: number
   maxWorkers: number
   globalSetup?: string[]
+  include?: string[]
 }
 
 /**
  * One project for each tier. Tiers with the same `order` run side by side; the others wait, so that files with real
  * processes have the machine.
  */
-function tier(name: string, order: number, { testTimeout, maxWorkers, globalSetup = [] }: TierOptions) {
+function tier(
+  name: string,
+  order: number,
+  { testTimeout, maxWorkers, globalSetup = [], include }: TierOptions,
+) {
   return {
     test: {
       name,
-      include: [`test/${name}/**/*.test.ts`],
+      include: include ?? [`test/${name}/**/*.test.ts`],
+      exclude: include ? [] : ['**/*.long.test.ts'],
       globalSetup: ['testkit/store/setup.ts', ...globalSetup],
       testTimeout,
       hookTimeout: 180_000,
@@ -37,11 +43,18 @@ export default defineConfig({
       tier('unit', 0, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('platform', 0, { testTimeout: 180_000, maxWorkers: 2 }),
       tier('real', 1, { testTimeout: 240_000, maxWorkers: 4, globalSetup: ['testkit/engines/setup.ts'] }),
+      // Faults at every step, kills and rollouts over and over: too long for each run of a developer.
+      tier('long', 2, {
+        testTimeout: 240_000,
+        maxWorkers: 4,
+        globalSetup: ['testkit/engines/setup.ts'],
+        include: ['test/**/*.long.test.ts'],
+      }),
       // One cluster for all files, which KUBECONFIG names.
-      tier('kubernetes', 2, { testTimeout: 600_000, maxWorkers: 2 }),
-      tier('browser', 3, { testTimeout: 180_000, maxWorkers: 2 }),
+      tier('kubernetes', 3, { testTimeout: 600_000, maxWorkers: 2 }),
+      tier('browser', 4, { testTimeout: 180_000, maxWorkers: 2 }),
       // Budgets of time: alone on the machine.
-      tier('budget', 4, { testTimeout: 180_000, maxWorkers: 1 }),
+      tier('budget', 5, { testTimeout: 180_000, maxWorkers: 1 }),
     ],
   },
 })

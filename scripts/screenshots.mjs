@@ -3,7 +3,7 @@
 // npm run screenshots. Needs Chromium; everything but the pictures is removed at the end.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
@@ -16,9 +16,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { chromium } from 'playwright-core'
 import { pack } from 'tar-stream'
+import { picture, takePictures } from './pictures.mjs'
 
-const images = path.resolve('docs/images')
-const mostBytes = 180_000
 /** Long enough for charts and sparklines, with a point each two minutes, to show a course. */
 const loadSeconds = 5 * 60
 const entry = path.resolve('dist/longshore.js')
@@ -167,22 +166,6 @@ async function addDatabase(rest, accountId) {
   return (await rest('GET', '/app-env', { appEnvId })).cliEnvName
 }
 
-/** Measures the function as a person does, and leaves the charts in view. */
-async function probe(page) {
-  await page.getByRole('button', { name: 'Measure' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Measure' }).click({ timeout: 15_000 })
-  const result = page.getByRole('region', { name: 'Result of the probe' })
-  await result.waitFor({ timeout: 60_000 })
-  await page.getByText('The probe is done.').waitFor({ state: 'detached', timeout: 15_000 })
-  await result.evaluate((element) => element.closest('.panel').scrollIntoView())
-}
-
-/** Pixels of pages whose point is further down. */
-const heights = { environment: 1310 }
-
-/** What a person does on a page before its picture is taken. */
-const before = { probe }
-
 /** An agent that tunes the function, and is refused what its person may not do either (A3). */
 async function agentWorks({ mcp, accountId }, token, envName) {
   const agent = new Client({ name: 'agent', version: '1' }, { capabilities: { elicitation: {} } })
@@ -219,42 +202,8 @@ async function load({ gateway }, host, shopHost) {
   }
 }
 
-async function takePictures(browser, { api, token }, pages) {
-  for (const colorScheme of ['light', 'dark']) {
-    const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 800 } })
-    const page = await context.newPage()
-    const link = await fetch(`${api}/console/sign-in-link`, {
-      method: 'POST',
-      headers: { authorization: token },
-    })
-    if (!link.ok) throw new Error(`sign-in link: ${await link.text()}`)
-    await page.goto((await link.json()).signInUrl)
-    await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
-    for (const [name, pathname] of Object.entries(pages)) {
-      await page.setViewportSize({ width: 1280, height: heights[name] ?? 800 })
-      await page.goto(`${api}/console${pathname}`)
-      await page.locator('main h1').waitFor()
-      await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' })
-      // These pages have no animation; the last chart is drawn when its data arrives.
-      await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {})
-      await before[name]?.(page)
-      await picture(page, `${name}-${colorScheme}`)
-    }
-    await context.close()
-  }
-}
-
-async function picture(page, name) {
-  const file = path.join(images, `${name}.png`)
-  await page.screenshot({ path: file })
-  const { size } = await stat(file)
-  if (size > mostBytes) throw new Error(`${file} has ${size} bytes, more than ${mostBytes}`)
-  process.stdout.write(`docs/images/${name}.png ${size} bytes\n`)
-}
-
 const executablePath = browserPaths.find((one) => existsSync(one))
 if (!executablePath) throw new Error(`No Chromium at ${browserPaths.join(', ')}`)
-await mkdir(images, { recursive: true })
 const home = await mkdtemp(path.join(os.tmpdir(), 'longshore-screenshots-'))
 const platform = await startPlatform(home)
 const browser = await chromium.launch({

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import pino, { type DestinationStream, type Logger } from 'pino'
 
 export type Log = Logger
@@ -6,7 +7,7 @@ export type Log = Logger
 export function createLog(
   name: string,
   level = 'info',
-  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+  destination: DestinationStream = logDestination(2),
 ): Log {
   return pino(
     {
@@ -29,6 +30,23 @@ export function createLog(
     },
     destination,
   )
+}
+
+/**
+ * Drops what cannot be written: it may be a file on a full disk, and what logs a line must not fail for it. (The
+ * destination of pino throws, and waits on the event loop for a slow reader.)
+ */
+function logDestination(fd: number): DestinationStream {
+  return {
+    write(line) {
+      const bytes = Buffer.from(line)
+      try {
+        for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+      } catch {
+        // The next line may find space again.
+      }
+    },
+  }
 }
 
 /** A value that cannot be printed or serialized by accident. */

@@ -10,6 +10,9 @@ export default class FailuresReporter implements Reporter {
     const add = (where: string, error: { message: string } | undefined) =>
       lines.push(`failed: ${where}: ${(error?.message ?? 'no message').split('\n')[0]}`)
     for (const module of modules) {
+      // Its worker exited.
+      if (module.state() === 'queued' || module.state() === 'pending')
+        add(module.relativeModuleId, { message: 'did not finish' })
       for (const error of module.errors()) add(module.relativeModuleId, error)
       for (const suite of module.children.allSuites()) {
         for (const error of suite.errors()) add(`${module.relativeModuleId} > ${suite.fullName}`, error)

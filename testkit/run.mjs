@@ -14,6 +14,10 @@ const tiers = [
     partly: runs('docker', 'info') ? null : 'tests on the docker engine (Docker does not answer)',
   },
   {
+    name: 'long',
+    missing: 'takes ten minutes more: npm run test:long; CI runs it',
+  },
+  {
     name: 'kubernetes',
     missing: process.env.KUBECONFIG ? null : 'no cluster: set KUBECONFIG',
   },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { createAccount } from '../../src/contract/accounts.ts'
 import { stopAppEnv, updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
-import { createAccount } from '../../src/contract/accounts.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { ClusterClient } from '../../src/regions/kubernetes/client.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'

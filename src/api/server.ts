@@ -33,6 +33,7 @@ import { logRequest } from './request-log.ts'
 import { beginFairly, noteConnect } from './request-turns.ts'
 import { addSecretPage } from './secret-page.ts'
 import { sendInside } from './send-inside.ts'
+import { endSlowReaders } from './slow-readers.ts'
 import { addStatusRoutes, type StatusSources } from './status-routes.ts'
 import { addUploadRoute } from './upload-route.ts'
 
@@ -90,6 +91,7 @@ export interface ApiServer {
 const bodyLimitBytes = 1_048_576
 /** Connections that the system holds until they are accepted. It drops more than that, and their clients try again later. */
 const backlog = 4_096
+const unreadMs = 30_000
 /** Number of checks of open connections within `headTimeoutMs`. */
 const headChecks = 15
 
@@ -123,6 +125,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   app.server.on('checkExpectation', answerUnknownExpectation)
   app.server.on('connection', noteConnect)
   app.server.maxConnections = options.mostConnections ?? mostClients()
+  endSlowReaders(app.server, unreadMs)
   // The framework parses no bodies: json-body.ts reads JSON, other routes read their own.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))

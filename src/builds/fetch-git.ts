@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
 import { mkdir, opendir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, every } from '../clock.ts'
 import { EngineFailure } from '../engines/engine.ts'
+import { spawnChild } from '../spawn-child.ts'
 
 /** Size limit of the repository and of its archive; the unpacked files also have the limits of uploads. */
 const mostBytes = 1024 ** 3
@@ -112,8 +112,8 @@ interface GitRun {
   signal: AbortSignal
 }
 
-/** Runs without a shell and with its own environment, so that no configuration of the platform or machine is read. */
-function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun): Promise<string> {
+/** Its own environment, so that no configuration of the platform or machine is read. */
+function gitEnvironment(home: string, protocol: string): Record<string, string> {
   const settings: Record<string, string> = {
     'protocol.allow': 'never',
     [`protocol.${protocol.replace(':', '')}.allow`]: 'always',
@@ -145,10 +145,21 @@ function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun
     env[`GIT_CONFIG_KEY_${index}`] = key
     env[`GIT_CONFIG_VALUE_${index}`] = value
   }
+  return env
+}
+
+/** Without a shell. */
+function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun): Promise<string> {
+  const env = gitEnvironment(home, protocol)
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     // Its own process group, because git starts helper programs.
-    const child = spawn('git', [...args], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawnChild('git', [...args], {
+      cwd,
+      env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     const end = () => {
       try {
         process.kill(-child.pid!, 'SIGKILL')

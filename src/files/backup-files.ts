@@ -61,6 +61,8 @@ export class BackupFiles {
       if (backup.format !== 'sql.gz') return source
       const plain = createGunzip()
       source.on('error', (error) => plain.destroy(error))
+      // It may break before its reader listens.
+      plain.on('error', () => {})
       plain.once('close', () => source.destroy())
       return source.pipe(plain)
     } catch (error) {

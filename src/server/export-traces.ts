@@ -1,3 +1,5 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import {
   type Span as OtelSpan,
   ROOT_CONTEXT,
@@ -13,6 +15,10 @@ import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator } from '@open
 import type { Log } from '../log.ts'
 import { serverVersion } from '../mcp/transport/server-info.ts'
 import { newTraceparent, type Span, type SpanSink, spanIdOf, traceIdOf } from '../trace.ts'
+
+const mostAnswerBytes = 64 * 1024
+/** What a stop of the server waits for the last spans. */
+const closeMs = 2_000
 
 /** The ids that the platform has given already, for the span that starts next. */
 class GivenIds implements IdGenerator {
@@ -38,6 +44,7 @@ export function exportTraces(nodeName: string, log: Log): SpanSink & { close(): 
     const code = (error as { code?: unknown }).code
     log.warn({ code }, 'traces could not be exported; dropping them')
   })
+  subscribe('http.client.response.finish', boundAnswer)
   const ids = new GivenIds()
   const provider = new BasicTracerProvider({
     idGenerator: ids,
@@ -66,8 +73,22 @@ export function exportTraces(nodeName: string, log: Log): SpanSink & { close(): 
         span,
       )
     },
-    close: () => provider.shutdown().catch(() => {}),
+    async close() {
+      const late = new Promise((resolve) => setTimeout(resolve, closeMs).unref())
+      await Promise.race([provider.shutdown().catch(() => {}), late])
+    },
   }
+}
+
+/** The library keeps a whole answer in memory, and the receiver may be broken. */
+function boundAnswer(message: unknown): void {
+  const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
+  if (!String(request.getHeader('user-agent')).includes('OTel-OTLP-Exporter')) return
+  let bytes = 0
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > mostAnswerBytes) request.destroy()
+  })
 }
 
 function parentOf({ traceId, parentSpanId }: Span) {

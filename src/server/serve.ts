@@ -7,6 +7,7 @@ import { type Config, readConfig } from '../config.ts'
 import { operations } from '../contract/index.ts'
 import { HttpProber } from '../gateway/control/prober.ts'
 import { isLoopback } from '../host-check.ts'
+import { continueAfterBugs } from '../last-resort.ts'
 import { createLog, type Log } from '../log.ts'
 import { readToolPolicy, splitFlags } from '../mcp/policy/options.ts'
 import type { ToolPolicy } from '../mcp/policy/tool-policy.ts'
@@ -63,6 +64,7 @@ export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv):
     onReplaced = (reason) => resolve({ reason, exitCode: 1 })
   })
   const controlPlane = await startControlPlane(config, log, toolPolicy, onReplaced)
+  continueAfterBugs((error) => log.fatal({ err: error }, 'bug: the control plane continues'))
   const { reason, exitCode } = await Promise.race([stopped, replaced])
   process.stderr.write(`\nlongshore: ${reason}; finishing requests in flight\n`)
   await controlPlane.close()

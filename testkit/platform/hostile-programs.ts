@@ -27,7 +27,7 @@ export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
     reason: /failing-checks/,
   },
   'leaks memory': {
-    server: listens('const held = []; setInterval(() => held.push(Buffer.alloc(64e6, 1)), 50)'),
+    server: listens('const held = []; setInterval(() => held.push(Buffer.alloc(64e6, 1)), 5)'),
     reason: /out-of-memory/,
   },
   'stops listening after 2 s': {

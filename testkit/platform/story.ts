@@ -83,6 +83,10 @@ export async function deploy(installation: Installation, appEnvId: string, files
 
 export type Status = OutputOf<typeof getAppEnvStatus>
 
+/** The longer a wait, the rarer the reads, which cost CPU that other tests need. */
+const firstPauseMs = 20
+const longestPauseMs = 150
+
 /** Polls a read until it fits; fails with the last answer seen. */
 export async function until<T>(
   read: () => Promise<T>,
@@ -92,7 +96,11 @@ export async function until<T>(
 ): Promise<T> {
   const deadlineMs = performance.now() + limitMs
   let last: unknown
-  while (performance.now() < deadlineMs) {
+  for (
+    let pauseMs = firstPauseMs;
+    performance.now() < deadlineMs;
+    pauseMs = Math.min(pauseMs * 1.2, longestPauseMs)
+  ) {
     try {
       const value = await read()
       last = value
@@ -100,7 +108,7 @@ export async function until<T>(
     } catch (error) {
       last = error
     }
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
   throw new Error(
     `${what} did not come about; last seen: ${last instanceof Error ? last.message : JSON.stringify(last)}`,

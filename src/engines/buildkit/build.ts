@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -6,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { type Clock, timestamp } from '../../clock.ts'
 import { createMask } from '../../domain/environments/secret-masker.ts'
 import { AppError } from '../../errors.ts'
+import { spawnChild } from '../../spawn-child.ts'
 import { contextFolder, readDockerfile } from '../dockerfile/build-context.ts'
 import { checkExpansion } from '../dockerfile/expansion-check.ts'
 import { hasHereDocument } from '../dockerfile/here-document.ts'
@@ -114,7 +114,7 @@ function runBuildctl(
 ): Promise<string | null> {
   const secrets = secretNamesOf(spec).map((name, index) => [secretVariable(index), spec.buildArgs[name]])
   return new Promise((resolve, reject) => {
-    const child = spawn(program, buildArguments(address, registry, spec, folders), {
+    const child = spawnChild(program, buildArguments(address, registry, spec, folders), {
       env: {
         PATH: process.env.PATH,
         HOME: folders.workDir,

@@ -1,8 +1,9 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type { Log } from '../../log.ts'
+import { spawnChild } from '../../spawn-child.ts'
 import type { Isolation } from '../engine.ts'
 import type { AddressMode } from './address-mode.ts'
 import { firewallScript, nameserversIn } from './firewall-rules.ts'
@@ -98,18 +99,18 @@ async function findTable(): Promise<{ program: string; rules: string } | { reaso
 }
 
 async function restore(program: string, script: string): Promise<void> {
-  const child = spawn(`${program}-restore`, ['-w', lockSeconds, '--noflush'], {
+  const child = spawnChild(`${program}-restore`, ['-w', lockSeconds, '--noflush'], {
     stdio: ['pipe', 'ignore', 'pipe'],
     timeout: deadlineMs,
   })
-  const code = new Promise<number | null>((resolve, reject) => {
+  const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', resolve)
   })
   child.stdin.on('error', () => {})
   child.stdin.end(script)
-  const errorText = await text(child.stderr)
-  if ((await code) !== 0) throw new Error(`${program}-restore: ${errorText.trim()}`)
+  const [code, errorText] = await Promise.all([ended, text(child.stderr)])
+  if (code !== 0) throw new Error(`${program}-restore: ${errorText.trim()}`)
 }
 
 /** The name servers that Docker gives to containers: from its own settings, otherwise the machine's. */

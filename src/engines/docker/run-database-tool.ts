@@ -65,6 +65,8 @@ async function runDatabaseTool(
     }),
   )
   const pipe: Duplex = await engineCall(exec.start({ hijack: true, stdin: true }))
+  // Also when nothing reads or writes any more: the engine may reset the connection then.
+  pipe.on('error', () => {})
   const cut = () => pipe.destroy()
   signal.addEventListener('abort', cut, { once: true })
   try {

@@ -2,6 +2,7 @@ import { closeSync, writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
+import { continueAfterBugs } from '../../last-resort.ts'
 import { createLog, type Log } from '../../log.ts'
 import { type Gateway, runGateway } from '../gateway.ts'
 import { warmUp } from '../workers/warm-up.ts'
@@ -96,8 +97,7 @@ export async function gatewayCommand(
 ): Promise<never> {
   const log = options.log ?? createLog('gateway', 'warn')
   const clock = options.clock ?? systemClock
-  process.on('uncaughtException', (error) => log.fatal({ err: error }, 'bug: the gateway continues'))
-  process.on('unhandledRejection', (error) => log.fatal({ err: error }, 'bug: the gateway continues'))
+  continueAfterBugs((error) => log.fatal({ err: error }, 'bug: the gateway continues'))
   let gateway: Gateway
   try {
     const settings = parseGatewayArguments(args)

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { stat, truncate } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream'
 import { type Clock, sleep, systemClock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { spawnChild } from '../../spawn-child.ts'
 import type { GatewayHello } from './client.ts'
 import { type GatewayStart, gatewayArguments } from './command.ts'
 import { JsonLines, jsonLine } from './json-lines.ts'
@@ -121,17 +122,15 @@ async function start(
   const logPath = path.join(options.home, 'gateway.log')
   await boundLog(logPath)
   const logFile = openSync(logPath, 'a', 0o600)
-  const child = spawn(
-    command!,
-    [...first, ...gatewayArguments({ processes: 1, requestLog: 'off', ...options, portPatienceMs })],
-    {
-      detached: true,
-      // A separate error file: a pipe to this process would break when this process ends.
-      stdio: ['ignore', 'ignore', logFile, 'pipe'],
-      cwd: options.home,
-    },
-  )
-  closeSync(logFile)
+  const args = gatewayArguments({ processes: 1, requestLog: 'off', ...options, portPatienceMs })
+  // A separate error file: a pipe to this process would break when this process ends.
+  const stdio: StdioOptions = ['ignore', 'ignore', logFile, 'pipe']
+  let child: ChildProcess
+  try {
+    child = spawnChild(command!, [...first, ...args], { detached: true, stdio, cwd: options.home })
+  } finally {
+    closeSync(logFile)
+  }
   const line = child.stdio[3] as Readable
   const outcome = await Promise.race([
     readStart(line, onWaiting),

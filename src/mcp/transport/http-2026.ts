@@ -1,12 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import {
-  type CreateMcpHandlerOptions,
-  createMcpHandler,
-  type McpHttpHandler,
-  type ServerEventBus,
-} from '@modelcontextprotocol/server'
+import { createMcpHandler, type McpHttpHandler, type ServerEventBus } from '@modelcontextprotocol/server'
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { mostWatched, watchResources } from '../resources/watch.ts'
@@ -31,11 +26,17 @@ interface Posted {
 
 const mostSubscriptionsOfOne = 10
 
+/** A principal with subscriptions. */
+interface Subscriber {
+  open: number
+  last: Promise<unknown>
+}
+
 /** Serves requests of revision 2026-07-28: each with a server object of its own, without sessions. */
 export class Http2026 {
   readonly #options: Http2026Options
   readonly #open = new Set<McpHttpHandler>()
-  readonly #subscriptions = new Map<string, number>()
+  readonly #subscribers = new Map<string, Subscriber>()
 
   constructor(options: Http2026Options) {
     this.#options = options
@@ -43,10 +44,13 @@ export class Http2026 {
 
   async serve(req: IncomingMessage, res: ServerResponse, posted: Posted): Promise<void> {
     const { create = createServer2026, log } = this.#options
+    const uris = watchedUris(posted.body)
+    const subscriber = uris && uris.length <= mostWatched ? this.#subscribed(posted.principal) : null
+    const noSubscription = uris ? { maxSubscriptions: 0 } : {}
     const handler = createMcpHandler(() => create(posted.server), {
       legacy: 'reject',
       onerror: (error) => log.debug({ err: error }, 'mcp request refused'),
-      ...this.#subscriptionsOf(posted),
+      ...(uris && subscriber ? { bus: this.#busOf(posted, uris, subscriber) } : noSubscription),
     })
     this.#open.add(handler)
     const gone = new AbortController()
@@ -57,6 +61,7 @@ export class Http2026 {
       await send(res, await handler.fetch(request, { parsedBody: posted.body, authInfo }))
     } finally {
       this.#open.delete(handler)
+      if (subscriber) this.#unsubscribed(posted.principal, subscriber)
     }
   }
 
@@ -66,34 +71,40 @@ export class Http2026 {
   }
 
   /** A `subscriptions/listen` watches its resources as its caller, so each has a source of events of its own. */
-  #subscriptionsOf({ body, token, principal, server }: Posted): Partial<CreateMcpHandlerOptions> {
-    const uris = watchedUris(body)
-    const count = this.#subscriptions.get(principal) ?? 0
-    if (uris.length > mostWatched || count >= mostSubscriptionsOfOne) return { maxSubscriptions: 0 }
-    const bus: ServerEventBus = {
+  #busOf({ token, server }: Posted, uris: readonly string[], subscriber: Subscriber): ServerEventBus {
+    const read = readerOf(server, token)
+    return {
       publish: () => {},
-      subscribe: (listener) => {
-        this.#count(principal, 1)
-        const stop = watchResources({
+      subscribe: (listener) =>
+        watchResources({
           uris,
-          read: readerOf(server, token),
+          read: (uri, signal) => readAlone(subscriber, () => read(uri, signal)),
           changed: (uri) => listener({ kind: 'resource_updated', uri }),
           clock: this.#options.clock,
-        })
-        return () => {
-          this.#count(principal, -1)
-          stop()
-        }
-      },
+        }),
     }
-    return { bus }
   }
 
-  #count(principal: string, change: number): void {
-    const count = (this.#subscriptions.get(principal) ?? 0) + change
-    if (count > 0) this.#subscriptions.set(principal, count)
-    else this.#subscriptions.delete(principal)
+  /** Counted from the request on, since many may arrive at once; null when the principal has as many as it may. */
+  #subscribed(principal: string): Subscriber | null {
+    const subscriber = this.#subscribers.get(principal) ?? { open: 0, last: Promise.resolve() }
+    if (subscriber.open >= mostSubscriptionsOfOne) return null
+    subscriber.open += 1
+    this.#subscribers.set(principal, subscriber)
+    return subscriber
   }
+
+  #unsubscribed(principal: string, subscriber: Subscriber): void {
+    subscriber.open -= 1
+    if (subscriber.open === 0) this.#subscribers.delete(principal)
+  }
+}
+
+/** The reads of all subscriptions of a principal come one after the other. */
+function readAlone<T>(subscriber: Subscriber, read: () => Promise<T>): Promise<T> {
+  const result = subscriber.last.then(read)
+  subscriber.last = result.catch(() => {})
+  return result
 }
 
 /** The request as the library takes it; its body is handed over parsed. */

@@ -22,6 +22,8 @@ interface ProxiedRequestOptions {
   headers: Record<string, string>
   /** Null without a session; then a broken connection ends the exchange. */
   resumption: Resumption | null
+  /** Called when its connection broke and its stream is kept for another one. */
+  onBroken?(): void
   /** Called once at the end of the exchange, with the requests that stay unanswered. */
   onOver(unanswered: RequestId[]): void
 }
@@ -32,6 +34,10 @@ const quickMs = 1_000
 const retryMs = 1_000
 /** Most events kept of a stream; the oldest, which are progress, are dropped first. */
 const mostEvents = 256
+/** Answers of this many characters fill an exchange; a list of all tools has 100,000. */
+const fullAt = 256 * 1024
+/** A client that leaves this much unread loses its connection. */
+const mostUnreadBytes = 1024 ** 2
 
 /**
  * One POST in flight: its requests and the response that answers them. Plain JSON if only answers are sent; an event
@@ -40,7 +46,9 @@ const mostEvents = 256
  */
 export class HttpExchange {
   readonly #waiting: Set<RequestId>
-  readonly #answers: JSONRPCMessage[] = []
+  /** As JSON. */
+  readonly #answers: string[] = []
+  #characters = 0
   readonly #options: ProxiedRequestOptions
   /** The connection; null while there is none. */
   #res: ServerResponse | null = null
@@ -58,6 +66,20 @@ export class HttpExchange {
     const { resumption, streaming } = options
     if (resumption === null || streaming === 'refused') return
     this.#cancelTimer = resumption.clock.after(quickMs, () => this.#openStream())
+  }
+
+  /** Whether its requests should be answered elsewhere: a small batch can ask for megabytes. */
+  get isFull(): boolean {
+    return this.#characters > fullAt
+  }
+
+  get isBroken(): boolean {
+    return this.#res === null && !this.#isOver
+  }
+
+  /** Characters that are kept for another connection. */
+  get keptCharacters(): number {
+    return this.#events.reduce((sum, { text }) => sum + text.length, 0)
   }
 
   has(id: RequestId): boolean {
@@ -79,22 +101,24 @@ export class HttpExchange {
   note(message: JSONRPCMessage): boolean {
     if (this.#isOver || this.#options.streaming === 'refused') return false
     this.#openStream()
-    this.#writeEvent(message)
+    this.#writeEvent(JSON.stringify(message))
     return true
   }
 
   answer(id: RequestId, message: JSONRPCMessage): void {
     if (!this.#waiting.delete(id)) return
     if (this.#options.streaming === 'required') this.#openStream()
-    if (this.#isStream) this.#writeEvent(message)
-    else this.#answers.push(message)
+    const json = JSON.stringify(message)
+    this.#characters += json.length
+    if (this.#isStream) this.#writeEvent(json)
+    else this.#answers.push(json)
     this.#finishWhenDone()
   }
 
   /** Answers the remaining requests with an error and ends the exchange. */
   end(error: { code: number; message: string }): void {
     for (const id of [...this.#waiting]) this.answer(id, { jsonrpc: '2.0', id, error })
-    if (this.#res === null) this.#over()
+    if (this.#res === null) this.abandon()
   }
 
   /** Closes the connection on purpose if the client can resume the stream. */
@@ -130,11 +154,15 @@ export class HttpExchange {
     this.#res = null
     const { resumption } = this.#options
     const isNotified = this.#waiting.size === 0 && res.writableFinished
-    if (isNotified || resumption === null || !this.#isStream) this.#over()
-    else this.#cancelTimer = resumption.clock.after(resumption.keptMs, () => this.#over())
+    if (isNotified || resumption === null || !this.#isStream) this.abandon()
+    else {
+      this.#cancelTimer = resumption.clock.after(resumption.keptMs, () => this.abandon())
+      this.#options.onBroken?.()
+    }
   }
 
-  #over(): void {
+  /** Ends it, whether its answers arrived or not. */
+  abandon(): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#cancelTimer()
@@ -155,7 +183,7 @@ export class HttpExchange {
       res.writeHead(202, this.#options.headers).end()
       return
     }
-    const body = JSON.stringify(this.#options.isBatch ? this.#answers : only)
+    const body = this.#options.isBatch ? `[${this.#answers.join()}]` : only
     res.writeHead(200, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
@@ -188,8 +216,9 @@ export class HttpExchange {
     this.#keepAlive.unref()
   }
 
-  #writeEvent(message: JSONRPCMessage): void {
-    this.#write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
+  #writeEvent(json: string): void {
+    this.#write(`event: message\ndata: ${json}\n\n`)
+    if ((this.#res?.writableLength ?? 0) > mostUnreadBytes) this.#res?.destroy()
   }
 
   #write(event: string): void {

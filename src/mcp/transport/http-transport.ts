@@ -1,8 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { yieldAlone } from '../../pacer.ts'
 import type { HttpExchange } from './http-exchange.ts'
 import { withPlainError } from './invalid-params.ts'
 import { cancelledIdOf, type RequestId } from './json-rpc.ts'
 import { type JSONRPCMessage, type Transport, versionHeader } from './server.ts'
+
+/** Characters of broken streams that a session keeps. */
+const mostBroken = 1024 ** 2
 
 /** The transport of the library's server: routes its messages to their exchanges. */
 export class HttpTransport implements Transport {
@@ -35,9 +39,32 @@ export class HttpTransport implements Transport {
       requestInfo: { headers: { [versionHeader]: headers[versionHeader] } },
       ...(exchange === null ? {} : { closeSSEStream: () => exchange.detach() }),
     }
-    for (const message of messages) {
+    void this.#deliver(messages, exchange, extra)
+  }
+
+  /** The messages of a batch one by one: each may take milliseconds, such as a list of all tools. */
+  async #deliver(
+    messages: readonly JSONRPCMessage[],
+    exchange: HttpExchange | null,
+    extra: Parameters<NonNullable<Transport['onmessage']>>[1],
+  ): Promise<void> {
+    for (const [index, message] of messages.entries()) {
+      if (index > 0) await yieldAlone()
+      if (exchange !== null && !this.#exchanges.has(exchange)) return
       this.#dropCanceled(message)
-      this.onmessage?.(message, extra)
+      if (exchange?.isFull && 'method' in message && 'id' in message)
+        exchange.answer(message.id, { jsonrpc: '2.0', id: message.id, error: tooMuch })
+      else this.onmessage?.(message, extra)
+    }
+  }
+
+  /** Ends the oldest broken streams when those of the session hold too much. */
+  boundBroken(): void {
+    let characters = 0
+    for (const exchange of [...this.#exchanges].reverse()) {
+      if (!exchange.isBroken) continue
+      characters += exchange.keptCharacters
+      if (characters > mostBroken) exchange.abandon()
     }
   }
 
@@ -83,6 +110,11 @@ export class HttpTransport implements Transport {
     const id = cancelledIdOf(message)
     if (id !== undefined) this.#exchangeOf(id)?.drop(id)
   }
+}
+
+const tooMuch = {
+  code: -32600,
+  message: 'Not run: the answers of this batch are long already. Send this request by itself.',
 }
 
 const calledOff = {

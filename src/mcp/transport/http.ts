@@ -198,6 +198,7 @@ class McpEndpoint {
       streaming: streamingOf(req.headers.accept) ?? 'refused',
       headers,
       resumption,
+      onBroken: () => serving.transport.boundBroken(),
       onOver: (unanswered) => {
         serving.transport.forget(exchange, unanswered)
         if (serving.transport.isIdle) this.#busy.delete(serving)

@@ -51,7 +51,7 @@ class Watches {
 
   follow(message: RpcMessage): void {
     const id = requestIdOf(message)
-    const uris = watchedUris(message)
+    const uris = watchedUris(message) ?? []
     const canceledId = cancelledIdOf(message)
     if (canceledId !== undefined) this.#uris.delete(canceledId)
     else if (id !== undefined && uris.length > 0) this.#uris.set(id, uris)

@@ -1,10 +1,10 @@
 import type { CallTool, ResourceText } from '../resources/resources.ts'
 import { type McpServerOptions, respondersOf } from './responses.ts'
 
-/** The resources that a `subscriptions/listen` names; none for any other message. */
-export function watchedUris(message: unknown): string[] {
+/** The resources that a `subscriptions/listen` names; null for any other message. */
+export function watchedUris(message: unknown): string[] | null {
   const { method, params } = (message ?? {}) as { method?: unknown; params?: Record<string, unknown> }
-  if (method !== 'subscriptions/listen') return []
+  if (method !== 'subscriptions/listen') return null
   const { resourceSubscriptions } = (params?.notifications ?? {}) as { resourceSubscriptions?: unknown }
   if (!Array.isArray(resourceSubscriptions)) return []
   return [...new Set(resourceSubscriptions.filter((uri) => typeof uri === 'string'))]

@@ -100,7 +100,7 @@ class EmbeddedDriver extends SqliteDriver {
     this.#database.close()
   }
 
-  /** libsql ends the process when it is asked this of a closed database. */
+  /** On a closed database, libsql would end the process here. */
   #inTransaction(): boolean {
     return this.#database.open && this.#database.inTransaction
   }
@@ -157,6 +157,8 @@ function textLength(values: readonly unknown[]): number {
   let length = 0
   for (const value of values) {
     if (typeof value === 'string') length += value.length
+    // libsql ends the process when it is given one.
+    else if (typeof value === 'boolean') throw new TypeError('the store takes no booleans')
     else if (typeof value === 'object' && value !== null) length += textLength(Object.values(value))
   }
   return length

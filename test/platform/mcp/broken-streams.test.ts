@@ -145,6 +145,24 @@ describe('a stream whose connection broke', () => {
     expect(events.at(-1)!.message).toMatchObject({ id: 8, result: {} })
   })
 
+  it('gives way to later ones when a session keeps much', async () => {
+    await serve({ brokenStreamMs: 86_400_000, sessionIdleMs: 86_400_000 })
+    const session = await openSession()
+    backend.state.plans = Array.from({ length: 8 }, () => ({ reads: 1_000_000 }))
+    const lists = ['a', 'b'].map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} }))
+    const broken: string[] = []
+    for (let number = 1; number <= 8; number += 1) {
+      const controller = new AbortController()
+      const answer = await post(session, [...lists, deploy(number)], controller.signal)
+      const [primed] = await eventsOf(answer, ({ message }) => message?.method === 'notifications/progress')
+      controller.abort()
+      broken.push(primed!.id)
+    }
+    // Ended when the sixth broke, at the latest.
+    expect((await takeUp(session, broken[0]!)).status).toBe(400)
+    expect((await takeUp(session, broken[7]!)).status).toBe(200)
+  })
+
   it('expires, and then the wait of its call ends', async () => {
     await serve({ brokenStreamMs: 4_000 })
     const session = await openSession()

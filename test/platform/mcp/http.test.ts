@@ -101,6 +101,16 @@ describe('one POST', () => {
     expect(ids.sort()).toEqual([1, 'b'])
   })
 
+  it('of few bytes cannot ask for megabytes', async () => {
+    const lists = Array.from({ length: 32 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }))
+    const { body } = await bed.raw({ body: JSON.stringify(lists) })
+    const answers = JSON.parse(body) as { id: number; error?: { message: string } }[]
+    expect(answers.map(({ id }) => id).sort((a, b) => a - b)).toEqual(lists.map(({ id }) => id))
+    expect(body.length).toBeLessThan(600_000)
+    expect(answers[0]).toHaveProperty('result.tools')
+    expect(answers[31]!.error!.message).toContain('Send this request by itself.')
+  })
+
   it('with notifications only is accepted', async () => {
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     expect((await bed.raw({ body })).status).toBe(202)

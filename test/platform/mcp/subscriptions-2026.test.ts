@@ -47,6 +47,19 @@ describe('subscriptions/listen', () => {
   })
 
   it('is limited in number for one caller, also when many arrive at once', async () => {
+    await bed.stop()
+    let arrived = 0
+    let goOn = () => {}
+    const all = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const authenticate = async () => {
+      arrived += 1
+      if (arrived === 30) goOn()
+      await all
+      return 'usr_a'
+    }
+    await bed.serve({ authenticate })
     const { headers, body } = rpc2026('subscriptions/listen', {
       notifications: { resourceSubscriptions: ['longshore://environments/shop-prod'] },
     })

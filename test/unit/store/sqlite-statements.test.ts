@@ -40,3 +40,7 @@ it('a transaction under way when its database closes fails, and the process goes
     }),
   ).rejects.toThrow()
 })
+
+it('a boolean is refused, which libsql would end the process for', async () => {
+  await expect(opened[0].read((tx) => sql`select ${true} as it`.execute(tx))).rejects.toThrow('no booleans')
+})

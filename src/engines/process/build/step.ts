@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawnChild } from '../../../spawn-child.ts'
 import { lastBytesOf, mostOfStep, OutputLimit } from '../../output-limit.ts'
 import { LineSplitter } from '../supervisor/line-splitter.ts'
 import { readProcesses, treeOf } from '../supervisor/proc-tree.ts'
@@ -9,7 +9,7 @@ export function runBuildStep(
   step: StepRequest,
   onOutput: (stream: 'stdout' | 'stderr', message: string) => void,
 ): { result: Promise<StepResult>; cancel(): void } {
-  const child = spawn(step.argv[0]!, step.argv.slice(1), {
+  const child = spawnChild(step.argv[0]!, step.argv.slice(1), {
     cwd: step.cwd,
     env: step.env,
     detached: true,

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { spawnChild } from '../../../spawn-child.ts'
 import { type DatabaseTool, toolFailure } from '../../database-tools.ts'
 import { type DatabaseSpec, EngineFailure } from '../../engine.ts'
 
@@ -19,7 +19,7 @@ export async function runDatabaseTool(
   streams: ToolStreams,
   around: { path: string; signal: AbortSignal },
 ): Promise<void> {
-  const child = spawn('/bin/sh', ['-c', tool.script], {
+  const child = spawnChild('/bin/sh', ['-c', tool.script], {
     cwd: '/',
     env: { PATH: around.path, LANG: 'C.UTF-8', HOME: '/nonexistent', ...tool.env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -33,6 +33,7 @@ export async function runDatabaseTool(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errorText = (errorText + text).slice(0, keptErrorBytes)
   })
+  child.stdin.on('error', () => {})
   if (!streams.output) child.stdout.resume()
   const [code, read, written] = await Promise.allSettled([
     ended,

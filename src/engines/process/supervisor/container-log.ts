@@ -12,23 +12,25 @@ const older = 'log.1.jsonl'
 /** Writes a container's lines as JSON lines. Timestamps have microseconds and never repeat, so `since` is exact. */
 export class ContainerLogWriter {
   readonly #dir: string
-  #fd: number
-  #bytes: number
+  /** Negative: not open. */
+  #fd = -1
+  #bytes = 0
+  #isClosed = false
   #lastMicros = 0
 
   constructor(dir: string) {
     this.#dir = dir
-    this.#fd = openSync(path.join(dir, current), 'a', 0o600)
-    this.#bytes = fstatSync(this.#fd).size
+    this.#open()
   }
 
   /** One write per batch, without sync: the last lines may be lost with the machine, but not with the supervisor. */
   write(stream: 'stdout' | 'stderr', messages: readonly string[]): void {
-    if (messages.length === 0 || this.#fd < 0) return
+    if (messages.length === 0 || this.#isClosed) return
     const text = messages
       .map((message) => `${JSON.stringify({ timestamp: this.#stamp(), stream, message })}\n`)
       .join('')
     try {
+      if (this.#fd < 0) this.#open()
       this.#bytes += writeSync(this.#fd, text)
       if (this.#bytes > fileBytes) this.#rotate()
     } catch {
@@ -37,8 +39,20 @@ export class ContainerLogWriter {
   }
 
   close(): void {
-    if (this.#fd >= 0) closeSync(this.#fd)
+    this.#isClosed = true
+    this.#leave()
+  }
+
+  #open(): void {
+    this.#fd = openSync(path.join(this.#dir, current), 'a', 0o600)
+    this.#bytes = fstatSync(this.#fd).size
+  }
+
+  /** Forgotten before it is closed: its number may soon be that of another container's file. */
+  #leave(): void {
+    const fd = this.#fd
     this.#fd = -1
+    if (fd >= 0) closeSync(fd)
   }
 
   #stamp(): string {
@@ -49,10 +63,9 @@ export class ContainerLogWriter {
   }
 
   #rotate(): void {
-    closeSync(this.#fd)
+    this.#leave()
     renameSync(path.join(this.#dir, current), path.join(this.#dir, older))
-    this.#fd = openSync(path.join(this.#dir, current), 'a', 0o600)
-    this.#bytes = 0
+    this.#open()
   }
 }
 

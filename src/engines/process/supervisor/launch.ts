@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type net from 'node:net'
 import { AppError } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
+import { spawnChild } from '../../../spawn-child.ts'
 import type { EngineFiles } from '../engine-files.ts'
 import { tail, tryConnect } from './socket.ts'
 
@@ -57,7 +58,7 @@ function spawnSupervisor({ files, home, entry, log }: SupervisorCommand): ChildP
   const logFd = openSync(files.supervisorLog, 'a', 0o600)
   try {
     const [program, ...rest] = entry
-    const child = spawn(program!, [...rest, '--home', home], {
+    const child = spawnChild(program!, [...rest, '--home', home], {
       detached: true,
       cwd: '/',
       // A small young generation: it reads /proc each second, and that garbage need not grow the heap.

@@ -1,6 +1,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
+import { inspect } from 'node:util'
+import { continueAfterBugs } from '../../../last-resort.ts'
 import { runBuildStep } from '../build/step.ts'
 import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from '../engine-files.ts'
 import { PortPicker } from '../free-port.ts'
@@ -48,6 +50,8 @@ export async function runSupervisor(options: { home: string }): Promise<boolean>
   const supervisor = new Supervisor(files)
   supervisor.endOrphans()
   await supervisor.listen()
+  // The containers would end with it.
+  continueAfterBugs((error) => process.stderr.write(`bug: the supervisor continues: ${inspect(error)}\n`))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void supervisor.shutDown())
   process.on('SIGHUP', () => {})
   return true

@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -43,6 +52,22 @@ describe('a container log', () => {
     const late = await readAll(new ContainerLogReader(dir, null))
     expect(late.at(-1)).toMatch(/^5999 /)
     expect(late.length).toBeLessThan(6_000)
+  })
+
+  it('that cannot be turned writes into no other file, and goes on once it can', async () => {
+    const dir = path.join(home, 'log')
+    await mkdir(dir)
+    const writer = new ContainerLogWriter(dir)
+    writer.write('stdout', ['before'])
+    // A folder in the place of the older file: the rename fails after the current file was closed.
+    await mkdir(path.join(dir, 'log.1.jsonl'))
+    for (let number = 0; number < 17; number++) writer.write('stdout', ['x'.repeat(1_000_000)])
+    const other = openSync(path.join(home, 'other'), 'a')
+    writer.write('stdout', ['after'])
+    writer.close()
+    expect(fstatSync(other).size).toBe(0)
+    closeSync(other)
+    expect(readFileSync(path.join(dir, 'log.jsonl'), 'utf8')).toContain('"message":"after"')
   })
 
   it('gives each line a time of its own, and takes `since` of any precision', async () => {

@@ -18,7 +18,7 @@ import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 /** Each write fails in one of so many rounds, with writes that succeed in between. */
 const rounds = 3
-/** Ten seconds are shown on a clock moved by hand (store-faults.test.ts); here containers take real time. */
+/** Ten seconds are shown on a clock moved by hand (store-faults.long.test.ts); here containers take real time. */
 const patienceMs = 120_000
 
 const here = await enginesHere()

@@ -1,0 +1,15 @@
+import { spawn } from 'node:child_process'
+import { AppError } from './errors.ts'
+
+/**
+ * As `spawn`, whose child has no streams and reports an error later when this process has no open files left: that error
+ * would end the process, because the code that reads the streams fails before it listens.
+ */
+export const spawnChild = ((...args: Parameters<typeof spawn>) => {
+  const child = spawn(...args)
+  child.on('error', () => {})
+  if (child.stdio) return child
+  throw new AppError('unavailable', 'The server has too many open files to start a program', {
+    details: 'Try again later. An operator can raise the limit (ulimit -n).',
+  })
+}) as typeof spawn
