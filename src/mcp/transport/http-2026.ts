@@ -8,7 +8,7 @@ import { mostWatched, watchResources } from '../resources/watch.ts'
 import { withPlainError } from './invalid-params.ts'
 import { createServer2026, type Server2026Options } from './server-2026.ts'
 import { readerOf, watchedUris } from './subscriptions.ts'
-import { WatchTurns } from './watch-turns.ts'
+import { WatchReads } from './watch-reads.ts'
 
 interface Http2026Options {
   clock: Clock
@@ -33,7 +33,7 @@ export class Http2026 {
   readonly #open = new Set<McpHttpHandler>()
   /** Open subscriptions by principal. */
   readonly #subscriptions = new Map<string, number>()
-  readonly #turns = new WatchTurns()
+  readonly #reads = new WatchReads()
 
   constructor(options: Http2026Options) {
     this.#options = options
@@ -75,7 +75,7 @@ export class Http2026 {
       subscribe: (listener) =>
         watchResources({
           uris,
-          read: (uri, signal) => this.#turns.run(principal, signal, () => read(uri, signal)),
+          read: (uri, signal) => this.#reads.run(principal, signal, () => read(uri, signal)),
           changed: (uri) => listener({ kind: 'resource_updated', uri }),
           clock: this.#options.clock,
         }),

@@ -2,7 +2,7 @@
 const mostReads = 4
 
 /** Lets the reads of subscriptions take turns: each principal has one at a time, and all of them together a few. */
-export class WatchTurns {
+export class WatchReads {
   readonly #last = new Map<string, Promise<unknown>>()
   readonly #waiting: (() => void)[] = []
   #reading = 0

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
-import { WatchTurns } from '../../../src/mcp/transport/watch-turns.ts'
+import { WatchReads } from '../../../src/mcp/transport/watch-reads.ts'
 
 const goOn = new AbortController().signal
 
 it('reads of subscriptions come one by one for a principal, and a few at once for all; ended ones leave', async () => {
-  const turns = new WatchTurns()
+  const reads = new WatchReads()
   const reading = new Map<string, number>()
   let most = 0
   let mostOfOne = 0
   const done: string[] = []
   const read = (principal: string) =>
-    turns.run(principal, goOn, async () => {
+    reads.run(principal, goOn, async () => {
       reading.set(principal, (reading.get(principal) ?? 0) + 1)
       most = Math.max(
         most,
@@ -23,12 +23,12 @@ it('reads of subscriptions come one by one for a principal, and a few at once fo
     })
   const many = Array.from({ length: 20 }, () => read('many'))
   const others = Array.from({ length: 10 }, (_, number) => read(`other ${number}`))
-  const ended = turns.run('many', AbortSignal.abort(), () => expect.fail('a read of an ended subscription'))
+  const ended = reads.run('many', AbortSignal.abort(), () => expect.fail('a read of an ended subscription'))
   await expect(ended).rejects.toThrow()
   await Promise.all([...many, ...others])
   expect([most, mostOfOne, done.length]).toEqual([4, 1, 30])
   // The one with many reads is not served before the others.
   expect(done.slice(0, 20).filter((one) => one !== 'many')).toHaveLength(10)
-  await expect(turns.run('many', goOn, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
-  expect(await turns.run('many', goOn, async () => 'again')).toBe('again')
+  await expect(reads.run('many', goOn, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+  expect(await reads.run('many', goOn, async () => 'again')).toBe('again')
 })
