@@ -3,7 +3,8 @@
  * throughput of a function against the same Knative Service applied with kubectl; 500 environments; rolling updates under
  * load; Longshore away for some minutes; a node killed (needs CLUSTER_SCRIPT, a program with `kill-node N` and `start-node
  * N`); deployments and job runs while Longshore and, with CLUSTER_PIDS (a folder with the pid files of apiserver,
- * controller-manager and scheduler), these are killed. Without a name all of them.
+ * controller-manager and scheduler), these are killed. Without a name all of them. REGION_SETTINGS: JSON of what the regions
+ * file says of the cluster besides, such as annotations for the ingress.
  *
  * Run: npm run build && npm run bench -- kubernetes [cold-start|throughput|many|rolling|outage|node|restarts] [number]
  */

@@ -22,6 +22,15 @@ const objectName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be the name of an object of the cluster')
 
+const annotationName = /^(?:[a-z0-9][a-z0-9.-]{0,252}\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
+const annotationsOf = z
+  .record(z.string(), z.string('must be text: put numbers and true or false in quotes'))
+  .superRefine((annotations, context) => {
+    for (const key of Object.keys(annotations))
+      if (!annotationName.test(key))
+        context.addIssue({ code: 'custom', path: [key], message: 'must have the name of an annotation' })
+  })
+
 const clusterFields = z.strictObject({
   name,
   engine: z.literal('kubernetes'),
@@ -49,6 +58,10 @@ const clusterFields = z.strictObject({
       error:
         'must be default (the certificate of the ingress controller) or { clusterIssuer: name } of cert-manager',
     })
+    .optional(),
+  /** What the ingress or the Gateway reads of each app's route and Service, such as its way to retry. */
+  annotations: z
+    .strictObject({ route: annotationsOf.default({}), service: annotationsOf.default({}) })
     .optional(),
   /** Pod Security of the namespaces of accounts. */
   podSecurity: z.enum(['baseline', 'restricted'], 'must be baseline or restricted').default('baseline'),

@@ -15,7 +15,9 @@ export async function onCluster<T>(
 ): Promise<T> {
   if (!cluster.kubeconfig || !cluster.ingress || !cluster.registry)
     throw new Error('set KUBECONFIG, REGISTRY, INGRESS and DOMAIN')
-  const installation = new ClusterInstallation(env)
+  // What the regions file says besides, such as annotations for the ingress.
+  const settings = JSON.parse(process.env.REGION_SETTINGS ?? '{}') as object
+  const installation = new ClusterInstallation(env, { settings })
   await installation.start()
   try {
     return await work(installation)
@@ -62,14 +64,17 @@ export async function withTwo(installation: ClusterInstallation, appEnvId: strin
 
 const agent = new http.Agent({ keepAlive: true })
 
-/** The status of one request through the cluster's ingress, and how long it took; status 0: no answer. */
+const answerMs = 30_000
+
+/** The status of one request through the cluster's ingress, and how long it took; status 0: no answer in 30 s. */
 export function timed(host: string, pathname = '/'): Promise<{ status: number; ms: number }> {
   const { hostname, port } = new URL(cluster.ingress!)
   const startedMs = performance.now()
   return new Promise((resolve) => {
     const done = (status: number) => resolve({ status, ms: performance.now() - startedMs })
+    const signal = AbortSignal.timeout(answerMs)
     http
-      .get({ hostname, port, path: pathname, headers: { host }, agent }, (answer) => {
+      .get({ hostname, port, path: pathname, headers: { host }, agent, signal }, (answer) => {
         answer.once('end', () => done(answer.statusCode ?? 0)).resume()
         answer.once('error', () => done(0))
       })

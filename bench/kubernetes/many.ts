@@ -3,7 +3,8 @@ import { createAccount } from '../../src/contract/accounts.ts'
 import { stopAppEnv, updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
-import { kubectl } from '../../testkit/kubernetes/cluster.ts'
+import { ClusterClient } from '../../src/regions/kubernetes/client.ts'
+import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { until } from '../../testkit/platform/story.ts'
@@ -11,8 +12,13 @@ import { deployed, median, onCluster, pause } from './bed.ts'
 
 const ticksASecond = 100
 const resyncMs = 60_000
+const resyncs = 3
 /** So many run at a time. */
 const atOnce = 20
+/** So many are changed, one after the other. */
+const changed = 60
+const betweenMs = 1_000
+const lookMs = 20
 /** Fewer than the zClouds that an account has. */
 const ofAccount = 60
 
@@ -30,19 +36,36 @@ export function many(amount = 500): Promise<string[]> {
       ids.push(...(await Promise.all(names.map((name) => stopped(installation, { name, image, accountId })))))
     }
     const { pid } = JSON.parse(readFileSync(`${installation.home}/run/serve.json`, 'utf8')) as { pid: number }
-    const lines = [await changes(installation, ids.slice(0, 20), image)]
+    const lines = await changes(installation, ids.slice(0, changed), image)
     await pause(resyncMs)
     const before = usedBy(pid)
-    const minutes = 3
-    await pause(minutes * resyncMs)
+    const { ofMinute, ofResync } = await cpuSeconds(pid)
     const after = usedBy(pid)
-    const cpu = (after.cpuSeconds - before.cpuSeconds) / minutes
     lines.push(
-      `${amount} environments: ${cpu.toFixed(2)} s of CPU a minute, with its resync (goal: 2 for a resync)`,
-      `resident memory ${before.memoryMb} MB, ${minutes} resyncs later ${after.memoryMb} MB`,
+      `${amount} environments: ${ofMinute.toFixed(2)} s of CPU a minute, ${ofResync.toFixed(2)} s of it above the usual second: the resync (goal: 2)`,
+      `resident memory ${before.memoryMb} MB, ${resyncs} resyncs later ${after.memoryMb} MB`,
     )
     return lines
   })
+}
+
+/** Per resync: what the process used in all, and in those seconds in which it used more than in half of them. */
+async function cpuSeconds(pid: number): Promise<{ ofMinute: number; ofResync: number }> {
+  const seconds: number[] = []
+  let last = usedBy(pid).cpuSeconds
+  const endMs = performance.now() + resyncs * resyncMs
+  while (performance.now() < endMs) {
+    await pause(1_000)
+    const now = usedBy(pid).cpuSeconds
+    seconds.push(now - last)
+    last = now
+  }
+  const usual = median(seconds)
+  const sum = (values: number[]) => values.reduce((all, one) => all + one, 0)
+  return {
+    ofMinute: sum(seconds) / resyncs,
+    ofResync: sum(seconds.map((one) => Math.max(0, one - usual))) / resyncs,
+  }
 }
 
 async function stopped(
@@ -61,25 +84,54 @@ async function stopped(
   return appEnvId
 }
 
-/** How long it takes until a new version is in the cluster. */
-async function changes(installation: ClusterInstallation, ids: string[], image: string): Promise<string> {
+/** How long it takes until a new version is in the cluster, for more than a minute so that a resync comes in between. */
+async function changes(installation: ClusterInstallation, ids: string[], image: string): Promise<string[]> {
   const client = installation.client()
+  const clusterClient = new ClusterClient({ kubeconfig: cluster.kubeconfig })
   const taken: number[] = []
+  const written: number[] = []
   for (const appEnvId of ids) {
     await client.call(updateAppEnvVariables, { appEnvId, set: [{ name: 'NEW', value: '1' }] })
-    const read = () =>
-      kubectl([
-        ...['get', 'deployments', '-A', '-l', `longshore.dev/environment=${appEnvId}`],
-        '-o=jsonpath={.items[0].spec.template.metadata.labels.longshore\\.dev/rollout}',
-      ])
+    const selector = `longshore.dev/environment=${appEnvId}`
+    const [found] = await clusterClient.list<{ metadata: ObjectName }>('Deployment', selector)
+    const { namespace, name } = found!.metadata
+    const read = async () => {
+      const path = `apis/apps/v1/namespaces/${namespace}/deployments/${name}`
+      const { spec } = await clusterClient.read<DeploymentLabels>(path)
+      return spec.template.metadata.labels['longshore.dev/rollout']
+    }
     const old = await read()
     const startedMs = performance.now()
     await client.call(deployAppEnvImage, { appEnvId, image })
-    await until(read, (now) => now !== old, 'the new version')
+    while ((await read()) === old) await pause(lookMs)
     taken.push(performance.now() - startedMs)
+    written.push(await writeMs(clusterClient, namespace))
+    await pause(betweenMs)
   }
-  const worst = Math.max(...taken)
-  return `a change is in the cluster after ${Math.round(median(taken))} ms, at most ${Math.round(worst)} ms (goal: 2000)`
+  const [worst, late] = [Math.max(...taken), taken.filter((ms) => ms > 2_000).length]
+  return [
+    `a change is in the cluster after ${Math.round(median(taken))} ms, at most ${Math.round(worst)} ms, ${late} of ${taken.length} after more than 2000 (goal: 0)`,
+    `meanwhile the API server took ${Math.round(median(written))} ms to write one object, at most ${Math.round(Math.max(...written))} ms`,
+  ]
+}
+
+interface ObjectName {
+  namespace: string
+  name: string
+}
+
+interface DeploymentLabels {
+  spec: { template: { metadata: { labels: Record<string, string> } } }
+}
+
+/** How long the API server takes for one write. */
+async function writeMs(client: ClusterClient, namespace: string): Promise<number> {
+  const startedMs = performance.now()
+  await client.apply({
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'bench', namespace } },
+    stringData: { now: String(startedMs) },
+  })
+  return performance.now() - startedMs
 }
 
 function usedBy(pid: number): { cpuSeconds: number; memoryMb: number } {

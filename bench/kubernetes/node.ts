@@ -32,11 +32,11 @@ export function node(): Promise<string[]> {
     try {
       const { knownMs, trueMs } = await untilTrue(installation, load, appEnvId, doomed)
       await pause(5_000)
-      const { sent, lost, lastMs } = await load.end()
+      const { sent, lost, lastMs, slowestMs } = await load.end()
       const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
       return [
         `the environment shows one container less after ${seconds(knownMs)}, two on other nodes after ${seconds(trueMs)} (goal: 60)`,
-        `${sent} requests, ${lost} lost, the last one sent ${seconds(lastMs)} after the node was killed`,
+        `${sent} requests, ${lost} lost, the last one sent ${seconds(lastMs)} after the node was killed; the slowest answer took ${seconds(slowestMs)}`,
       ]
     } finally {
       await load.end()
@@ -47,14 +47,14 @@ export function node(): Promise<string[]> {
 
 /** 50 requests a second from its making to its end. */
 class Load {
-  readonly #answers: Promise<{ status: number; atMs: number }>[] = []
+  readonly #answers: Promise<{ status: number; ms: number; atMs: number }>[] = []
   readonly #startedMs = performance.now()
   readonly #timer: NodeJS.Timeout
 
   constructor(host: string) {
     this.#timer = setInterval(() => {
       const atMs = this.sinceMs
-      this.#answers.push(timed(host).then(({ status }) => ({ status, atMs })))
+      this.#answers.push(timed(host).then((answer) => ({ ...answer, atMs })))
     }, everyMs)
   }
 
@@ -62,7 +62,7 @@ class Load {
     return performance.now() - this.#startedMs
   }
 
-  async end(): Promise<{ sent: number; lost: number; lastMs: number }> {
+  async end(): Promise<{ sent: number; lost: number; lastMs: number; slowestMs: number }> {
     clearInterval(this.#timer)
     const all = await Promise.all(this.#answers)
     const lost = all.filter(({ status }) => status !== 200)
@@ -70,6 +70,7 @@ class Load {
       sent: all.length,
       lost: lost.length,
       lastMs: Math.max(0, ...lost.map(({ atMs }) => atMs)),
+      slowestMs: Math.max(...all.map(({ status, ms }) => (status === 200 ? ms : 0))),
     }
   }
 }
@@ -100,8 +101,8 @@ async function nodeToKill(appEnvId: string): Promise<string> {
   const nodes = async (...which: string[]) =>
     (await kubectl(['get', 'pods', '-A', ...which, '-o=jsonpath={.items[*].spec.nodeName}'])).split(' ')
   const own = await nodes('-l', `longshore.dev/environment=${appEnvId}`)
-  const [ingress] = await nodes('--field-selector', 'metadata.namespace=traefik')
-  const found = own.find((name) => name !== ingress)
+  const ingress = await nodes('--field-selector', 'metadata.namespace=traefik')
+  const found = own.find((name) => !ingress.includes(name))
   if (new Set(own).size < 2 || !found) throw new Error(`no node to kill: the containers run on ${own}`)
   return found
 }

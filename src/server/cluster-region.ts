@@ -27,7 +27,8 @@ export async function openClusterRegion(
 ): Promise<PlatformRegion> {
   const { name: region, appDomain, functionDomain, publicPort, namespacePrefix, podSecurity } = setting
   const client = new ClusterClient(setting)
-  const newCache = () => new ClusterCache({ clock, installationId, server: () => client.config })
+  const newCache = () =>
+    new ClusterCache({ clock, installationId, namespacePrefix, server: () => client.config })
   // Of the time in which this control plane runs the region; a new one each time.
   let cache = newCache()
   const jobs = new ClusterJobs({

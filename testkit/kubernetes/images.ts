@@ -7,16 +7,16 @@ interface Manifest {
 
 /**
  * Pushes `busybox:1` of the tests' registry with a shell script as its entry point and returns the reference of the
- * image.
+ * image. `user`: the number of a user other than root.
  */
-export async function shellImage(name: string, script: string): Promise<string> {
+export async function shellImage(name: string, script: string, user = ''): Promise<string> {
   const api = `http://${cluster.registry}/v2`
   const manifestType = 'application/vnd.oci.image.manifest.v1+json'
   const from = await answer(`${api}/busybox/manifests/1`, { headers: { accept: manifestType } })
   const manifest = (await from.json()) as Manifest
   const read = await answer(`${api}/busybox/blobs/${manifest.config.digest}`)
   const image = (await read.json()) as { config: object }
-  image.config = { ...image.config, Entrypoint: ['/bin/sh', '-c', script], Cmd: null }
+  image.config = { ...image.config, Entrypoint: ['/bin/sh', '-c', script], Cmd: null, User: user }
   const config = JSON.stringify(image)
   const digest = `sha256:${createHash('sha256').update(config).digest('hex')}`
   const { location } = Object.fromEntries(

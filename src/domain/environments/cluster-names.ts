@@ -5,6 +5,11 @@ export function clusterNamespace(namespacePrefix: string, accountId: string): st
   return `${namespacePrefix}${dnsName(accountId.replace(/^acc_/, ''))}`
 }
 
+/** Whether an account has this namespace in a region with the prefix. Another region's prefix may begin with it. */
+export function isNamespaceOf(namespacePrefix: string, namespace: string): boolean {
+  return namespace.startsWith(namespacePrefix) && !namespace.slice(namespacePrefix.length).includes('-')
+}
+
 /** Names of Services begin with a letter and leave room for what Kubernetes and Knative append. */
 export function workloadName(envName: string): string {
   const name = /^[a-z]/.test(envName) ? envName : `e-${envName}`

@@ -7,11 +7,20 @@ const callTimeoutMs = 15_000
 /** The API server sends a bookmark a minute: a watch that is silent for longer is broken. */
 const silenceMs = 150_000
 /** Connections that are kept open, for all calls of a region. */
-const mostConnections = 16
+const mostConnections = 32
+/** Of an object only what every kind has: the rest of a large list, or of a Secret, is of no interest. */
+const metadataOnly = 'application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadata'
 
 interface Body {
   type: string
   text: string
+}
+
+interface CallOptions {
+  signal: AbortSignal
+  /** Absent: the whole object as JSON. */
+  accept?: string | undefined
+  body?: Body | undefined
 }
 
 /** The API server answered with a status that is no success. */
@@ -32,26 +41,35 @@ export class ClusterConfig extends KubeConfig {
   #agent: { key: string; agent: https.Agent } | null = null
 
   /** Throws `ApiRefusal`, or what the connection failed with. */
-  async getJson<T>(path: string, query: Record<string, string>): Promise<T> {
-    const answer = await this.#call('GET', path, query, AbortSignal.timeout(callTimeoutMs))
+  async getJson<T>(path: string, query: Record<string, string>, accept?: string): Promise<T> {
+    const how = { signal: AbortSignal.timeout(callTimeoutMs), accept }
+    const answer = await this.#call('GET', path, query, how)
     return JSON.parse(await textOf(answer)) as T
   }
 
-  /** A call that changes something; throws as `getJson` does. The answer is of no interest. */
-  async change(
+  /** The metadata of a page of objects. */
+  listMetadata<T>(path: string, query: Record<string, string>): Promise<T> {
+    return this.getJson(path, query, `${metadataOnly}List`)
+  }
+
+  /** A call that changes something; throws as `getJson` does. Returns the metadata of the object. */
+  async change<T>(
     method: 'PATCH' | 'DELETE',
     path: string,
     query: Record<string, string>,
     body?: Body,
-  ): Promise<void> {
-    const answer = await this.#call(method, path, query, AbortSignal.timeout(callTimeoutMs), body)
+  ): Promise<T> {
+    // An object that is removed is answered in full or as a status.
+    const accept = method === 'PATCH' ? metadataOnly : undefined
+    const how = { signal: AbortSignal.timeout(callTimeoutMs), accept, body }
+    const answer = await this.#call(method, path, query, how)
     // Read to its end, so that the connection can be used again.
-    await textOf(answer)
+    return JSON.parse(await textOf(answer)) as T
   }
 
   /** The lines of an answer, until the server ends it. */
   async *lines(path: string, query: Record<string, string>, signal: AbortSignal): AsyncIterable<string> {
-    const answer = await this.#call('GET', path, query, signal)
+    const answer = await this.#call('GET', path, query, { signal })
     answer.setTimeout(silenceMs, () =>
       answer.destroy(new Error('the API server has been silent for too long')),
     )
@@ -72,8 +90,7 @@ export class ClusterConfig extends KubeConfig {
     method: string,
     path: string,
     query: Record<string, string>,
-    signal: AbortSignal,
-    body?: Body,
+    { signal, accept = 'application/json', body }: CallOptions,
   ): Promise<http.IncomingMessage> {
     const url = new URL(`${this.#cluster().server.replace(/\/$/, '')}/${path}`)
     url.search = new URLSearchParams(query).toString()
@@ -81,7 +98,7 @@ export class ClusterConfig extends KubeConfig {
     const options = await this.#options()
     const agent = isTls ? { agent: this.#agentOf(options) } : {}
     const type = body ? { 'content-type': body.type } : {}
-    const headers = { ...options.headers, ...type, accept: 'application/json' }
+    const headers = { ...options.headers, ...type, accept }
     const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
       const { request } = isTls ? https : http
       request(url, { ...options, ...agent, method, headers, signal }, resolve)

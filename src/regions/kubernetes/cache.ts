@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { isNamespaceOf } from '../../domain/environments/cluster-names.ts'
 import type { ClusterConfig } from './api-server.ts'
 import { Informer, type Watched } from './informer.ts'
 import { jobKind, jobLabels } from './jobs/manifest.ts'
@@ -38,11 +39,12 @@ interface ClusterCacheOptions {
   clock: Clock
   server: () => Pick<ClusterConfig, 'getJson' | 'lines'>
   installationId: string
+  /** Of the region: another one may have its own in the same cluster. */
+  namespacePrefix: string
 }
 
 interface CacheListener {
-  /** `isDrift`: what should be there was changed, is gone or is new, so the objects have to be applied again. */
-  changed(appEnvId: string, isDrift: boolean): void
+  changed(appEnvId: string): void
   jobsChanged(): void
   /** The cache follows the cluster again, or no longer. */
   stateChanged(): void
@@ -127,18 +129,18 @@ export class ClusterCache {
     keep: (object: T) => T,
     changed: (now: T | null, before: T | null) => void,
   ): Informer<T> {
-    const { clock, server, installationId } = this.#options
+    const { clock, server, installationId, namespacePrefix } = this.#options
     const labelSelector = `${label.installation}=${installationId},${label.environment}`
     const stateChanged = () => this.#listener.stateChanged()
-    return new Informer({ clock, server, path, labelSelector, keep, changed, stateChanged })
+    const accepts = ({ metadata }: T) => isNamespaceOf(namespacePrefix, metadata.namespace ?? '')
+    return new Informer<T>({ clock, server, path, labelSelector, accepts, keep, changed, stateChanged })
   }
 
   #takeWorkload(kind: WorkloadKind, now: WorkloadObject | null, before: WorkloadObject | null): void {
     const appEnvId = environmentOf(now ?? before)
     this.#at(appEnvId)[kind] = now ?? undefined
     this.#dropEmpty(appEnvId)
-    // Of a list after a gap nothing is known but the object: a new generation may be anybody's.
-    this.#listener.changed(appEnvId, now?.metadata.generation !== before?.metadata.generation)
+    this.#listener.changed(appEnvId)
   }
 
   #takePod(now: WorkloadPod | null, before: WorkloadPod | null): void {
@@ -157,7 +159,7 @@ export class ClusterCache {
     if (now) pods.set(metadata.name, now)
     else pods.delete(metadata.name)
     this.#dropEmpty(appEnvId)
-    this.#listener.changed(appEnvId, false)
+    this.#listener.changed(appEnvId)
   }
 
   #at(appEnvId: string) {

@@ -30,7 +30,7 @@ const kinds = {
   PostgresCluster: ['postgresql.cnpg.io/v1', 'clusters'],
   ImageCatalog: ['postgresql.cnpg.io/v1', 'imagecatalogs'],
 } as const
-type Kind = keyof typeof kinds
+export type Kind = keyof typeof kinds
 /** Kinds whose name is ambiguous. */
 const extensionKinds: Readonly<Record<string, Kind>> = {
   'serving.knative.dev/v1 Service': 'KnativeService',
@@ -38,8 +38,18 @@ const extensionKinds: Readonly<Record<string, Kind>> = {
 }
 
 interface Page<T> {
-  items: T[]
+  /** Null in an empty list of metadata. */
+  items: T[] | null
   metadata: { continue?: string }
+}
+
+/** What is read of an object that Longshore applied: which one it is, and who wrote into it when. */
+export interface ObjectMetadata {
+  name: string
+  namespace?: string
+  uid: string
+  generation?: number
+  managedFields?: { manager: string; time?: string; subresource?: string }[]
 }
 
 /** What is used of the WebSocket of a pod's channels; the library's type lacks the methods of Node's own. */
@@ -90,25 +100,35 @@ export class ClusterClient {
   }
 
   /** Server-side apply under Longshore's field manager: repairs what others changed in its fields. */
-  async apply(object: Manifest): Promise<void> {
+  async apply(object: Manifest): Promise<ObjectMetadata> {
     const { namespace, name } = object.metadata
     const path = pathOf(kindOf(object), namespace, name)
     const body = { type: 'application/apply-patch+yaml', text: JSON.stringify(object) }
-    await called(() => this.config.change('PATCH', path, { fieldManager, force: 'true' }, body))
+    const query = { fieldManager, force: 'true' }
+    const change = () => this.config.change<{ metadata: ObjectMetadata }>('PATCH', path, query, body)
+    return (await called(change)).metadata
   }
 
   /** Every object of a kind with the labels, in all namespaces, page by page. */
   async list<T>(kind: Kind, labelSelector: string): Promise<T[]> {
     const items: T[] = []
-    let from = ''
-    do {
-      const position: Record<string, string> = from === '' ? {} : { continue: from }
-      const query = { labelSelector, limit: pageSize, ...position }
-      const page = await called(() => this.config.getJson<Page<T>>(pathOf(kind), query))
-      items.push(...page.items)
-      from = page.metadata.continue ?? ''
-    } while (from !== '')
+    for await (const page of pages(
+      (query) => this.config.getJson<Page<T>>(pathOf(kind), query),
+      labelSelector,
+    ))
+      items.push(...page)
     return items
+  }
+
+  /** As `list`, but only the metadata of each object, and never more than a page at a time. */
+  async eachMetadata(
+    kind: Kind,
+    labelSelector: string,
+    take: (metadata: ObjectMetadata) => void,
+  ): Promise<void> {
+    const read = (query: Record<string, string>) =>
+      this.config.listMetadata<Page<{ metadata: ObjectMetadata }>>(pathOf(kind), query)
+    for await (const page of pages(read, labelSelector)) for (const { metadata } of page) take(metadata)
   }
 
   /** Any object of the API by its path. */
@@ -173,7 +193,7 @@ export function refusalOf(error: unknown): { status: number; reason: string } | 
 }
 
 /** Of an object to be applied. */
-function kindOf({ apiVersion, kind }: Manifest): Kind {
+export function kindOf({ apiVersion, kind }: Manifest): Kind {
   const name = extensionKinds[`${apiVersion} ${kind}`] ?? kind
   if (name in kinds) return name as Kind
   throw new Error(`${apiVersion} ${kind} is not among the kinds that Longshore writes`)
@@ -185,6 +205,20 @@ function pathOf(kind: Kind, namespace?: string, name?: string): string {
   const api = `${version.includes('/') ? 'apis' : 'api'}/${version}`
   const place = namespace === undefined ? '' : `/namespaces/${namespace}`
   return `${api}${place}/${collection}${name === undefined ? '' : `/${name}`}`
+}
+
+/** The items of each page of a list. */
+async function* pages<T>(
+  read: (query: Record<string, string>) => Promise<Page<T>>,
+  labelSelector: string,
+): AsyncIterable<T[]> {
+  let from: string | undefined = ''
+  while (from !== undefined) {
+    const position: Record<string, string> = from === '' ? {} : { continue: from }
+    const page: Page<T> = await called(() => read({ labelSelector, limit: pageSize, ...position }))
+    yield page.items ?? []
+    from = page.metadata.continue || undefined
+  }
 }
 
 function configOf({ kubeconfig, context }: CredentialSource): ClusterConfig {

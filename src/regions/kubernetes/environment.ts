@@ -1,11 +1,7 @@
 import type { Clock } from '../../clock.ts'
-import { isRegularApp } from '../../domain/apps/presets.ts'
-import { workloadName } from '../../domain/environments/cluster-names.ts'
 import { zCloudSize } from '../../domain/environments/environment.ts'
 import type { Engine } from '../../engines/engine.ts'
-import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
-import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { PasswordRotation } from '../databases/password-rotation.ts'
 import type { LogFollowers } from '../logs/followers.ts'
 import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/environment-view.ts'
@@ -14,33 +10,32 @@ import type { ImageBuilder } from '../rollouts/image-builder.ts'
 import { partIn, servesOn } from '../rollouts/move.ts'
 import type { RolloutWriter } from '../rollouts/writer.ts'
 import type { Observed } from './cache.ts'
-import { type ClusterClient, refusalOf } from './client.ts'
+import type { ListedObjects } from './applied.ts'
 import { databaseState } from './databases/state.ts'
+import { EnvironmentObjects, type EnvironmentObjectsDeps } from './environment-objects.ts'
 import { podLines } from './log-lines.ts'
-import { accountManifests } from './manifests/account.ts'
-import { type ClusterOptions, label, type Manifest, namespaceOf, secretName } from './manifests/workload.ts'
+import { label } from './manifests/workload.ts'
 import { containerNameIn, podIdOf, storePods } from './pods.ts'
-import { removeEnvironment } from './removal.ts'
 import type { WorkloadPod } from './status.ts'
 import { appState, functionState, type RolloutState } from './status.ts'
-import { manifestsOf, workloadOf } from './workload-of.ts'
 
-interface ClusterEnvironmentDeps {
+/**
+ * How closely an environment is looked at: whether the cluster has other pods of it or lost something; also whether
+ * something else is stored; or all its objects are applied again.
+ */
+export type Depth = 'events' | 'stored' | 'all'
+
+/** Its objects are applied again at least this often: drift of a Secret, which may not be read, shows nowhere else. */
+const applyAllEveryMs = 600_000
+
+interface ClusterEnvironmentDeps extends EnvironmentObjectsDeps {
   region: string
-  options: ClusterOptions
-  installationId: string
-  client: ClusterClient
   engine: Engine
   db: Db
   clock: Clock
-  log: Log
-  secrets: SecretBox
   transitions: RolloutWriter
   images: ImageBuilder
   followers: LogFollowers
-  clockScale: number
-  /** Accounts whose namespace exists. */
-  accounts: Set<string>
   wake(appEnvId: string): void
   /** Removes the attempts of jobs of an environment that was deleted. */
   removeJobs(appEnvId: string): Promise<void>
@@ -54,17 +49,15 @@ export class ClusterEnvironment {
   readonly #rotation: PasswordRotation
   /** Its last state was not the desired one, so it is compared in every pass. */
   #changing = true
-  /** Versions whose variables the cluster may have. */
-  readonly #given = new Set<string>()
-  /** The cluster may have an autoscaler of it: of the time before this process, or of the last version applied. */
-  #mayScale = true
-  /** The objects as last applied. */
-  #applied = ''
-  #podsSeen = ''
+  readonly #objects: EnvironmentObjects
+  #podsSeen: string | null = null
+  #applyAllAtMs: number
 
   constructor(appEnvId: string, deps: ClusterEnvironmentDeps) {
     this.#appEnvId = appEnvId
     this.#deps = deps
+    this.#objects = new EnvironmentObjects(deps)
+    this.#applyAllAtMs = this.#nextApplyAllMs()
     const wake = () => deps.wake(appEnvId)
     const { clock, log, images, engine } = deps
     const later = (delayMs: number) => void clock.after(delayMs, wake)
@@ -81,49 +74,76 @@ export class ClusterEnvironment {
     this.#rotation.abort()
   }
 
-  /** `isOwn`: it is stored, in this region. `isDue`: it was changed, or the time for a comparison has come. */
-  async look(observed: Observed | undefined, isOwn: boolean, isDue: boolean): Promise<void> {
+  /** How closely it has to be looked at in a resync that found these objects. */
+  depthFor(listed: ListedObjects): Depth {
+    const isOld = this.#deps.clock.monotonicMs() >= this.#applyAllAtMs
+    return isOld || !this.#objects.isAsListed(listed) ? 'all' : 'stored'
+  }
+
+  /** Resolves to false once nothing of it is left here. */
+  async look(observed: Observed | undefined, depth: Depth): Promise<boolean> {
     const pods = observed?.pods ?? []
     const seen = JSON.stringify(
       pods.map(({ metadata, status }) => [metadata.uid, metadata.deletionTimestamp, status]),
     )
-    if (!isDue && !this.#changing && seen === this.#podsSeen) return
+    const isDrifted = this.#objects.isDrifted(observed)
+    if (depth === 'events' && !this.#changing && !isDrifted && seen === this.#podsSeen) return true
     try {
-      if (isDue) this.#applied = ''
-      const { ended } = this.#images
-      const { db, client, region, clock } = this.#deps
-      const isHere = (one: string) => one === region
-      const whole = await loadView(db, this.#appEnvId)
-      const view = whole && partIn(whole, isHere)
-      if (!view || (!isOwn && !view.current && !view.wanted)) {
-        this.#images.abort()
-        if (!whole) await this.#deps.removeJobs(this.#appEnvId)
-        if (observed && !(whole && servesOn(whole, isHere, clock.wallMs())))
-          await removeEnvironment(client, observed)
-        return
+      if (depth === 'all' || isDrifted) {
+        this.#objects.forget()
+        this.#applyAllAtMs = this.#nextApplyAllMs()
       }
-      this.#images.look(view, ended)
-      await this.#storePods(view, pods)
-      this.#rotation.look(
-        view,
-        view.pods.filter(({ ready }) => ready),
-      )
-      // Until it runs in another region, it serves here.
-      this.#changing = (await this.#converge(view, observed)) || !isOwn
-      this.#podsSeen = seen
+      return await this.#compare(observed, seen)
     } catch (error) {
       this.#changing = true
       this.#deps.log.warn(
         { err: error, appEnvId: this.#appEnvId },
         'environment is not in its desired state yet; retrying',
       )
+      return true
     }
+  }
+
+  /** Not at the same time for all environments. */
+  #nextApplyAllMs(): number {
+    return this.#deps.clock.monotonicMs() + applyAllEveryMs * (0.5 + Math.random() / 2)
+  }
+
+  async #compare(observed: Observed | undefined, seen: string): Promise<boolean> {
+    const { ended } = this.#images
+    const { db, region, clock, removeJobs } = this.#deps
+    const isHere = (one: string) => one === region
+    const whole = await loadView(db, this.#appEnvId)
+    const view = whole && partIn(whole, isHere)
+    const isOwn = whole !== null && isHere(whole.environment.region)
+    if (!view || (!isOwn && !view.current && !view.wanted)) {
+      this.#images.abort()
+      if (!whole) await removeJobs(this.#appEnvId)
+      if (observed && !(whole && servesOn(whole, isHere, clock.wallMs())))
+        await this.#objects.remove(observed)
+      this.#podsSeen = null
+      return isOwn || observed !== undefined
+    }
+    this.#images.look(view, ended)
+    const pods = observed?.pods ?? []
+    // A pod that is to end counts as ended after a while, though the cluster still has it.
+    const isSame = seen === this.#podsSeen && !pods.some(({ metadata }) => metadata.deletionTimestamp)
+    const fresh = isSame ? [] : await this.#storePods(view, pods)
+    this.#podsSeen = seen
+    this.#followLogs(view, pods, fresh)
+    this.#rotation.look(
+      view,
+      view.pods.filter(({ ready }) => ready),
+    )
+    // Until it runs in another region, it serves here.
+    this.#changing = (await this.#converge(view, observed)) || !isOwn
+    return true
   }
 
   /** Applies what should run; true while it is on its way. */
   async #converge(view: EnvironmentView, observed: Observed | undefined): Promise<boolean> {
     const { environment, app, current, wanted } = view
-    const { transitions, client } = this.#deps
+    const { transitions } = this.#deps
     const { appEnvId } = environment
     const next =
       wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images ? wanted : null
@@ -131,14 +151,14 @@ export class ClusterEnvironment {
       await transitions.settleRegion(appEnvId)
     if (app.isJob) {
       // Its attempts run there, and an account may have jobs only.
-      await this.#ensureAccount(view)
+      await this.#objects.ensureAccount(view)
       if (next) await transitions.promote(appEnvId, next.rollout.rolloutId)
       return wanted !== null
     }
     const version = next ?? current
     // The first version failed, or was stopped on its way: what it left would go on running.
-    if (!version && observed) await removeEnvironment(client, observed, { keepsData: true })
-    const refused = version && (await this.#apply(view, version, observed))
+    if (!version && observed) await this.#objects.remove(observed, { keepsData: true })
+    const refused = version && (await this.#objects.apply(view, version, observed))
     if (!next) return wanted !== null
     const state: RolloutState = refused
       ? { is: 'failed', reason: 'not supported', message: refused }
@@ -147,7 +167,7 @@ export class ClusterEnvironment {
     const { rolloutId } = next.rollout
     // Before it is stored that they are over: a program that ends in between finds them again.
     if (!app.isDatabase)
-      await this.#dropVariables(view, state.is === 'ready' ? next : current, [current, next])
+      await this.#objects.dropVariables(view, state.is === 'ready' ? next : current, [current, next])
     if (state.is === 'ready') await transitions.promote(appEnvId, rolloutId)
     else await transitions.fail(appEnvId, rolloutId, { reason: state.reason, message: state.message })
     this.#deps.wake(appEnvId)
@@ -170,84 +190,26 @@ export class ClusterEnvironment {
     return app.isFunction ? functionState(object, pods, nowMs) : appState(object, pods)
   }
 
-  /** Returns why the cluster refuses the version; null if it takes it. */
-  async #apply(
-    view: EnvironmentView,
-    version: RolloutView,
-    observed: Observed | undefined,
-  ): Promise<string | null> {
-    const { client, options, secrets } = this.#deps
-    const workload = workloadOf(view, version, this.#deps)
-    const { accountId } = view.environment
-    const namespace = namespaceOf(options, accountId)
-    const name = workloadName(workload.envName)
-    if (view.app.isFunction && workload.containers === 0) {
-      if (observed?.service) await client.delete('KnativeService', namespace, name)
-      return null
-    }
-    const manifests = manifestsOf(view, version, workload, { ...options, secrets }).map((manifest) =>
-      withOwner(manifest, observed),
-    )
-    const text = JSON.stringify(manifests)
-    if (text === this.#applied) return null
-    await this.#ensureAccount(view)
-    this.#given.add(version.rollout.rolloutId)
-    for (const manifest of manifests) {
-      const refused = await this.#applyOne(manifest, view)
-      if (refused !== null) return refused
-    }
-    if (!workload.autoscaling && this.#mayScale && isRegularApp(view.app.dockerPreset))
-      await client.delete('HorizontalPodAutoscaler', namespace, name)
-    this.#mayScale = workload.autoscaling !== null
-    // Of the time before the region had a gateway.
-    if (options.gateway && isRegularApp(view.app.dockerPreset))
-      await client.delete('Ingress', namespace, name)
-    this.#applied = text
-    return null
-  }
-
-  async #applyOne(manifest: Manifest, { app, environment, wanted }: EnvironmentView): Promise<string | null> {
-    try {
-      await this.#deps.client.apply(manifest)
-      return null
-    } catch (error) {
-      const refusal = refusalOf(error)
-      // Most storage classes cannot change the size of a volume; only databases have a disk that users choose.
-      const isVolume = manifest.kind === 'PersistentVolumeClaim' && refusal?.status === 403
-      if (!refusal || (refusal.status !== 422 && !isVolume)) throw error
-      if (wanted && (!isVolume || app.isDatabase)) return `The cluster refuses it: ${refusal.reason}`
-      if (!isVolume) throw error
-      this.#deps.log.warn({ err: error, appEnvId: environment.appEnvId }, 'the volume keeps its size')
-      return null
-    }
-  }
-
-  async #ensureAccount({ account, environment }: EnvironmentView): Promise<void> {
-    const { accounts, client, installationId, options } = this.#deps
-    const { zCloudLimit } = account.settings
-    const key = `${environment.accountId} ${zCloudLimit}`
-    if (accounts.has(key)) return
-    const manifests: Manifest[] = accountManifests(environment.accountId, installationId, {
-      ...options,
-      zCloudLimit,
-    })
-    for (const manifest of manifests) await client.apply(manifest)
-    accounts.add(key)
-  }
-
+  /** Returns the ids of pods seen for the first time. */
   async #storePods(
     { environment, app, wanted, current }: EnvironmentView,
     pods: WorkloadPod[],
-  ): Promise<void> {
-    if (app.isJob) return
-    const { db, clock, region, followers, client } = this.#deps
+  ): Promise<string[]> {
+    if (app.isJob) return []
+    const { db, clock, region } = this.#deps
     const { zClouds } = (wanted ?? current)?.rollout.settings ?? environment.applied
     const size = {
       cpuMillicores: zClouds * zCloudSize.cpuMillicores,
       memoryMb: zClouds * zCloudSize.memoryMb,
     }
     const { appEnvId } = environment
-    const fresh = await storePods(db, { appEnvId, region, ...size }, pods, clock.wallMs())
+    return storePods(db, { appEnvId, region, ...size }, pods, clock.wallMs())
+  }
+
+  #followLogs({ app, environment }: EnvironmentView, pods: WorkloadPod[], fresh: readonly string[]): void {
+    if (app.isJob) return
+    const { followers, client } = this.#deps
+    const { appEnvId } = environment
     for (const pod of pods) {
       const { name, namespace, labels = {} } = pod.metadata
       if (!pod.status?.containerStatuses?.some(({ state }) => state?.running || state?.terminated)) continue
@@ -261,35 +223,5 @@ export class ClusterEnvironment {
         isNew: fresh.includes(podIdOf(pod)),
       })
     }
-  }
-
-  /** The variables of versions that are over, also of those that were replaced on their way; their pods have read them. */
-  async #dropVariables(
-    { environment }: EnvironmentView,
-    kept: RolloutView | null,
-    known: readonly (RolloutView | null)[],
-  ): Promise<void> {
-    const namespace = namespaceOf(this.#deps.options, environment.accountId)
-    for (const version of known) if (version) this.#given.add(version.rollout.rolloutId)
-    for (const rolloutId of this.#given) {
-      if (rolloutId === kept?.rollout.rolloutId) continue
-      const name = secretName({ envName: environment.cliEnvName, rolloutId })
-      await this.#deps.client.delete('Secret', namespace, name)
-      this.#given.delete(rolloutId)
-    }
-  }
-}
-
-/** Variables and routes go with the workload. It has no id before it was listed; the next pass adds it. */
-function withOwner(manifest: Manifest, observed: Observed | undefined): Manifest {
-  const owner = observed?.deployment ?? observed?.service
-  if (!['Secret', 'HTTPRoute'].includes(manifest.kind) || !owner) return manifest
-  const type = observed?.deployment
-    ? { apiVersion: 'apps/v1', kind: 'Deployment' }
-    : { apiVersion: 'serving.knative.dev/v1', kind: 'Service' }
-  const { name, uid } = owner.metadata
-  return {
-    ...manifest,
-    metadata: { ...manifest.metadata, ownerReferences: [{ ...type, name, uid }] },
   }
 }

@@ -36,6 +36,8 @@ interface InformerOptions<T> {
   /** Of the collection, such as `apis/apps/v1/deployments`. */
   path: string
   labelSelector: string
+  /** Absent: every object with the labels. */
+  accepts?(object: T): boolean
   /** What is kept of an object: a cache of whole ones would be many times larger. */
   keep(object: T): T
   /** With the object as it was before; null: it is new, or gone. */
@@ -105,13 +107,14 @@ export class Informer<T extends Watched> {
 
   async #list(): Promise<void> {
     const { server, path, labelSelector, keep } = this.#options
+    const { accepts = () => true } = this.#options
     const found = new Map<string, T>()
     let from = ''
     let resourceVersion = ''
     do {
       const position: Record<string, string> = from === '' ? {} : { continue: from }
       const page = await server().getJson<Page<T>>(path, { labelSelector, limit: pageSize, ...position })
-      for (const object of page.items) found.set(keyOf(object), keep(object))
+      for (const object of page.items.filter(accepts)) found.set(keyOf(object), keep(object))
       resourceVersion = page.metadata.resourceVersion
       from = page.metadata.continue ?? ''
     } while (from !== '')
@@ -133,7 +136,8 @@ export class Informer<T extends Watched> {
   #take(event: WatchEvent<T>): void {
     if (event.type === 'ERROR') throw new ApiRefusal(event.object.code ?? 500, event.object.message ?? '')
     const { resourceVersion } = event.object.metadata
-    if (event.type !== 'BOOKMARK') {
+    const { accepts = () => true } = this.#options
+    if (event.type !== 'BOOKMARK' && accepts(event.object)) {
       const key = keyOf(event.object)
       const now = event.type === 'DELETED' ? null : this.#options.keep(event.object)
       this.#set(key, now, this.#objects.get(key) ?? null)

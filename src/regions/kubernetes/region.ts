@@ -14,23 +14,27 @@ import type { Builder, UploadFiles } from '../ports.ts'
 import { ImageBuilder } from '../rollouts/image-builder.ts'
 import { RolloutWriter } from '../rollouts/writer.ts'
 import { UsageMeter } from '../usage-meter.ts'
+import { ClusterAccounts } from './accounts.ts'
 import { type ClusterCache, environmentOf } from './cache.ts'
 import { type ClusterClient, clusterAway } from './client.ts'
 import type { ClusterEngine } from './engine.ts'
-import { ClusterEnvironment } from './environment.ts'
+import { ClusterEnvironment, type Depth } from './environment.ts'
 import { NotListed } from './informer.ts'
 import type { ClusterOptions } from './manifests/workload.ts'
 import { runsOfPod } from './pods.ts'
+import { listObjects } from './resync.ts'
+import { WorkQueue } from './work-queue.ts'
 
 const lookEveryMs = 2_000
-/** Environments that are not changing are applied again this often, which repairs drift that no watch shows. */
+/** All that should be there is compared with what is there this often, which shows drift that no watch does. */
 const resyncEveryMs = 60_000
-/** How many of them in one pass: changes are not to wait for all. */
-const resyncAtOnce = 20
 /** What the cluster has is checked this often, and in every pass while it is away. */
 const checkEveryMs = 30_000
-/** Environments that are compared with the cluster at the same time. */
+/** Environments that are worked on at the same time; of these, how many by a resync. */
 const lanes = 8
+const backgroundLanes = 4
+/** From the least to the most. */
+const depths: readonly Depth[] = ['events', 'stored', 'all']
 
 export interface ClusterRegionDeps {
   region: string
@@ -65,12 +69,8 @@ export class ClusterRegion {
   readonly #usage: UsageMeter
   readonly #shared: ConstructorParameters<typeof ClusterEnvironment>[1]
   readonly #environments = new Map<string, ClusterEnvironment>()
-  /** To be applied again, whether or not something of them changed. */
-  #woken = new Set<string>()
-  /** Something of them changed in the cluster. */
-  #changed = new Set<string>()
-  /** What is left of the resync under way. */
-  readonly #backlog = new Set<string>()
+  readonly #queue: WorkQueue<Depth>
+  readonly #accounts: ClusterAccounts
   #isMetering = false
   #resyncAtMs = 0
   #checkAtMs = 0
@@ -88,9 +88,10 @@ export class ClusterRegion {
     const images = new ImageBuilder({ db, clock, log, logs, masks, secrets, builder, uploads, transitions })
     const { installationId, options, client, region } = deps
     const wake = (appEnvId: string) => this.wake([appEnvId])
+    this.#accounts = new ClusterAccounts({ client, installationId, options })
     this.#shared = {
       ...{ db, clock, log, secrets, engine, transitions, images, followers: this.#followers },
-      ...{ installationId, options, client, region, wake, clockScale, accounts: new Set<string>() },
+      ...{ installationId, options, client, region, wake, clockScale, accounts: this.#accounts },
       removeJobs: (appEnvId) => this.#removeJobs(appEnvId),
     }
     this.#jobs = new JobScheduler({
@@ -104,6 +105,11 @@ export class ClusterRegion {
     this.#backups = new BackupWorker({
       ...{ db, clock, log, secrets, files: deps.backups, regions: [region] },
       engineOf: () => engine,
+    })
+    this.#queue = new WorkQueue({
+      ...{ lanes, backgroundLanes },
+      work: (appEnvId, depth) => this.#look(appEnvId, depth),
+      merge: (before, now) => depths[Math.max(depths.indexOf(before), depths.indexOf(now))]!,
     })
     this.#worker = new Worker({
       clock,
@@ -125,12 +131,15 @@ export class ClusterRegion {
   start(): void {
     this.#checkAtMs = this.#deps.clock.monotonicMs() + checkEveryMs
     this.#deps.cache.start({
-      changed: (appEnvId, isDrift) => {
-        ;(isDrift ? this.#woken : this.#changed).add(appEnvId)
+      changed: (appEnvId) => {
+        this.#queue.add(appEnvId, 'cluster', 'events')
         this.#worker.wake()
       },
       jobsChanged: () => this.#jobs.wake(),
-      stateChanged: () => this.#worker.wake(),
+      stateChanged: () => {
+        if (this.#deps.cache.problem) this.#queue.close()
+        this.#worker.wake()
+      },
     })
     this.#worker.start()
     this.#worker.wake()
@@ -140,7 +149,7 @@ export class ClusterRegion {
   /** Environments of other regions are left out; null: every environment of this one. */
   wake(appEnvIds: readonly string[] | null): void {
     if (appEnvIds === null) this.#resyncAtMs = 0
-    for (const appEnvId of appEnvIds ?? []) this.#woken.add(appEnvId)
+    for (const appEnvId of appEnvIds ?? []) this.#queue.add(appEnvId, 'user', 'stored')
     this.#worker.wake()
     this.#jobs.wake()
     this.#backups.wake()
@@ -148,33 +157,42 @@ export class ClusterRegion {
 
   async stop(): Promise<void> {
     for (const environment of this.#environments.values()) environment.abort()
-    await Promise.all([this.#worker.stop(), this.#jobs.stop(), this.#backups.stop(), this.#deps.cache.stop()])
+    await Promise.all([
+      ...[this.#queue.end(), this.#worker.stop()],
+      ...[this.#jobs.stop(), this.#backups.stop(), this.#deps.cache.stop()],
+    ])
     this.#followers.close()
     await this.#usage.settled()
   }
 
   async #pass(): Promise<void> {
-    const { db, clock, region, cache } = this.#deps
+    const { clock } = this.#deps
     if (!this.#isMetering) await this.#usage.open()
     this.#isMetering = true
     await this.#requireCluster()
-    const own = new Set(await db.read((tx) => listEnvironmentIdsIn(tx, [region])))
-    if (clock.monotonicMs() >= this.#resyncAtMs) {
-      this.#resyncAtMs = clock.monotonicMs() + resyncEveryMs
-      for (const appEnvId of [...own, ...cache.environmentIds, ...cache.jobEnvironmentIds])
-        this.#backlog.add(appEnvId)
-    }
-    const due = new Set([...this.#woken, ...[...this.#backlog].slice(0, resyncAtOnce)])
-    const changed = new Set([...due, ...this.#changed, ...this.#unsettled()])
-    this.#woken = new Set()
-    this.#changed = new Set()
-    for (const appEnvId of due) this.#backlog.delete(appEnvId)
-    await this.#look([...changed], own, due)
+    // While it was away, objects may have changed that no watch follows.
+    if (this.#problem) this.#resyncAtMs = 0
+    if (clock.monotonicMs() >= this.#resyncAtMs) await this.#resync()
+    for (const [appEnvId, { isChanging }] of this.#environments)
+      if (isChanging) this.#queue.add(appEnvId, 'cluster', 'stored')
+    this.#queue.open()
+    // What runs is billed by the size of its pod, which is stored first.
+    await this.#queue.caughtUp()
     await this.#meter()
     this.#problem = null
     this.#jobs.wake()
     this.#backups.wake()
-    if (this.#backlog.size > 0) this.#worker.wake()
+  }
+
+  /** Compares everything: what the cluster lacks or others changed is applied again, behind what users change meanwhile. */
+  async #resync(): Promise<void> {
+    const { db, clock, region, cache, client, installationId, options } = this.#deps
+    this.#resyncAtMs = clock.monotonicMs() + resyncEveryMs
+    const listed = await listObjects(client, installationId, options)
+    this.#accounts.compare(listed)
+    const own = await db.read((tx) => listEnvironmentIdsIn(tx, [region]))
+    for (const appEnvId of new Set([...own, ...cache.environmentIds, ...cache.jobEnvironmentIds]))
+      this.#queue.add(appEnvId, 'background', this.#environment(appEnvId).depthFor(listed))
   }
 
   /** Throws while the cluster is away. What is not known of it is not acted on. */
@@ -206,21 +224,9 @@ export class ClusterRegion {
       if (environmentOf(job) === appEnvId) await engine.remove(job.metadata.name)
   }
 
-  #unsettled(): string[] {
-    return [...this.#environments].flatMap(([appEnvId, { isChanging }]) => (isChanging ? [appEnvId] : []))
-  }
-
-  async #look(appEnvIds: string[], own: ReadonlySet<string>, due: ReadonlySet<string>): Promise<void> {
-    const { cache } = this.#deps
-    const next = appEnvIds.values()
-    const lane = async () => {
-      for (const appEnvId of next) {
-        if (this.#worker.stopped) return
-        await this.#environment(appEnvId).look(cache.observed(appEnvId), own.has(appEnvId), due.has(appEnvId))
-        if (!own.has(appEnvId) && !cache.observed(appEnvId)) this.#environments.delete(appEnvId)
-      }
-    }
-    await Promise.all(Array.from({ length: lanes }, lane))
+  async #look(appEnvId: string, depth: Depth): Promise<void> {
+    const observed = this.#deps.cache.observed(appEnvId)
+    if (!(await this.#environment(appEnvId).look(observed, depth))) this.#environments.delete(appEnvId)
   }
 
   async #meter(): Promise<void> {
@@ -242,6 +248,7 @@ export class ClusterRegion {
   }
 
   #failed(error: unknown): void {
+    this.#queue.close()
     if (error instanceof NotListed) return
     const isAway = error instanceof AppError
     const problem = isAway

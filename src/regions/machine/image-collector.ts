@@ -8,6 +8,7 @@ import type { Db, Tx } from '../../store/db.ts'
 import { findEnvironment, listEnvironmentIdsIn } from '../../store/repositories/environments.ts'
 import { listActiveJobRuns, listLiveJobAttempts } from '../../store/repositories/job-runs.ts'
 import {
+  findContent,
   listContents,
   listLivePods,
   listRolloutStates,
@@ -104,7 +105,7 @@ export class ImageCollector {
             ...content,
             images: {},
             containerImage: null,
-            removedImages: content.images,
+            removedImages: { ...content.removedImages, ...content.images },
           })
       })
     }
@@ -113,7 +114,7 @@ export class ImageCollector {
       const removed = Object.entries(content.removedImages ?? {})
       if (removed.length === 0) continue
       for (const [region, image] of removed) await engineOf(region).removeImage(image)
-      await db.write((tx) => saveContent(tx, { ...content, removedImages: {} }))
+      await db.write((tx) => forgetRemoved(tx, content.contentId, removed))
       log.info({ appEnvId, version: content.version }, 'removed the image of an old version')
     }
   }
@@ -140,4 +141,18 @@ export class ImageCollector {
     const found = old.filter(({ contentId }) => !byPods.has(contentId))
     return { found, isDraining: found.length < old.length }
   }
+}
+
+/** Of the row as it is by now: a version may have been built in another region while images were removed. */
+async function forgetRemoved(
+  tx: Tx,
+  contentId: string,
+  removed: readonly (readonly [region: string, image: string])[],
+): Promise<void> {
+  const content = await findContent(tx, contentId)
+  if (!content) return
+  const left = Object.entries(content.removedImages ?? {}).filter(
+    ([region, image]) => !removed.some((one) => one[0] === region && one[1] === image),
+  )
+  await saveContent(tx, { ...content, removedImages: Object.fromEntries(left) })
 }

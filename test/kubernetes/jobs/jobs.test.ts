@@ -28,7 +28,9 @@ async function jobsOfOwn() {
   const installationId = `test-${randomText(10)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, 'x')}`
-  const cache = new ClusterCache({ clock: systemClock, installationId, server: () => client.config })
+  const namespacePrefix = namespace.replace(/[^-]+$/, '')
+  const server = () => client.config
+  const cache = new ClusterCache({ clock: systemClock, installationId, namespacePrefix, server })
   const jobs = new ClusterJobs({
     ...{ cluster: client, cache, clock: systemClock, installationId },
     namespaceOf: () => namespace,

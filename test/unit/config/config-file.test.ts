@@ -121,6 +121,17 @@ regions:
     expect(problemsOf(region('    tls: { issuer: x }\n'))).toEqual([
       expect.stringMatching(/^longshore\.yaml line 5, column 5: regions\.0\.tls: must be default /),
     ])
+    const annotated = configOf(region('    annotations: { route: { example.com/retry: "3" } }\n'))
+    expect(annotated.regions[0]?.cluster?.annotations).toEqual({
+      ...{ route: { 'example.com/retry': '3' }, service: {} },
+    })
+    for (const [wrong, problem] of [
+      ['example.com/retry: 3', 'example.com/retry: must be text: put numbers and true or false in quotes'],
+      ['a b: x', 'a b: must have the name of an annotation'],
+    ])
+      expect(problemsOf(region(`    annotations: { service: { ${wrong} } }\n`))).toEqual([
+        `longshore.yaml line 5, column 31: regions.0.annotations.service.${problem}`,
+      ])
     expect(problemsOf(region('    gateway: { name: shared }\n'))).toEqual([
       expect.stringMatching(/^longshore\.yaml line 5, column 5: regions\.0\.gateway\.namespace: is missing/),
     ])

@@ -1,6 +1,7 @@
 import { workloadName } from '../../../domain/environments/cluster-names.ts'
 import { routeManifest } from './route.ts'
 import {
+  annotated,
   type ClusterOptions,
   container,
   label,
@@ -17,6 +18,11 @@ import {
 /** Requests that reach a pod after its end began are still answered: the ingress needs a moment to learn of it. */
 const drainSeconds = 5
 const graceSeconds = 45
+/** The pods of a node that is away are replaced after this, not after the usual five minutes. */
+const shortTolerations = ['not-ready', 'unreachable'].map((condition) => ({
+  ...{ key: `node.kubernetes.io/${condition}`, operator: 'Exists', effect: 'NoExecute' },
+  tolerationSeconds: 10,
+}))
 
 /** The objects of an app, in the order in which they are applied. */
 export function appManifests(workload: Workload, options: ClusterOptions): Manifest[] {
@@ -29,7 +35,7 @@ export function appManifests(workload: Workload, options: ClusterOptions): Manif
     {
       apiVersion: 'v1',
       kind: 'Service',
-      metadata,
+      metadata: annotated(metadata, options.annotations?.service),
       spec: {
         selector: selectorOf(workload),
         ports: [{ port: 80, targetPort: workload.port, protocol: 'TCP' }],
@@ -77,6 +83,8 @@ function podSpec(workload: Workload, options: ClusterOptions, { name }: Metadata
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: graceSeconds,
+    // A volume may be attached to the lost node for longer, so its pod has nowhere else to go.
+    ...(volume ? {} : { tolerations: shortTolerations }),
     topologySpreadConstraints: [
       {
         maxSkew: 1,

@@ -1,10 +1,11 @@
-import type { ClusterOptions, Manifest } from './workload.ts'
+import { annotated, type ClusterOptions, type Manifest } from './workload.ts'
 
 type Metadata = Manifest['metadata']
 
 /** What leads requests for `host` to the Service of the same name: a route of a Gateway, or an Ingress. */
 export function routeManifest(host: string, options: ClusterOptions, metadata: Metadata): Manifest {
-  return options.gateway ? gatewayRoute(host, options.gateway, metadata) : ingress(host, options, metadata)
+  const own = annotated(metadata, options.annotations?.route)
+  return options.gateway ? gatewayRoute(host, options.gateway, own) : ingress(host, options, own)
 }
 
 /** TLS belongs to the listener of the Gateway, which has the certificate. */
@@ -32,7 +33,7 @@ function ingress(host: string, { ingressClass, tls }: ClusterOptions, metadata: 
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',
-    metadata: issuer ? { ...metadata, annotations: { 'cert-manager.io/cluster-issuer': issuer } } : metadata,
+    metadata: annotated(metadata, issuer ? { 'cert-manager.io/cluster-issuer': issuer } : {}),
     spec: {
       ...(ingressClass ? { ingressClassName: ingressClass } : {}),
       // Without the name of a Secret the controller takes its default certificate.

@@ -39,6 +39,8 @@ export interface ClusterOptions {
   gateway?: { name: string; namespace: string; listener?: string | undefined } | undefined
   /** Of an Ingress: the certificate of its controller, or one for each app by cert-manager. */
   tls?: 'default' | { clusterIssuer: string } | undefined
+  /** For the ingress or the Gateway: of each app's route, and of its Service. */
+  annotations?: { route: Record<string, string>; service: Record<string, string> } | undefined
   storageClass?: string | undefined
   /** Of the namespaces of accounts; `restricted` takes only images that run as another user than root. */
   podSecurity?: 'baseline' | 'restricted' | undefined
@@ -77,6 +79,12 @@ export function labelsOf(workload: Workload): Record<string, string> {
     [label.account]: workload.accountId,
     [label.environment]: workload.appEnvId,
   }
+}
+
+/** `metadata` with annotations besides its own. */
+export function annotated(metadata: Manifest['metadata'], more: Record<string, string> = {}) {
+  const annotations = { ...metadata.annotations, ...more }
+  return Object.keys(annotations).length === 0 ? metadata : { ...metadata, annotations }
 }
 
 /** Labels of the pods of one version. */

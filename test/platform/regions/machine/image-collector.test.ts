@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { findContent, listContents, saveContent } from '../../../../src/store/repositories/rollouts.ts'
 import { tgz, until } from '../../../../testkit/platform/story.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
@@ -120,4 +121,31 @@ it('removes all images of an environment that is deleted', async () => {
   await deployVersions(appEnvId, 1)
   await send('DELETE', '/app-env', { appEnvId })
   await imagesLeft(appEnvId, 0)
+})
+
+it('keeps what is stored of a version while its old image is being removed', async () => {
+  const { appEnvId } = await platform.makeEnvironment()
+  await deployVersions(appEnvId, 1)
+  const content = (await platform.db.read((tx) => listContents(tx, appEnvId)))[0]!
+  const old = `fake/${appEnvId}:old`
+  await platform.db.write((tx) =>
+    saveContent(tx, { ...content, images: {}, removedImages: { [platform.region]: old } }),
+  )
+  const removeImage = platform.engine.removeImage.bind(platform.engine)
+  // Meanwhile it is built in another region.
+  platform.engine.removeImage = async (image) => {
+    if (image === old)
+      await platform.db.write(async (tx) => {
+        const now = (await findContent(tx, content.contentId))!
+        await saveContent(tx, { ...now, images: { plain: 'built' } })
+      })
+    await removeImage(image)
+  }
+  await platform.restart()
+  const found = await until(
+    () => platform.db.read((tx) => findContent(tx, content.contentId)),
+    (now) => Object.keys(now?.removedImages ?? {}).length === 0,
+    'the removed image to be forgotten',
+  )
+  expect(found?.images).toMatchObject({ plain: 'built' })
 })

@@ -105,6 +105,19 @@ describe('the objects of a cluster region', () => {
     expect(routes).toHaveLength(1)
     return golden(`app-${name}`, routes)
   })
+  it('annotations for the ingress, of the route and of the Service', () => {
+    const route = { 'traefik.ingress.kubernetes.io/router.middlewares': 'traefik-retry@kubernetescrd' }
+    const service = {
+      'traefik.ingress.kubernetes.io/service.serverstransport': 'traefik-quick@kubernetescrd',
+    }
+    const annotations = { route, service }
+    const issuer = { tls: { clusterIssuer: 'letsencrypt' }, annotations }
+    const all = appManifests(app, { ...options, ...issuer })
+    return golden(
+      'app-annotations',
+      all.filter(({ metadata }) => metadata.annotations),
+    )
+  })
   it('F1 F3 of a function', () => golden('function', functionManifests({ ...app, functionConfig }, options)))
 
   it('of a database with a volume', () =>

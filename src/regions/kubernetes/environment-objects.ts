@@ -1,0 +1,146 @@
+import { isRegularApp } from '../../domain/apps/presets.ts'
+import { workloadName } from '../../domain/environments/cluster-names.ts'
+import type { Log } from '../../log.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
+import type { ClusterAccounts } from './accounts.ts'
+import { AppliedObjects, type ListedObjects } from './applied.ts'
+import type { Observed } from './cache.ts'
+import { type ClusterClient, refusalOf } from './client.ts'
+import { type ClusterOptions, type Manifest, namespaceOf, secretName } from './manifests/workload.ts'
+import { removeEnvironment } from './removal.ts'
+import { manifestsOf, workloadOf } from './workload-of.ts'
+
+export interface EnvironmentObjectsDeps {
+  options: ClusterOptions
+  installationId: string
+  client: ClusterClient
+  log: Log
+  secrets: SecretBox
+  clockScale: number
+  accounts: ClusterAccounts
+}
+
+/** The objects of one environment in a cluster. */
+export class EnvironmentObjects {
+  readonly #deps: EnvironmentObjectsDeps
+  readonly #applied = new AppliedObjects()
+  /** Versions whose variables the cluster may have. */
+  readonly #given = new Set<string>()
+  /** The cluster may have an autoscaler of it: of the time before this process, or of the last version applied. */
+  #mayScale = true
+  /** The cluster may have an Ingress of the time before the region had a gateway. */
+  #mayHaveIngress = true
+
+  constructor(deps: EnvironmentObjectsDeps) {
+    this.#deps = deps
+  }
+
+  /** The next `apply` applies all of them, whatever is known of them. */
+  forget(): void {
+    this.#applied.clear()
+  }
+
+  /** Whether its workload is gone, or was changed by others since it was applied. */
+  isDrifted(observed: Observed | undefined): boolean {
+    return this.#applied.isDrifted(observed)
+  }
+
+  isAsListed(listed: ListedObjects): boolean {
+    return this.#applied.isAsListed(listed)
+  }
+
+  /** Applies what is different from last time. Returns why the cluster refuses the version; null if it takes it. */
+  async apply(
+    view: EnvironmentView,
+    version: RolloutView,
+    observed: Observed | undefined,
+  ): Promise<string | null> {
+    const { client, options, secrets } = this.#deps
+    const workload = workloadOf(view, version, this.#deps)
+    const { accountId } = view.environment
+    const namespace = namespaceOf(options, accountId)
+    const name = workloadName(workload.envName)
+    if (view.app.isFunction && workload.containers === 0) {
+      this.forget()
+      if (observed?.service) await client.delete('KnativeService', namespace, name)
+      return null
+    }
+    const manifests = manifestsOf(view, version, workload, { ...options, secrets }).map((manifest) =>
+      withOwner(manifest, observed),
+    )
+    const isOther = (manifest: Manifest) => !this.#applied.has(manifest)
+    if (manifests.some(isOther)) await this.ensureAccount(view)
+    this.#given.add(version.rollout.rolloutId)
+    for (const manifest of manifests.filter(isOther)) {
+      const refused = await this.#applyOne(manifest, view)
+      if (refused !== null) return refused
+    }
+    this.#applied.keepOnly(manifests)
+    if (!isRegularApp(view.app.dockerPreset)) return null
+    if (!workload.autoscaling && this.#mayScale)
+      await client.delete('HorizontalPodAutoscaler', namespace, name)
+    this.#mayScale = workload.autoscaling !== null
+    if (options.gateway && this.#mayHaveIngress) await client.delete('Ingress', namespace, name)
+    this.#mayHaveIngress = false
+    return null
+  }
+
+  ensureAccount({ account, environment }: EnvironmentView): Promise<void> {
+    return this.#deps.accounts.ensure(environment.accountId, account.settings)
+  }
+
+  /** The variables of versions that are over, also of those that were replaced on their way; their pods have read them. */
+  async dropVariables(
+    { environment }: EnvironmentView,
+    kept: RolloutView | null,
+    known: readonly (RolloutView | null)[],
+  ): Promise<void> {
+    const namespace = namespaceOf(this.#deps.options, environment.accountId)
+    for (const version of known) if (version) this.#given.add(version.rollout.rolloutId)
+    for (const rolloutId of this.#given) {
+      if (rolloutId === kept?.rollout.rolloutId) continue
+      const name = secretName({ envName: environment.cliEnvName, rolloutId })
+      await this.#deps.client.delete('Secret', namespace, name)
+      this.#given.delete(rolloutId)
+    }
+  }
+
+  async remove(observed: Observed, how: { keepsData?: boolean } = {}): Promise<void> {
+    this.forget()
+    await removeEnvironment(this.#deps.client, observed, how)
+  }
+
+  async #applyOne(manifest: Manifest, { app, environment, wanted }: EnvironmentView): Promise<string | null> {
+    const { client, accounts, log } = this.#deps
+    try {
+      this.#applied.add(manifest, await client.apply(manifest))
+      return null
+    } catch (error) {
+      const refusal = refusalOf(error)
+      if (refusal?.status === 404) accounts.forget(environment.accountId)
+      // Most storage classes cannot change the size of a volume; only databases have a disk that users choose.
+      const isVolume = manifest.kind === 'PersistentVolumeClaim' && refusal?.status === 403
+      if (!refusal || (refusal.status !== 422 && !isVolume)) throw error
+      if (wanted && (!isVolume || app.isDatabase)) return `The cluster refuses it: ${refusal.reason}`
+      if (!isVolume) throw error
+      this.#applied.add(manifest, null)
+      log.warn({ err: error, appEnvId: environment.appEnvId }, 'the volume keeps its size')
+      return null
+    }
+  }
+}
+
+/** Variables and routes go with the workload. It has no id before it was listed; the next pass adds it. */
+function withOwner(manifest: Manifest, observed: Observed | undefined): Manifest {
+  const owner = observed?.deployment ?? observed?.service
+  if (!['Secret', 'HTTPRoute'].includes(manifest.kind) || !owner) return manifest
+  const type = observed?.deployment
+    ? { apiVersion: 'apps/v1', kind: 'Deployment' }
+    : { apiVersion: 'serving.knative.dev/v1', kind: 'Service' }
+  const { name, uid } = owner.metadata
+  return {
+    ...manifest,
+    metadata: { ...manifest.metadata, ownerReferences: [{ ...type, name, uid }] },
+  }
+}

@@ -1,0 +1,114 @@
+/** What goes first: what users change, what the cluster reports, what is only compared from time to time. */
+const urgencies = ['user', 'cluster', 'background'] as const
+type Urgency = (typeof urgencies)[number]
+
+interface Item<Task> {
+  task: Task
+  urgency: Urgency
+  done: Promise<void>
+  finish(): void
+}
+
+interface WorkQueueOptions<Task> {
+  lanes: number
+  /** Of these, so many at most take what is not urgent, so that a change finds a lane. */
+  backgroundLanes: number
+  /** Never rejects. */
+  work(key: string, task: Task): Promise<void>
+  /** One task for a key that waits with two. */
+  merge(before: Task, now: Task): Task
+}
+
+/**
+ * Works through keys by urgency, a few at the same time and never one key twice at the same time. A key that is added
+ * again while it waits is worked on once, and one that is added while it is worked on once more after that.
+ */
+export class WorkQueue<Task> {
+  readonly #options: WorkQueueOptions<Task>
+  readonly #waiting: Record<Urgency, Map<string, Item<Task>>> = {
+    user: new Map(),
+    cluster: new Map(),
+    background: new Map(),
+  }
+  readonly #running = new Map<string, Item<Task>>()
+  #isOpen = false
+  #isEnded = false
+  /** Ends what waits for `caughtUp`. */
+  #interrupt = () => {}
+
+  constructor(options: WorkQueueOptions<Task>) {
+    this.#options = options
+  }
+
+  add(key: string, urgency: Urgency, task: Task): void {
+    const before = urgencies.flatMap((one) => this.#waiting[one].get(key) ?? [])[0]
+    const item = before ?? newItem(urgency, task)
+    if (before) before.task = this.#options.merge(before.task, task)
+    if (urgencies.indexOf(urgency) < urgencies.indexOf(item.urgency)) {
+      this.#waiting[item.urgency].delete(key)
+      item.urgency = urgency
+    }
+    this.#waiting[item.urgency].set(key, item)
+    this.#fill()
+  }
+
+  /** What waits is worked on from now on. */
+  open(): void {
+    this.#isOpen = !this.#isEnded
+    this.#fill()
+  }
+
+  /** Nothing more is begun, and what waits goes on waiting. */
+  close(): void {
+    this.#isOpen = false
+    this.#interrupt()
+  }
+
+  /** Resolves when all that is urgent now has been worked on, or the queue is closed. */
+  async caughtUp(): Promise<void> {
+    const { user, cluster } = this.#waiting
+    const urgent = [...this.#running.values()].filter(({ urgency }) => urgency !== 'background')
+    const all = [...urgent, ...user.values(), ...cluster.values()].map(({ done }) => done)
+    const interrupted = new Promise<void>((resolve) => (this.#interrupt = resolve))
+    await Promise.race([Promise.all(all), interrupted])
+  }
+
+  /** Closes for good; resolves when what was begun has ended. */
+  async end(): Promise<void> {
+    this.#isEnded = true
+    this.close()
+    await Promise.all([...this.#running.values()].map(({ done }) => done))
+  }
+
+  #fill(): void {
+    while (this.#isOpen && this.#running.size < this.#options.lanes) {
+      const next = this.#next()
+      if (!next) return
+      void this.#work(...next)
+    }
+  }
+
+  #next(): [string, Item<Task>] | null {
+    const inBackground = [...this.#running.values()].filter(({ urgency }) => urgency === 'background').length
+    for (const urgency of urgencies) {
+      if (urgency === 'background' && inBackground >= this.#options.backgroundLanes) continue
+      for (const [key, item] of this.#waiting[urgency]) if (!this.#running.has(key)) return [key, item]
+    }
+    return null
+  }
+
+  async #work(key: string, item: Item<Task>): Promise<void> {
+    this.#waiting[item.urgency].delete(key)
+    this.#running.set(key, item)
+    await this.#options.work(key, item.task)
+    this.#running.delete(key)
+    item.finish()
+    this.#fill()
+  }
+}
+
+function newItem<Task>(urgency: Urgency, task: Task): Item<Task> {
+  let finish = () => {}
+  const done = new Promise<void>((resolve) => (finish = resolve))
+  return { task, urgency, done, finish }
+}
