@@ -8,6 +8,7 @@ import { mostWatched, watchResources } from '../resources/watch.ts'
 import { withPlainError } from './invalid-params.ts'
 import { createServer2026, type Server2026Options } from './server-2026.ts'
 import { readerOf, watchedUris } from './subscriptions.ts'
+import { WatchReads } from './watch-reads.ts'
 
 interface Http2026Options {
   clock: Clock
@@ -26,17 +27,13 @@ interface Posted {
 
 const mostSubscriptionsOfOne = 10
 
-/** A principal with subscriptions. */
-interface Subscriber {
-  open: number
-  last: Promise<unknown>
-}
-
 /** Serves requests of revision 2026-07-28: each with a server object of its own, without sessions. */
 export class Http2026 {
   readonly #options: Http2026Options
   readonly #open = new Set<McpHttpHandler>()
-  readonly #subscribers = new Map<string, Subscriber>()
+  /** Open subscriptions by principal. */
+  readonly #subscriptions = new Map<string, number>()
+  readonly #reads = new WatchReads()
 
   constructor(options: Http2026Options) {
     this.#options = options
@@ -45,12 +42,12 @@ export class Http2026 {
   async serve(req: IncomingMessage, res: ServerResponse, posted: Posted): Promise<void> {
     const { create = createServer2026, log } = this.#options
     const uris = watchedUris(posted.body)
-    const subscriber = uris && uris.length <= mostWatched ? this.#subscribed(posted.principal) : null
+    const isAdmitted = uris !== null && uris.length <= mostWatched && this.#subscribe(posted.principal)
     const noSubscription = uris ? { maxSubscriptions: 0 } : {}
     const handler = createMcpHandler(() => create(posted.server), {
       legacy: 'reject',
       onerror: (error) => log.debug({ err: error }, 'mcp request refused'),
-      ...(uris && subscriber ? { bus: this.#busOf(posted, uris, subscriber) } : noSubscription),
+      ...(isAdmitted ? { bus: this.#busOf(posted, uris) } : noSubscription),
     })
     this.#open.add(handler)
     const gone = new AbortController()
@@ -61,7 +58,7 @@ export class Http2026 {
       await send(res, await handler.fetch(request, { parsedBody: posted.body, authInfo }))
     } finally {
       this.#open.delete(handler)
-      if (subscriber) this.#unsubscribed(posted.principal, subscriber)
+      if (isAdmitted) this.#unsubscribe(posted.principal)
     }
   }
 
@@ -71,40 +68,33 @@ export class Http2026 {
   }
 
   /** A `subscriptions/listen` watches its resources as its caller, so each has a source of events of its own. */
-  #busOf({ token, server }: Posted, uris: readonly string[], subscriber: Subscriber): ServerEventBus {
+  #busOf({ token, principal, server }: Posted, uris: readonly string[]): ServerEventBus {
     const read = readerOf(server, token)
     return {
       publish: () => {},
       subscribe: (listener) =>
         watchResources({
           uris,
-          read: (uri, signal) => readAlone(subscriber, () => read(uri, signal)),
+          read: (uri, signal) => this.#reads.run(principal, signal, () => read(uri, signal)),
           changed: (uri) => listener({ kind: 'resource_updated', uri }),
           clock: this.#options.clock,
         }),
     }
   }
 
-  /** Counted from the request on, since many may arrive at once; null when the principal has as many as it may. */
-  #subscribed(principal: string): Subscriber | null {
-    const subscriber = this.#subscribers.get(principal) ?? { open: 0, last: Promise.resolve() }
-    if (subscriber.open >= mostSubscriptionsOfOne) return null
-    subscriber.open += 1
-    this.#subscribers.set(principal, subscriber)
-    return subscriber
+  /** Counted from the request on, since many may arrive at once; false when the principal has as many as it may. */
+  #subscribe(principal: string): boolean {
+    const open = this.#subscriptions.get(principal) ?? 0
+    if (open >= mostSubscriptionsOfOne) return false
+    this.#subscriptions.set(principal, open + 1)
+    return true
   }
 
-  #unsubscribed(principal: string, subscriber: Subscriber): void {
-    subscriber.open -= 1
-    if (subscriber.open === 0) this.#subscribers.delete(principal)
+  #unsubscribe(principal: string): void {
+    const open = (this.#subscriptions.get(principal) ?? 1) - 1
+    if (open > 0) this.#subscriptions.set(principal, open)
+    else this.#subscriptions.delete(principal)
   }
-}
-
-/** The reads of all subscriptions of a principal come one after the other. */
-function readAlone<T>(subscriber: Subscriber, read: () => Promise<T>): Promise<T> {
-  const result = subscriber.last.then(read)
-  subscriber.last = result.catch(() => {})
-  return result
 }
 
 /** The request as the library takes it; its body is handed over parsed. */
