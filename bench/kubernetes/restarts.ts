@@ -11,7 +11,7 @@ import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-insta
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { until } from '../../testkit/platform/story.ts'
 import { deployed, onCluster, pause } from './bed.ts'
-import { controlPlane, restartProgram } from './processes.ts'
+import { controlPlane } from './processes.ts'
 
 const apps = 4
 const runsAtOnce = 6
@@ -78,8 +78,11 @@ class Faults {
       await this.#installation.start()
     }
     const ways = new Map([['Longshore', longshore]])
-    for (const file of controlPlane()) ways.set(file.split('/').at(-1)!, () => restartProgram(file))
+    const programs = controlPlane()
+    for (const { name, restart } of programs) ways.set(name, restart)
     while (!this.#isOver) {
+      // One that lost the API server ended by itself; in a cluster its node would start it again.
+      for (const program of programs) if (program.isOver()) await program.restart()
       const all = [...ways]
       const [name, breakIt] = all[Math.floor(Math.random() * all.length)]!
       await breakIt()
