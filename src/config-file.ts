@@ -105,6 +105,15 @@ export function plainCluster(name: string, kubeconfig: string | undefined): Clus
   return clusterRegion.parse({ name, engine: 'kubernetes', ...addresses, kubeconfig })
 }
 
+/** Each would remove the objects of the other. */
+function shareNamespaces(a: { engine: string }, b: { engine: string }): boolean {
+  const clusters = [a, b].filter((region): region is ClusterSetting => region.engine === 'kubernetes')
+  const [key, other] = clusters.map((one) =>
+    JSON.stringify([one.kubeconfig, one.context, one.namespacePrefix]),
+  )
+  return key !== undefined && key === other
+}
+
 const machineRegion = z.strictObject({ name, engine: z.enum(['auto', 'process', 'docker']) })
 const file = z.strictObject({
   regions: z
@@ -118,6 +127,15 @@ const file = z.strictObject({
       (list) => new Set(list.map((one) => one.name)).size === list.length,
       'must have a name of its own each',
     )
+    .superRefine((list, context) => {
+      for (const [index, region] of list.entries())
+        if (list.slice(0, index).some((before) => shareNamespaces(before, region)))
+          context.addIssue({
+            code: 'custom',
+            path: [index, 'namespacePrefix'],
+            message: 'must differ from that of the other region of this cluster',
+          })
+    })
     .optional(),
 })
 

@@ -95,6 +95,18 @@ regions:
     )
   })
 
+  it('refuses two regions with the same namespaces of one cluster', () => {
+    const region = (name: string, rest = '') =>
+      `- { name: ${name}, engine: kubernetes, appDomain: ${name}.test, kubeconfig: /etc/k${rest} }\n`
+    expect(problemsOf(`regions:\n${region('a')}${region('b')}`)).toEqual([
+      expect.stringMatching(
+        /line 3, column 3: regions\.1\.namespacePrefix: must differ from that of the other/,
+      ),
+    ])
+    for (const rest of [', namespacePrefix: b-', ', context: other'])
+      expect(problemsOf(`regions:\n${region('a')}${region('b', rest)}`)).toEqual([])
+  })
+
   it('takes a Gateway or an ingress, and a certificate for the ingress only', () => {
     const region = (rest: string) =>
       `regions:\n  - name: eu\n    engine: kubernetes\n    appDomain: a.test\n${rest}`
