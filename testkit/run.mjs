@@ -15,7 +15,7 @@ const tiers = [
   },
   {
     name: 'long',
-    missing: 'takes ten minutes more: npm run test:long; CI runs it',
+    missing: 'takes as long again: npm run test:long; CI runs it',
   },
   {
     name: 'kubernetes',
