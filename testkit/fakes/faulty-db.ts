@@ -89,7 +89,10 @@ export class FaultyDb implements Db {
 }
 
 function storeAway(): AppError {
-  return new AppError('unavailable', 'The store cannot be written', { details: 'A test said so.' })
+  return new AppError('unavailable', 'The store cannot be written', {
+    details: 'A test said so.',
+    retryAfterSeconds: 5,
+  })
 }
 
 /** Notes the tables whose rows are changed through it. */

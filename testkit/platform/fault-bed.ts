@@ -17,6 +17,26 @@ const patienceMs = 60_000
 const unlimited = { perSecond: 1e6, burst: 1e6 }
 const mostWrites = 200
 
+/**
+ * Plays `story` once for each write it makes, with that write failing, until one run goes without a
+ * failure. Returns what the failed writes would have changed.
+ */
+export async function playAll(db: FaultyDb, fault: Fault, story: () => Promise<void>): Promise<Set<string>> {
+  const failed = new Set<string>()
+  for (let nth = 1; nth <= mostWrites; nth += 1) {
+    db.arm(nth, fault)
+    try {
+      await story()
+    } catch (error) {
+      throw new Error(`with write ${nth} ${fault} (${db.failed})`, { cause: error })
+    }
+    db.disarm()
+    if (db.failed === null) return failed
+    failed.add(db.failed)
+  }
+  throw new Error(`the story made more than ${mostWrites} writes`)
+}
+
 /** A platform on a clock moved by hand whose store fails once, at a write of choice. */
 export class FaultBed {
   readonly clock = new TestClock()
@@ -45,24 +65,8 @@ export class FaultBed {
     return bed
   }
 
-  /**
-   * Plays `story` once for each write it makes, with that write failing, until one run goes without a
-   * failure. Returns what the failed writes would have changed.
-   */
-  async playAll(fault: Fault, story: () => Promise<void>): Promise<Set<string>> {
-    const failed = new Set<string>()
-    for (let nth = 1; nth <= mostWrites; nth += 1) {
-      this.db.arm(nth, fault)
-      try {
-        await story()
-      } catch (error) {
-        throw new Error(`with write ${nth} ${fault} (${this.db.failed})`, { cause: error })
-      }
-      this.db.disarm()
-      if (this.db.failed === null) return failed
-      failed.add(this.db.failed)
-    }
-    throw new Error(`the story made more than ${mostWrites} writes`)
+  playAll(fault: Fault, story: () => Promise<void>): Promise<Set<string>> {
+    return playAll(this.db, fault, story)
   }
 
   /** One call, repeated under the same key, as a client does after an answer that the store is unavailable. */

@@ -4,6 +4,8 @@ import { getAppEnvHistory, getAppEnvStatus } from '../../../../src/contract/app-
 import { getAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { AppAutoscaler } from '../../../../src/regions/machine/app-autoscaler.ts'
+import { type Fault, FaultyDb } from '../../../../testkit/fakes/faulty-db.ts'
+import { playAll } from '../../../../testkit/platform/fault-bed.ts'
 import { until } from '../../../../testkit/platform/story.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
@@ -11,6 +13,7 @@ const periodMs = 10_000
 
 describe('the autoscaler of regular apps', () => {
   let platform: TestPlatform
+  let db!: FaultyDb
   let appEnvId = ''
   /** The autoscaler's own time, ahead of the machine's: hours pass in it without waiting. */
   let aheadMs = 0
@@ -49,7 +52,12 @@ describe('the autoscaler of regular apps', () => {
     )
 
   beforeAll(async () => {
-    platform = await TestPlatform.start()
+    platform = await TestPlatform.start({
+      wrapDb: (real) => {
+        db = new FaultyDb(real)
+        return db
+      },
+    })
     ;({ appEnvId } = await platform.makeEnvironment({ app: { useImage: true } }))
     await client().call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/app:1' })
     await until(status, (read) => read.status === 'RUNNING', 'a running app')
@@ -87,6 +95,19 @@ describe('the autoscaler of regular apps', () => {
     expect((await status()).containers.desired).toBe(1)
     await untilContainers(1)
   })
+
+  it.each<Fault>(['rolled-back', 'answer-lost'])(
+    'a failed write (%s) of a change is made up for with the next sample',
+    async (fault) => {
+      const failed = await playAll(db, fault, async () => {
+        await use(1_300, 20)
+        await untilContainers(4)
+        await use(100, 330)
+        await untilContainers(1)
+      })
+      expect([...failed].some((tables) => tables.includes('activities'))).toBe(true)
+    },
+  )
 
   it('brings a count set by hand back into its bounds, and leaves everything alone when it is off', async () => {
     await client().call(scaleAppEnvContainers, { appEnvId, containers: 6 })
