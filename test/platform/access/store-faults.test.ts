@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => platform.close())
 
-/** What a client does that is told to come back later: the same once more. */
+/** A client that gets a 503 sends the same once more. */
 async function sent(send: () => Promise<Response>): Promise<Response> {
   const answer = await send()
   if (answer.status !== 503) return answer
@@ -73,7 +73,7 @@ async function agentStory(): Promise<void> {
   let tokens = await signIn(client)
   expect(await client.statusOf(tokens.access_token)).toBe(200)
   const renewed = await sent(() => client.refresh(tokens.refresh_token))
-  // A refresh token that comes twice revokes the whole sign-in, so the person is asked again.
+  // A refresh token that comes twice revokes the whole sign-in, so the person signs in again.
   tokens = renewed.status === 200 ? ((await renewed.json()) as Tokens) : await signIn(client)
   expect(await client.statusOf(tokens.access_token)).toBe(200)
   expect(await agents()).toHaveLength(1)
@@ -90,13 +90,13 @@ async function secretStory(): Promise<void> {
   const { appEnvId } = await platform.makeEnvironment({
     by: { call: (row, input) => retried(() => platform.admin.client.call(row, input)) },
   })
-  const asked = () =>
+  const request = () =>
     platform.request('POST', '/app-env/secret-request', {
       token: platform.admin.token,
       input: { appEnvId, variable: 'STRIPE_KEY' },
     })
-  let answer = await asked()
-  if (answer.status === 503) answer = await asked()
+  let answer = await request()
+  if (answer.status === 503) answer = await request()
   const { url } = answer.json
   const submitted = await sent(() =>
     fetch(url, { method: 'POST', body: new URLSearchParams({ value: secret }) }),
