@@ -107,7 +107,7 @@ async function play(
   const { clock, random, result, platform } = world
   const schedulers = [startScheduler(world), startScheduler(world)]
   const crashEvery = Math.max(1, Math.floor(options.runs / options.crashes))
-  for (let idle = 0; idle < 40; ) {
+  for (let idle = 0, turn = 1; idle < 40; turn += 1) {
     for (let count = 0; count < 4 && result.runs < options.runs; count += 1) {
       const appEnvId = environments[Math.floor(random() * environments.length)] as string
       if (await submit(world, appEnvId)) result.runs += 1
@@ -118,7 +118,7 @@ async function play(
         result.crashes += 1
       }
     }
-    if (random() < 0.05) {
+    if (turn % 20 === 0) {
       clock.stepWall(random() < 0.5 ? 3_600_000 : -3_600_000)
       result.clockSteps += 1
     }
@@ -239,7 +239,8 @@ function submit({ platform, random }: World, appEnvId: string): Promise<boolean>
         args: [],
         shell: true,
         workingDir: null,
-        timeoutSeconds: 120,
+        // Soon enough that few of them are canceled before.
+        timeoutSeconds: command === 'sleep 400' ? 10 : 120,
         backoffLimit: Math.floor(random() * 3),
       },
       trigger: { userId: null, tokenKind: 'user' },

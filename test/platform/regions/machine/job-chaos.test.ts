@@ -7,6 +7,5 @@ it('job runs: each attempt starts exactly one container, through crashes, lost a
   expect(result.crashes).toBe(6)
   expect(result.lostReplies).toBeGreaterThan(50)
   expect(result.clockSteps).toBeGreaterThan(1)
-  for (const status of ['SUCCEEDED', 'FAILED', 'CANCELED', 'TIMED_OUT'])
-    expect(result.byStatus[status], status).toBeGreaterThan(0)
+  expect(Object.keys(result.byStatus).sort()).toEqual(['CANCELED', 'FAILED', 'SUCCEEDED', 'TIMED_OUT'])
 })
