@@ -105,13 +105,10 @@ export function plainCluster(name: string, kubeconfig: string | undefined): Clus
   return clusterRegion.parse({ name, engine: 'kubernetes', ...addresses, kubeconfig })
 }
 
-/** Each would remove the objects of the other. */
-function shareNamespaces(a: { engine: string }, b: { engine: string }): boolean {
-  const clusters = [a, b].filter((region): region is ClusterSetting => region.engine === 'kubernetes')
-  const [key, other] = clusters.map((one) =>
-    JSON.stringify([one.kubeconfig, one.context, one.namespacePrefix]),
-  )
-  return key !== undefined && key === other
+/** Two regions with the same ones would remove the objects of each other; null: not in a cluster. */
+function namespacesOf(region: z.output<typeof clusterRegion | typeof machineRegion>): string | null {
+  if (region.engine !== 'kubernetes') return null
+  return JSON.stringify([region.kubeconfig, region.context, region.namespacePrefix])
 }
 
 const machineRegion = z.strictObject({ name, engine: z.enum(['auto', 'process', 'docker']) })
@@ -128,8 +125,9 @@ const file = z.strictObject({
       'must have a name of its own each',
     )
     .superRefine((list, context) => {
-      for (const [index, region] of list.entries())
-        if (list.slice(0, index).some((before) => shareNamespaces(before, region)))
+      const all = list.map(namespacesOf)
+      for (const [index, namespaces] of all.entries())
+        if (namespaces !== null && all.indexOf(namespaces) < index)
           context.addIssue({
             code: 'custom',
             path: [index, 'namespacePrefix'],

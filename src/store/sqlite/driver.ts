@@ -39,6 +39,9 @@ class EmbeddedDriver extends SqliteDriver {
   readonly #turns = new Pacer()
   readonly #connection: DatabaseConnection = {
     executeQuery: async (query) => {
+      // libsql ends the process when it is given one.
+      if (query.parameters.some((value) => typeof value === 'boolean'))
+        throw new TypeError('the store takes no booleans')
       const given = textLength(query.parameters)
       const result = this.#execute(query, given <= keptParameters)
       await this.#turns.after(given + textLength(result.rows))
@@ -157,8 +160,6 @@ function textLength(values: readonly unknown[]): number {
   let length = 0
   for (const value of values) {
     if (typeof value === 'string') length += value.length
-    // libsql ends the process when it is given one.
-    else if (typeof value === 'boolean') throw new TypeError('the store takes no booleans')
     else if (typeof value === 'object' && value !== null) length += textLength(Object.values(value))
   }
   return length
