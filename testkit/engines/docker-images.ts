@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto'
 import { createReadStream, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { type Pack, pack } from 'tar-stream'
+import { statusOf } from '../../src/engines/docker/client.ts'
 import { HostFirewall } from '../../src/engines/docker/host-firewall.ts'
 import { stageRepository } from '../../src/engines/docker/image-names.ts'
 import { installationHash } from '../../src/engines/docker/names.ts'
@@ -55,11 +57,14 @@ export async function removeInstallation(
   docker: Docker = testDocker(),
 ): Promise<void> {
   const label = [`longshore.installation=${installationId}`]
-  for (const one of await docker.listContainers({ all: true, filters: { label } })) {
-    await docker.getContainer(one.Id).remove({ force: true, v: true })
-  }
-  for (const one of await docker.listNetworks({ filters: { label } }))
-    await docker.getNetwork(one.Id).remove()
+  await removeEach(
+    () => docker.listContainers({ all: true, filters: { label } }),
+    ({ Id }) => docker.getContainer(Id).remove({ force: true, v: true }),
+  )
+  await removeEach(
+    () => docker.listNetworks({ filters: { label } }),
+    ({ Id }) => docker.getNetwork(Id).remove(),
+  )
   const firewall = new HostFirewall({
     id: installationHash(installationId),
     open: true,
@@ -67,14 +72,36 @@ export async function removeInstallation(
     log: createLog('test', 'silent'),
   })
   await firewall.protect('container ip', async () => [])
-  const { Volumes } = await docker.listVolumes({ filters: { label } })
-  for (const one of Volumes ?? []) await docker.getVolume(one.Name).remove()
+  await removeEach(
+    async () => (await docker.listVolumes({ filters: { label } })).Volumes ?? [],
+    ({ Name }) => docker.getVolume(Name).remove(),
+  )
   const stages = stageRepository(installationId, '*').replace(/[^/]*$/, '*')
-  const images = [
-    ...(await docker.listImages({ filters: { label } })),
-    ...(await docker.listImages({ filters: { reference: [stages] } })),
-  ]
-  for (const one of images) await docker.getImage(one.Id).remove({ force: true })
+  const images: Record<string, string[]>[] = [{ label }, { reference: [stages] }]
+  for (const filters of images)
+    await removeEach(
+      () => docker.listImages({ filters }),
+      ({ Id }) => docker.getImage(Id).remove({ force: true }),
+    )
+}
+
+/** Until nothing is listed: the daemon may still be busy with removals that the platform gave up waiting for. */
+async function removeEach<T>(
+  list: () => Promise<readonly T[]>,
+  remove: (one: T) => Promise<unknown>,
+): Promise<void> {
+  let busy: unknown
+  const deadline = Date.now() + 60_000
+  for (let found = await list(); found.length > 0; found = await list()) {
+    if (Date.now() > deadline) throw busy ?? new Error('what an installation made is still listed')
+    for (const one of found)
+      await remove(one).catch((error: unknown) => {
+        // 404: gone since it was listed. 409: being removed, or still used by what is.
+        if (![404, 409].includes(statusOf(error) ?? 0)) throw error
+        busy = error
+      })
+    await sleep(100)
+  }
 }
 
 /** Ids of the containers and names of the volumes of an environment. */
