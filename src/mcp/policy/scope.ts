@@ -30,6 +30,7 @@ export async function withinPin(ctx: ToolContext, pin: PinnedScope, args: ToolIn
     if (args[name] !== undefined && args[name] !== scope[name as keyof Scope]) throw outside(name)
   }
   await checkOwners(ctx, scope, args, outside)
+  await checkSources(ctx, scope, args, outside)
   const filled: Record<string, unknown> = { ...args }
   for (const name of ['accountId', 'appId', 'appEnvId'] as const) {
     if (scope[name] !== undefined && name in shape) filled[name] = scope[name]
@@ -85,6 +86,36 @@ async function checkOwners(
     if (readBy === undefined || args[input] === undefined || !(input in ctx.operation.input.shape)) continue
     const owner = await ownerOf(ctx, scope, type, args[input])
     if (!isInside(scope, owner)) throw outside(`This ${key}`)
+  }
+}
+
+interface Reference {
+  name?: unknown
+  from?: { envName?: unknown; field?: unknown }
+}
+
+/** A reference brings the value of another environment inside. One that is there may stay, so that a read can be written back. */
+async function checkSources(
+  ctx: ToolContext,
+  scope: Scope,
+  args: ToolInput,
+  outside: (what: string) => AppError,
+): Promise<void> {
+  const wanted = [args.set, args.envVars].flatMap((list) =>
+    Array.isArray(list) ? (list as Reference[]) : [],
+  )
+  for (const { name, from } of wanted) {
+    if (typeof from?.envName !== 'string') continue
+    const { envName, field } = from
+    const source = await ctx.reads.environment({ envName }, ctx.signal)
+    if (isInside(scope, source)) continue
+    const own = scope.appEnvId ?? args.appEnvId
+    const target = own === undefined && args.envName === undefined ? null : { ...args, appEnvId: own }
+    const { envVars = [] } = target ? await ctx.reads.environment(target, ctx.signal) : {}
+    const isKept = envVars.some(
+      (one) => one.name === name && one.from?.envName === envName && one.from.field === field,
+    )
+    if (!isKept) throw outside('The environment in from.envName')
   }
 }
 

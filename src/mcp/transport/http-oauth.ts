@@ -96,6 +96,6 @@ function scopesNeeded(
 ): Scope[] {
   if (message.method !== 'tools/call') return []
   const { name, arguments: args } = Object(message.params) as { name?: unknown; arguments?: unknown }
-  const tool = tools.get(String(name))
+  const tool = typeof name === 'string' ? tools.get(name) : undefined
   return tool ? (scopesOfCall(tool.operation, Object(args)) ?? []) : []
 }

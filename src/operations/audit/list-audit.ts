@@ -12,7 +12,8 @@ import { findUsers, type User } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
 import { handler } from '../core/handler.ts'
-import { mayReadEntry, shownText } from './visibility.ts'
+import { shownText } from '../core/visibility.ts'
+import { mayReadEntry } from './visibility.ts'
 
 /** Most entries read for one page. A restricted member gets a short page when most of them are hidden. */
 const mostRead = 2_000

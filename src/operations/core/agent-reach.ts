@@ -1,9 +1,10 @@
 import { isRead, type Operation } from '../../contract/operation.ts'
 import { staysWithin } from '../../contract/resources.ts'
-import { environmentsIn, levelOf } from '../../domain/access/agent-limits.ts'
+import { type AgentReach, environmentsIn, levelOf } from '../../domain/access/agent-limits.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { Membership } from '../../store/repositories/accounts.ts'
+import { findApp } from '../../store/repositories/apps.ts'
 import { listEnvironmentIds } from '../../store/repositories/environments.ts'
 import type { Caller } from './caller.ts'
 
@@ -20,9 +21,18 @@ export async function narrowedMembership(
   if (reach.account !== null && reach.account !== membership.accountId) return null
   const named = environmentsIn(reach)
   if (named === null && reach.app === null) return membership
+  // A reach that names no account is still in one: another keeps its contact points and members to itself.
+  if (reach.account === null && !(await isOf(tx, membership.accountId, reach))) return null
   const appEnvIds =
     named ?? (await listEnvironmentIds(tx, { appId: reach.app! })).map(({ appEnvId }) => appEnvId)
   return { ...membership, agent: { appEnvIds, appId: named === null ? reach.app : null } }
+}
+
+/** Whether the account has the app, or one of the environments. */
+async function isOf(tx: Tx, accountId: string, reach: AgentReach): Promise<boolean> {
+  const named = environmentsIn(reach)
+  if (named === null) return (await findApp(tx, reach.app!))?.app.accountId === accountId
+  return (await listEnvironmentIds(tx, { accountId })).some(({ appEnvId }) => named.includes(appEnvId))
 }
 
 /** The refusal of an operation that cannot be limited to what the agent may reach; null if it can. */

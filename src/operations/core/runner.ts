@@ -19,6 +19,7 @@ import type { RateSharing } from './rate-sharing.ts'
 import { recorded } from './recorded.ts'
 import { originOf, RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
+import { shownChanges } from './visibility.ts'
 
 interface RunnerDeps
   extends Pick<Context, 'secrets' | 'notifications' | 'tokenMail' | 'tokenUses' | 'installation'> {
@@ -140,11 +141,12 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Tr
 
 /** Slow reads come after the transaction: while it is open, all other writes wait. */
 async function runDry(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
-  const outcome = await deps.db.rehearse(async (tx) => {
+  const { outcome, target } = await deps.db.rehearse(async (tx) => {
     const { context, target } = await admit(deps, tx, call, trace)
-    return handler.run(context, call.input, target)
+    return { outcome: await handler.run(context, call.input, target), target }
   })
-  const changes = outcome.change ? changedPaths(outcome.change.before, outcome.change.after) : []
+  const { change } = outcome
+  const changes = change ? shownChanges(target, change, changedPaths(change.before, change.after)) : []
   const previewed = await outcome.preview?.(deps.sources)
   const effects = [...(outcome.effects ?? []), ...(previewed?.effects ?? [])]
   return { status: 200, body: JSON.stringify({ dryRun: true, changes, effects, ...previewed?.facts }) }

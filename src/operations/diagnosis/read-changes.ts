@@ -7,11 +7,11 @@ import { listActivities } from '../../store/repositories/activities.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { readAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { listPods } from '../../store/repositories/rollouts.ts'
-import { hideEnvironments } from '../audit/visibility.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
 import type { Context } from '../core/handler.ts'
 import type { Refreshed } from '../core/recorded.ts'
+import { hideEnvironments } from '../core/visibility.ts'
 
 interface TimeRange {
   from: string

@@ -195,3 +195,29 @@ it('contradicting pins reject every call', async () => {
   }
   expect(await state()).toBe(before)
 })
+
+it('a new reference to a variable outside is refused; one that is there is written back', async () => {
+  const input = { envName: inside.envName, set: [{ name: 'KEPT', from: sourceIn('app') }] }
+  await platform.request('PATCH', '/app-env/variables', { token: platform.admin.token, input })
+  for (const level of levels) {
+    const session = await pinned(level)
+    const named = level === 'env' ? {} : { appEnvId: inside.appEnvId }
+    const fresh = [{ name: 'FRESH', from: sourceIn(level) }]
+    for (const [tool, args] of [
+      ['update-app-env-variables', { set: fresh }],
+      ['update-app-env', { envVars: fresh }],
+    ] as const) {
+      const { text, isError } = await session.call(tool, { ...named, ...args })
+      expect([isError, text], tool).toEqual([true, expect.stringMatching(/outside the pinned/)])
+    }
+    const { structured } = await session.call('get-app-env', named)
+    const envVars = (structured.envVars as { name: string; from?: object }[]).map((one) => ({ ...one }))
+    expect(envVars.find(({ name }) => name === 'KEPT')?.from).toEqual(sourceIn('app'))
+    const { text, isError } = await session.call('update-app-env', { ...named, envVars })
+    expect(isError, text).toBeFalsy()
+  }
+})
+
+function sourceIn(level: Level) {
+  return { envName: outside[level].envName, field: `${outside[level].marker}_VARIABLE` }
+}

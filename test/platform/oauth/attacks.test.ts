@@ -27,6 +27,12 @@ describe('attacks on the sign-in of agents', () => {
     return `${status} ${error}`
   }
 
+  it('calls whose tool has no text as its name are answered, not failed', async () => {
+    const { access_token } = await tokensOf()
+    for (const name of [{ toString: 'create-app' }, ['create-app'], null])
+      expect(await client.statusOf(access_token, name as never), JSON.stringify(name)).toBeLessThan(500)
+  })
+
   describe('codes', () => {
     it('are worthless without the verifier, at another address, or for another client', async () => {
       const other = await RawClient.register(platform.apiUrl, callback)

@@ -95,6 +95,13 @@ describe('what a person narrows holds at every call', () => {
     await agent.close()
 
     const stranger = await platform.makeAccount('Beyond')
+    // The console names the account too; without it the list still ends in its own account.
+    const created = { token: platform.admin.token, input: { name: 'Another of the person' } }
+    const second = (await platform.request('POST', '/account', created)).json.accountId
+    const unnamed = await agentWith({ pin: { environments } })
+    expect((await unnamed.does('list-accounts')).accounts).toMatchObject([{ accountId }])
+    expect((await unnamed.says('list-contact-points', { accountId: second })).isError).toBe(true)
+    await unnamed.close()
     const elsewhere = await agentWith({ pin: { account: stranger, environments } })
     expect(await elsewhere.says('list-app-envs', { accountId })).toMatchObject({ isError: true })
     expect((await elsewhere.says('get-app-env-status', { appEnvId: environments[0] })).isError).toBe(true)

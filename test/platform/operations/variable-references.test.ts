@@ -205,6 +205,12 @@ describe('variables that refer to other variables', () => {
     expect((await ask('PUT', '/app-env', json, token)).status).toBe(200)
     expect((await read(user.appEnvId)).envVars[0].from).toEqual({ envName, field: 'PLAIN' })
     expect((await refusedSet(user.appEnvId, { ...reference, name: 'AGAIN' }, token)).status).toBe(403)
+    const dry = await bed.platform.request('POST', '/app-env/apply-changes', {
+      ...{ token, input: { appEnvId: user.appEnvId } },
+      headers: { 'dry-run': 'true' },
+    })
+    expect(dry.text).toContain('"from":{"appEnvId":"hidden"')
+    expect(dry.text).not.toContain(source.appEnvId)
 
     const stranger = await bed.platform.makeAccount('Stranger')
     const { token: other, client } = await bed.platform.makeUser({ accountId: stranger, admin: true })
