@@ -101,10 +101,9 @@ async function checkSources(
   args: ToolInput,
   outside: (what: string) => AppError,
 ): Promise<void> {
-  const wanted = [args.set, args.envVars].flatMap((list) =>
-    Array.isArray(list) ? (list as Reference[]) : [],
-  )
-  for (const { name, from } of wanted) {
+  // Unchecked input: anything may be in the lists.
+  const lists = [args.set, args.envVars].filter(Array.isArray)
+  for (const { name, from } of lists.flat().map((one) => Object(one) as Reference)) {
     if (typeof from?.envName !== 'string') continue
     const { envName, field } = from
     const source = await ctx.reads.environment({ envName }, ctx.signal)

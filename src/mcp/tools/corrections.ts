@@ -86,7 +86,9 @@ function valueCorrection(issue: z.core.$ZodIssue, path: readonly string[]): unkn
   if (issue.code !== 'invalid_type') return undefined
   const { expected } = issue as { expected: string }
   if (expected === 'number' || expected === 'int') return numberOf(given, path.at(-1) ?? '')
-  if (expected === 'boolean') return truths.get(String(given).toLowerCase())
+  // Not every object has a text: one may have a field toString.
+  const isPlain = typeof given === 'string' || typeof given === 'number'
+  if (expected === 'boolean' && isPlain) return truths.get(String(given).toLowerCase())
   return undefined
 }
 

@@ -66,10 +66,18 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     call.signal.throwIfAborted()
     if (error instanceof QuestionPending) throw error
     if (error instanceof ConfirmationNeeded) return errorResult(error, error.fields)
-    if (error instanceof AppError) return errorResult(await corrected(error, tool, ctx, args))
-    const requestId = randomUUID()
-    call.onFault(error, requestId, name)
-    return faultResult(requestId)
+    const noted = (fault: unknown) => {
+      const requestId = randomUUID()
+      call.onFault(fault, requestId, name)
+      return requestId
+    }
+    if (!(error instanceof AppError)) return faultResult(noted(error))
+    const better = await corrected(error, tool, ctx, args).catch((fault) => {
+      call.signal.throwIfAborted()
+      noted(fault)
+      return error
+    })
+    return errorResult(better)
   }
 }
 

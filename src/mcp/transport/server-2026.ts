@@ -125,7 +125,8 @@ async function answerOf(
   { mcpReq }: ServerContext,
 ): Promise<NonNullable<IncomingCall['askPerson']>> {
   const state = mcpReq.requestState<string>()
-  const answer = mcpReq.inputResponses?.[questionKey]
+  const responses = mcpReq.inputResponses ?? {}
+  const answer = Object.hasOwn(responses, questionKey) ? responses[questionKey] : undefined
   const isAnswered =
     state === undefined || answer === undefined
       ? () => false

@@ -41,6 +41,15 @@ describe('a mistaken input is answered with what to send instead', () => {
   })
 
   it.each([
+    ['an object without a text', { toString: 'true' }],
+    ['a list of such', [{ toString: 1 }]],
+  ])('%s is refused like any other', async (_name, applyImmediately) => {
+    expect(await detailsOf('update-function-config', { appEnvId, applyImmediately })).toMatch(
+      /^applyImmediately/,
+    )
+  })
+
+  it.each([
     ['GB for MB', { disk: '5GB' }, 'Send disk as 5120.'],
     ['MB with a space', { disk: '2048 MiB' }, 'Send disk as 2048.'],
     ['a number as text', { zClouds: '2' }, 'Send zClouds as 2.'],

@@ -223,6 +223,10 @@ describe('a confirmation in 2026-07-28', () => {
     expect(await call('delete-app-env', remove, { requestState }, canAsk)).toMatchObject({
       result: { resultType: 'input_required' },
     })
+    const inherited = { requestState, inputResponses: JSON.parse(`{"__proto__":${JSON.stringify(yes)}}`) }
+    expect(await call('delete-app-env', remove, inherited, canAsk)).toMatchObject({
+      result: { resultType: 'input_required' },
+    })
     expect(isThere()).toBe(true)
     expect((await call('delete-app-env', remove, answered, canAsk)).result.isError).toBeUndefined()
     bed.backend.state.add({ name: 'prod' })

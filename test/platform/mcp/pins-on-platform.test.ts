@@ -210,6 +210,8 @@ it('a new reference to a variable outside is refused; one that is there is writt
       const { text, isError } = await session.call(tool, { ...named, ...args })
       expect([isError, text], tool).toEqual([true, expect.stringMatching(/outside the pinned/)])
     }
+    const odd = await session.call('update-app-env-variables', { ...named, set: [null, 1, { from: null }] })
+    expect(odd.structured.error).toBe('Invalid request')
     const { structured } = await session.call('get-app-env', named)
     const envVars = (structured.envVars as { name: string; from?: object }[]).map((one) => ({ ...one }))
     expect(envVars.find(({ name }) => name === 'KEPT')?.from).toEqual(sourceIn('app'))
