@@ -8,6 +8,8 @@ import { spawnChild } from '../spawn-child.ts'
 const mostBytes = 1024 ** 3
 const timeoutMs = 5 * 60_000
 const mostOutput = 16 * 1024
+/** Memory of one git program: some kilobytes of a repository can stand for a file of gigabytes, which git would hold. */
+const mostMemory = 1024 ** 3
 
 export interface GitSource {
   /** Host and folder of all repositories, such as `https://github.com`: set by the operator, never by a tenant. */
@@ -37,7 +39,7 @@ export async function fetchGit(
     workDir: string
     clock: Clock
     signal: AbortSignal
-    limits?: { bytes?: number; timeoutMs?: number }
+    limits?: { bytes?: number; memory?: number; timeoutMs?: number }
   },
 ): Promise<FetchedGit> {
   const { workDir, clock, signal, limits } = options
@@ -47,12 +49,14 @@ export async function fetchGit(
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await mkdir(home, { recursive: true, mode: 0o700 })
   const file = path.join(workDir, 'repository.tgz')
+  const { memory = mostMemory } = limits ?? {}
   const guard = guardSize([folder, file], { bytes: mostBytes, timeoutMs, ...limits }, clock, signal)
   const git = (args: readonly string[]) =>
     runGit([`--git-dir=${folder}`, ...args], {
       home,
       cwd: workDir,
       protocol: url.protocol,
+      memory,
       signal: guard.signal,
     })
   try {
@@ -97,9 +101,13 @@ export function repositoryUrl({
   return new URL(`${baseUrl.replace(/\/+$/, '')}/${deps.join('/')}.git`)
 }
 
+/** What a shell exits with when there is no such program. */
+const noProgram = 127
+
 class GitFailed extends Error {
-  readonly output: string
-  constructor(output: string) {
+  /** What it printed; `noProgram` if it could not be started. */
+  readonly output: string | number
+  constructor(output: string | number) {
     super('git failed')
     this.output = output
   }
@@ -109,6 +117,8 @@ interface GitRun {
   home: string
   cwd: string
   protocol: string
+  /** In bytes. */
+  memory: number
   signal: AbortSignal
 }
 
@@ -148,13 +158,15 @@ function gitEnvironment(home: string, protocol: string): Record<string, string> 
   return env
 }
 
-/** Without a shell. */
-function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun): Promise<string> {
+/** The shell only sets the limit: nothing that a tenant chose is in its script. */
+const limited = 'ulimit -d "$0" 2>/dev/null; exec git "$@"'
+
+/** Runs git in a process group of its own, because it starts helper programs. */
+function runGit(args: readonly string[], { home, cwd, protocol, memory, signal }: GitRun): Promise<string> {
   const env = gitEnvironment(home, protocol)
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
-    // Its own process group, because git starts helper programs.
-    const child = spawnChild('git', [...args], {
+    const child = spawnChild('/bin/sh', ['-c', limited, String(memory / 1024), ...args], {
       cwd,
       env,
       detached: true,
@@ -183,7 +195,7 @@ function runGit(args: readonly string[], { home, cwd, protocol, signal }: GitRun
     child.once('close', (code) => {
       signal.removeEventListener('abort', end)
       if (code === 0) resolve(output)
-      else reject(new GitFailed(errors))
+      else reject(new GitFailed(code === noProgram ? noProgram : errors))
     })
   })
 }
@@ -237,14 +249,14 @@ async function sizeOf(target: string): Promise<number> {
 
 /** Chooses our own message by git's output, but never repeats it: a host can write anything into it. */
 function translateGitError(error: unknown, { namespace, repo, branch, commitId }: GitSource): unknown {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-    return new EngineFailure('git', 'This machine has no git in its PATH; the operator must install it.', {
-      cause: error,
-    })
   if (!(error instanceof GitFailed)) return error
-  const { output } = error
+  const output = String(error.output)
   const name = `${namespace}/${repo}`
   const say = (message: string) => new EngineFailure('git', message, { cause: new Error(output) })
+  if (error.output === noProgram)
+    return say('This machine has no git in its PATH; the operator must install it.')
+  if (/out of memory|memory exhausted|cannot allocate memory/i.test(output))
+    return say(`${name} has a file that takes too much memory to unpack. Keep large files elsewhere.`)
   if (/couldn't find remote ref|not our ref|unadvertised object/i.test(output))
     return say(
       commitId === null

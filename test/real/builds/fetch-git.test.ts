@@ -26,7 +26,10 @@ afterEach(async () => {
 
 const signal = new AbortController().signal
 
-function fetch(change: Partial<GitSource>, limits: { bytes?: number; timeoutMs?: number } = {}) {
+function fetch(
+  change: Partial<GitSource>,
+  limits: { bytes?: number; memory?: number; timeoutMs?: number } = {},
+) {
   const source = { baseUrl, namespace: 'team', repo: 'app', branch: 'main', commitId: null, ...change }
   return fetchGit(source, { workDir, clock: systemClock, signal, limits })
 }
@@ -102,6 +105,15 @@ describe('source from a Git host', () => {
       message: expect.stringContaining('larger than 4 MiB'),
     })
     expect(await readdir(workDir)).toEqual(['repository.tgz'])
+  })
+
+  it('ends a file that takes more memory than git may have', async () => {
+    host.commit('team/large', 'main', { zeros: '0'.repeat(30 * 1024 ** 2) })
+    await expect(fetch({ repo: 'large' }, { memory: 16 * 1024 ** 2 })).rejects.toMatchObject({
+      reason: 'git',
+      message: expect.stringContaining('too much memory'),
+    })
+    expect((await fetch({ repo: 'large' })).commitId).toMatch(/^[0-9a-f]{40}$/)
   })
 
   it('is ended by its time limit and by its caller', async () => {
