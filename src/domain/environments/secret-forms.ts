@@ -16,12 +16,12 @@ export function linesOf(value: string): string[] {
 }
 
 /**
- * The texts under which a secret value may appear in a line of output: as it is, each of these lines of it, as a JSON string,
- * URL-encoded, and in base64 at any position of a longer base64 text. Each has at least `shortest` characters.
+ * The texts under which a secret value may appear in a line of output: as it is, each of these lines of it, as a JSON string
+ * (in another one too), URL-encoded, and in base64 at any position of a longer base64 text. Each has at least `shortest` characters.
  */
 export function secretForms(value: string, lines: readonly string[], shortest: number): SecretForm[] {
   const plain = new Set([value, ...lines, ...passwordWithin(value)].map((text) => text.trim()))
-  const written = [...plain].flatMap((text) => [text, JSON.stringify(text).slice(1, -1), ...urlForms(text)])
+  const written = [...plain].flatMap((text) => [text, ...jsonForms(text), ...urlForms(text)])
   const forms = [
     ...written.map((text) => ({ text, isBase64: false })),
     ...(value.trim().length < shortest ? [] : base64Forms(value.trim())).map((text) => ({
@@ -30,6 +30,12 @@ export function secretForms(value: string, lines: readonly string[], shortest: n
     })),
   ]
   return forms.filter(({ text }) => text.length >= shortest)
+}
+
+/** As JSON writes it, also inside a text that is JSON itself, as many log lines have it. */
+function jsonForms(text: string): string[] {
+  const escaped = JSON.stringify(text).slice(1, -1)
+  return escaped === text ? [] : [escaped, JSON.stringify(escaped).slice(1, -1)]
 }
 
 /** Programs print the password of a connection URL by itself. */

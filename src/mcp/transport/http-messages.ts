@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { shapeProblem } from '../../json-shape.ts'
 import { yieldForLarge } from '../../pacer.ts'
@@ -39,6 +40,8 @@ export async function readPost(
 
 /** A body as JSON, whatever its era. */
 export function parseBody(body: Buffer): { value: unknown } | ProtocolRefusal {
+  // Decoding would replace what is not UTF-8, in a secret too.
+  if (!isUtf8(body)) return { refusal: { code: -32700, message: 'Parse error: the body is not UTF-8 text' } }
   const problem = shapeProblem(body)
   if (problem) return { refusal: { code: -32600, message: `Invalid request: the body ${problem}` } }
   try {

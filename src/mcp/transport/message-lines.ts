@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { isRpcMessage, type RequestId, type RpcMessage } from './json-rpc.ts'
 
 /** The JSON-RPC error for input that is not a message, with its id if it has one. */
@@ -42,10 +43,12 @@ export class MessageLines {
 
   #endLine(): void {
     const isTooLong = this.#size > this.#options.longestBytes
-    const line = Buffer.concat(this.#chunks).toString('utf8').trim()
+    const bytes = Buffer.concat(this.#chunks)
+    const line = bytes.toString('utf8').trim()
     this.#chunks = []
     this.#size = 0
     if (isTooLong) this.#refuse(-32600, `the line has more than ${this.#options.longestBytes} bytes`)
+    else if (!isUtf8(bytes)) this.#refuse(-32700, 'the line is not UTF-8 text')
     else if (line !== '') this.#takeLine(line)
   }
 

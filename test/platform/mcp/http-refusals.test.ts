@@ -54,6 +54,13 @@ describe('a request is refused', () => {
     expect(answer.headers.allow).toBe('POST, DELETE')
   })
 
+  it('with a body that is not UTF-8: 400, not other characters in its place', async () => {
+    const call = { name: 'create-app', arguments: { name: 'caf\xe9' } }
+    const body = Buffer.from(JSON.stringify({ ...ping, method: 'tools/call', params: call }), 'latin1')
+    const answer = await bed.raw({ body })
+    expect([answer.status, JSON.parse(answer.body).error.code]).toEqual([400, -32700])
+  })
+
   it('with a body over the limit: 413 as JSON, declared or not', async () => {
     const body = Buffer.alloc(1024 * 1024 + 1, 32)
     expect((await bed.raw({ body })).status).toBe(413)

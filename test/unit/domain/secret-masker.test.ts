@@ -18,6 +18,7 @@ describe('the mask of secrets in log lines', () => {
     ['the value itself', `key=${secret};`, `key=${m};`],
     ['twice', `${secret}${secret}`, m],
     ['a JSON string', JSON.stringify({ key: secret }), `{"key":"${m}"}`],
+    ['JSON in a JSON string', JSON.stringify(JSON.stringify({ key: secret })), `"{\\"key\\":\\"${m}\\"}"`],
     ['encodeURIComponent', `?k=${encodeURIComponent(secret)}&b=1`, `?k=${m}&b=1`],
     ['a form body', `${new URLSearchParams({ k: secret })}&b=1`, `k=${m}&b=1`],
     ['lower-case percent codes', `${encodeURIComponent(secret).toLowerCase()}!`, `${m}!`],
