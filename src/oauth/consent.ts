@@ -4,7 +4,7 @@ import type { Scope } from '../contract/scopes.ts'
 import { scopesWithin } from '../domain/access/agent-limits.ts'
 import type { OAuthClient } from '../domain/access/oauth-client.ts'
 import { expiryOf } from '../domain/access/token-expiry.ts'
-import { newToken, tokenHash } from '../domain/access/tokens.ts'
+import { mostTokensOfUser, newToken, tokenHash } from '../domain/access/tokens.ts'
 import { newId } from '../domain/ids.ts'
 import { AppError } from '../errors.ts'
 import { type Caller, callerOf } from '../operations/core/caller.ts'
@@ -28,7 +28,6 @@ import { OAuthError } from './oauth-error.ts'
 import type { CodeRecord } from './token-endpoint.ts'
 
 const codeLifeMs = 60_000
-const mostTokens = 50
 /** Approvals of one person, each of which stores a code and an audit entry. */
 const approvals = { perSecond: 0.2, burst: 20 }
 
@@ -186,8 +185,8 @@ async function checkRoom(tx: Tx, userId: string, scopes: readonly Scope[]): Prom
       details: 'Choose at least one permission, or cancel.',
     })
   }
-  if ((await listTokensOfUser(tx, userId)).length < mostTokens) return
-  throw new AppError('invalid', `A user has at most ${mostTokens} tokens and connected agents`, {
+  if ((await listTokensOfUser(tx, userId)).length < mostTokensOfUser) return
+  throw new AppError('invalid', `A user has at most ${mostTokensOfUser} tokens and connected agents`, {
     details: 'Revoke one that is no longer needed on the page Tokens, then try again.',
   })
 }

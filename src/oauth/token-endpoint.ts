@@ -1,7 +1,7 @@
 import { type Clock, timestamp } from '../clock.ts'
 import { verifiesChallenge } from '../domain/access/pkce.ts'
 import { isExpired } from '../domain/access/token-expiry.ts'
-import { newToken, tokenHash } from '../domain/access/tokens.ts'
+import { mostTokensOfUser, newToken, tokenHash } from '../domain/access/tokens.ts'
 import { networkOf, RateLimit } from '../operations/core/rate-limit.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { noteOAuthClientUse } from '../store/repositories/oauth-clients.ts'
@@ -15,7 +15,7 @@ import {
   takeOAuthSecret,
   takeStepUp,
 } from '../store/repositories/oauth-grants.ts'
-import { findToken, grantHash } from '../store/repositories/tokens.ts'
+import { findToken, grantHash, listTokensOfUser } from '../store/repositories/tokens.ts'
 import { namesResource } from './addresses.ts'
 import { OAuthError } from './oauth-error.ts'
 
@@ -120,6 +120,10 @@ export class TokenEndpoint {
         verifiesChallenge(verifier, record.challenge)
       if (!fits) return wrong('The code is of another client, address or verifier. Ask the person again.')
       if (!isFor(form, record)) return otherResource(record)
+      // Looked at again: the person may have approved several at once.
+      const held = await listTokensOfUser(tx, record.grant.userId)
+      if (held.length >= mostTokensOfUser)
+        return wrong(`The person has ${mostTokensOfUser} tokens. Ask them to revoke one, then sign in again.`)
       await insertGrant(tx, { ...record.grant, tokenId }, { now, expiresAt: record.grantExpiresAt })
       await noteOAuthClientUse(tx, clientId, now)
       return this.#issue(tx, { tokenId, expiresAt: record.grantExpiresAt }, record)

@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 
+/** Tokens of one user, with the agents that are connected. */
+export const mostTokensOfUser = 50
+
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 function base62(bytes: Buffer, length: number): string {

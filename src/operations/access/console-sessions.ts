@@ -12,6 +12,8 @@ import {
   hasConsoleLink,
   insertConsoleLink,
   insertConsoleSession,
+  keepConsoleLinks,
+  keepConsoleSessions,
   noteSessionUse,
   takeConsoleLink,
 } from '../../store/repositories/console-sessions.ts'
@@ -22,6 +24,8 @@ const linkLifeMs = 10 * minuteMs
 /** A session ends after this long without a request, and at the latest `absoluteMs` after sign-in. */
 const idleMs = 4 * 60 * minuteMs
 const absoluteMs = 24 * 60 * minuteMs
+/** Of one user: one more ends their own longest idle session, or oldest link. */
+const [mostSessions, mostLinks] = [50, 20]
 /** Records the last use at most this often: a console reads several times a second, and each record is a write. */
 const noteEveryMs = minuteMs
 
@@ -56,6 +60,7 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
       const expiresAt = at(linkLifeMs)
       await db.write(async (tx) => {
         const { userId, tokenId } = userOf(await callerOf(tx, { token }, at()))
+        await keepConsoleLinks(tx, userId, mostLinks - 1)
         await insertConsoleLink(tx, { codeHash: tokenHash(code), tokenId, userId, expiresAt })
       })
       return { code, expiresAt }
@@ -71,6 +76,7 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
         const { userId, tokenId } =
           'code' in by ? await spendLink(tx, by.code, now) : userOf(await callerOf(tx, by, now))
         const session = { sessionHash: tokenHash(sessionId), tokenId, userId, usedAt: now, expiresAt }
+        await keepConsoleSessions(tx, userId, mostSessions - 1)
         await insertConsoleSession(tx, session)
         // Rejects a link whose token was revoked or expired in the meantime.
         await callerOf(tx, { token: sessionId, credential: 'session' }, now)

@@ -1,18 +1,17 @@
 import { createUserToken } from '../../contract/users.ts'
 import { expiryOf } from '../../domain/access/token-expiry.ts'
-import { newToken, tokenHash } from '../../domain/access/tokens.ts'
+import { mostTokensOfUser, newToken, tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
 import { insertToken, listTokensOfUser } from '../../store/repositories/tokens.ts'
 import { handler } from '../core/handler.ts'
 import { userOf } from '../core/user-of.ts'
 
 /** Rate limits count per token, so this also bounds the load of one user. */
-const mostTokens = 50
 
 export default handler(createUserToken, async ({ tx, now, caller }, input) => {
   const userId = userOf(caller)
-  if ((await listTokensOfUser(tx, userId)).length >= mostTokens) {
-    throw new AppError('invalid', `A user has at most ${mostTokens} tokens`, {
+  if ((await listTokensOfUser(tx, userId)).length >= mostTokensOfUser) {
+    throw new AppError('invalid', `A user has at most ${mostTokensOfUser} tokens`, {
       details: 'Revoke one that is no longer needed: list-user-tokens, then revoke-user-token.',
     })
   }

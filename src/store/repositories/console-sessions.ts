@@ -67,6 +67,42 @@ export async function deleteConsoleSessionsOfUser(tx: Tx, userId: string): Promi
   await tx.deleteFrom('console_sessions').where('user_id', '=', userId).execute()
 }
 
+/** Deletes the sessions of a user but the last used ones. */
+export async function keepConsoleSessions(tx: Tx, userId: string, most: number): Promise<void> {
+  const kept = await tx
+    .selectFrom('console_sessions')
+    .select('session_hash')
+    .where('user_id', '=', userId)
+    .orderBy('used_at', 'desc')
+    .limit(most)
+    .execute()
+  if (kept.length < most) return
+  const hashes = kept.map((row) => row.session_hash)
+  await tx
+    .deleteFrom('console_sessions')
+    .where('user_id', '=', userId)
+    .where('session_hash', 'not in', hashes)
+    .execute()
+}
+
+/** Deletes the links of a user but the newest. */
+export async function keepConsoleLinks(tx: Tx, userId: string, most: number): Promise<void> {
+  const kept = await tx
+    .selectFrom('console_links')
+    .select('code_hash')
+    .where('user_id', '=', userId)
+    .orderBy('expires_at', 'desc')
+    .limit(most)
+    .execute()
+  if (kept.length < most) return
+  const hashes = kept.map((row) => row.code_hash)
+  await tx
+    .deleteFrom('console_links')
+    .where('user_id', '=', userId)
+    .where('code_hash', 'not in', hashes)
+    .execute()
+}
+
 /** A one-time sign-in link, found by the hash of its code. */
 interface ConsoleLink {
   codeHash: string

@@ -267,3 +267,17 @@ describe('a console session', () => {
     expect((await user(cookie, { 'if-none-match': '"other"' })).status).toBe(200)
   })
 })
+
+it('a user has at most 50 sessions and 20 links: one more ends the longest idle session, or the oldest link', async () => {
+  const { token } = await platform.makeUser()
+  const [idle, used] = [await signIn(token), await signIn(token)]
+  const codes = [await newCode(token)]
+  await clock.advance(2 * minuteMs)
+  expect((await user(used)).status).toBe(200)
+  for (let made = 2; made < 51; made += 1) await signIn(token)
+  expect([(await user(idle)).status, (await user(used)).status]).toEqual([401, 200])
+
+  for (let made = 0; made < 20; made += 1) codes.push(await newCode(token))
+  const statusOf = async (code: string) => (await send('POST', '/console/session', { body: { code } })).status
+  expect([await statusOf(codes[0]!), await statusOf(codes.at(-1)!)]).toEqual([401, 200])
+})

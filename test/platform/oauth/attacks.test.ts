@@ -73,6 +73,19 @@ describe('attacks on the sign-in of agents', () => {
         expect(await client.statusOf(((await won.json()) as { access_token: string }).access_token)).toBe(401)
     })
 
+    it('give no more than 50 tokens to a person, however many were approved at once', async () => {
+      const { token } = await platform.makeUser()
+      const name = { input: { name: 'one of many' }, token }
+      for (let made = 1; made < 49; made += 1) await platform.request('POST', '/user/tokens', name)
+      const other = await Person.signIn(platform, token)
+      const codes: string[] = []
+      for (const _ of [1, 2, 3]) codes.push((await other.approves(client.url())).searchParams.get('code')!)
+      const answers: number[] = []
+      for (const code of codes) answers.push((await client.exchange(code)).status)
+      expect(answers).toEqual([200, 400, 400])
+      expect((await platform.request('GET', '/user/tokens', { token })).json.tokens).toHaveLength(50)
+    })
+
     it('cannot be used as tokens, nor tokens as codes', async () => {
       const code = await codeOf()
       expect(await client.statusOf(code)).toBe(401)
