@@ -2,7 +2,6 @@
 // deploy the sample and an agent work on it over MCP, sends requests, and writes docs/images/<page>-<theme>.png.
 // npm run screenshots. Needs Chromium; everything but the pictures is removed at the end.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import http from 'node:http'
 import os from 'node:os'
@@ -16,12 +15,12 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { chromium } from 'playwright-core'
 import { pack } from 'tar-stream'
+import { chromiumArgs, chromiumPath, noBrowser } from '../testkit/chromium.mjs'
 import { picture, takePictures } from './pictures.mjs'
 
 /** Long enough for charts and sparklines, with a point each two minutes, to show a course. */
 const loadSeconds = 5 * 60
 const entry = path.resolve('dist/longshore.js')
-const browserPaths = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
 async function startPlatform(home) {
   const env = Object.fromEntries(
@@ -202,13 +201,12 @@ async function load({ gateway }, host, shopHost) {
   }
 }
 
-const executablePath = browserPaths.find((one) => existsSync(one))
-if (!executablePath) throw new Error(`No Chromium at ${browserPaths.join(', ')}`)
+if (!chromiumPath) throw new Error(noBrowser)
 const home = await mkdtemp(path.join(os.tmpdir(), 'longshore-screenshots-'))
 const platform = await startPlatform(home)
 const browser = await chromium.launch({
-  executablePath,
-  args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  executablePath: chromiumPath,
+  args: chromiumArgs,
 })
 try {
   const rest = restOf(platform)

@@ -1,9 +1,8 @@
 // Runs every test tier that this machine can run, then names the skipped ones and why. Arguments go to vitest.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { noBrowser } from './chromium.mjs'
 
 const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
-const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
 /** A tier is run unless `missing` says what it lacks; `partly` names what a tier leaves out. */
 const tiers = [
@@ -24,7 +23,7 @@ const tiers = [
   {
     name: 'browser',
     projects: ['browser', 'budget'],
-    missing: existsSync(chromium) ? null : `no Chromium at ${chromium}; CHROMIUM names another`,
+    missing: noBrowser,
   },
 ]
 

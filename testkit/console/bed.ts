@@ -1,20 +1,13 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { chromiumArgs, chromiumPath, noBrowser } from '../chromium.mjs'
 import type { TestPlatformOptions } from '../platform/options.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 import { Trail } from './trail.ts'
 
-const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const executablePath = places.find((place) => existsSync(place))
-
-/** Why the browser tests cannot run here; null when they can. */
-export const noBrowser = executablePath ? null : `no Chromium at ${places.join(', ')}`
-
 export function launchBrowser(): Promise<Browser> {
-  // Chromium's sandbox cannot start as root.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  return chromium.launch({ executablePath: executablePath!, args })
+  return chromium.launch({ executablePath: chromiumPath!, args: chromiumArgs })
 }
 
 let running: Promise<Browser> | null = null
@@ -24,6 +17,8 @@ async function sharedBrowser(): Promise<Browser> {
   if (!(await running?.catch(() => null))?.isConnected()) running = launchBrowser()
   return await running!
 }
+
+export { noBrowser }
 
 /** Made by `npm run build`. */
 export const builtConsole = path.resolve('dist/console')

@@ -1,0 +1,3 @@
+export const chromiumPath: string | null
+export const noBrowser: string | null
+export const chromiumArgs: string[]
