@@ -88,6 +88,18 @@ describe('source from a Git host', () => {
     })
   })
 
+  it('says so where the machine has no git', async () => {
+    const { PATH } = process.env
+    process.env.PATH = workDir
+    try {
+      await expect(fetch({})).rejects.toMatchObject({
+        message: expect.stringContaining('no git in its PATH'),
+      })
+    } finally {
+      process.env.PATH = PATH
+    }
+  })
+
   it('follows no redirect', async () => {
     host.commit('team/moved', 'main', { 'a.txt': 'a' })
     const other = new GitHost()
