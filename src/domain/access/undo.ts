@@ -3,7 +3,7 @@ import { deepCopy } from '../deep-copy.ts'
 
 /** One segment of a path: the key of an object, or the name of an item in a list of named items. */
 type Step = string
-interface Difference {
+export interface Difference {
   path: Step[]
   before: unknown
   after: unknown

@@ -1,8 +1,20 @@
 import type { App } from '../../contract/apps.ts'
 import { backupFormats } from '../../contract/backups.ts'
 import { AppError } from '../../errors.ts'
-import type { RegionFacts } from './creation.ts'
+import { checkRegion, type RegionFacts } from './creation.ts'
 import type { Content, Environment } from './environment.ts'
+
+/** Rejects a move that the environment or the region does not allow. */
+export function checkMove(
+  app: App,
+  environment: Environment,
+  to: string,
+  regions: readonly RegionFacts[],
+): void {
+  checkRegion(to, app, regions)
+  checkMovable(app, environment)
+  checkTarget(environment.region, to, regions)
+}
 
 /** Data on a volume or in a database stays where it is, so its environment does too. */
 export function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>, environment: Environment): void {

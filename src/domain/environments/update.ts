@@ -9,10 +9,10 @@ import { type DatabaseAvailabilities, databasePresetOf } from '../databases/pres
 import { checkDatabase } from '../databases/settings.ts'
 import { checkFunctionConfig } from '../functions/config.ts'
 import { checkScalable } from '../functions/scalable.ts'
-import { checkRegion, type RegionFacts } from './creation.ts'
+import type { RegionFacts } from './creation.ts'
 import type { Environment } from './environment.ts'
 import { checkHealthCheck } from './health-check.ts'
-import { checkMovable, checkTarget } from './move.ts'
+import { checkMove } from './move.ts'
 import { checkVolume } from './volume.ts'
 
 type Input = InputOf<typeof updateAppEnv>
@@ -30,11 +30,8 @@ export function checkEnvironmentUpdate(
   availabilities: DatabaseAvailabilities,
 ): void {
   const { saved } = environment
-  if (input.region !== undefined && input.region !== environment.region) {
-    checkRegion(input.region, app, regions)
-    checkMovable(app, environment)
-    checkTarget(environment.region, input.region, regions)
-  }
+  if (input.region !== undefined && input.region !== environment.region)
+    checkMove(app, environment, input.region, regions)
   if (input.branch !== undefined && input.branch !== saved.branch && !usesGitHost(app)) {
     throw invalid(
       'branch is for apps that use a Git host',

@@ -1,5 +1,5 @@
 import { undoChange } from '../../contract/audit.ts'
-import { differences, fieldNames, fieldPath, reversal } from '../../domain/access/undo.ts'
+import { type Difference, differences, fieldNames, fieldPath, reversal } from '../../domain/access/undo.ts'
 import { AppError } from '../../errors.ts'
 import type { StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { requireAccess, restricted } from '../core/authorize.ts'
@@ -17,7 +17,7 @@ export default handler(undoChange, async (context, _input, target) => {
   const { entry } = target
   if (!(await mayReadEntry(context.tx, target, entry))) throw restricted('audit-entry')
   const { find, undo } = undoableOf(entry)
-  const differing = differences(entry.before, entry.after)
+  const differing = withoutFollowers(differences(entry.before, entry.after), undo)
   const paths = differing.map(({ path }) => path.join('.'))
   refuseIrreversible(entry, undo, paths)
   const current = (await find(context.tx, entry.objectId)) as (Located & Record<string, unknown>) | null
@@ -64,6 +64,15 @@ function undoableOf(entry: StoredAuditEntry) {
   return { find: resourceOf(type).find, undo }
 }
 
+function withoutFollowers(
+  differing: readonly Difference[],
+  { follows = {} }: UndoHandler<Located>,
+): Difference[] {
+  const changed = differing.map(({ path }) => path.join('.'))
+  const followers = changed.flatMap((path) => follows[path] ?? [])
+  return differing.filter((_one, index) => !followers.includes(changed[index]!))
+}
+
 function refuseIrreversible(
   entry: StoredAuditEntry,
   { fields }: UndoHandler<Located>,
@@ -74,10 +83,8 @@ function refuseIrreversible(
     (path) => !fields.some((field) => path === field || path.startsWith(`${field}.`)),
   )
   if (other.length === 0) return
-  const isMove = entry.objectType === 'app-env' && other.includes('region')
-  const instead = isMove
-    ? ' Move it back: update-app-env with the region it was in.'
-    : entry.objectType === 'app-env'
+  const instead =
+    entry.objectType === 'app-env'
       ? ' Use redeploy-app-env with an earlier version, start-app-env or stop-app-env.'
       : ''
   throw cannot(`It changed more than settings (${fieldNames(other.slice(0, 5))}).${instead}`, entry)

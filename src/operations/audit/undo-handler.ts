@@ -6,6 +6,8 @@ import type { Change, Context } from '../core/handler.ts'
 export interface UndoHandler<Stored> {
   /** Path prefixes that can be put back; anything else that an entry changed makes it irreversible. */
   fields: readonly string[]
+  /** Fields that change with one of them, and again with its undo: `save` sets them. */
+  follows?: Readonly<Record<string, readonly string[]>>
   /** When two values count as equal; deep equality when left out. */
   same?(context: Context, object: Stored): Same
   /** Saves the draft as the next revision. */

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../domain/environments/environment.ts'
+import { checkMove } from '../../domain/environments/move.ts'
 import { checkFunctionConfig } from '../../domain/functions/config.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import type { UndoHandler } from '../audit/undo-handler.ts'
 import { noteActivity } from '../deployments/begin-rollout.ts'
 import { saveChange } from './change-environment.ts'
+import { changeRegion } from './change-region.ts'
 
 export const undoEnvironment: UndoHandler<Environment> = {
   // `applied` comes along where a change took effect at once: containers, function and job settings.
@@ -18,7 +20,9 @@ export const undoEnvironment: UndoHandler<Environment> = {
     'applied.functionConfig',
     'applied.jobConfig',
     'applied.healthCheck',
+    'region',
   ],
+  follows: { region: ['changingRegion', 'servedFrom', 'status', 'wantedRolloutId'] },
   same:
     ({ secrets }, { appEnvId }) =>
     (path, one, other) => {
@@ -31,15 +35,22 @@ export const undoEnvironment: UndoHandler<Environment> = {
     if (!stored) throw new Error('an environment without its app')
     // Limits may be tighter now than they were.
     if (stored.app.isFunction) checkFunctionConfig(draft.saved.functionConfig, account.settings)
+    const effects = [
+      'Settings that need a deployment are pending until apply-app-env-changes; the others count at once.',
+    ]
+    const { region } = draft
+    if (region !== environment.region) {
+      draft.region = environment.region
+      checkMove(stored.app, environment, region, context.installation.regions())
+      effects.push(await changeRegion(context, draft, region))
+    }
     const change = await saveChange(context, { environment, app: stored.app, account, membership }, draft)
     await noteActivity(context, draft.appEnvId, {
       activity: 'UNDO',
       status: 'DONE',
       version: draft.currentVersion,
     })
-    const effect =
-      'Settings that need a deployment are pending until apply-app-env-changes; the others count at once.'
-    return { change, effect, wake: [draft.appEnvId] }
+    return { change, effect: effects.join(' '), wake: [draft.appEnvId] }
   },
 }
 

@@ -2,16 +2,14 @@ import { updateAppEnv } from '../../contract/app-envs.ts'
 import type { InputOf } from '../../contract/operation.ts'
 import { mergedSettings } from '../../domain/databases/settings.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
-import { checkContentMoves } from '../../domain/environments/move.ts'
 import { slugOf } from '../../domain/environments/names.ts'
 import { checkEnvironmentUpdate } from '../../domain/environments/update.ts'
 import { replacedVariables } from '../../domain/environments/variables.ts'
 import { checkVolumeContainers, withVolume } from '../../domain/environments/volume.ts'
 import { changedJobConfig, jobConfigWarnings } from '../../domain/jobs/config.ts'
-import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
-import { type Context, handler } from '../core/handler.ts'
-import { beginRollout } from '../deployments/begin-rollout.ts'
+import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from './change-environment.ts'
+import { changeRegion } from './change-region.ts'
 import { setContainers } from './set-containers.ts'
 import { storeVariables } from './variable-references.ts'
 
@@ -54,33 +52,6 @@ export default handler(updateAppEnv, async (context, input, target) => {
     wake: [draft.appEnvId],
   }
 })
-
-/**
- * 3.3: changes the region immediately; the serving containers stay in the old region until the new ones serve. Only
- * applied settings move; pending changes stay pending.
- */
-async function changeRegion(context: Context, draft: Environment, region: string): Promise<string> {
-  const from = draft.servedFrom ?? draft.region
-  draft.region = region
-  draft.changingRegion = true
-  delete draft.servedFrom
-  const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
-  const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
-  const content = rollout && (await findContent(context.tx, rollout.contentId))
-  const regions = context.installation.regions()
-  if (content) checkContentMoves(content, region, regions)
-  if (!content || draft.desiredState === 'stopped') return `It next starts in ${region}.`
-  if (draft.currentRolloutId !== null && region !== from) draft.servedFrom = from
-  const settings = draft.wantedRolloutId === null ? draft.applied : rollout.settings
-  await beginRollout(context, draft, content, { settings, activity: 'CHANGE_REGION' })
-  const isElsewhere = regions.some(
-    (one) => one.engine === 'kubernetes' && [from, region].includes(one.region),
-  )
-  const change = isElsewhere
-    ? 'Then get-app-env shows its new address; the old one answers for another minute.'
-    : 'Its address stays.'
-  return `Version ${content.version} starts in ${region}; ${from} serves until it does. ${change}`
-}
 
 function applyInput(
   input: Input,

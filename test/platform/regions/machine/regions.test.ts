@@ -3,6 +3,7 @@ import { readConfig } from '../../../../src/config.ts'
 import { stopAppEnv } from '../../../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv, updateAppEnv } from '../../../../src/contract/app-envs.ts'
+import { listAudit, undoChange } from '../../../../src/contract/audit.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { listRegions } from '../../../../src/contract/regions.ts'
 import { until } from '../../../../testkit/platform/story.ts'
@@ -78,6 +79,39 @@ describe('regions', () => {
       (names) => names?.length === 1 && names[0] === moved?.spec.name,
       'a route to the new region',
     )
+  })
+
+  it('undo moves it back, while the move goes on and after it, and never over a later move', async () => {
+    const appEnvId = await deployed()
+    const move = (region: string) => call().call(updateAppEnv, { appEnvId, region })
+    const undo = async () => {
+      const { accountId } = platform
+      const { entries } = await call().call(listAudit, { accountId, objectId: appEnvId })
+      const last = entries.find(({ operation }) => operation === 'update-app-env')
+      return call().call(undoChange, { entryId: last?.entryId ?? '' })
+    }
+    const moved = (region: string) =>
+      until(
+        () => read(appEnvId),
+        (one) => !one.changingRegion && one.region === region && one.status === 'RUNNING',
+        `a move to ${region}`,
+      )
+    platform.plainEngine.knobs.listenDelayMs = 300
+    await move('plain')
+    expect(await undo()).toMatchObject({ undone: ['region'] })
+    platform.plainEngine.knobs.listenDelayMs = 0
+    await moved('local')
+    await move('plain')
+    await moved('plain')
+    const { message } = await undo()
+    expect(message).toContain('plain serves until it does')
+    await moved('local')
+    await until(
+      async () => [platform.engine, platform.plainEngine].map((one) => containersIn(one, appEnvId).length),
+      ([here, there]) => here === 1 && there === 0,
+      'one container, where it was',
+    )
+    await expect(undo()).rejects.toMatchObject({ details: expect.stringContaining('region') })
   })
 
   it('a move that fails stays where it served and says why', async () => {
