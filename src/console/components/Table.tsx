@@ -1,3 +1,4 @@
+import { memo } from 'react'
 import { ScrollArea } from './ScrollArea.tsx'
 import { useWindow } from './use-window.ts'
 
@@ -47,13 +48,14 @@ export function Table<Row>(props: Props<Row>) {
       <tbody>
         {spacer(first)}
         {rows.slice(first, last).map((row, index) => (
-          <tr
+          <TableRow
             key={keyOf(row, first + index)}
-            aria-rowindex={isWindow ? first + index + 2 : undefined}
-            style={{ height: rowHeight }}
-          >
-            <Cells row={row} columns={columns} actions={actions} />
-          </tr>
+            row={row}
+            columns={columns}
+            actions={actions}
+            rowIndex={isWindow ? first + index + 2 : undefined}
+            rowHeight={rowHeight}
+          />
         ))}
         {spacer(rows.length - last)}
       </tbody>
@@ -90,9 +92,18 @@ function headClass(kind: unknown): string | undefined {
   return shared?.join(' ')
 }
 
-function Cells<Row>({ row, columns, actions }: Shape<Row> & { row: Row }) {
+/** Memoized: scrolling renders the rows that come, not all that stay. */
+const TableRow = memo(RowOf) as typeof RowOf
+
+interface RowProps<Row> extends Shape<Row> {
+  row: Row
+  rowIndex: number | undefined
+  rowHeight: number | undefined
+}
+
+function RowOf<Row>({ row, columns, actions, rowIndex, rowHeight }: RowProps<Row>) {
   return (
-    <>
+    <tr aria-rowindex={rowIndex} style={{ height: rowHeight }}>
       {columns.map(({ title, kind, cell }, column) => {
         const className = typeof kind === 'function' ? kind(row) : kind
         if (column > 0)
@@ -112,7 +123,7 @@ function Cells<Row>({ row, columns, actions }: Shape<Row> & { row: Row }) {
           <div className="row row-actions">{actions(row)}</div>
         </td>
       )}
-    </>
+    </tr>
   )
 }
 

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { createContext, useContext, useEffect, useState } from 'react'
+import { createContext, useContext, useEffect, useRef, useState } from 'react'
 import { listAlerts } from '../../../contract/alerts.ts'
 import type { listAppEnvs } from '../../../contract/app-envs.ts'
 import { databasePresetNames } from '../../../contract/fields.ts'
@@ -21,7 +21,7 @@ const region: Column<EnvironmentRow> = {
   cell: (row) => row.region,
 }
 
-const columns: Column<EnvironmentRow>[] = [
+const columns: readonly Column<EnvironmentRow>[] = [
   {
     title: 'Environment',
     kind: 'nowrap',
@@ -51,25 +51,57 @@ const columns: Column<EnvironmentRow>[] = [
   { title: 'Version', kind: 'number wide', cell: ({ currentVersion }) => currentVersion ?? '–' },
 ]
 
+/** Constant, because rows are rendered again when their columns change. */
+const columnsWithRegion = [...columns, region]
+
 export function EnvironmentTable({ rows }: { rows: readonly EnvironmentRow[] }) {
   const hasRegions = rows.some((row) => row.region !== rows[0]?.region)
   const isPainted = usePainted()
+  const { isMoving, onScrollCapture } = useMoving()
   return (
-    <Painted value={isPainted}>
-      <Table
-        label="List of environments"
-        columns={hasRegions ? [...columns, region] : columns}
-        rows={rows}
-        keyOf={({ appEnvId }) => appEnvId}
-        rowHeight={45}
-        maxHeight="calc(100vh - 190px)"
-      />
-    </Painted>
+    <MayRead value={isPainted && !isMoving}>
+      <div onScrollCapture={onScrollCapture}>
+        <Table
+          label="List of environments"
+          columns={hasRegions ? columnsWithRegion : columns}
+          rows={rows}
+          keyOf={({ appEnvId }) => appEnvId}
+          rowHeight={45}
+          maxHeight="calc(100vh - 190px)"
+        />
+      </div>
+    </MayRead>
   )
 }
 
-/** Whether the list has been painted once: what each row reads of its own waits until the page takes clicks. */
-const Painted = createContext(false)
+/**
+ * Whether new rows may read: not until the list has been painted, because the page takes clicks first, and not while it
+ * scrolls, because hundreds go by on the way through a long list.
+ */
+const MayRead = createContext(false)
+
+/** A row that began to read goes on. */
+function useReads(): boolean {
+  const mayRead = useContext(MayRead)
+  const [reads, setReads] = useState(mayRead)
+  if (mayRead && !reads) setReads(true)
+  return reads
+}
+
+const stillMs = 150
+
+/** Whether something inside scrolled a moment ago. */
+function useMoving() {
+  const [isMoving, setIsMoving] = useState(false)
+  const timer = useRef<number | undefined>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const onScrollCapture = () => {
+    setIsMoving(true)
+    clearTimeout(timer.current)
+    timer.current = window.setTimeout(() => setIsMoving(false), stillMs)
+  }
+  return { isMoving, onScrollCapture }
+}
 
 function usePainted(): boolean {
   const [isPainted, setIsPainted] = useState(false)
@@ -90,11 +122,11 @@ function usePainted(): boolean {
 const later = (cell: React.ReactNode) => <Later>{cell}</Later>
 
 function Later({ children }: { children: React.ReactNode }) {
-  return useContext(Painted) ? children : null
+  return useReads() ? children : null
 }
 
 function Status({ row }: { row: EnvironmentRow }) {
-  return <StatusBadge environment={row} isLive={useContext(Painted)} />
+  return <StatusBadge environment={row} isLive={useReads()} />
 }
 
 /** One read for the whole account, which every row shares. */
