@@ -55,8 +55,8 @@ export function envLines(appEnv: AppEnv): string[] {
 }
 
 function healthLine(health: Health): string {
-  const checked = health.path === null ? 'only the port is checked' : `GET ${health.path} is checked`
-  return `${health.verdict}: ${healthSentence(health)} (${checked})`
+  const checked = health.path === null ? 'Only the port is checked.' : `GET ${health.path} is checked.`
+  return `${health.verdict}: ${healthSentence(health)} ${checked}`
 }
 
 function deploymentText({

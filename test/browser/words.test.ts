@@ -131,7 +131,7 @@ describe('alerts', () => {
   it('writes a condition with its unit', () => {
     const rule = { operator: 'gt', duration: '1h', aggregation: 'max', queryRange: '10m' } as const
     expect(conditionWords({ ...rule, metric: 'ingress_p95_latency', threshold: 0.5 })).toBe(
-      'Maximum of 95th percentile of latency over 10 minutes above 500 ms for 1 hour',
+      'Maximum of 95th percentile of latency over 10 minutes stays above 500 ms for 1 hour',
     )
   })
 
