@@ -54,17 +54,20 @@ function useNames(accountId: string) {
 
 /** The audit log as a timeline: live, filtered by its address, each change with before, after and Undo. */
 export function Timeline({ accountId, objectId, fixed = {} }: Props) {
-  const always: Filters = { ...fixed, ...(objectId === undefined ? {} : { object: objectId }) }
+  const about: Filters = objectId === undefined ? {} : { object: objectId }
+  const always: Filters = { ...fixed, ...about }
   const filters: Filters = { ...(useSearch({ strict: false }) as Filters), ...always }
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const read = useEntries(accountId, filters)
   // What the filters offer does not shrink with what they let through.
   const offered = useEntries(accountId, always)
+  // A person undoes what an agent did, so the undo is no entry of the agent's.
+  const everyone = useEntries(accountId, about)
   const { names, nameOf } = useNames(accountId)
   if (read.error && !read.data) return <Failed error={read.error} retry={() => read.refetch()} />
   const all = offered.data ?? []
   const shown = withOperation(read.data ?? [], filters.operation)
-  const undone = new Set([...all, ...shown].map(({ undid }) => undid?.entryId))
+  const undone = new Set([...(everyone.data ?? []), ...all, ...shown].map(({ undid }) => undid?.entryId))
   return (
     <section className="panel" aria-label="Activity">
       <TimelineFilters
