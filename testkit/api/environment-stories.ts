@@ -129,14 +129,15 @@ export async function jobStory(platform: TestPlatform, call: Call): Promise<void
   await call('list-job-runs', { appEnvId, status: 'CANCELED' })
 }
 
-/** Waits until no rollout is unfinished. */
+/** Waits until no rollout is unfinished and no container of an earlier one is left. */
 export async function settled(platform: TestPlatform, appEnvId: string, wanted = 'RUNNING'): Promise<void> {
   const read = () =>
     platform.request('GET', '/app-env/status', { token: platform.admin.token, input: { appEnvId } })
   await until(
     async () => (await read()).json as Answer,
-    ({ status, currentDeployment }) =>
+    ({ status, currentDeployment, containers }) =>
       (status === wanted || (wanted === 'RUNNING' && status === 'SLEEPING')) &&
+      containers.running === containers.desired &&
       ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
     `${appEnvId} ${wanted}`,
     15_000,

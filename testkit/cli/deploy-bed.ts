@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import type { CommandIo } from '../../src/cli/command-io.ts'
 import { runCli } from '../../src/server/run-cli.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { type Script, type ScriptedPlatform, startScriptedPlatform } from './scripted-platform.ts'
 
 interface Outcome {
@@ -29,7 +30,7 @@ export class DeployBed {
     afterEach(async () => {
       await this.platform?.close()
       this.platform = null
-      await rm(this.dir, { recursive: true, force: true })
+      removeFolder(this.dir)
     })
   }
 

@@ -1,5 +1,4 @@
 import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/clock.ts'
@@ -13,6 +12,7 @@ import { randomId } from '../engines/docker-bed.ts'
 import { removeInstallation } from '../engines/docker-images.ts'
 import { ensurePythonImage } from '../engines/python-image.ts'
 import { bundledSupervisorEntry } from '../engines/supervisor-entry.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 /** A real engine of its own, and what stands in for the base images of programs.ts on it. */
 export interface EnginePlace {
@@ -28,7 +28,7 @@ const clock = systemClock
 export async function processPlace(): Promise<EnginePlace> {
   const home = mkdtempSync(path.join(os.tmpdir(), 'longshore-diagnosis-'))
   const engine = createProcessEngine({ home, clock, log, supervisorEntry: bundledSupervisorEntry() })
-  const remove = () => rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  const remove = async () => removeFolder(home)
   return { engine, bases: {}, remove }
 }
 

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { freePort } from '../free-port.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 /** A registry of its own on loopback, which Docker takes without TLS; needs Debian's `docker-registry`. */
 export async function startRegistry(): Promise<{ address: string; stop(): Promise<void> }> {
@@ -25,7 +26,7 @@ export async function startRegistry(): Promise<{ address: string; stop(): Promis
     async stop() {
       child.kill()
       await ended
-      await rm(dir, { recursive: true, force: true })
+      removeFolder(dir)
     },
   }
 }

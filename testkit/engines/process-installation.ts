@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/clock.ts'
@@ -6,6 +6,7 @@ import type { ContainerSpec, Engine, EngineLogLine } from '../../src/engines/eng
 import { createProcessEngine } from '../../src/engines/process/engine.ts'
 import { createLog } from '../../src/log.ts'
 import { type SourceFiles, writeSource } from '../builds/sample-sources.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { bundledSupervisorEntry } from './supervisor-entry.ts'
 
 /** A process engine on a data directory of its own under the system's temporary folder. */
@@ -93,7 +94,7 @@ export class ProcessInstallation {
   /** Removes the home: the supervisor ends its containers and leaves by itself. */
   async destroy(): Promise<void> {
     for (const engine of this.#engines) await engine.close()
-    await rm(this.#base, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    removeFolder(this.#base)
   }
 }
 

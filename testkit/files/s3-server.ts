@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll } from 'vitest'
 import { freePort } from '../free-port.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 /** Of the servers that tests start, and nothing else. */
 export const s3Credentials = {
@@ -93,7 +94,7 @@ export class S3Server {
       child.kill('SIGKILL')
       await ended
     }
-    rmSync(this.#dir, { recursive: true, force: true })
+    removeFolder(this.#dir)
   }
 
   async #run(): Promise<void> {

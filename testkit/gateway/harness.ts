@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,7 @@ import type { RequestBatch, RequestLogMode } from '../../src/gateway/control/req
 import { type Gateway, runGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import type { TrafficSample } from '../../src/metrics/traffic-sample.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { until } from '../until.ts'
 
 export const silent = createLog('test', 'silent')
@@ -23,7 +24,7 @@ export function afterwards(cleanup: () => unknown): void {
 /** A folder for one installation, short enough for a socket path. */
 export async function temporaryHome(): Promise<string> {
   const home = await mkdtemp(path.join(tmpdir(), 'gw-'))
-  afterwards(() => rm(home, { recursive: true, force: true }))
+  afterwards(() => removeFolder(home))
   return home
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { newId } from '../../src/domain/ids.ts'
@@ -25,6 +25,7 @@ import { TestClock } from '../fakes/clock.ts'
 import { FakeEngine } from '../fakes/engine.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 import { randomOf } from '../random.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 interface ChaosResult {
   runs: number
@@ -95,7 +96,7 @@ export async function runJobChaos(options: {
   } finally {
     await platform.close()
     await logs.close()
-    rmSync(dir, { recursive: true, force: true })
+    removeFolder(dir)
   }
 }
 

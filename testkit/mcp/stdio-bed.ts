@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -7,6 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { type FakeBackend, startFakeBackend } from '../fakes/backend.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 interface Run {
   child: ChildProcess
@@ -35,7 +36,7 @@ export class StdioBed {
       execFileSync(process.execPath, ['build.mjs', path.join(dist, 'dist'), 'testkit/mcp/entry.ts'])
       this.#command = path.join(dist, 'dist', 'longshore.js')
     })
-    afterAll(() => rmSync(dist, { recursive: true, force: true }))
+    afterAll(() => removeFolder(dist))
     beforeEach(async () => {
       this.home = mkdtempSync(path.join(os.tmpdir(), 'longshore-mcp-'))
       this.backend = await startFakeBackend()
@@ -46,7 +47,7 @@ export class StdioBed {
       for (const child of this.#children.splice(0)) child.kill('SIGKILL')
       this.#endPlatform()
       await this.backend.close()
-      rmSync(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+      removeFolder(this.home)
     })
   }
 

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Client, createClient } from '../../src/client/client.ts'
 import { freePort } from '../free-port.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 const entry = path.resolve('dist/longshore.js')
 
@@ -126,6 +127,6 @@ export class Installation {
       const stop = spawn(process.execPath, [this.program, 'stop'], { env: this.#env, stdio: 'ignore' })
       stop.once('exit', () => resolve())
     })
-    rmSync(this.home, { recursive: true, force: true })
+    removeFolder(this.home)
   }
 }

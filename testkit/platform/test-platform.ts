@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { type Alerting, createAlerting } from '../../src/alerting/alerting.ts'
@@ -36,6 +36,7 @@ import { insertToken } from '../../src/store/repositories/tokens.ts'
 import { openSecretBox, parseMasterKey, type SecretBox } from '../../src/store/secrets/secret-box.ts'
 import { FakeEngine } from '../fakes/engine.ts'
 import { withTraffic } from '../metrics/with-traffic.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { insertMember, insertTestAccount, type MemberOptions } from './accounts.ts'
 import { oauthSurfaces } from './oauth-surfaces.ts'
@@ -140,7 +141,7 @@ export class TestPlatform {
     await this.logs.close()
     await this.db.close()
     await this.removeStore()
-    rmSync(this.dir, { recursive: true, force: true })
+    removeFolder(this.dir)
   }
 
   makeAccount(name: string, settings: Partial<AccountSettings> = {}): Promise<string> {

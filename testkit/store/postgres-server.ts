@@ -9,7 +9,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs'
 import os from 'node:os'
@@ -18,6 +17,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { Secret } from '../../src/log.ts'
 import { startedAt } from '../../src/store/data-directory.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 const run = promisify(execFile)
 const debianFolder = '/usr/lib/postgresql'
@@ -98,7 +98,7 @@ export class PostgresServer {
       await server.#init(tlsPort)
       await server.launch()
     } catch (error) {
-      rmSync(server.dir, { recursive: true, force: true })
+      removeFolder(server.dir)
       throw error
     }
     return server
@@ -184,7 +184,7 @@ export class PostgresServer {
 
   async stop(): Promise<void> {
     await this.halt('SIGINT')
-    rmSync(this.dir, { recursive: true, force: true })
+    removeFolder(this.dir)
   }
 
   get #data(): string {

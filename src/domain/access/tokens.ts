@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Tokens of one user, with the agents that are connected. */
+/** Tokens of one user, with the agents that are connected; each of them is work for the rate limits. */
 export const mostTokensOfUser = 50
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -6,8 +6,6 @@ import { insertToken, listTokensOfUser } from '../../store/repositories/tokens.t
 import { handler } from '../core/handler.ts'
 import { userOf } from '../core/user-of.ts'
 
-/** Rate limits count per token, so this also bounds the load of one user. */
-
 export default handler(createUserToken, async ({ tx, now, caller }, input) => {
   const userId = userOf(caller)
   if ((await listTokensOfUser(tx, userId)).length >= mostTokensOfUser) {

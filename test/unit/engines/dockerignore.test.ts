@@ -43,11 +43,11 @@ describe('.dockerignore', () => {
   })
 
   it('takes patterns made to hold the platform in its stride', async () => {
-    const startMs = performance.now()
+    const before = process.cpuUsage()
     const rules = parseDockerignore(`${'*a'.repeat(120)}b\n${'**/a/'.repeat(60)}b\n`)
     expect(await rules.isIgnored('a'.repeat(255))).toBe(false)
     expect(await rules.isIgnored(`${'a/'.repeat(200)}c`)).toBe(false)
-    expect(performance.now() - startMs).toBeLessThan(500)
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(500)
     expect(() => parseDockerignore('x\n'.repeat(3_000))).toThrow(/patterns/)
   })
 

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { removeFolder } from '../../remove-folder.ts'
 
 const suite = path.resolve('node_modules/@modelcontextprotocol/conformance/dist/index.js')
 const inspector = path.resolve('node_modules/@modelcontextprotocol/inspector-cli/build/cli.js')
@@ -33,7 +34,7 @@ async function inScratch(work: (home: string) => Promise<Ran>): Promise<Ran> {
   try {
     return await work(home)
   } finally {
-    rmSync(home, { recursive: true, force: true })
+    removeFolder(home)
   }
 }
 
