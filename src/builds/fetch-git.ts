@@ -264,7 +264,9 @@ function translateGitError(error: unknown, { namespace, repo, branch, commitId }
   if (error.endedBy === 'SIGSEGV' || /died of signal 11|tree depth/i.test(output))
     return say(`${name} has folders nested too deeply for git to read. Flatten them.`)
   if (error.endedBy !== null)
-    return say(`The machine ended git (${error.endedBy}) while it read ${name}, as it does without free memory.`)
+    return say(
+      `The machine ended git (${error.endedBy}) while it read ${name}, as it does without free memory.`,
+    )
   if (/couldn't find remote ref|not our ref|unadvertised object/i.test(output))
     return say(
       commitId === null
