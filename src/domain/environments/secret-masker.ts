@@ -39,9 +39,9 @@ export function createMask(values: Iterable<string>, shortest = shortestMasked):
  * line loses them.
  */
 function maskInterrupted(line: string, masker: SecretMasker): string {
-  const visible = line.replace(ansi, '').replace(hidden, '')
-  const masked = masker.mask(visible)
-  return masked === visible ? line : masked
+  const stripped = line.replace(ansi, '').replace(hidden, '')
+  const masked = masker.mask(stripped)
+  return masked === stripped ? line : masked
 }
 
 function formsOf(values: Iterable<string>, shortest: number): SecretForm[] {
