@@ -25,7 +25,7 @@ export function statusLines(status: Status): string[] {
     ...(status.health ? [['health', healthLine(status.health)]] : []),
     ['newest deployment', currentDeployment ? deploymentText(currentDeployment) : 'none'],
     ...(failure
-      ? [['failure', `${failure.reason}: ${inShellWords(printable(failure.message), cliEnvName)}`]]
+      ? [['failure', inShellWords(printable(`${failure.reason}: ${failure.message}`), cliEnvName)]]
       : []),
     [
       'pending changes',

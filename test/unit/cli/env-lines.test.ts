@@ -124,3 +124,17 @@ describe('the first line of the status', () => {
     )
   })
 })
+
+describe('the failure in the status', () => {
+  const shown = (reason: string, message: string) =>
+    statusLines(
+      status({ currentDeployment: { ...version(2, 'FAILED'), failure: { reason, message } } }),
+    ).find((line) => line.startsWith('failure'))
+
+  it('names commands in the text of the platform, and quotes a program as it wrote', () => {
+    expect(shown('exits-at-once', 'It ended. get-logs shows why.')).toContain(
+      'longshore logs shop-prod shows why',
+    )
+    expect(shown('build step', 'npm error: delete-app failed')).toContain('npm error: delete-app failed')
+  })
+})
