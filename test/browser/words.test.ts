@@ -170,6 +170,11 @@ describe('words and filters', () => {
   })
 
   it('writes numbers with units, and times relative to now', () => {
+    expect([quantity(1, 'containers'), quantity(1, 'starts a minute'), quantity(2, 'containers')]).toEqual([
+      '1 container',
+      '1 start a minute',
+      '2 containers',
+    ])
     expect([quantity(0.25, 's'), quantity(2, 's'), quantity(12.345, '%')]).toEqual([
       '250 ms',
       '2 s',
