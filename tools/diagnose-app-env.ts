@@ -11,9 +11,9 @@ export default defineTool({
     'Says why an environment does not work: causes with evidence and the call that fixes each. Call it first.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
-  point: ({ appEnvId, healthy, findings, checked }) => {
+  point: ({ appEnvId, healthy, findings, checked }, { envName = appEnvId }) => {
     const first = findings[0]
-    const state = `${appEnvId} is ${healthy ? 'healthy' : 'not healthy'}.`
+    const state = `${envName} is ${healthy ? 'healthy' : 'not healthy'}.`
     if (!first) return `${state} No cause was found in ${checked.join(', ')}.`
     return `${state} ${findings.length === 1 ? 'Cause' : 'First cause'}: ${first.cause} (${first.confidence}).`
   },

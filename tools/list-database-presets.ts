@@ -1,4 +1,5 @@
 import { listDatabasePresets } from '../src/contract/databases.ts'
+import type { OutputOf } from '../src/contract/operation.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -10,4 +11,17 @@ export default defineTool({
     const here = presets.filter((preset) => preset.available).map((preset) => preset.dockerPreset)
     return `Can run here: ${here.join(', ') || 'none'}.`
   },
+  // The versions of a preset that cannot run here would repeat its reason.
+  shorten: ({ presets }) => ({
+    presets: presets.map((preset) =>
+      preset.available ? preset : { ...preset, versions: preset.versions.map(named) },
+    ),
+  }),
 })
+
+function named({
+  unavailableReason: _reason,
+  ...version
+}: OutputOf<typeof listDatabasePresets>['presets'][number]['versions'][number]) {
+  return version
+}

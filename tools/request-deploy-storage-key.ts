@@ -11,6 +11,5 @@ export default defineTool({
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
-  point: ({ uploadUrl, storageKey }) =>
-    `PUT the archive once to ${uploadUrl}, then call notify-code-upload with storageKey ${storageKey}.`,
+  point: () => 'PUT the archive once to uploadUrl, then call notify-code-upload with storageKey.',
 })

@@ -78,7 +78,11 @@ function addFiles(app: FastifyInstance, dir: string): void {
   let listed: Promise<Record<string, Asset>> | undefined
   app.get<{ Params: { name: string } }>('/console/assets/:name', quiet, async (request, reply) => {
     listed ??= readFile(path.join(dir, 'assets.json'), 'utf8').then((text) => JSON.parse(text))
-    const assets = await listed
+    const assets = await listed.catch((error) => {
+      // A read that failed once, such as for lack of open files, must not fail for ever.
+      listed = undefined
+      throw error
+    })
     const { name } = request.params
     const asset = Object.hasOwn(assets, name) ? assets[name] : undefined
     if (asset === undefined) throw new AppError('not-found', 'Not found')

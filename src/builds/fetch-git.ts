@@ -107,9 +107,12 @@ const noProgram = 127
 class GitFailed extends Error {
   /** What it printed; `noProgram` if it could not be started. */
   readonly output: string | number
-  constructor(output: string | number) {
+  /** That ended it; null if it exited. */
+  readonly endedBy: NodeJS.Signals | null
+  constructor(output: string | number, endedBy: NodeJS.Signals | null) {
     super('git failed')
     this.output = output
+    this.endedBy = endedBy
   }
 }
 
@@ -192,10 +195,10 @@ function runGit(args: readonly string[], { home, cwd, protocol, memory, signal }
       signal.removeEventListener('abort', end)
       reject(cause)
     })
-    child.once('close', (code) => {
+    child.once('close', (code, endedBy) => {
       signal.removeEventListener('abort', end)
       if (code === 0) resolve(output)
-      else reject(new GitFailed(code === noProgram ? noProgram : errors))
+      else reject(new GitFailed(code === noProgram ? noProgram : errors, endedBy))
     })
   })
 }
@@ -257,6 +260,13 @@ function translateGitError(error: unknown, { namespace, repo, branch, commitId }
     return say('This machine has no git in its PATH; the operator must install it.')
   if (/out of memory|memory exhausted|cannot allocate memory/i.test(output))
     return say(`${name} has a file that takes too much memory to unpack. Keep large files elsewhere.`)
+  // Git goes through folders by recursion: a stack is full after a few thousand.
+  if (error.endedBy === 'SIGSEGV' || /died of signal 11|tree depth/i.test(output))
+    return say(`${name} has folders nested too deeply for git to read. Flatten them.`)
+  if (error.endedBy !== null)
+    return say(
+      `The machine ended git (${error.endedBy}) while it read ${name}, as it does without free memory.`,
+    )
   if (/couldn't find remote ref|not our ref|unadvertised object/i.test(output))
     return say(
       commitId === null

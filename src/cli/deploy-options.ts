@@ -55,7 +55,7 @@ export function addDeployOptions(command: CliCommand): CliCommand {
 
 /** What the options ask for; `UsageError` for a wrong call. */
 export function deployOptionsOf(environment: string | undefined, flags: Options): DeployOptions {
-  if (environment === undefined) throw new UsageError('--env <environment> is needed')
+  if (environment === undefined) throw new UsageError('--env <environment> is required')
   return {
     userToken: flags.userToken as string | undefined,
     environment: environmentRef(environment),

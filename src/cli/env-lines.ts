@@ -25,7 +25,7 @@ export function statusLines(status: Status): string[] {
     ...(status.health ? [['health', healthLine(status.health)]] : []),
     ['newest deployment', currentDeployment ? deploymentText(currentDeployment) : 'none'],
     ...(failure
-      ? [['failure', `${failure.reason}: ${inShellWords(printable(failure.message), cliEnvName)}`]]
+      ? [['failure', inShellWords(printable(`${failure.reason}: ${failure.message}`), cliEnvName)]]
       : []),
     [
       'pending changes',
@@ -55,8 +55,8 @@ export function envLines(appEnv: AppEnv): string[] {
 }
 
 function healthLine(health: Health): string {
-  const checked = health.path === null ? 'only the port is checked' : `GET ${health.path} is checked`
-  return `${health.verdict}: ${healthSentence(health)} (${checked})`
+  const checked = health.path === null ? 'Only the port is checked.' : `GET ${health.path} is checked.`
+  return `${health.verdict}: ${healthSentence(health)} ${checked}`
 }
 
 function deploymentText({

@@ -75,8 +75,12 @@ const shorter: Readonly<Record<string, (envName: string) => string>> = {
 /** The two calls of a deploy from source, which are one command in the shell. */
 const sourceDeploy = 'request-deploy-storage-key, then notify-code-upload'
 
-/** A text of the platform with the operations that it names as commands; `envName` is the environment it is about. */
+/**
+ * A text of the platform with the operations that it names as commands; `envName` is the environment it is about. The
+ * failure of a build step quotes a program, whose words stay as they are.
+ */
 export function inShellWords(text: string, envName?: string): string {
+  if (text.startsWith('build step: ')) return text
   const one = text
     .replaceAll(sourceDeploy, `longshore deploy ${envName ?? '<environment>'} --dir <folder>`)
     .replaceAll('get-logs with jobRunId', 'longshore jobs logs <jobRunId>')

@@ -62,6 +62,11 @@ export function externalGrants(options: ExternalOptions): FindGrant {
   }
 }
 
+/** Failures of the server's keys, not of the token: they time out, answer another status or no JSON, or are no key set. */
+const keyFailures = ['ERR_JWKS_TIMEOUT', 'ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID']
+/** The end of the year 9999: later times have no timestamp that compares as text. */
+const lastSecond = 253_402_300_799
+
 /** The claims, or why they do not count. */
 async function verified(
   token: string,
@@ -80,8 +85,7 @@ async function verified(
     const type = (protectedHeader.typ ?? 'at+jwt').toLowerCase().replace('application/', '')
     return type === 'at+jwt' || type === 'jwt' ? payload : `its type is ${type.slice(0, 40)}`
   } catch (error) {
-    const isRefused = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)
-    if (isRefused) return error.code
+    if (error instanceof errors.JOSEError && !keyFailures.includes(error.code)) return error.code
     throw away(error)
   }
 }
@@ -147,7 +151,7 @@ async function grantOf(
   const clientId = clientOf(claims)
   const subject = JSON.stringify([issuer, claims.sub, clientId])
   const scopes = scopesOf(claims)
-  const expiresAt = new Date(claims.exp! * 1000).toISOString()
+  const expiresAt = timestamp(Math.min(claims.exp!, lastSecond) * 1000)
   const find = async (tx: Tx) => {
     const user = await userOf(tx, claims)
     return user && { user, known: await findGrantOfSubject(tx, subject) }

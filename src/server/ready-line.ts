@@ -66,7 +66,7 @@ export function printReady(
 
 function engineText(kind: string): string {
   if (kind !== 'process') return kind
-  return 'process: runs your code as child processes of this machine, WITHOUT isolation. Start Docker for containers.'
+  return 'process: runs your code as child processes of this machine, WITHOUT isolation. The docker engine isolates.'
 }
 
 /** A link that signs the admin of this data directory in once; null when not bound to loopback, or without a good token. */

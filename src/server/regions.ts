@@ -161,7 +161,7 @@ async function keptEngine(
   const some =
     deployed.slice(0, 5).join(', ') + (deployed.length > 5 ? ` and ${deployed.length - 5} more` : '')
   throw new AppError('unavailable', `The region ${region} runs on the ${before.engine} engine`, {
-    details: `${some} would lose their images and volumes on ${desired}. Run both with LONGSHORE_REGIONS=${region}=${before.engine},box=${desired} and move each with update-app-env (region box), or keep LONGSHORE_ENGINE=${before.engine}.`,
+    details: `${some} would lose images and volumes on ${desired}. Run both with LONGSHORE_REGIONS=${region}=${before.engine},box=${desired} and move each with update-app-env (region box), or keep LONGSHORE_ENGINE=${before.engine}.`,
   })
 }
 

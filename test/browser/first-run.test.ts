@@ -99,6 +99,8 @@ describe.skipIf(noBrowser !== null)(
       // The page goes on with the sample of the visit before.
       await page.getByRole('button', { name: 'Deploy a broken version' }).waitFor()
       expect(await page.getByRole('button', { name: 'Create sample function' }).count()).toBe(0)
+      await page.getByRole('button', { name: 'Deploy the good version' }).click()
+      await page.getByText('Version 4 is serving').waitFor({ timeout: deployMs })
       await page.getByRole('button', { name: 'Create a token for it' }).click()
       await page.getByLabel('MCP host').selectOption('cursor')
       const region = page.getByRole('region', { name: 'Configuration for Cursor' })
@@ -108,20 +110,29 @@ describe.skipIf(noBrowser !== null)(
       try {
         const set = [{ name: 'COLOR', value: 'green', isSecret: false }]
         await agent.does('update-app-env-variables', { envName, set })
+        await agent.does('apply-app-env-changes', { envName })
       } finally {
         await agent.close()
       }
       await shot('6-agent')
       expect((await environment()).envVars.map(({ name }) => name)).toEqual(['COLOR'])
       await page.getByText('An agent has made a call').waitFor()
+      // The page shows the deployment of the agent too, although it deployed one itself.
+      await page.getByText('Version 5 is serving').waitFor({ timeout: deployMs })
       const call = page.getByRole('list', { name: /Calls of agents/ }).getByRole('listitem')
       await call.filter({ hasText: 'Change variables' }).getByRole('link').click()
       await page.waitForURL(/\/console\/agents\/usr_.*surface=mcp/)
       await page.getByRole('button', { name: 'Undo Change variables' }).waitFor()
       await shot('7-agent-page')
+      const refused: string[] = []
+      page.on('response', (response) => {
+        if (response.status() >= 400) refused.push(response.url())
+      })
       await page.getByRole('button', { name: 'Undo Change variables' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await page.getByText('Undone', { exact: true }).waitFor()
+      expect(refused).toEqual([])
       expect((await environment()).envVars).toEqual([])
     })
   },

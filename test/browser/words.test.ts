@@ -131,7 +131,7 @@ describe('alerts', () => {
   it('writes a condition with its unit', () => {
     const rule = { operator: 'gt', duration: '1h', aggregation: 'max', queryRange: '10m' } as const
     expect(conditionWords({ ...rule, metric: 'ingress_p95_latency', threshold: 0.5 })).toBe(
-      'Maximum of 95th percentile of latency over 10 minutes above 500 ms for 1 hour',
+      'Maximum of 95th percentile of latency over 10 minutes stays above 500 ms for 1 hour',
     )
   })
 
@@ -170,6 +170,11 @@ describe('words and filters', () => {
   })
 
   it('writes numbers with units, and times relative to now', () => {
+    expect([quantity(1, 'containers'), quantity(1, 'starts a minute'), quantity(2, 'containers')]).toEqual([
+      '1 container',
+      '1 start a minute',
+      '2 containers',
+    ])
     expect([quantity(0.25, 's'), quantity(2, 's'), quantity(12.345, '%')]).toEqual([
       '250 ms',
       '2 s',

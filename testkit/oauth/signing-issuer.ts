@@ -9,6 +9,8 @@ export class SigningIssuer {
   published: string[] = []
   /** Answers 503 to everything. */
   isAway = false
+  /** What it answers in place of its keys. */
+  insteadOfKeys: { status: number; body: string } | null = null
   reads = 0
 
   private constructor(
@@ -19,6 +21,8 @@ export class SigningIssuer {
   static async start(): Promise<SigningIssuer> {
     let made: SigningIssuer | undefined
     const server = createServer(async ({ url }, res) => {
+      const other = url === '/keys' ? made!.insteadOfKeys : null
+      if (other !== null) return void res.writeHead(other.status).end(other.body)
       const answer = made!.isAway ? null : await made!.#answer(url ?? '')
       res.writeHead(made!.isAway ? 503 : answer === null ? 404 : 200, { 'content-type': 'application/json' })
       res.end(JSON.stringify(answer))

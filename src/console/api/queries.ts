@@ -75,6 +75,8 @@ export function useWrite<Row extends Operation>(row: Row) {
   return useMutation<OutputOf<Row>, AppError, RawInputOf<Row>>({
     mutationFn: (input) => client.call(row, input),
     // Not awaited: the new reads may unmount the component before its callbacks run.
-    onSettled: () => void queries.invalidateQueries(),
+    // A dialog that closes must not ask again for the preview of what is now done.
+    onSettled: () =>
+      void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'preview' }),
   })
 }

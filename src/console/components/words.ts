@@ -41,7 +41,8 @@ export function ago(iso: string, nowMs: number): string {
 /** A measured value with its unit; seconds below one become milliseconds. */
 export function quantity(value: number, unit: string): string {
   if (unit === 's' && value > 0 && value < 1) return `${number.format(value * 1000)} ms`
-  return unit === '%' ? `${number.format(value)} %` : `${number.format(value)} ${unit}`
+  const counted = value === 1 ? unit.replace(/^(container|start)s\b/, '$1') : unit
+  return `${number.format(value)} ${counted}`
 }
 
 /** "1 container", "3 containers". */

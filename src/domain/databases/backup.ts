@@ -52,7 +52,7 @@ export function backupFormat(app: Pick<App, 'dockerPreset'>): BackupResponse['fo
   throw new AppError('invalid', 'Backups are for PostgreSQL, MySQL and Redis', {
     details: isDatabase(app.dockerPreset)
       ? `This app uses the ${app.dockerPreset} preset. Use the database's own tools with the URL of get-app-env.`
-      : 'This app is no database. list-app-envs shows the preset of each environment.',
+      : 'This app is not a database. list-app-envs shows the preset of each environment.',
   })
 }
 

@@ -80,15 +80,24 @@ const weights: Readonly<Record<Change['kind'], number>> = {
 }
 const fadeMinutes = 10
 
-/** Ranks what came before the break: what changes more and is nearer to it comes first. */
-export function rankChanges(changes: readonly Omit<Change, 'rank'>[], broke: Break | null): Change[] {
-  const scored = changes.map((change) => ({ change, score: scoreOf(change, broke) }))
+type Unranked = Omit<Change, 'rank'>
+
+/** Ranks what came before the break, newest first: what changes more and is nearer to it comes first. */
+export function rankChanges(changes: readonly Unranked[], broke: Break | null): Change[] {
+  const deployments = changes.filter(({ kind, at }) => kind === 'deployment' && broke && at <= broke.at)
+  const scored = changes.map((change) => ({ change, score: scoreOf(inForce(change, deployments), broke) }))
   const order = scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score)
   const ranks = new Map(order.map(({ change }, index) => [change, index + 1]))
   return changes.map((change) => ({ ...change, rank: ranks.get(change) ?? null }))
 }
 
-function scoreOf({ at, kind }: Omit<Change, 'rank'>, broke: Break | null): number {
+/** Variables take effect with the first deployment after they were saved, so they count as much as it does. */
+function inForce(change: Unranked, deployments: readonly Unranked[]): Unranked {
+  const applied = change.kind === 'variables' && deployments.findLast(({ at }) => at >= change.at)
+  return applied || change
+}
+
+function scoreOf({ at, kind }: Unranked, broke: Break | null): number {
   if (!broke || at > broke.at) return 0
   const minutes = (Date.parse(broke.at) - Date.parse(at)) / 60_000
   return weights[kind] / (1 + minutes / fadeMinutes)

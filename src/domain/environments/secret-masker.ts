@@ -1,4 +1,5 @@
 import { secretMask } from '../../contract/fields.ts'
+import { ansi, hasHidden, hidden } from '../../contract/hidden-characters.ts'
 import { linesOf, type SecretForm, secretForms, shortestMasked } from './secret-forms.ts'
 
 /** Appended to a log line that was cut. */
@@ -19,14 +20,28 @@ export type Mask = (line: string) => string
 
 /**
  * A function that replaces secret values in a line of output by the mask: also in base64, URL-encoded and as JSON
- * writes them, also where the end of a cut line holds only the beginning of one. Its time is linear in the line,
+ * writes them, also interrupted by color codes or invisible characters, also where the end of a cut line holds
+ * only the beginning of one. Its time is linear in the line,
  * whatever the values are. Values of less than `shortest` characters (at least 3) are not masked.
  */
 export function createMask(values: Iterable<string>, shortest = shortestMasked): Mask {
   const forms = formsOf(values, shortest)
   if (forms.length === 0) return (line) => line
   const masker = new SecretMasker(forms, shortest)
-  return (line) => masker.mask(line)
+  return (line) => {
+    const masked = masker.mask(line)
+    return hasHidden(masked) ? maskInterrupted(masked, masker) : masked
+  }
+}
+
+/**
+ * Who shows a line leaves out color codes and invisible characters: a secret that these interrupt would read whole. Such a
+ * line loses them.
+ */
+function maskInterrupted(line: string, masker: SecretMasker): string {
+  const stripped = line.replace(ansi, '').replace(hidden, '')
+  const masked = masker.mask(stripped)
+  return masked === stripped ? line : masked
 }
 
 function formsOf(values: Iterable<string>, shortest: number): SecretForm[] {

@@ -39,7 +39,10 @@ export function statusOf(error: unknown): number | null {
   return typeof status === 'number' ? status : null
 }
 
-/** The engine's error message without paths and ids of its machine, which do not help a tenant. */
+/**
+ * The engine's error message without paths and ids of its machine, which do not help a tenant, and without what a server
+ * answered that is no registry: a tenant can name any address, also on the engine's own machine.
+ */
 export function engineSentence(error: unknown): string {
   const answered = (error as { json?: { message?: unknown } } | null)?.json?.message
   const text =
@@ -58,6 +61,7 @@ export function engineSentence(error: unknown): string {
       '(engine file)',
     )
     .replace(/\b(?:sha256:)?[0-9a-f]{64}\b/g, '(id)')
+    .replace(/error parsing HTTP (\d+) response body:.*$/s, 'the server answered $1, not as a registry does')
     .replace(/: unknown\s*$/, '')
     .trim()
 }

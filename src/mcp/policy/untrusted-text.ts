@@ -1,24 +1,15 @@
 import { randomBytes } from 'node:crypto'
-
-// ESC sequences: CSI (colors, cursor), OSC and the other strings up to their end, and two-character ones.
-const ansi =
-  /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]|\u009b[0-?]*[ -/]*[@-~]/g
+import { ansi, hasHidden, hidden } from '../../contract/hidden-characters.ts'
 
 // Variation selectors change how a character looks, or smuggle bytes; without them the text says the same.
 const selectors = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu
-
-// Invisible and reordering characters: control, direction, zero width, fillers, tags, unpaired surrogates.
-const hiddenClass = String.raw`[\p{Default_Ignorable_Code_Point}\p{Cs}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]`
-const hidden = new RegExp(hiddenClass, 'gu')
-// One test skips texts without such characters, which are nearly all.
-const suspicious = new RegExp(hiddenClass, 'u')
 
 /**
  * The gate for text that Longshore did not write. ANSI sequences and variation selectors are removed; control,
  * direction, zero-width and tag characters become visible as `\u{202e}`. Line feeds and tabs stay.
  */
 export function sanitize(text: string): string {
-  if (!suspicious.test(text)) return text
+  if (!hasHidden(text)) return text
   return text
     .replaceAll('\r\n', '\n')
     .replace(ansi, '')

@@ -38,7 +38,11 @@ function inputOf(tool: Tool): SchemaNode {
     tool.referredInputs ?? {},
   )
   const defaults = Object.entries(tool.defaults ?? {})
-  const changed = defaults.map(([name, value]) => [name, { ...properties[name], default: value }])
+  // The description of the row may state the platform's own default, which this one replaces.
+  const changed = defaults.map(([name, value]) => {
+    const { description: _description, ...property } = properties[name] ?? {}
+    return [name, { ...property, default: value }]
+  })
   return { ...schema, properties: { ...properties, ...Object.fromEntries(changed) } }
 }
 

@@ -1,5 +1,6 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import { updateAppEnvVariables } from '../../contract/app-env-actions.ts'
+import { secretMask } from '../../contract/fields.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
 import type { Db } from '../../store/db.ts'
@@ -46,9 +47,10 @@ export function createSecretEntry(deps: { db: Db; clock: Clock; runner: Operatio
       const { appEnvId, shown } = await open(code, address, false)
       const set = [{ name: shown.variable, value, isSecret: true }]
       const parsed = updateAppEnvVariables.input.safeParse({ appEnvId, set })
-      if (value === '' || !parsed.success) {
+      // Elsewhere the mask keeps the stored value: here it would end the link and save nothing.
+      if (value === '' || value.trim() === secretMask || !parsed.success) {
         throw new AppError('invalid', 'This value cannot be saved', {
-          details: 'Enter at least one character, and no more than a variable may have.',
+          details: `Enter at least one character, no more than a variable may have, and the secret itself, not ${secretMask}.`,
         })
       }
       await runner.run({

@@ -112,9 +112,10 @@ export class ImageBuilder {
             dockerfileContent: app.customDockerfileContent,
             preset: app.dockerPreset,
             buildArgs,
-            secretBuildArgs: secretNames.flatMap((name) =>
-              Object.hasOwn(buildArgs, name) ? buildArgs[name]! : [],
-            ),
+            // Short ones first: a mask has a limit, which one long value must not take up.
+            secretBuildArgs: secretNames
+              .flatMap((name) => (Object.hasOwn(buildArgs, name) ? buildArgs[name]! : []))
+              .sort((a, b) => a.length - b.length),
             runsCommands: app.isJob,
           },
           onLog,

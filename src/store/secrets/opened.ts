@@ -23,7 +23,7 @@ export function openDatabaseSecrets(secrets: SecretBox, appEnvId: string, sealed
 
 /**
  * Every secret of the database and of these variables, for a mask. Each is opened when it is requested, and settings that
- * share a sealed value open it once.
+ * share a sealed value open it once. Short ones come first: a mask has a limit, which one long value must not take up.
  */
 export function* secretValues(
   secrets: SecretBox,
@@ -36,7 +36,7 @@ export function* secretValues(
     yield* [password, adminPassword]
   }
   const opened = new Set<string>()
-  for (const one of variables) {
+  for (const one of [...variables].sort((a, b) => a.value.length - b.value.length)) {
     if (!one.isSecret || opened.has(one.value)) continue
     opened.add(one.value)
     yield openVariable(secrets, appEnvId, one)

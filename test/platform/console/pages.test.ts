@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeConsoleShell } from '../../../testkit/console/shell.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
@@ -38,6 +39,14 @@ describe('the pages of the console', () => {
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
       expect(answer.headers.get('cache-control')).toBe('no-store')
     }
+  })
+
+  it('serves assets again after their list could not be read', async () => {
+    const list = path.join(shell, 'assets.json')
+    renameSync(list, `${list}.away`)
+    expect((await fetch(`${origin}/console/assets/a.js`)).status).toBe(500)
+    renameSync(`${list}.away`, list)
+    expect((await fetch(`${origin}/console/assets/a.js`)).status).toBe(200)
   })
 
   it('serves listed assets only', async () => {

@@ -187,6 +187,35 @@ describe('tokens of an external authorization server', () => {
     expect(await statusOf(later)).toBe(200)
   })
 
+  it('answers 503, which is no refusal of the token, while only the address of the keys is broken', async () => {
+    const broken = await SigningIssuer.start()
+    const other = await TestPlatform.start({ reconciles: false, oauth: { issuer: broken.issuer, publicUrl } })
+    try {
+      const token = await broken.sign(resource, { sub: other.admin.userId, scope: 'environments:read' })
+      const status = async () => (await callTool(other.apiUrl, token, 'list-accounts')).status
+      for (const [answer, body] of [
+        [500, 'oops'],
+        [302, ''],
+        [200, '<html>maintenance</html>'],
+        [200, '{"keys":"none"}'],
+        [200, JSON.stringify({ keys: [], padding: 'x'.repeat(300_000) })],
+      ] as const) {
+        broken.insteadOfKeys = { status: answer, body }
+        expect(await status(), body.slice(0, 20)).toBe(503)
+      }
+      broken.insteadOfKeys = null
+      expect(await status()).toBe(200)
+    } finally {
+      await other.close()
+      await broken.close()
+    }
+  })
+
+  it('takes a token that never ends in practice', async () => {
+    const { claims } = await person()
+    expect(await statusOf(await issuer.sign(resource, { ...claims, exp: 1e18 }))).toBe(200)
+  })
+
   it('answers 503 while the keys of the server cannot be read, and to tokens of Longshore as ever', async () => {
     const away = await SigningIssuer.start()
     away.isAway = true

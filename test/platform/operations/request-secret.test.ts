@@ -83,12 +83,20 @@ it('a form of thousands of fields, which takes long to parse, is refused', async
 })
 
 it('a refused value does not use up the link', async () => {
-  const { url } = await requested()
+  const { appEnvId, url } = await requested()
+  const set = [{ name: 'STRIPE_KEY', value: 'before', isSecret: true }]
+  await platform.request('PATCH', '/app-env/variables', {
+    token: platform.admin.token,
+    input: { appEnvId, set },
+  })
   const empty = await submit(url, '')
   expect(empty.status).toBe(400)
   expect(await empty.text()).toContain('This value cannot be saved')
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400)
+  for (const mask of ['***SECRET***', ' ***SECRET*** ', 'a***SECRET***'])
+    expect((await submit(url, mask)).status, mask).toBe(400)
   expect((await submit(url, 'good')).status).toBe(200)
+  expect((await variablesOf(appEnvId))[0]!.value).toBe('good')
 })
 
 it('expires after 15 minutes, and unknown codes look the same', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -95,6 +95,20 @@ describe('source from a Git host', () => {
       await expect(fetch({})).rejects.toMatchObject({
         message: expect.stringContaining('no git in its PATH'),
       })
+    } finally {
+      process.env.PATH = PATH
+    }
+  })
+
+  it.each([
+    ['SEGV', 'nested too deeply'],
+    ['KILL', 'ended git (SIGKILL)'],
+  ])('says why where git ends by SIG%s', async (name, message) => {
+    const { PATH } = process.env
+    await writeFile(path.join(workDir, 'git'), `#!/bin/sh\nkill -${name} $$\n`, { mode: 0o755 })
+    process.env.PATH = workDir
+    try {
+      await expect(fetch({})).rejects.toMatchObject({ message: expect.stringContaining(message) })
     } finally {
       process.env.PATH = PATH
     }

@@ -43,7 +43,7 @@ describe('a region keeps the engine of its deployments', () => {
     await installation.end('SIGTERM')
 
     await expect(installation.start({ ...withDocker, LONGSHORE_ENGINE: 'docker' })).rejects.toThrow(
-      'The region local runs on the process engine.\nstaying-prod would lose their images and volumes on docker. Run both with LONGSHORE_REGIONS=local=process,box=docker',
+      'The region local runs on the process engine.\nstaying-prod would lose images and volumes on docker. Run both with LONGSHORE_REGIONS=local=process,box=docker',
     )
     expect((await installation.request(host)).status).toBe(200)
 

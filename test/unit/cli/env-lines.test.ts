@@ -102,7 +102,7 @@ describe('the first line of the status', () => {
     }
     const lines = statusLines(status({ health })).join('\n')
     expect(lines).toMatch(
-      /^health +CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3\. \(only the port is checked\)$/m,
+      /^health +CRASH_LOOP: Its containers keep exiting: 4 exits, the last with code 3\. Only the port is checked\.$/m,
     )
     expect(lines).not.toContain('secret talk')
   })
@@ -122,5 +122,19 @@ describe('the first line of the status', () => {
     expect(lines).toMatch(
       /^pending changes +Scaling \(maxScale\); longshore envs apply shop-prod applies them$/m,
     )
+  })
+})
+
+describe('the failure in the status', () => {
+  const shown = (reason: string, message: string) =>
+    statusLines(
+      status({ currentDeployment: { ...version(2, 'FAILED'), failure: { reason, message } } }),
+    ).find((line) => line.startsWith('failure'))
+
+  it('names commands in the text of the platform, and quotes a program as it wrote', () => {
+    expect(shown('exits-at-once', 'It ended. get-logs shows why.')).toContain(
+      'longshore logs shop-prod shows why',
+    )
+    expect(shown('build step', 'npm error: delete-app failed')).toContain('npm error: delete-app failed')
   })
 })

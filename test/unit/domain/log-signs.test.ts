@@ -115,7 +115,7 @@ describe('G5 what changed', () => {
 
   it('a deployment just before the break outranks older and later changes', () => {
     const at = (minute: number) => new Date(minute * 60_000).toISOString()
-    const change = (minute: number, kind: 'deployment' | 'settings' | 'scale') => ({
+    const change = (minute: number, kind: 'deployment' | 'settings' | 'variables' | 'scale') => ({
       at: at(minute),
       kind,
       what: kind,
@@ -128,6 +128,12 @@ describe('G5 what changed', () => {
       broke,
     )
     expect(ranked.map(({ rank }) => rank)).toEqual([null, 1, 2, 3])
+    // A variable counts with the deployment that applied it, so it outranks the deployments before that.
+    const applied = rankChanges(
+      [change(61, 'variables'), change(59, 'deployment'), change(58, 'variables'), change(57, 'deployment')],
+      broke,
+    )
+    expect(applied.map(({ rank }) => rank)).toEqual([null, 1, 2, 3])
   })
 })
 

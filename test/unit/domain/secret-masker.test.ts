@@ -24,6 +24,9 @@ describe('the mask of secrets in log lines', () => {
     ['lower-case percent codes', `${encodeURIComponent(secret).toLowerCase()}!`, `${m}!`],
     ['the longest of several', 'another-one-longer!', `${m}!`],
     ['the shorter one too', 'another-one longer!', `${m} longer!`],
+    ['one in color, and leaves the color', '\u001b[32manother-one\u001b[0m!', `\u001b[32m${m}\u001b[0m!`],
+    ['one that color codes interrupt', 'an\u001b[1mother\u001b[0;31m-one\u001b]0;x\u0007!', `${m}!`],
+    ['one that NUL and zero-width characters interrupt', 'ano\u0000the\u200br-o\ufe0fne\r!', `${m}!`],
   ])('E2 hides %s', (_what, line, shown) => {
     expect(mask(line)).toBe(shown)
   })

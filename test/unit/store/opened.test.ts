@@ -31,3 +31,12 @@ it('E2 opens no more values than a mask can hold, and those of the database firs
   // Two of the database, and the one that is too much.
   expect(box.opened).toBeLessThanOrEqual(mostMasked / size + 3)
 })
+
+it('E2 a value longer than a mask can hold leaves the others masked', () => {
+  const variables = [
+    { name: 'BUNDLE', value: 'x'.repeat(mostMasked + 1), isSecret: true },
+    { name: 'KEY', value: 'the-key-of-the-shop', isSecret: true },
+  ]
+  const mask = createMask(secretValues(new CountingBox(), { appEnvId: 'env_1' }, variables))
+  expect(mask('key: the-key-of-the-shop')).toBe('key: ***SECRET***')
+})

@@ -52,19 +52,28 @@ function useNames(accountId: string) {
   return { names, nameOf: (id: string) => names.get(id) ?? tokenNames.get(id) }
 }
 
+/** Ids of the entries that were undone by anybody: a person undoes what an agent did. */
+function useUndone(accountId: string, about: Filters, known: readonly (readonly Entry[] | undefined)[]) {
+  const everyone = useEntries(accountId, about)
+  return new Set(
+    [everyone.data, ...known].flatMap((entries = []) => entries.map(({ undid }) => undid?.entryId)),
+  )
+}
+
 /** The audit log as a timeline: live, filtered by its address, each change with before, after and Undo. */
 export function Timeline({ accountId, objectId, fixed = {} }: Props) {
-  const always: Filters = { ...fixed, ...(objectId === undefined ? {} : { object: objectId }) }
+  const about: Filters = objectId === undefined ? {} : { object: objectId }
+  const always: Filters = { ...fixed, ...about }
   const filters: Filters = { ...(useSearch({ strict: false }) as Filters), ...always }
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const read = useEntries(accountId, filters)
   // What the filters offer does not shrink with what they let through.
   const offered = useEntries(accountId, always)
+  const undone = useUndone(accountId, about, [offered.data, read.data])
   const { names, nameOf } = useNames(accountId)
   if (read.error && !read.data) return <Failed error={read.error} retry={() => read.refetch()} />
   const all = offered.data ?? []
   const shown = withOperation(read.data ?? [], filters.operation)
-  const undone = new Set([...all, ...shown].map(({ undid }) => undid?.entryId))
   return (
     <section className="panel" aria-label="Activity">
       <TimelineFilters

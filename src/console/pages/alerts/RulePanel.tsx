@@ -63,7 +63,9 @@ export function RulePanel({ rule, subject, onThreshold }: Props) {
         {preview.data && (
           <div className="stack" role="status" style={{ gap: 8 }}>
             <ul className="effects">
-              <li>Fires on {lowerFirst(conditionWords({ ...rule, threshold: thresholdOf(rule) ?? 0 }))}.</li>
+              <li>
+                Fires when the {lowerFirst(conditionWords({ ...rule, threshold: thresholdOf(rule) ?? 0 }))}.
+              </li>
               {/* The platform's sentences on condition and firing are in terms of the interface. */}
               {preview.data.effects
                 .filter((effect) => !/^(Would|Fires on) /.test(effect))

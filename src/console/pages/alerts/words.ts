@@ -68,7 +68,7 @@ export function conditionWords(alert: Condition): string {
   const { metric, operator, threshold, duration, aggregation, queryRange } = alert
   const side = operator === 'gt' ? 'above' : 'below'
   const limit = quantity(threshold, metricUnits[metric])
-  return `${aggregationNames[aggregation]} of ${lowerFirst(metricNames[metric])} over ${spanWords(queryRange)} ${side} ${limit} for ${spanWords(duration)}`
+  return `${aggregationNames[aggregation]} of ${lowerFirst(metricNames[metric])} over ${spanWords(queryRange)} stays ${side} ${limit} for ${spanWords(duration)}`
 }
 
 const urgency = Object.keys(stateNames)

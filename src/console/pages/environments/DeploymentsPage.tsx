@@ -127,6 +127,7 @@ function VersionActions({
   return (
     <>
       <Link
+        className="nowrap"
         to="/environments/$envName/logs"
         params={{ envName }}
         search={({ account }) => ({ account, type: 'BUILD', version: contentId ?? undefined })}

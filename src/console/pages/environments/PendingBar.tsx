@@ -24,7 +24,7 @@ export function PendingBar({ environment }: { environment: AppEnv }) {
         <span>
           <strong>Saved, not applied: </strong>
           {fields.join(', ') || 'settings'}
-          {hasBuildChanges && '. Applying builds the source again'}
+          {hasBuildChanges && '. Applying builds the source again.'}
         </span>
         <button type="button" className="button primary compact" onClick={() => setDialog('apply')}>
           Review and apply

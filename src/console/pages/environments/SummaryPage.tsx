@@ -88,7 +88,7 @@ function StatusPanel() {
             <Fact
               label="Billed today"
               value={quantity(usage.data.billedZCloudSeconds / 3600, 'zCloud h')}
-              note={usage.data.rateMultiplier > 1 ? `rate × ${usage.data.rateMultiplier}` : ''}
+              note={usage.data.rateMultiplier > 1 ? `functions count × ${usage.data.rateMultiplier}` : ''}
             />
           )}
         </dl>

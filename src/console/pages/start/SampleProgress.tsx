@@ -30,10 +30,13 @@ const buildFailures = new Set([
 export function SampleProgress({ appEnvId, contentId: own, uploading, children }: Props) {
   const environment = useRead(getAppEnv, { appEnvId }, { everyMs: everyMs.live })
   const status = useRead(getAppEnvStatus, { appEnvId }, { everyMs: everyMs.live })
+  const seen = useRef<string | null>(null)
   if (!environment.data || !status.data) return <Loading />
   const { cliEnvName, hosts, currentVersion } = environment.data
   const deployment = status.data.currentDeployment
-  const contentId = own === undefined ? (deployment?.contentId ?? null) : own
+  // Once the own deployment was seen, another one is a later one, such as that of an agent.
+  if (own && deployment?.contentId === own) seen.current = own
+  const contentId = own === undefined || own === seen.current ? (deployment?.contentId ?? null) : own
   const state = uploading || deployment?.contentId !== contentId ? null : (deployment?.status ?? null)
   const isUnbuilt = state === 'FAILED' && buildFailures.has(deployment?.failure?.reason ?? '')
   const { tone, sentence, cause } = statusWords(status.data, environment.data)
