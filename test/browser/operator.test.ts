@@ -108,7 +108,7 @@ describe.skipIf(noBrowser !== null)(
       const page = await bed.signedIn('/environments/scales')
       await page.getByRole('img', { name: /^Containers\. Running: .*at most 2 containers/ }).waitFor()
       await page
-        .getByRole('img', { name: /Scale-ups: .*at most 1 starts.*Cold starts: .*at most 1/ })
+        .getByRole('img', { name: /Scale-ups: .*at most 1 start\b.*Cold starts: .*at most 1\b/ })
         .waitFor()
     })
 
