@@ -105,14 +105,13 @@ export function repositoryUrl({
 const noProgram = 127
 
 class GitFailed extends Error {
-  /** What it printed; `noProgram` if it could not be started. */
-  readonly output: string | number
-  /** That ended it; null if it exited. */
-  readonly endedBy: NodeJS.Signals | null
-  constructor(output: string | number, endedBy: NodeJS.Signals | null) {
+  readonly output: string
+  /** Its exit code, or the signal that ended it. */
+  readonly end: number | NodeJS.Signals | null
+  constructor(output: string, end: number | NodeJS.Signals | null) {
     super('git failed')
     this.output = output
-    this.endedBy = endedBy
+    this.end = end
   }
 }
 
@@ -198,7 +197,7 @@ function runGit(args: readonly string[], { home, cwd, protocol, memory, signal }
     child.once('close', (code, endedBy) => {
       signal.removeEventListener('abort', end)
       if (code === 0) resolve(output)
-      else reject(new GitFailed(code === noProgram ? noProgram : errors, endedBy))
+      else reject(new GitFailed(errors, code ?? endedBy))
     })
   })
 }
@@ -253,20 +252,17 @@ async function sizeOf(target: string): Promise<number> {
 /** Chooses our own message by git's output, but never repeats it: a host can write anything into it. */
 function translateGitError(error: unknown, { namespace, repo, branch, commitId }: GitSource): unknown {
   if (!(error instanceof GitFailed)) return error
-  const output = String(error.output)
+  const { output, end } = error
   const name = `${namespace}/${repo}`
   const say = (message: string) => new EngineFailure('git', message, { cause: new Error(output) })
-  if (error.output === noProgram)
-    return say('This machine has no git in its PATH; the operator must install it.')
+  if (end === noProgram) return say('This machine has no git in its PATH; the operator must install it.')
   if (/out of memory|memory exhausted|cannot allocate memory/i.test(output))
     return say(`${name} has a file that takes too much memory to unpack. Keep large files elsewhere.`)
   // Git goes through folders by recursion: a stack is full after a few thousand.
-  if (error.endedBy === 'SIGSEGV' || /died of signal 11|tree depth/i.test(output))
+  if (end === 'SIGSEGV' || /died of signal 11|tree depth/i.test(output))
     return say(`${name} has folders nested too deeply for git to read. Flatten them.`)
-  if (error.endedBy !== null)
-    return say(
-      `The machine ended git (${error.endedBy}) while it read ${name}, as it does without free memory.`,
-    )
+  if (typeof end === 'string')
+    return say(`The machine ended git (${end}) while it read ${name}, as it does without free memory.`)
   if (/couldn't find remote ref|not our ref|unadvertised object/i.test(output))
     return say(
       commitId === null

@@ -16,9 +16,9 @@ import { type DryRunAnswer, dryRunLines } from './dry-run.ts'
 import { hostHints } from './host-hints.ts'
 import type { Connection } from './local-installation.ts'
 import { listSource, packSource, type SourceListing } from './pack-source.ts'
-import { createProgress, type Progress, printable, readableBytes, readableDuration } from './progress.ts'
+import { createProgress, type Progress, readableBytes, readableDuration } from './progress.ts'
 import { requireDockerfile } from './require-dockerfile.ts'
-import { inShellWords } from './row-names.ts'
+import { failureText } from './row-names.ts'
 import { uploadArchive } from './upload-archive.ts'
 
 /** The context of one run of the command. */
@@ -270,9 +270,7 @@ function report(
       currentVersion === null || status === 'STOPPED'
         ? 'No version is serving.'
         : `Version ${currentVersion} still serves.`
-    io.stdout.write(
-      `Failed ${name} version ${begun.version} after ${took}: ${printable(inShellWords(`${failure.reason}: ${failure.message}`, name))}\n`,
-    )
+    io.stdout.write(`Failed ${name} version ${begun.version} after ${took}: ${failureText(failure, name)}\n`)
     const next = end.kind === 'failed' ? ` longshore why ${name} shows the cause and the next step.` : ''
     io.stderr.write(`${serving}${next}
 `)

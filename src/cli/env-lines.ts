@@ -6,7 +6,7 @@ import type { OutputOf } from '../contract/operation.ts'
 import { statusSentence, stoppedText } from '../contract/status-sentence.ts'
 import { printable } from './progress.ts'
 import { aligned, renderResult } from './render.ts'
-import { inShellWords } from './row-names.ts'
+import { failureText, inShellWords } from './row-names.ts'
 
 type Status = OutputOf<typeof getAppEnvStatus>
 
@@ -24,9 +24,7 @@ export function statusLines(status: Status): string[] {
     ['containers', `${containers.ready} of ${containers.desired} ready, ${containers.running} running`],
     ...(status.health ? [['health', healthLine(status.health)]] : []),
     ['newest deployment', currentDeployment ? deploymentText(currentDeployment) : 'none'],
-    ...(failure
-      ? [['failure', inShellWords(printable(`${failure.reason}: ${failure.message}`), cliEnvName)]]
-      : []),
+    ...(failure ? [['failure', failureText(failure, cliEnvName)]] : []),
     [
       'pending changes',
       pending.length === 0

@@ -1,4 +1,5 @@
 import { operations } from '../contract/index.ts'
+import { printable } from './progress.ts'
 
 /** Nouns of the shell whose name differs from the plural of the object's name in operation ids. */
 const nouns: Readonly<Record<string, string>> = {
@@ -75,12 +76,17 @@ const shorter: Readonly<Record<string, (envName: string) => string>> = {
 /** The two calls of a deploy from source, which are one command in the shell. */
 const sourceDeploy = 'request-deploy-storage-key, then notify-code-upload'
 
-/**
- * A text of the platform with the operations that it names as commands; `envName` is the environment it is about. The
- * failure of a build step quotes a program, whose words stay as they are.
- */
+/** Why a deployment failed. The message of a build step quotes a program, whose words stay as they are. */
+export function failureText(
+  { reason, message }: { reason: string; message: string },
+  envName: string,
+): string {
+  const text = printable(`${reason}: ${message}`)
+  return reason === 'build step' ? text : inShellWords(text, envName)
+}
+
+/** A text of the platform with the operations that it names as commands; `envName` is the environment it is about. */
 export function inShellWords(text: string, envName?: string): string {
-  if (text.startsWith('build step: ')) return text
   const one = text
     .replaceAll(sourceDeploy, `longshore deploy ${envName ?? '<environment>'} --dir <folder>`)
     .replaceAll('get-logs with jobRunId', 'longshore jobs logs <jobRunId>')

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { Membership } from '../../store/repositories/accounts.ts'
 import { findApp } from '../../store/repositories/apps.ts'
-import { listEnvironmentIds } from '../../store/repositories/environments.ts'
+import { findEnvironment, listEnvironmentIds } from '../../store/repositories/environments.ts'
 import type { Caller } from './caller.ts'
 
 /**
@@ -32,7 +32,9 @@ export async function narrowedMembership(
 async function isOf(tx: Tx, accountId: string, reach: AgentReach): Promise<boolean> {
   const named = environmentsIn(reach)
   if (named === null) return (await findApp(tx, reach.app!))?.app.accountId === accountId
-  return (await listEnvironmentIds(tx, { accountId })).some(({ appEnvId }) => named.includes(appEnvId))
+  for (const appEnvId of named)
+    if ((await findEnvironment(tx, { appEnvId }))?.accountId === accountId) return true
+  return false
 }
 
 /** The refusal of an operation that cannot be limited to what the agent may reach; null if it can. */

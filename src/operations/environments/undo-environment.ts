@@ -35,10 +35,12 @@ export const undoEnvironment: UndoHandler<Environment> = {
     if (!stored) throw new Error('an environment without its app')
     // Limits may be tighter now than they were.
     if (stored.app.isFunction) checkFunctionConfig(draft.saved.functionConfig, account.settings)
-    const effects = [
-      'Settings that need a deployment are pending until apply-app-env-changes; the others count at once.',
-    ]
+    const effects: string[] = []
     const { region } = draft
+    if (!isDeepStrictEqual({ ...draft, region: environment.region }, environment))
+      effects.push(
+        'Settings that need a deployment are pending until apply-app-env-changes; the others count at once.',
+      )
     if (region !== environment.region) {
       draft.region = environment.region
       checkMove(stored.app, environment, region, context.installation.regions())

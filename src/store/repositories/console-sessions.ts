@@ -69,39 +69,20 @@ export async function deleteConsoleSessionsOfUser(tx: Tx, userId: string): Promi
 
 /** Deletes the sessions of a user but the last used ones. */
 export async function keepConsoleSessions(tx: Tx, userId: string, most: number): Promise<void> {
-  const kept = await tx
-    .selectFrom('console_sessions')
-    .select('session_hash')
-    .where('user_id', '=', userId)
-    .orderBy('used_at', 'desc')
-    .limit(most)
-    .execute()
-  if (kept.length < most) return
-  const hashes = kept.map((row) => row.session_hash)
-  await tx
-    .deleteFrom('console_sessions')
-    .where('user_id', '=', userId)
-    .where('session_hash', 'not in', hashes)
-    .execute()
+  const sessions = tx.selectFrom('console_sessions').select('session_hash').where('user_id', '=', userId)
+  const others = sessions.orderBy('used_at', 'desc').limit(mostAtOnce).offset(most)
+  await tx.deleteFrom('console_sessions').where('session_hash', 'in', others).execute()
 }
 
 /** Deletes the links of a user but the newest. */
 export async function keepConsoleLinks(tx: Tx, userId: string, most: number): Promise<void> {
-  const kept = await tx
-    .selectFrom('console_links')
-    .select('code_hash')
-    .where('user_id', '=', userId)
-    .orderBy('expires_at', 'desc')
-    .limit(most)
-    .execute()
-  if (kept.length < most) return
-  const hashes = kept.map((row) => row.code_hash)
-  await tx
-    .deleteFrom('console_links')
-    .where('user_id', '=', userId)
-    .where('code_hash', 'not in', hashes)
-    .execute()
+  const links = tx.selectFrom('console_links').select('code_hash').where('user_id', '=', userId)
+  const others = links.orderBy('expires_at', 'desc').limit(mostAtOnce).offset(most)
+  await tx.deleteFrom('console_links').where('code_hash', 'in', others).execute()
 }
+
+/** SQLite takes an offset with a limit only. */
+const mostAtOnce = 1_000
 
 /** A one-time sign-in link, found by the hash of its code. */
 interface ConsoleLink {

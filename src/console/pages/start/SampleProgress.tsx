@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { getAppEnvStatus, getLogs } from '../../../contract/app-env-reads.ts'
 import { getAppEnv } from '../../../contract/app-envs.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
@@ -30,13 +30,13 @@ const buildFailures = new Set([
 export function SampleProgress({ appEnvId, contentId: own, uploading, children }: Props) {
   const environment = useRead(getAppEnv, { appEnvId }, { everyMs: everyMs.live })
   const status = useRead(getAppEnvStatus, { appEnvId }, { everyMs: everyMs.live })
-  const seen = useRef<string | null>(null)
+  const [seen, setSeen] = useState<string | null>(null)
   if (!environment.data || !status.data) return <Loading />
   const { cliEnvName, hosts, currentVersion } = environment.data
   const deployment = status.data.currentDeployment
   // Once the own deployment was seen, another one is a later one, such as that of an agent.
-  if (own && deployment?.contentId === own) seen.current = own
-  const contentId = own === undefined || own === seen.current ? (deployment?.contentId ?? null) : own
+  if (own && deployment?.contentId === own && seen !== own) setSeen(own)
+  const contentId = own === undefined || own === seen ? (deployment?.contentId ?? null) : own
   const state = uploading || deployment?.contentId !== contentId ? null : (deployment?.status ?? null)
   const isUnbuilt = state === 'FAILED' && buildFailures.has(deployment?.failure?.reason ?? '')
   const { tone, sentence, cause } = statusWords(status.data, environment.data)

@@ -105,6 +105,7 @@ describe('regions', () => {
     await moved('plain')
     const { message } = await undo()
     expect(message).toContain('plain serves until it does')
+    expect(message).not.toContain('pending')
     await moved('local')
     await until(
       async () => [platform.engine, platform.plainEngine].map((one) => containersIn(one, appEnvId).length),

@@ -213,12 +213,11 @@ async function moveStory(): Promise<void> {
     return entries.find(({ operation, outcome }) => operation === 'update-app-env' && outcome === 'done')!
       .entryId
   }
-  for (const [region, to, other] of [
-    ['plain', plainEngine, engine],
-    ['local', engine, plainEngine],
+  for (const [region, to, other, move] of [
+    ['plain', plainEngine, engine, () => bed.call(updateAppEnv, { appEnvId, region: 'plain' })],
+    ['local', engine, plainEngine, async () => bed.call(undoChange, { entryId: await lastMove() })],
   ] as const) {
-    if (region === 'plain') await bed.call(updateAppEnv, { appEnvId, region })
-    else await bed.call(undoChange, { entryId: await lastMove() })
+    await move()
     await bed.converges(`moved to ${region}`, seenIn(to), ['RUNNING', false, false, ['two']])
     // The version before serves on for a minute, for clients with its address.
     await bed.clock.advance(60_000)
