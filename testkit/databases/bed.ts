@@ -93,3 +93,13 @@ export async function psql(url: string, text: string): Promise<string> {
 export async function redisCli(url: string, ...words: string[]): Promise<string> {
   return (await run('redis-cli', ['--no-auth-warning', '-u', url, ...words])).stdout.trim()
 }
+
+/** Until a database that restarts answers again, and with what is wanted. */
+export async function untilReads(read: () => Promise<string>, wanted: string): Promise<void> {
+  await until(
+    () => read().catch((error: Error) => error.message),
+    (answer) => answer === wanted,
+    wanted,
+    180_000,
+  )
+}

@@ -5,7 +5,7 @@ import { deleteAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
 import { redeployAppEnv } from '../../../src/contract/deployments.ts'
 import { containerName } from '../../../src/engines/docker/names.ts'
-import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
+import { DatabaseBed, present, untilReads } from '../../../testkit/databases/bed.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerHere } from '../../../testkit/engines/docker-here.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
@@ -56,15 +56,6 @@ describe.skipIf(!here.postgres && !here.redis)(
       return docker.getContainer(found?.Id ?? containerName('none'))
     }
 
-    /** What it reads, once the database answers again. */
-    const again = (read: () => Promise<string>, wanted: string) =>
-      until(
-        () => read().catch((error: Error) => error.message),
-        (said) => said === wanted,
-        wanted,
-        180_000,
-      )
-
     it.skipIf(!here.postgres)(
       'D5 PostgreSQL on loopback keeps its rows through restart, kill -9 of container and platform, redeploy and new parameters',
       async () => {
@@ -77,10 +68,10 @@ describe.skipIf(!here.postgres && !here.redis)(
         await bed.sql(appEnvId, `create table rows (n int); ${add} (1)`)
         await client.call(restartAppEnv, { appEnvId })
         await bed.untilRunning(appEnvId)
-        await again(rows, '1')
+        await untilReads(rows, '1')
         await bed.sql(appEnvId, `${add} (2)`)
         await (await containerOf(appEnvId)).kill({ signal: 'SIGKILL' })
-        await again(rows, '1,2')
+        await untilReads(rows, '1,2')
         await bed.sql(appEnvId, `${add} (3)`)
         await installation.end('SIGKILL')
         await installation.start()
@@ -90,10 +81,10 @@ describe.skipIf(!here.postgres && !here.redis)(
           databaseSettings: { postgresql: { parameters: { work_mem: '9MB' } } },
         })
         await client.call(applyAppEnvChanges, { appEnvId })
-        await again(() => bed.sql(appEnvId, 'show work_mem'), '9MB')
+        await untilReads(() => bed.sql(appEnvId, 'show work_mem'), '9MB')
         await client.call(redeployAppEnv, { appEnvId })
         await bed.untilRunning(appEnvId)
-        await again(rows, '1,2,3,4')
+        await untilReads(rows, '1,2,3,4')
       },
       300_000,
     )
@@ -144,11 +135,11 @@ describe.skipIf(!here.postgres && !here.redis)(
         expect(await redis('set', 'key', 'one')).toBe('OK')
         await client.call(restartAppEnv, { appEnvId })
         await bed.untilRunning(appEnvId)
-        await again(value, 'one')
+        await untilReads(value, 'one')
         await redis('set', 'key', 'two')
         await written()
         await (await containerOf(appEnvId)).kill({ signal: 'SIGKILL' })
-        await again(value, 'two')
+        await untilReads(value, 'two')
         const { backupId } = (await client.call(createAppEnvBackup, { appEnvId })).backup
         const end = () =>
           until(
@@ -164,7 +155,7 @@ describe.skipIf(!here.postgres && !here.redis)(
         expect(await value()).toBe('two')
         await client.call(redeployAppEnv, { appEnvId })
         await bed.untilRunning(appEnvId)
-        await again(value, 'two')
+        await untilReads(value, 'two')
       },
       300_000,
     )

@@ -8,7 +8,7 @@ import {
 } from '../../../src/contract/app-env-actions.ts'
 import { deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import type { DatabasePresetName } from '../../../src/contract/fields.ts'
-import { DatabaseBed, present, psql, redisCli } from '../../../testkit/databases/bed.ts'
+import { DatabaseBed, present, psql, redisCli, untilReads } from '../../../testkit/databases/bed.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerHere } from '../../../testkit/engines/docker-here.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
@@ -86,14 +86,6 @@ for (const { engine, ...here } of engines) {
         }
       }
 
-      const soon = (read: () => Promise<string>, wanted: string) =>
-        until(
-          () => read().catch((error: Error) => error.message),
-          (said) => said === wanted,
-          wanted,
-          180_000,
-        )
-
       it.skipIf(!here.postgres)(
         'PostgreSQL replicas follow the first container, take no writes, and come back after restarts and a scaling',
         async (context) => {
@@ -105,25 +97,25 @@ for (const { engine, ...here } of engines) {
           await psql(first, 'create table rows (n int); insert into rows values (1)')
           const rows = (url: string) => () =>
             psql(url, `select string_agg(n::text, ',' order by n) from rows`)
-          await soon(rows(second), '1')
+          await untilReads(rows(second), '1')
           expect(await psql(first, 'select count(*) from pg_stat_replication')).toBe('1')
           await expect(psql(second, 'insert into rows values (9)')).rejects.toThrow('read-only')
           await client.call(restartAppEnv, { appEnvId })
           await bed.untilRunning(appEnvId)
           await psql(first, 'insert into rows values (2)')
-          await soon(rows(second), '1,2')
+          await untilReads(rows(second), '1,2')
           await installation.end('SIGKILL')
           await installation.start()
           await killFirst(appEnvId)
-          await soon(() => psql(first, 'insert into rows values (3) returning n'), '3')
-          await soon(rows(second), '1,2,3')
+          await untilReads(() => psql(first, 'insert into rows values (3) returning n'), '3')
+          await untilReads(rows(second), '1,2,3')
           await client.call(scaleAppEnvContainers, { appEnvId, containers: 3 })
           await client.call(applyAppEnvChanges, { appEnvId })
           await bed.untilRunning(appEnvId)
           const scaled = await urls(appEnvId)
           expect(scaled.slice(0, 2)).toEqual([first, second])
           await psql(first, 'insert into rows values (4)')
-          for (const url of scaled) await soon(rows(url), '1,2,3,4')
+          for (const url of scaled) await untilReads(rows(url), '1,2,3,4')
           expect(await psql(first, 'select count(*) from pg_stat_replication')).toBe('2')
           const { hosts } = await client.call(getAppEnv, { appEnvId })
           expect(hosts.filter(({ kind }) => kind === 'internal')).toHaveLength(engine === 'docker' ? 3 : 0)
@@ -140,13 +132,13 @@ for (const { engine, ...here } of engines) {
           expect(others).toHaveLength(2)
           await redisCli(first, 'set', 'key', 'one')
           for (const url of others) {
-            await soon(() => redisCli(url, 'get', 'key'), 'one')
+            await untilReads(() => redisCli(url, 'get', 'key'), 'one')
             expect(await redisCli(url, 'set', 'key', 'mine')).toContain('READONLY')
           }
           expect(await redisCli(first, 'info', 'replication')).toContain('connected_slaves:2')
           await installation.client().call(restartAppEnv, { appEnvId })
           await bed.untilRunning(appEnvId)
-          for (const url of [first, ...others]) await soon(() => redisCli(url, 'get', 'key'), 'one')
+          for (const url of [first, ...others]) await untilReads(() => redisCli(url, 'get', 'key'), 'one')
         },
         300_000,
       )
