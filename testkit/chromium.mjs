@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 
-// Debian's headless shell first: the same browser without windows, at two thirds of the CPU.
+// Debian's headless shell first: the same browser without windows, which takes less CPU.
 const paths = [
   process.env.CHROMIUM ?? '',
   '/usr/bin/chromium-headless-shell',
