@@ -101,8 +101,9 @@ for (const { engine, base } of await enginesHere()) {
     }
 
     async function makeAlert(appEnvId: string, name: string, metric: Metric, threshold: number) {
-      // 15 s at this clock scale: a busy machine pauses the sampler for several seconds, which would be NoData.
-      const rule = { metric, operator: 'gt', threshold, duration: '1m', queryRange: '15m', contactPointIds }
+      // At this clock scale 30 s, so that a sampler that a busy machine pauses is not NoData, and 5 s, so that a mean
+      // that passes the threshold up and down on its way does not fire a second time.
+      const rule = { metric, operator: 'gt', threshold, duration: '5m', queryRange: '30m', contactPointIds }
       const { alert } = await installation.client().call(createAlert, { appEnvId, name, ...rule } as never)
       return alert.alertId
     }
@@ -138,7 +139,7 @@ for (const { engine, base } of await enginesHere()) {
           return installation.client().call(getAppEnvMetricsSeries, asked)
         },
         ({ points }) => points.length >= 4 && points.every(({ value }) => value < 8),
-        'nothing but rest for as long as an alert looks back',
+        'nothing but rest for five seconds',
       )
 
     const stateOf = (alertId: string) => installation.client().call(getAlert, { alertId })
@@ -189,7 +190,7 @@ for (const { engine, base } of await enginesHere()) {
       // Far above and far below the thresholds, so that other work on the machine does not decide.
       const slow = load(fn.host, 8, (request) => `/?ms=1000&status=${request % 2 === 0 ? 200 : 500}`)
       const busy = load(app.host, 3, (request) => `/?ms=50&status=${statuses[request % 4]}`)
-      await installation.request(app.host, '/?burn=120000')
+      await installation.request(app.host, '/?burn=600000')
       const from = new Date().toISOString()
       const firing = await untilAll(alertIds, 'Firing')
       const [p95, failing, cpu] = firing.map(({ currentValue }) => currentValue ?? 0)

@@ -61,7 +61,8 @@ describe.skipIf(noPostgres)(
 
     /** An alert that fires, made through one of them; resolves to the webhooks of its firing. */
     async function fires(name: string, through: string): Promise<unknown[]> {
-      const rule = { metric: 'memory_usage', operator: 'gt', threshold: 1, duration: '1m', queryRange: '5m' }
+      // 60 s at this clock scale: a machine that is away for a moment is not NoData, which would end the episode.
+      const rule = { metric: 'memory_usage', operator: 'gt', threshold: 1, duration: '1m', queryRange: '1h' }
       const input = { appEnvId, name, ...rule, contactPointIds: [contactPointId] }
       const { alert } = await planes
         .at(through)
