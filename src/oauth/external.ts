@@ -4,6 +4,7 @@ import {
   errors,
   type JWTPayload,
   type JWTVerifyGetKey,
+  type JWTVerifyOptions,
   jwtVerify,
 } from 'jose'
 import { type Clock, timestamp } from '../clock.ts'
@@ -73,21 +74,37 @@ async function verified(
   keys: JWTVerifyGetKey,
   { issuer, resource, clock }: { issuer: string; resource: string; clock: Clock },
 ): Promise<JWTPayload | string> {
+  const checks = {
+    issuer,
+    audience: [resource, `${resource}/`],
+    algorithms,
+    requiredClaims: ['sub', 'exp', 'iat'],
+    clockTolerance: 5,
+    currentDate: new Date(clock.wallMs()),
+  }
   try {
-    const { payload, protectedHeader } = await jwtVerify(token, keys, {
-      issuer,
-      audience: [resource, `${resource}/`],
-      algorithms,
-      requiredClaims: ['sub', 'exp', 'iat'],
-      clockTolerance: 5,
-      currentDate: new Date(clock.wallMs()),
-    })
+    const { payload, protectedHeader } = await jwtVerify(token, keys, checks).catch((error) =>
+      verifiedByOneOf(token, error, checks),
+    )
     const type = (protectedHeader.typ ?? 'at+jwt').toLowerCase().replace('application/', '')
     return type === 'at+jwt' || type === 'jwt' ? payload : `its type is ${type.slice(0, 40)}`
   } catch (error) {
     if (error instanceof errors.JOSEError && !keyFailures.includes(error.code)) return error.code
     throw away(error)
   }
+}
+
+/** A token without a key id, where several keys could have signed it: while keys rotate, most servers publish two. */
+async function verifiedByOneOf(token: string, error: unknown, checks: JWTVerifyOptions) {
+  if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+  for await (const key of error) {
+    try {
+      return await jwtVerify(token, key, checks)
+    } catch (failure) {
+      if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure
+    }
+  }
+  throw new errors.JWSSignatureVerificationFailed()
 }
 
 /** Reads the address of the keys from the metadata; the library caches the keys and reads them again for a new key id. */

@@ -36,19 +36,24 @@ export class SigningIssuer {
     return made
   }
 
-  /** Publishes a new key in place of all others. */
-  async newKey(kid: string): Promise<void> {
+  /** Publishes a new key in place of all others, or beside them. */
+  async newKey(kid: string, { beside = false } = {}): Promise<void> {
     this.#keys.set(kid, await generateKeyPair('ES256', { extractable: true }))
-    this.published = [kid]
+    this.published = beside ? [...this.published, kid] : [kid]
   }
 
   /** A token for `resource`; claims that are undefined are left out. */
-  sign(resource: string, claims: JWTPayload = {}, { kid = 'first', typ = 'at+jwt' } = {}): Promise<string> {
+  sign(
+    resource: string,
+    claims: JWTPayload = {},
+    { kid = 'first', typ = 'at+jwt', namesKey = true } = {},
+  ): Promise<string> {
     const nowSeconds = Math.floor(Date.now() / 1000)
     const all = { iss: this.issuer, aud: resource, sub: 'subject', client_id: 'a-client', iat: nowSeconds }
     const payload = { ...all, exp: nowSeconds + 600, email_verified: true, ...claims }
     const { privateKey } = this.#keys.get(kid)!
-    return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid, typ }).sign(privateKey)
+    const header = { alg: 'ES256', typ, ...(namesKey && { kid }) }
+    return new SignJWT(payload).setProtectedHeader(header).sign(privateKey)
   }
 
   async publicKey(kid = 'first') {

@@ -176,6 +176,31 @@ describe('tokens of an external authorization server', () => {
     await issuer.newKey('first')
   })
 
+  it('takes a token without a key id, whichever of the published keys signed it', async () => {
+    const rotating = await SigningIssuer.start()
+    const other = await TestPlatform.start({
+      reconciles: false,
+      oauth: { issuer: rotating.issuer, publicUrl },
+    })
+    try {
+      await rotating.newKey('second', { beside: true })
+      await rotating.newKey('third')
+      rotating.published = ['first', 'second']
+      const claims = { sub: other.admin.userId, scope: 'environments:read' }
+      const status = async (kid: string, more = {}) => {
+        const token = await rotating.sign(resource, { ...claims, ...more }, { kid, namesKey: false })
+        return (await callTool(other.apiUrl, token, 'list-accounts')).status
+      }
+      expect(await status('first')).toBe(200)
+      expect(await status('second')).toBe(200)
+      expect(await status('third')).toBe(401)
+      expect(await status('second', { aud: 'https://other.example.com/mcp' })).toBe(401)
+    } finally {
+      await other.close()
+      await rotating.close()
+    }
+  })
+
   it('ends a client that the person revokes, until a token that is issued later', async () => {
     const { user, claims } = await person()
     const token = await issuer.sign(resource, { ...claims, iat: Math.floor(Date.now() / 1000) - 60 })
