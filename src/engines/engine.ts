@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { DatabasePresetName } from '../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../domain/databases/presets.ts'
 import type { ListeningSocket } from './listening-sockets.ts'
-import type { VolumeCopies } from './volume-copies.ts'
+import type { Mount, VolumeCopies } from './volume-copies.ts'
 
 /** Address of a container's port, as seen from this machine. */
 export interface Address {
@@ -75,13 +75,6 @@ export interface DatabaseSpec {
    * inside the account's network, `hostPort` is on 127.0.0.1.
    */
   primary?: { host: string; port: number; hostPort: number }
-}
-
-export interface Mount {
-  /** Unique in the environment: `[a-z0-9][a-z0-9-]{0,30}`. */
-  volume: string
-  /** Absolute path in the container, without `..` parts. */
-  path: string
 }
 
 export type ContainerState = 'created' | 'running' | 'exited'

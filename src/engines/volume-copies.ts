@@ -1,10 +1,20 @@
 import type { Readable } from 'node:stream'
-import type { ContainerSpec, Mount } from './engine.ts'
+
+export interface Mount {
+  /** Unique in the environment: `[a-z0-9][a-z0-9-]{0,30}`. */
+  volume: string
+  /** Absolute path in the container, without `..` parts. */
+  path: string
+}
 
 /** The volume of an environment of a regular app. */
-export interface VolumeSpec extends Pick<ContainerSpec, 'appEnvId' | 'accountId' | 'image'> {
+export interface VolumeSpec {
+  appEnvId: string
+  accountId: string
   /** `cliEnvName` of the environment. */
   envName: string
+  /** Of the version that uses it. */
+  image: string
   mount: Mount
 }
 

@@ -61,7 +61,7 @@ export function backupFormat(app: Pick<App, 'dockerPreset'>, { applied }: Enviro
   )
 }
 
-/** Only an environment that runs, or is about to, can be asked for what its program does. */
+/** Only an environment that runs, or is about to, can do what its program does. */
 export function checkServes({
   desiredState,
   cliEnvName,
