@@ -52,7 +52,8 @@ export default defineConfig({
       }),
       // One cluster for all files, which KUBECONFIG names.
       tier('kubernetes', 3, { testTimeout: 600_000, maxWorkers: 2 }),
-      tier('browser', 4, { testTimeout: 180_000, maxWorkers: 2 }),
+      // Beside the real tier, which waits for processes and containers more than it computes.
+      tier('browser', 1, { testTimeout: 180_000, maxWorkers: 2 }),
       // Budgets of time: alone on the machine.
       tier('budget', 5, { testTimeout: 180_000, maxWorkers: 1 }),
     ],
