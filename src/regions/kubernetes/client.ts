@@ -149,6 +149,15 @@ export class ClusterClient {
     await orMissing(() => this.config.change('DELETE', pathOf(kind, namespace, name), query))
   }
 
+  /** Lets a pod start that waits for it; one that is gone is ignored. */
+  async openGates({ namespace, name }: { namespace: string; name: string }): Promise<void> {
+    const body = {
+      type: 'application/merge-patch+json',
+      text: JSON.stringify({ spec: { schedulingGates: null } }),
+    }
+    await orMissing(() => this.config.change('PATCH', pathOf('Pod', namespace, name), {}, body))
+  }
+
   /** Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. */
   async podSocket(
     { namespace, name }: Omit<PodSource, 'container'>,

@@ -13,6 +13,11 @@ export const jobLabels = {
 } as const
 
 export const jobKind = 'job-attempt'
+/**
+ * Keeps each pod of a Job from starting until Longshore has chosen it. Kubernetes makes another pod when an answer of the
+ * API server is lost, and documents that a program may therefore run twice.
+ */
+export const startGate = 'longshore.dev/start'
 const graceSeconds = 10
 
 interface JobManifestOptions {
@@ -24,7 +29,7 @@ interface JobManifestOptions {
 }
 
 /**
- * The Secret with the variables of an attempt and its Job, to be applied in this order. The Job starts one pod and
+ * The Secret with the variables of an attempt and its Job, to be applied in this order. One pod of the Job is started and
  * never another: the scheduler decides about retries, and a new attempt has a new name.
  */
 export function jobManifests(
@@ -60,6 +65,7 @@ export function jobManifests(
 function podSpec(spec: ContainerSpec, { claimOf, podSecurity }: JobManifestOptions): object {
   const mounts = spec.mounts ?? []
   return {
+    schedulingGates: [{ name: startGate }],
     restartPolicy: 'Never',
     terminationGracePeriodSeconds: graceSeconds,
     automountServiceAccountToken: false,

@@ -12,7 +12,7 @@ export interface JobObject {
 /** What is read of the pod of a Job. */
 export interface PodObject {
   metadata: { name: string; namespace: string; labels?: Record<string, string>; creationTimestamp?: string }
-  spec?: { nodeName?: string }
+  spec?: { nodeName?: string; schedulingGates?: { name: string }[] }
   status?: {
     phase?: string
     reason?: string
@@ -25,6 +25,17 @@ export interface PodObject {
       }
     }[]
   }
+}
+
+/** The pod of an attempt: the one that was chosen to start, or else the one to choose, which is the oldest. */
+export function podOf(pods: readonly PodObject[]): PodObject | undefined {
+  const order = ({ metadata }: PodObject) => `${metadata.creationTimestamp} ${metadata.name}`
+  const [oldest] = pods.toSorted((a, b) => (order(a) < order(b) ? -1 : 1))
+  return pods.find((pod) => !isGated(pod)) ?? oldest
+}
+
+export function isGated({ spec }: PodObject): boolean {
+  return (spec?.schedulingGates ?? []).length > 0
 }
 
 /**
@@ -73,7 +84,7 @@ export function startProblem(job: JobObject, pod: PodObject | undefined): Engine
       `The cluster cannot create the container: ${createAdvice(message)}`,
     )
   const scheduled = pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled')
-  if (scheduled?.status === 'False')
+  if (scheduled?.status === 'False' && scheduled.reason !== 'SchedulingGated')
     return new AppError('unavailable', 'No node of the cluster has room for the container', {
       details: scheduled.message ?? 'The operator adds a node, or frees one.',
     })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { EngineFailure } from '../../../../src/engines/engine.ts'
 import { AppError } from '../../../../src/errors.ts'
 import { jobManifests } from '../../../../src/regions/kubernetes/jobs/manifest.ts'
-import { containerOf, startProblem } from '../../../../src/regions/kubernetes/jobs/status.ts'
+import { containerOf, podOf, startProblem } from '../../../../src/regions/kubernetes/jobs/status.ts'
 
 const spec = {
   name: 'report-nightly-abc-1',
@@ -56,6 +56,7 @@ describe('the objects of a job attempt', () => {
           template: {
             metadata: { labels },
             spec: {
+              schedulingGates: [{ name: 'longshore.dev/start' }],
               restartPolicy: 'Never',
               terminationGracePeriodSeconds: 10,
               automountServiceAccountToken: false,
@@ -130,6 +131,23 @@ describe('the state of a job attempt', () => {
     })
   })
 
+  it('is that of the pod that was let start, or of the oldest', () => {
+    const made = (name: string, second: number, schedulingGates?: { name: string }[]) => ({
+      metadata: { ...metadata, name, creationTimestamp: `2026-01-05T10:00:0${second}Z` },
+      spec: { schedulingGates },
+    })
+    const gate = [{ name: 'longshore.dev/start' }]
+    const [one, same, later, started] = [
+      made('a', 1, gate),
+      made('b', 1, gate),
+      made('c', 2, gate),
+      made('d', 3),
+    ] as const
+    expect(podOf([])).toBeUndefined()
+    expect(podOf([later, same, one])).toBe(one)
+    expect(podOf([one, later, started])).toBe(started)
+  })
+
   it('fails for an image that cannot be pulled, and waits for room', () => {
     expect(startProblem(job, pod({ waiting: { reason: 'ErrImagePull' } }))).toBeNull()
     const pull = startProblem(job, pod({ waiting: { reason: 'ImagePullBackOff', message: 'not found' } }))
@@ -139,6 +157,8 @@ describe('the state of a job attempt', () => {
       startProblem(job, pod({ waiting: { reason: 'CreateContainerConfigError', message } }))
     expect(config('secret "x" not found')).toMatchObject({ reason: 'bad-command' })
     expect(config('failed to sync secret cache: timed out waiting for the condition')).toBeNull()
+    const gated = [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }]
+    expect(startProblem(job, { metadata, status: { conditions: gated } })).toBeNull()
     const full = [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }]
     const waiting = startProblem(job, { metadata, status: { conditions: full } })
     expect(waiting).toBeInstanceOf(AppError)
