@@ -17,7 +17,7 @@ export const jobKind = 'job-attempt'
  * Keeps each pod of a Job from starting until Longshore has chosen it. Kubernetes makes another pod when an answer of the
  * API server is lost, and documents that a program may therefore run twice.
  */
-export const startGate = 'longshore.dev/start'
+const startGate = 'longshore.dev/start'
 const graceSeconds = 10
 
 interface JobManifestOptions {
