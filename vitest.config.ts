@@ -40,8 +40,8 @@ export default defineConfig({
   test: {
     reporters: ['default', './testkit/failures-reporter.ts'],
     projects: [
-      tier('unit', 0, { testTimeout: 180_000, maxWorkers: 2 }),
-      tier('platform', 0, { testTimeout: 180_000, maxWorkers: 2 }),
+      tier('unit', 0, { testTimeout: 180_000, maxWorkers: 3 }),
+      tier('platform', 0, { testTimeout: 180_000, maxWorkers: 3 }),
       // These wait for processes, containers and pages more than they compute.
       tier('real', 1, { testTimeout: 240_000, maxWorkers: 5, globalSetup: ['testkit/engines/setup.ts'] }),
       tier('browser', 1, { testTimeout: 180_000, maxWorkers: 5 }),
