@@ -124,7 +124,7 @@ export class ClusterCache {
   jobs(): ObservedJob[] {
     return [...this.#jobs.objects].map((job) => {
       const pods = this.#podsOfJobs.get(job.metadata.name)?.values() ?? []
-      return { job, pod: podOf([...pods]) }
+      return { job, pod: podOf(job, [...pods]) }
     })
   }
 
@@ -215,5 +215,7 @@ function partsOfPod(object: WorkloadPod): WorkloadPod {
 }
 
 function partsOfJob(object: JobObject): JobObject {
-  return { metadata: partsOfMetadata(object as Identified), status: object.status } as JobObject
+  const { annotations } = object.metadata
+  const metadata = { ...partsOfMetadata(object as Identified), annotations }
+  return { metadata, status: object.status } as JobObject
 }

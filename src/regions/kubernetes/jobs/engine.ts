@@ -9,7 +9,7 @@ import type { ClusterCache, ObservedJob } from '../cache.ts'
 import type { ClusterClient } from '../client.ts'
 import { podLines } from '../log-lines.ts'
 import type { ClusterOptions } from '../manifests/workload.ts'
-import { jobKind, jobLabels, jobManifests } from './manifest.ts'
+import { chosenPod, jobKind, jobLabels, jobManifests } from './manifest.ts'
 import { containerOf, isGated, type JobObject, type PodObject, podOf, startProblem } from './status.ts'
 
 interface ClusterJobsDeps {
@@ -57,7 +57,11 @@ export class ClusterJobs {
     const { job, pod } = (await this.#withPod(spec.name, before)) ?? {}
     if (!job) return notStarted(spec)
     const container = containerOf(job, pod)
-    if (pod && isGated(pod) && container.state === 'created') await cluster.openGates(pod.metadata)
+    if (pod && isGated(pod) && container.state === 'created') {
+      // First, so that no other pod is chosen after this one.
+      await cluster.annotate('Job', job.metadata, { [chosenPod]: pod.metadata.name })
+      await cluster.openGates(pod.metadata)
+    }
     this.#applied.set(spec.name, { container, untilMs: this.#deps.clock.monotonicMs() + lagMs })
     const problem = container.state === 'created' ? startProblem(job, pod) : null
     // It must not start later, when its attempt is over.
@@ -129,7 +133,7 @@ export class ClusterJobs {
     // Jobs first: a pod that is listed later than its Job is never missing because it was not made yet.
     const jobs = await cluster.list<JobObject>('Job', selector)
     const pods = jobs.length > 0 ? await cluster.list<PodObject>('Pod', selector) : []
-    return jobs.map((job) => ({ job, pod: podOf(pods) }))
+    return jobs.map((job) => ({ job, pod: podOf(job, pods) }))
   }
 }
 

@@ -18,7 +18,10 @@ export const jobKind = 'job-attempt'
  * API server is lost, and documents that a program may therefore run twice.
  */
 const startGate = 'longshore.dev/start'
+/** Annotation of the Job: the name of the pod that was chosen. */
+export const chosenPod = 'longshore.dev/pod'
 const graceSeconds = 10
+const mostSurplusPods = 20
 
 interface JobManifestOptions {
   installationId: string
@@ -52,10 +55,17 @@ export function jobManifests(
       kind: 'Job',
       metadata,
       spec: {
-        backoffLimit: 0,
         completions: 1,
         parallelism: 1,
         podReplacementPolicy: 'Failed',
+        // A surplus pod that the cluster takes away again counts as failed. It must not end the Job of the pod that runs.
+        backoffLimit: mostSurplusPods,
+        podFailurePolicy: {
+          rules: [
+            { action: 'FailJob', onExitCodes: { containerName, operator: 'NotIn', values: [0] } },
+            { action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+          ],
+        },
         template: { metadata: { labels }, spec: podSpec(spec, options) },
       },
     },

@@ -49,10 +49,16 @@ describe('the objects of a job attempt', () => {
         kind: 'Job',
         metadata,
         spec: {
-          backoffLimit: 0,
           completions: 1,
           parallelism: 1,
           podReplacementPolicy: 'Failed',
+          backoffLimit: 20,
+          podFailurePolicy: {
+            rules: [
+              { action: 'FailJob', onExitCodes: { containerName: 'app', operator: 'NotIn', values: [0] } },
+              { action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+            ],
+          },
           template: {
             metadata: { labels },
             spec: {
@@ -131,21 +137,18 @@ describe('the state of a job attempt', () => {
     })
   })
 
-  it('is that of the pod that was let start, or of the oldest', () => {
-    const made = (name: string, second: number, schedulingGates?: { name: string }[]) => ({
+  it('is that of the pod that was chosen, or of the oldest, which will be; a chosen one that is gone has exited', () => {
+    const made = (name: string, second: number) => ({
       metadata: { ...metadata, name, creationTimestamp: `2026-01-05T10:00:0${second}Z` },
-      spec: { schedulingGates },
+      spec: { schedulingGates: [{ name: 'longshore.dev/start' }] },
     })
-    const gate = [{ name: 'longshore.dev/start' }]
-    const [one, same, later, started] = [
-      made('a', 1, gate),
-      made('b', 1, gate),
-      made('c', 2, gate),
-      made('d', 3),
-    ] as const
-    expect(podOf([])).toBeUndefined()
-    expect(podOf([later, same, one])).toBe(one)
-    expect(podOf([one, later, started])).toBe(started)
+    const [one, same, later] = [made('a', 1), made('b', 1), made('c', 2)] as const
+    expect(podOf(job, [])).toBeUndefined()
+    expect(podOf(job, [later, same, one])).toBe(one)
+    const chosen = { metadata: { ...metadata, annotations: { 'longshore.dev/pod': 'c' } } }
+    expect(podOf(chosen, [one, later])).toBe(later)
+    expect(podOf(chosen, [one])).toBeUndefined()
+    expect(containerOf(chosen, undefined)).toMatchObject({ state: 'exited', exitCode: null })
   })
 
   it('fails for an image that cannot be pulled, and waits for room', () => {
