@@ -9,7 +9,7 @@ interface TierOptions {
 }
 
 /**
- * One project for each tier. Tiers with the same `order` run side by side; the others wait, so that files with real
+ * One project for each tier. Tiers with the same `order` share their workers; the others wait, so that files with real
  * processes have the machine.
  */
 function tier(
@@ -40,9 +40,11 @@ export default defineConfig({
   test: {
     reporters: ['default', './testkit/failures-reporter.ts'],
     projects: [
-      tier('unit', 0, { testTimeout: 180_000, maxWorkers: 2 }),
-      tier('platform', 0, { testTimeout: 180_000, maxWorkers: 2 }),
-      tier('real', 1, { testTimeout: 240_000, maxWorkers: 4, globalSetup: ['testkit/engines/setup.ts'] }),
+      tier('unit', 0, { testTimeout: 180_000, maxWorkers: 3 }),
+      tier('platform', 0, { testTimeout: 180_000, maxWorkers: 3 }),
+      // These wait for processes, containers and pages more than they compute.
+      tier('real', 1, { testTimeout: 240_000, maxWorkers: 5, globalSetup: ['testkit/engines/setup.ts'] }),
+      tier('browser', 1, { testTimeout: 180_000, maxWorkers: 5 }),
       // Faults at every step, kills and rollouts over and over: too long for each run of a developer.
       tier('long', 2, {
         testTimeout: 240_000,
@@ -52,9 +54,8 @@ export default defineConfig({
       }),
       // One cluster for all files, which KUBECONFIG names.
       tier('kubernetes', 3, { testTimeout: 600_000, maxWorkers: 2 }),
-      tier('browser', 4, { testTimeout: 180_000, maxWorkers: 2 }),
       // Budgets of time: alone on the machine.
-      tier('budget', 5, { testTimeout: 180_000, maxWorkers: 1 }),
+      tier('budget', 4, { testTimeout: 180_000, maxWorkers: 1 }),
     ],
   },
 })

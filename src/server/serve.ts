@@ -38,6 +38,7 @@ import {
 } from './installation.ts'
 import { sharingOf } from './instances.ts'
 import { keepGateway } from './keep-gateway.ts'
+import { loadLater } from './load-later.ts'
 import { type Measuring, openMeasuring } from './measurements.ts'
 import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { Peers, peerPath } from './peers.ts'
@@ -64,6 +65,7 @@ export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv):
     onReplaced = (reason) => resolve({ reason, exitCode: 1 })
   })
   const controlPlane = await startControlPlane(config, log, toolPolicy, onReplaced)
+  void loadLater(config, log)
   continueAfterBugs((error) => log.fatal({ err: error }, 'bug: the control plane continues'))
   const { reason, exitCode } = await Promise.race([stopped, replaced])
   process.stderr.write(`\nlongshore: ${reason}; finishing requests in flight\n`)

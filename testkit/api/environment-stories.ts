@@ -129,7 +129,10 @@ export async function jobStory(platform: TestPlatform, call: Call): Promise<void
   await call('list-job-runs', { appEnvId, status: 'CANCELED' })
 }
 
-/** Waits until no rollout is unfinished and no container of an earlier one is left. */
+/**
+ * Waits until no rollout is unfinished and no container of an earlier one is left: the environments of these stories have
+ * one container at most, and that of the version before is still desired in the moment in which a deployment is done.
+ */
 export async function settled(platform: TestPlatform, appEnvId: string, wanted = 'RUNNING'): Promise<void> {
   const read = () =>
     platform.request('GET', '/app-env/status', { token: platform.admin.token, input: { appEnvId } })
@@ -138,6 +141,7 @@ export async function settled(platform: TestPlatform, appEnvId: string, wanted =
     ({ status, currentDeployment, containers }) =>
       (status === wanted || (wanted === 'RUNNING' && status === 'SLEEPING')) &&
       containers.running === containers.desired &&
+      containers.running <= 1 &&
       ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
     `${appEnvId} ${wanted}`,
     15_000,

@@ -87,3 +87,19 @@ export async function memoryOf(page: Page): Promise<PageMemory> {
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
+
+/** A measured time as it would be on a machine without other work, which takes a share of each core. */
+export async function onOneCore(measured: () => Promise<number>): Promise<number> {
+  const before = shareOfCore()
+  const ms = await measured()
+  return (ms * (before + shareOfCore())) / 2
+}
+
+/** How much of a core this process gets now. */
+function shareOfCore(): number {
+  const startMs = performance.now()
+  const before = process.cpuUsage()
+  while (performance.now() - startMs < 200);
+  const { user, system } = process.cpuUsage(before)
+  return Math.min(1, (user + system) / 1_000 / (performance.now() - startMs))
+}

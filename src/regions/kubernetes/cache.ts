@@ -3,7 +3,7 @@ import { isNamespaceOf } from '../../domain/environments/cluster-names.ts'
 import type { ClusterConfig } from './api-server.ts'
 import { Informer, type Watched } from './informer.ts'
 import { jobKind, jobLabels } from './jobs/manifest.ts'
-import type { JobObject, PodObject } from './jobs/status.ts'
+import { type JobObject, type PodObject, podOf } from './jobs/status.ts'
 import { label } from './manifests/workload.ts'
 import { servesItself } from './pods.ts'
 import type { WorkloadObject, WorkloadPod } from './status.ts'
@@ -60,7 +60,8 @@ export class ClusterCache {
   readonly #pods: Informer<WorkloadPod>
   readonly #jobs: Informer<JobObject>
   readonly #environments = new Map<string, Omit<Observed, 'pods'> & { pods: Map<string, WorkloadPod> }>()
-  readonly #podOfJob = new Map<string, WorkloadPod>()
+  /** By the name of the Job and the id of the pod: Kubernetes may make a second one. */
+  readonly #podsOfJobs = new Map<string, Map<string, WorkloadPod>>()
   #listener: CacheListener = { changed() {}, jobsChanged() {}, stateChanged() {} }
 
   constructor(options: ClusterCacheOptions) {
@@ -121,7 +122,10 @@ export class ClusterCache {
   }
 
   jobs(): ObservedJob[] {
-    return [...this.#jobs.objects].map((job) => ({ job, pod: this.#podOfJob.get(job.metadata.name) }))
+    return [...this.#jobs.objects].map((job) => {
+      const pods = this.#podsOfJobs.get(job.metadata.name)?.values() ?? []
+      return { job, pod: podOf(job, [...pods]) }
+    })
   }
 
   #informer<T extends Watched>(
@@ -147,9 +151,7 @@ export class ClusterCache {
     const { metadata } = (now ?? before)!
     const { labels = {} } = metadata
     if (labels[jobLabels.kind] === jobKind) {
-      const name = labels[jobLabels.name] ?? ''
-      if (now) this.#podOfJob.set(name, now)
-      else if (this.#podOfJob.get(name)?.metadata.uid === metadata.uid) this.#podOfJob.delete(name)
+      this.#takeJobPod(labels[jobLabels.name] ?? '', metadata.uid, now)
       this.#listener.jobsChanged()
       return
     }
@@ -160,6 +162,14 @@ export class ClusterCache {
     else pods.delete(metadata.name)
     this.#dropEmpty(appEnvId)
     this.#listener.changed(appEnvId)
+  }
+
+  #takeJobPod(jobName: string, uid: string, now: WorkloadPod | null): void {
+    const pods = this.#podsOfJobs.get(jobName) ?? new Map<string, WorkloadPod>()
+    if (now) pods.set(uid, now)
+    else pods.delete(uid)
+    if (pods.size > 0) this.#podsOfJobs.set(jobName, pods)
+    else this.#podsOfJobs.delete(jobName)
   }
 
   #at(appEnvId: string) {
@@ -198,11 +208,14 @@ function partsOfWorkload(object: WorkloadObject): WorkloadObject {
 
 function partsOfPod(object: WorkloadPod): WorkloadPod {
   const { phase, conditions, containerStatuses } = object.status ?? {}
-  const spec = { nodeName: object.spec?.nodeName }
+  const { nodeName, schedulingGates } = object.spec ?? {}
+  const spec = { nodeName, schedulingGates }
   const status = { phase, conditions, containerStatuses }
   return { metadata: partsOfMetadata(object as Identified), spec, status } as WorkloadPod
 }
 
 function partsOfJob(object: JobObject): JobObject {
-  return { metadata: partsOfMetadata(object as Identified), status: object.status } as JobObject
+  const { annotations } = object.metadata
+  const metadata = { ...partsOfMetadata(object as Identified), annotations }
+  return { metadata, status: object.status } as JobObject
 }

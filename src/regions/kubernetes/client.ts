@@ -69,9 +69,12 @@ interface CredentialSource {
   context?: string | undefined
 }
 
-interface PodSource {
+interface Place {
   namespace: string
   name: string
+}
+
+interface PodSource extends Place {
   container: string
 }
 
@@ -149,9 +152,24 @@ export class ClusterClient {
     await orMissing(() => this.config.change('DELETE', pathOf(kind, namespace, name), query))
   }
 
+  annotate(kind: Kind, { namespace, name }: Place, annotations: Record<string, string>): Promise<void> {
+    return this.#merge(pathOf(kind, namespace, name), { metadata: { annotations } })
+  }
+
+  /** Lets a pod start that waits for it. */
+  openGates({ namespace, name }: Place): Promise<void> {
+    return this.#merge(pathOf('Pod', namespace, name), { spec: { schedulingGates: null } })
+  }
+
+  /** Changes fields of an object; one that is gone is ignored. */
+  async #merge(path: string, fields: object): Promise<void> {
+    const body = { type: 'application/merge-patch+json', text: JSON.stringify(fields) }
+    await orMissing(() => this.config.change('PATCH', path, {}, body))
+  }
+
   /** Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. */
   async podSocket(
-    { namespace, name }: Omit<PodSource, 'container'>,
+    { namespace, name }: Place,
     command: string,
     onFrame: (channel: number, data: Buffer) => void,
   ): Promise<PodSocket> {

@@ -60,7 +60,7 @@ export interface WorkloadPod {
     deletionTimestamp?: string
     labels?: Record<string, string>
   }
-  spec?: { nodeName?: string }
+  spec?: { nodeName?: string; schedulingGates?: { name: string }[] }
   status?: { phase?: string; conditions?: Condition[]; containerStatuses?: ContainerStatus[] }
 }
 

@@ -206,6 +206,7 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the permissions of the chart',
       'patch deployments.apps',
       'create jobs.batch',
       'patch secrets',
+      'patch pods',
       'get pods/log',
       'create pods/exec',
     ]

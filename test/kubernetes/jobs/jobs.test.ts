@@ -82,6 +82,30 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     expect(await logOf(one.name)).toEqual(['hello', 'there from /bin/sh in /tmp'])
   })
 
+  it('2.5: start one container, also when the cluster makes another pod for the Job', async () => {
+    const { namespace, jobs, spec, reach } = await jobsOfOwn()
+    const one = spec('sleep 5')
+    await jobs.apply(one)
+    await reach(one.name, 'running')
+    const named = ['-n', namespace, 'get', 'pods', '-l', `longshore.dev/name=${one.name}`]
+    const [pod] = JSON.parse(await kubectl([...named, '-o', 'json'])).items
+    const { name, namespace: of, labels, annotations, ownerReferences, finalizers } = pod.metadata
+    const job = JSON.parse(await kubectl(['-n', namespace, 'get', 'job', one.name, '-o', 'json']))
+    const second = {
+      ...{ apiVersion: 'v1', kind: 'Pod', spec: job.spec.template.spec },
+      metadata: { name: `${name}-2`, namespace: of, labels, annotations, ownerReferences, finalizers },
+    }
+    await kubectl(['create', '-f', '-'], second)
+    await jobs.apply(one)
+    // As its controller does with a surplus pod, which is no failure of the attempt.
+    await kubectl(['-n', namespace, 'delete', 'pod', `${name}-2`, '--ignore-not-found'])
+    const ended = await reach(one.name, 'exited')
+    expect(ended).toMatchObject({ exitCode: 0 })
+    const started = '{range .items[*]}{.metadata.name}={.spec.nodeName}{"\\n"}{end}'
+    const pods = (await kubectl([...named, '-o', `jsonpath=${started}`])).trim().split('\n')
+    expect(pods.filter((line) => !line.endsWith('='))).toEqual([expect.stringContaining(`${name}=`)])
+  })
+
   it('follow the log while they run, and continue after a line', async () => {
     const { jobs, spec, reach } = await jobsOfOwn()
     const one = spec('echo first; while [ ! -e /tmp/go ]; do sleep 0.1; done')

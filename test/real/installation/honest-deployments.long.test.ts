@@ -78,10 +78,11 @@ for (const { engine, base } of await enginesHere()) {
       const other = await serving('elsewhere')
       const port = await freePort()
       const { versions } = await underLoad(shop, async () => {
-        const elsewhere = rejects(other, 'another port', listens('', String(port)), /wrong-port/)
-        for (const [what, { server, reason }] of Object.entries(badPrograms))
-          await rejects(shop, what, server, reason)
-        await elsewhere
+        const each = async () => {
+          for (const [what, { server, reason }] of Object.entries(badPrograms))
+            await rejects(shop, what, server, reason)
+        }
+        await Promise.all([each(), rejects(other, 'another port', listens('', String(port)), /wrong-port/)])
       })
       expect(versions).toEqual([1])
       expect((await installation.request(other.host)).body).toBe('1')

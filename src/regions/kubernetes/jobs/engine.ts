@@ -9,8 +9,8 @@ import type { ClusterCache, ObservedJob } from '../cache.ts'
 import type { ClusterClient } from '../client.ts'
 import { podLines } from '../log-lines.ts'
 import type { ClusterOptions } from '../manifests/workload.ts'
-import { jobKind, jobLabels, jobManifests } from './manifest.ts'
-import { containerOf, type JobObject, type PodObject, startProblem } from './status.ts'
+import { chosenPod, jobKind, jobLabels, jobManifests } from './manifest.ts'
+import { containerOf, isGated, type JobObject, type PodObject, podOf, startProblem } from './status.ts'
 
 interface ClusterJobsDeps {
   cluster: ClusterClient
@@ -22,6 +22,10 @@ interface ClusterJobsDeps {
   namespaceOf(accountId: string): string
   claimOf(appEnvId: string, volume: string): string
 }
+
+/** How long to wait for the pod of a new Job; if there is none yet, the scheduler calls again. */
+const podWithinMs = 2_000
+const podPauseMs = 25
 
 /** The cache may lag behind what was just applied by so long at most; then the object is gone. */
 const lagMs = 10_000
@@ -50,9 +54,14 @@ export class ClusterJobs {
       }
       for (const manifest of jobManifests(spec, options)) await cluster.apply(manifest)
     }
-    const { job, pod } = before ?? (await this.#find(spec.name))[0] ?? {}
+    const { job, pod } = (await this.#withPod(spec.name, before)) ?? {}
     if (!job) return notStarted(spec)
     const container = containerOf(job, pod)
+    if (pod && isGated(pod) && container.state === 'created') {
+      // First, so that no other pod is chosen after this one.
+      await cluster.annotate('Job', job.metadata, { [chosenPod]: pod.metadata.name })
+      await cluster.openGates(pod.metadata)
+    }
     this.#applied.set(spec.name, { container, untilMs: this.#deps.clock.monotonicMs() + lagMs })
     const problem = container.state === 'created' ? startProblem(job, pod) : null
     // It must not start later, when its attempt is over.
@@ -105,6 +114,18 @@ export class ClusterJobs {
     yield* podLines(this.#deps.cluster, { namespace, name: podName }, options)
   }
 
+  /** The Job, with its pod as soon as there is one. */
+  async #withPod(name: string, found?: ObservedJob): Promise<ObservedJob | undefined> {
+    const { clock } = this.#deps
+    const untilMs = clock.monotonicMs() + podWithinMs
+    let now = found ?? (await this.#find(name))[0]
+    while (now && !now.pod && clock.monotonicMs() < untilMs) {
+      await new Promise<void>((resolve) => void clock.after(podPauseMs, resolve))
+      now = (await this.#find(name))[0]
+    }
+    return now
+  }
+
   async #find(name: string): Promise<ObservedJob[]> {
     const { cluster, installationId } = this.#deps
     const own = `${jobLabels.installation}=${installationId},${jobLabels.kind}=${jobKind}`
@@ -112,7 +133,7 @@ export class ClusterJobs {
     // Jobs first: a pod that is listed later than its Job is never missing because it was not made yet.
     const jobs = await cluster.list<JobObject>('Job', selector)
     const pods = jobs.length > 0 ? await cluster.list<PodObject>('Pod', selector) : []
-    return jobs.map((job) => ({ job, pod: pods[0] }))
+    return jobs.map((job) => ({ job, pod: podOf(job, pods) }))
   }
 }
 

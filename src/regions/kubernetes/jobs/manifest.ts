@@ -13,7 +13,15 @@ export const jobLabels = {
 } as const
 
 export const jobKind = 'job-attempt'
+/**
+ * Keeps each pod of a Job from starting until Longshore has chosen it. Kubernetes makes another pod when an answer of the
+ * API server is lost, and documents that a program may therefore run twice.
+ */
+const startGate = 'longshore.dev/start'
+/** Annotation of the Job: the name of the pod that was chosen. */
+export const chosenPod = 'longshore.dev/pod'
 const graceSeconds = 10
+const mostSurplusPods = 20
 
 interface JobManifestOptions {
   installationId: string
@@ -24,7 +32,7 @@ interface JobManifestOptions {
 }
 
 /**
- * The Secret with the variables of an attempt and its Job, to be applied in this order. The Job starts one pod and
+ * The Secret with the variables of an attempt and its Job, to be applied in this order. One pod of the Job is started and
  * never another: the scheduler decides about retries, and a new attempt has a new name.
  */
 export function jobManifests(
@@ -47,10 +55,17 @@ export function jobManifests(
       kind: 'Job',
       metadata,
       spec: {
-        backoffLimit: 0,
         completions: 1,
         parallelism: 1,
         podReplacementPolicy: 'Failed',
+        // A surplus pod that the cluster takes away again counts as failed. It must not end the Job of the pod that runs.
+        backoffLimit: mostSurplusPods,
+        podFailurePolicy: {
+          rules: [
+            { action: 'FailJob', onExitCodes: { containerName, operator: 'NotIn', values: [0] } },
+            { action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+          ],
+        },
         template: { metadata: { labels }, spec: podSpec(spec, options) },
       },
     },
@@ -60,6 +75,7 @@ export function jobManifests(
 function podSpec(spec: ContainerSpec, { claimOf, podSecurity }: JobManifestOptions): object {
   const mounts = spec.mounts ?? []
   return {
+    schedulingGates: [{ name: startGate }],
     restartPolicy: 'Never',
     terminationGracePeriodSeconds: graceSeconds,
     automountServiceAccountToken: false,

@@ -1,18 +1,23 @@
 import { type EngineContainer, EngineFailure } from '../../../engines/engine.ts'
 import { AppError } from '../../../errors.ts'
 import { cannotCreate, createAdvice } from '../status.ts'
-import { jobLabels } from './manifest.ts'
+import { chosenPod, jobLabels } from './manifest.ts'
 
 /** What is read of a Job. */
 export interface JobObject {
-  metadata: { name: string; namespace: string; labels?: Record<string, string> }
+  metadata: {
+    name: string
+    namespace: string
+    labels?: Record<string, string>
+    annotations?: Record<string, string>
+  }
   status?: { conditions?: { type: string; status: string; reason?: string; message?: string }[] }
 }
 
 /** What is read of the pod of a Job. */
 export interface PodObject {
   metadata: { name: string; namespace: string; labels?: Record<string, string>; creationTimestamp?: string }
-  spec?: { nodeName?: string }
+  spec?: { nodeName?: string; schedulingGates?: { name: string }[] }
   status?: {
     phase?: string
     reason?: string
@@ -27,16 +32,29 @@ export interface PodObject {
   }
 }
 
+/** The pod of an attempt: the one that was chosen to start, or else the one to choose, which is the oldest. */
+export function podOf(job: JobObject, pods: readonly PodObject[]): PodObject | undefined {
+  const chosen = job.metadata.annotations?.[chosenPod]
+  if (chosen !== undefined) return pods.find(({ metadata }) => metadata.name === chosen)
+  const order = ({ metadata }: PodObject) => `${metadata.creationTimestamp} ${metadata.name}`
+  return pods.toSorted((a, b) => (order(a) < order(b) ? -1 : 1))[0]
+}
+
+export function isGated({ spec }: PodObject): boolean {
+  return (spec?.schedulingGates ?? []).length > 0
+}
+
 /**
- * The container of an attempt. A Job that has failed without the end of its container being known, as when its node is
- * gone, has exited with neither code nor time.
+ * The container of an attempt. Where the end of its container is not known, as when its node or its pod is gone, it has
+ * exited with neither code nor time.
  */
 export function containerOf(job: JobObject, pod: PodObject | undefined): EngineContainer {
-  const { labels = {}, name } = job.metadata
+  const { labels = {}, annotations = {}, name } = job.metadata
   const state = pod?.status?.containerStatuses?.[0]?.state
   const ended = state?.terminated
   const startedAt = instant(ended?.startedAt ?? state?.running?.startedAt)
-  const isOver = ended !== undefined || conditionOf(job, 'Failed') || conditionOf(job, 'Complete')
+  const isGone = pod === undefined && chosenPod in annotations
+  const isOver = ended !== undefined || isGone || conditionOf(job, 'Failed') || conditionOf(job, 'Complete')
   return {
     name,
     podId: labels[jobLabels.attempt] ?? '',
@@ -73,7 +91,7 @@ export function startProblem(job: JobObject, pod: PodObject | undefined): Engine
       `The cluster cannot create the container: ${createAdvice(message)}`,
     )
   const scheduled = pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled')
-  if (scheduled?.status === 'False')
+  if (scheduled?.status === 'False' && scheduled.reason !== 'SchedulingGated')
     return new AppError('unavailable', 'No node of the cluster has room for the container', {
       details: scheduled.message ?? 'The operator adds a node, or frees one.',
     })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { EngineFailure } from '../../../../src/engines/engine.ts'
 import { AppError } from '../../../../src/errors.ts'
 import { jobManifests } from '../../../../src/regions/kubernetes/jobs/manifest.ts'
-import { containerOf, startProblem } from '../../../../src/regions/kubernetes/jobs/status.ts'
+import { containerOf, podOf, startProblem } from '../../../../src/regions/kubernetes/jobs/status.ts'
 
 const spec = {
   name: 'report-nightly-abc-1',
@@ -49,13 +49,20 @@ describe('the objects of a job attempt', () => {
         kind: 'Job',
         metadata,
         spec: {
-          backoffLimit: 0,
           completions: 1,
           parallelism: 1,
           podReplacementPolicy: 'Failed',
+          backoffLimit: 20,
+          podFailurePolicy: {
+            rules: [
+              { action: 'FailJob', onExitCodes: { containerName: 'app', operator: 'NotIn', values: [0] } },
+              { action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+            ],
+          },
           template: {
             metadata: { labels },
             spec: {
+              schedulingGates: [{ name: 'longshore.dev/start' }],
               restartPolicy: 'Never',
               terminationGracePeriodSeconds: 10,
               automountServiceAccountToken: false,
@@ -130,6 +137,20 @@ describe('the state of a job attempt', () => {
     })
   })
 
+  it('is that of the pod that was chosen, or of the oldest, which will be; a chosen one that is gone has exited', () => {
+    const made = (name: string, second: number) => ({
+      metadata: { ...metadata, name, creationTimestamp: `2026-01-05T10:00:0${second}Z` },
+      spec: { schedulingGates: [{ name: 'longshore.dev/start' }] },
+    })
+    const [one, same, later] = [made('a', 1), made('b', 1), made('c', 2)] as const
+    expect(podOf(job, [])).toBeUndefined()
+    expect(podOf(job, [later, same, one])).toBe(one)
+    const chosen = { metadata: { ...metadata, annotations: { 'longshore.dev/pod': 'c' } } }
+    expect(podOf(chosen, [one, later])).toBe(later)
+    expect(podOf(chosen, [one])).toBeUndefined()
+    expect(containerOf(chosen, undefined)).toMatchObject({ state: 'exited', exitCode: null })
+  })
+
   it('fails for an image that cannot be pulled, and waits for room', () => {
     expect(startProblem(job, pod({ waiting: { reason: 'ErrImagePull' } }))).toBeNull()
     const pull = startProblem(job, pod({ waiting: { reason: 'ImagePullBackOff', message: 'not found' } }))
@@ -139,6 +160,8 @@ describe('the state of a job attempt', () => {
       startProblem(job, pod({ waiting: { reason: 'CreateContainerConfigError', message } }))
     expect(config('secret "x" not found')).toMatchObject({ reason: 'bad-command' })
     expect(config('failed to sync secret cache: timed out waiting for the condition')).toBeNull()
+    const gated = [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }]
+    expect(startProblem(job, { metadata, status: { conditions: gated } })).toBeNull()
     const full = [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }]
     const waiting = startProblem(job, { metadata, status: { conditions: full } })
     expect(waiting).toBeInstanceOf(AppError)
