@@ -12,6 +12,7 @@ import { ClusterJobs } from '../regions/kubernetes/jobs/engine.ts'
 import { namespaceOf } from '../regions/kubernetes/manifests/workload.ts'
 import { ClusterRegion } from '../regions/kubernetes/region.ts'
 import { registryProblem } from '../regions/kubernetes/registry-images.ts'
+import { ClusterVolumes } from '../regions/kubernetes/volume-copies.ts'
 import type { PlatformRegion } from './platform-region.ts'
 
 interface ClusterRegionOptions {
@@ -44,6 +45,7 @@ export async function openClusterRegion(
   })
   const engine = new ClusterEngine({
     ...{ client, jobs, databases },
+    volumes: new ClusterVolumes({ client, clock, installationId, options: setting }),
     log: log.child({ region }),
     build: builderOf(setting, clock),
     wants: { ...setting, buildProblem: () => buildProblemOf(setting) },

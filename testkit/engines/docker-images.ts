@@ -17,7 +17,8 @@ import { createLog } from '../../src/log.ts'
 const recipe = 4
 
 /** What Dockerfiles of tests call besides the shell's own words. */
-const programs = 'sleep rm touch ls cat mkdir cp mv chmod chown id env head tail wc date ln stat'.split(' ')
+const programs =
+  'sleep rm touch ls cat mkdir cp mv chmod chown id env head tail wc date ln stat tar grep'.split(' ')
 
 /**
  * A base image from files of this machine: its node as /usr/local/bin/node, its /bin/sh, a few coreutils and their

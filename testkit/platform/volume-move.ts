@@ -7,7 +7,7 @@ import { sampleServerJs } from '../builds/sample-sources.ts'
 import type { Installation } from './installation.ts'
 import { deploy, noWindow, sampleSource, until, untilDeployed } from './story.ts'
 
-const limitMs = 30_000
+const limitMs = 120_000
 
 /**
  * Follows the refusal of `update-app-env` for an environment with a volume: its files come along into each region by
@@ -65,9 +65,9 @@ export async function moveVolume(
     await client.call(startAppEnv, { appEnvId: into.appEnvId })
     await untilAnswered(into.host, '/read?name=note', 'kept')
     await untilAnswered(into.host, '/read?name=other', 'nothing')
+    const { backup: running } = await client.call(createAppEnvBackup, { appEnvId: into.appEnvId })
+    expect((await untilEnded(running.backupId)).backup).toMatchObject({ status: 'SUCCEEDED', failure: null })
     from = into
   }
-  const running = await client.call(createAppEnvBackup, { appEnvId: from.appEnvId })
-  expect((await untilEnded(running.backup.backupId)).backup).toMatchObject({ status: 'SUCCEEDED' })
   await client.call(deleteAppEnv, { appEnvId: from.appEnvId })
 }

@@ -11,6 +11,7 @@ import type {
   Isolation,
   Usage,
 } from '../../engines/engine.ts'
+import type { VolumeCopies } from '../../engines/volume-copies.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { ClusterClient } from './client.ts'
@@ -22,6 +23,7 @@ interface ClusterEngineDeps {
   client: ClusterClient
   jobs: ClusterJobs
   databases: ClusterDatabases
+  volumes: VolumeCopies
   /** Builds and pushes to the registry of the region; null: the region has no builder. */
   build: Engine['build'] | null
   wants: PreflightOptions
@@ -31,12 +33,14 @@ interface ClusterEngineDeps {
 /** What the platform needs of a cluster besides `ClusterRegion`: builds, attempts of jobs, and what works there. */
 export class ClusterEngine implements Engine {
   readonly kind = 'kubernetes'
+  readonly volumes: VolumeCopies
   readonly #deps: ClusterEngineDeps
   #facts: ClusterFacts = { hasKnative: true, hasPostgres: false, missing: [] }
   #problem: AppError | null = null
 
   constructor(deps: ClusterEngineDeps) {
     this.#deps = deps
+    this.volumes = deps.volumes
   }
 
   get capabilities(): EngineCapabilities {

@@ -6,6 +6,7 @@ import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { canPushImages, nodeImage, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
 import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { moveVolume } from '../../../testkit/platform/volume-move.ts'
 
 const limitMs = 240_000
 const testLimitMs = 600_000
@@ -84,6 +85,12 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
         expect(failures).toEqual([])
         expect(served).toBeGreaterThan(100)
       },
+      testLimitMs,
+    )
+
+    it(
+      'the files of a volume come along by backup and restore, there and back',
+      () => moveVolume(installation, { base: nodeImage, regions: ['local', 'eu', 'local'] }),
       testLimitMs,
     )
 

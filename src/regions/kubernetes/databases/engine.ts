@@ -6,9 +6,10 @@ import { type DatabaseContainerSpec, type DatabaseSpec, EngineFailure } from '..
 import { changeRedisPassword, dumpRedis, loadRedis } from '../../../engines/redis/copy.ts'
 import type { ClusterClient } from '../client.ts'
 import { type ClusterOptions, label } from '../manifests/workload.ts'
+import type { ExecPod } from '../pod-exec.ts'
 import { containerNameIn, podIdOf } from '../pods.ts'
 import type { WorkloadPod } from '../status.ts'
-import { type DatabasePod, runDatabaseTool, withForwardedPort } from './pod-tools.ts'
+import { runDatabaseTool, withForwardedPort } from './pod-tools.ts'
 
 interface ClusterDatabasesDeps {
   client: ClusterClient
@@ -102,7 +103,7 @@ export class ClusterDatabases {
     )
   }
 
-  async #podOf({ appEnvId, podId }: DatabaseContainerSpec): Promise<DatabasePod> {
+  async #podOf({ appEnvId, podId }: DatabaseContainerSpec): Promise<ExecPod> {
     const { client, installationId } = this.#deps
     const selector = `${label.installation}=${installationId},${label.environment}=${appEnvId}`
     const pods = await client.list<WorkloadPod>('Pod', selector)

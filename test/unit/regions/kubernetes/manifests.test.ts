@@ -7,6 +7,7 @@ import { jobManifests } from '../../../../src/regions/kubernetes/jobs/manifest.t
 import { accountManifests } from '../../../../src/regions/kubernetes/manifests/account.ts'
 import { appManifests } from '../../../../src/regions/kubernetes/manifests/app.ts'
 import { functionManifests } from '../../../../src/regions/kubernetes/manifests/function.ts'
+import { volumeCopyJob } from '../../../../src/regions/kubernetes/manifests/volume-copy.ts'
 import type { Manifest, Workload } from '../../../../src/regions/kubernetes/manifests/workload.ts'
 
 const options = { namespacePrefix: 'ls-', appDomain: 'app.example.com', ingressClass: 'traefik' }
@@ -35,6 +36,7 @@ const app: Workload = {
   warm: 0,
   volume: null,
 }
+const mount = { volume: 'data', path: '/data' }
 const functionConfig = {
   containerConcurrency: 10,
   timeoutSeconds: 60,
@@ -95,6 +97,8 @@ describe('the objects of a cluster region', () => {
       'app-volume',
       appManifests({ ...app, containers: 1, volume: { mountPath: '/data', diskMb: 1_024 } }, options),
     ))
+  it('that copies the volume of a stopped app', () =>
+    golden('volume-copy', [volumeCopyJob({ ...app, mount }, app.installationId, options)]))
   it.each([
     ['gateway', { gateway: { name: 'shared', namespace: 'gateways', listener: 'https' } }],
     ['tls-default', { ingressClass: 'traefik', tls: 'default' }],
@@ -147,10 +151,11 @@ describe('the objects of a cluster region', () => {
     const all = [
       ...appManifests(app, restricted),
       ...functionManifests({ ...app, functionConfig }, restricted),
+      volumeCopyJob({ ...app, mount }, app.installationId, restricted),
       ...jobManifests(job, { ...restricted, installationId: 'ins_1', namespace: 'ls-1', claimOf: String }),
     ]
     const contexts = all.flatMap((one) => containersIn(one)).map(({ securityContext }) => securityContext)
-    expect(contexts).toEqual(Array(3).fill(expect.objectContaining({ runAsNonRoot: true })))
+    expect(contexts).toEqual(Array(4).fill(expect.objectContaining({ runAsNonRoot: true })))
   })
 
   it('E2 values of variables are in Secrets only', () => {
