@@ -9,6 +9,7 @@ import {
   listAppEnvBackups,
   type RestoreResponse,
   restoreAppEnvBackup,
+  volumeFormat,
 } from '../contract/backups.ts'
 import { AppError } from '../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
@@ -25,7 +26,7 @@ export function addBackupCommands(backup: CliCommand, cli: Cli, done: Done): voi
   addDryRun(
     backup
       .command('create')
-      .description('copy a database into a file, and wait until it is done')
+      .description('copy a database or volume into a file, and wait until it is done')
       .argument('<environment>', 'its id, or its name in URLs'),
   ).runs(cli, done, async ([environment = ''], { dryRun }) => {
     const ref = environmentRef(environment)
@@ -93,7 +94,9 @@ export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): vo
 /** Creates an environment with the app, size and version of the backup's environment. */
 async function madeBeside(client: Client, backupId: string, name: string): Promise<{ appEnvId: string }> {
   const { backup } = await client.call(getAppEnvBackup, { backupId })
-  const { appEnvId, accountId, dockerPresetVersion } = backup
+  const { appEnvId, accountId, dockerPresetVersion, format } = backup
+  if (format === volumeFormat)
+    throw new UsageError('a volume has to be there: deploy an environment with one, stop it, and give --env')
   const { appId, region, zClouds, disk } = await client.call(getAppEnv, { appEnvId })
   const size = { zClouds, disk, dockerPresetVersion }
   return await client.call(createAppEnv, { accountId, appId, name, region, ...size })

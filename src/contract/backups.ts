@@ -7,10 +7,12 @@ export type BackupStatus = (typeof backupStatuses)[number]
 
 /** How a backup is written, for each preset that has backups. */
 export const backupFormats = { POSTGRESQL: 'pg_dump', MYSQL: 'sql.gz', REDIS: 'rdb' } as const
+/** How a backup of the volume of a regular app is written. */
+export const volumeFormat = 'tar.gz'
 
 /**
- * A copy of a database in one file of the data directory. `format`: `pg_dump`'s custom format, gzipped SQL or a Redis
- * dump. Size, hash and file are null until the status is SUCCEEDED.
+ * A copy of a database or volume in one file of the data directory. `format`: `pg_dump`'s custom format, gzipped SQL, a
+ * Redis dump or the gzipped tar of a volume. Size, hash and file are null until the status is SUCCEEDED.
  */
 const backup = z.object({
   backupId: z.string(),
@@ -20,7 +22,7 @@ const backup = z.object({
   dockerPreset: z.string(),
   dockerPresetVersion: z.string(),
   status: z.enum(backupStatuses),
-  format: z.enum(Object.values(backupFormats)),
+  format: z.enum([...Object.values(backupFormats), volumeFormat]),
   sizeBytes: z.number().nullable(),
   sha256: z.string().nullable(),
   /** Relative to LONGSHORE_HOME. */
@@ -52,7 +54,7 @@ export const createAppEnvBackup = operation({
   method: 'POST',
   path: '/app-env/backup',
   summary:
-    'Backs up a PostgreSQL, MySQL or Redis database to a file while it serves. Backups outlive the environment.',
+    'Backs up a PostgreSQL, MySQL or Redis database, or a volume, to a file. Backups outlive the environment.',
   policy: { on: 'environment' },
   input: z.strictObject({ ...environmentRef }),
   output: z.object({ ...environmentResponse, backup }),
@@ -62,7 +64,7 @@ export const listAppEnvBackups = operation({
   id: 'list-app-env-backups',
   method: 'GET',
   path: '/app-env/backups',
-  summary: 'Lists the backups of an account, also of deleted databases, and the last 20 restores.',
+  summary: 'Lists the backups of an account, also of deleted environments, and the last 20 restores.',
   policy: { on: 'account' },
   input: z.strictObject({ accountId, appEnvId: id.optional() }),
   output: z.object({ backups: z.array(backup), restores: z.array(restore) }),
@@ -86,7 +88,7 @@ export const restoreAppEnvBackup = operation({
   method: 'POST',
   path: '/app-env/restore',
   summary:
-    'Replaces all data of a database environment with a backup. For a copy, restore into a new environment.',
+    'Replaces all data of a database or volume (while stopped) with a backup. For a copy, use a new environment.',
   policy: { on: 'environment', needs: 'admin' },
   input: z.strictObject({ ...environmentRef, backupId }),
   output: z.object({ ...environmentResponse, restore }),

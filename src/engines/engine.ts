@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { DatabasePresetName } from '../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../domain/databases/presets.ts'
 import type { ListeningSocket } from './listening-sockets.ts'
+import type { Mount, VolumeCopies } from './volume-copies.ts'
 
 /** Address of a container's port, as seen from this machine. */
 export interface Address {
@@ -74,13 +75,6 @@ export interface DatabaseSpec {
    * inside the account's network, `hostPort` is on 127.0.0.1.
    */
   primary?: { host: string; port: number; hostPort: number }
-}
-
-interface Mount {
-  /** Unique in the environment: `[a-z0-9][a-z0-9-]{0,30}`. */
-  volume: string
-  /** Absolute path in the container, without `..` parts. */
-  path: string
 }
 
 export type ContainerState = 'created' | 'running' | 'exited'
@@ -198,6 +192,9 @@ export interface Isolation {
 export interface Engine {
   readonly kind: 'process' | 'docker' | 'kubernetes' | 'fake'
   readonly capabilities: EngineCapabilities
+
+  /** An engine without it copies no volumes. */
+  readonly volumes?: VolumeCopies
 
   /** How containers are isolated from the machine, as last seen. An engine without this method does not isolate. */
   isolation?(): Isolation

@@ -31,7 +31,7 @@ export class BackupFiles {
   /** Calls `fill` with the sink for the copy; rejects and keeps nothing if `fill` or the storage fails. */
   async write(backup: Backup, fill: (sink: Writable) => Promise<void>): Promise<BackupFacts> {
     const measure = new Measure()
-    const sink = backup.format === 'sql.gz' ? createGzip() : new PassThrough()
+    const sink = isGzipped(backup) ? createGzip() : new PassThrough()
     const body = joined(sink, measure, () => {})
     const stored = this.#files.put(keyOf(backup), body)
     const filled = fill(sink).then(
@@ -58,7 +58,7 @@ export class BackupFiles {
     try {
       const source = createReadStream(await this.#verified(backup, dir))
       source.once('close', discard)
-      if (backup.format !== 'sql.gz') return source
+      if (!isGzipped(backup)) return source
       const plain = createGunzip()
       source.on('error', (error) => plain.destroy(error))
       // It may break before its reader listens.
@@ -98,6 +98,10 @@ export class BackupFiles {
     }
     await this.#files.tidy(folder)
   }
+}
+
+function isGzipped({ format }: Backup): boolean {
+  return format.endsWith('.gz')
 }
 
 function keyOf(backup: Backup): string {

@@ -100,7 +100,7 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
   nounOf(program, 'instances', 'running control planes of the installation: list')
   nounOf(program, 'members', 'members of an account and the environments they may access')
   addBackupCommands(
-    nounOf(program, 'backup', 'database backups (PostgreSQL, MySQL, Redis): create, list, delete'),
+    nounOf(program, 'backup', 'backups of databases and volumes: create, list, delete'),
     cli,
     done,
   )

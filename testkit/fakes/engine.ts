@@ -19,6 +19,7 @@ import { fakeBuild } from './build.ts'
 import { FakeContainer, type FakeProgram, sampleProgram } from './container.ts'
 import { FakeHost } from './host.ts'
 import { untouched } from './knobs.ts'
+import { FakeVolumes } from './volume-copies.ts'
 
 interface FakeEngineOptions {
   host?: FakeHost
@@ -37,6 +38,7 @@ export class FakeEngine implements Engine {
   readonly host: FakeHost
   readonly prepare?: (spec: ContainerSpec) => Promise<void>
   readonly knobs = untouched()
+  readonly volumes: FakeVolumes
   /** Every call so far, such as `apply app-1`, to count starts. */
   readonly calls: string[] = []
   readonly #clock: Clock
@@ -46,6 +48,7 @@ export class FakeEngine implements Engine {
 
   constructor(options: FakeEngineOptions = {}) {
     this.host = options.host ?? new FakeHost()
+    this.volumes = new FakeVolumes(this.host, this.knobs)
     this.#clock = options.clock ?? systemClock
     this.#program = options.program ?? sampleProgram
     this.capabilities = {

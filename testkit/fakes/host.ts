@@ -22,7 +22,7 @@ export class FakeHost {
   }
 
   /** Makes the volumes of a spec that are not there yet; answers their files by mount path. */
-  mount(spec: ContainerSpec): Map<string, Map<string, string>> {
+  mount(spec: Pick<ContainerSpec, 'appEnvId' | 'mounts'>): Map<string, Map<string, string>> {
     const mounted = new Map<string, Map<string, string>>()
     for (const { volume, path } of spec.mounts ?? []) {
       const name = `${spec.appEnvId}/${volume}`

@@ -1,8 +1,9 @@
+import type { Header } from 'tar-stream'
 import type { DatabasePresetName } from '../../src/contract/fields.ts'
 import type { FailureReason } from '../../src/engines/engine.ts'
 
 /** Faults of the next calls. Change it at any time. */
-interface FakeKnobs {
+export interface FakeKnobs {
   /** Every call throws `unavailable`, as with a daemon that is down. */
   away: boolean
   /** The next that many calls do their work, then fail as if the answer was lost. */
@@ -25,6 +26,10 @@ interface FakeKnobs {
   failDumps: string | null
   /** Why password changes fail; null lets them succeed. */
   failPasswords: string | null
+  /** Come first in the tar of a volume. */
+  strangeEntries: (Partial<Header> & { name: string })[]
+  /** Restores of volumes wait for it. */
+  holdLoads: Promise<void> | null
 }
 
 /** An engine that fails nothing. */
@@ -41,5 +46,7 @@ export function untouched(): FakeKnobs {
     missingVersions: [],
     failDumps: null,
     failPasswords: null,
+    strangeEntries: [],
+    holdLoads: null,
   }
 }

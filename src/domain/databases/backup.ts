@@ -4,6 +4,7 @@ import {
   type BackupStatus,
   backupFormats,
   type RestoreResponse,
+  volumeFormat,
 } from '../../contract/backups.ts'
 import { AppError } from '../../errors.ts'
 import { isDatabase } from '../apps/presets.ts'
@@ -45,44 +46,80 @@ export function isOver({ status }: { status: BackupStatus }): boolean {
   return status === 'SUCCEEDED' || status === 'FAILED'
 }
 
-/** The backup format of a preset; throws for presets without backups. */
-export function backupFormat(app: Pick<App, 'dockerPreset'>): BackupResponse['format'] {
-  const format = (backupFormats as Partial<Record<string, BackupResponse['format']>>)[app.dockerPreset]
+type Format = BackupResponse['format']
+
+/** How backups of an environment are written; throws if it has none. */
+export function backupFormat(app: Pick<App, 'dockerPreset'>, { applied }: Environment): Format {
+  if (applied.useVolume) return volumeFormat
+  const format = (backupFormats as Partial<Record<string, Format>>)[app.dockerPreset]
   if (format) return format
-  throw new AppError('invalid', 'Backups are for PostgreSQL, MySQL and Redis', {
-    details: isDatabase(app.dockerPreset)
+  throw invalid(
+    'Backups are for PostgreSQL, MySQL, Redis and volumes',
+    isDatabase(app.dockerPreset)
       ? `This app uses the ${app.dockerPreset} preset. Use the database's own tools with the URL of get-app-env.`
-      : 'This app is not a database. list-app-envs shows the preset of each environment.',
-  })
+      : 'This environment has no volume in effect (useVolume), and its app is not a database.',
+  )
 }
 
-/** Only an environment that runs, or is about to, can be backed up or restored. */
+/** Only an environment that runs, or is about to, can do what its program does. */
 export function checkServes({
   desiredState,
   cliEnvName,
 }: Pick<Environment, 'desiredState' | 'cliEnvName'>): void {
   if (desiredState === 'running') return
-  throw new AppError('invalid', 'The environment is stopped', {
-    details: `Start ${cliEnvName} with start-app-env first.`,
-  })
+  throw invalid('The environment is stopped', `Start ${cliEnvName} with start-app-env first.`)
+}
+
+/** A database is copied by its program; a volume at any time. */
+export function checkCopied(format: Format, environment: Environment): void {
+  if (format === volumeFormat) checkDeployed(environment)
+  else checkServes(environment)
+}
+
+/** A database is replaced by its program; a volume while no program uses it. */
+export function checkReplaced(format: Format, environment: Environment): void {
+  if (format !== volumeFormat) {
+    checkServes(environment)
+    return
+  }
+  checkDeployed(environment)
+  if (environment.desiredState === 'stopped') return
+  throw invalid(
+    'A volume is restored while its environment is stopped',
+    `Stop ${environment.cliEnvName} with stop-app-env, restore, then start it: it is down from the stop to the start.`,
+  )
+}
+
+/** What copies a volume runs the image of the environment. */
+function checkDeployed({ currentRolloutId, cliEnvName }: Environment): void {
+  if (currentRolloutId !== null) return
+  throw invalid('The environment has no volume yet', `Deploy ${cliEnvName} once, which makes its volume.`)
 }
 
 /** Rejects a backup of another engine, and an incomplete backup. */
-export function checkRestorable(backup: Backup, app: Pick<App, 'dockerPreset'>): void {
-  if (backup.dockerPreset !== app.dockerPreset) {
-    throw new AppError(
-      'invalid',
-      `A ${backup.dockerPreset} backup needs a ${backup.dockerPreset} environment`,
-      {
-        details: `This one is ${app.dockerPreset}. Create an environment of the same preset.`,
-      },
-    )
+export function checkRestorable(backup: Backup, app: Pick<App, 'dockerPreset'>, format: Format): void {
+  if (backup.format !== format) {
+    const { dockerPreset: from } = backup
+    throw backup.format === volumeFormat
+      ? invalid(
+          'A backup of a volume needs an environment with a volume',
+          'Create one with useVolume, deploy and stop it.',
+        )
+      : invalid(
+          `A ${from} backup needs a ${from} environment`,
+          `This one is ${app.dockerPreset}. Create an environment of the same preset.`,
+        )
   }
   if (backup.status !== 'SUCCEEDED') {
-    throw new AppError('invalid', `The backup is ${backup.status}`, {
-      details: backup.failure ?? 'Wait until list-app-env-backups says SUCCEEDED.',
-    })
+    throw invalid(
+      `The backup is ${backup.status}`,
+      backup.failure ?? 'Wait until list-app-env-backups says SUCCEEDED.',
+    )
   }
+}
+
+function invalid(message: string, details: string): AppError {
+  return new AppError('invalid', message, { details })
 }
 
 /** Relative to the backup folder. */

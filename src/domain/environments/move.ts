@@ -29,7 +29,7 @@ export function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>, envi
   if (environment.saved.useVolume || environment.applied.useVolume) {
     throw invalid(
       'The region of an environment with a volume cannot change',
-      'Its data would stay behind. Create a new environment in the other region and copy the data.',
+      'Copy it: create an environment of this app with useVolume in the other region, deploy there and stop it. Stop this one, create-app-env-backup, restore-app-env-backup there with this backup and start that one. The app is down from the stop of this one to the start of that one; this one stays until you delete it.',
     )
   }
 }

@@ -103,7 +103,10 @@ function databaseOptions(
 }
 
 /** The engine creates a missing volume with these labels, by which `purge` finds it. */
-function volumeMounts(spec: ContainerSpec, installationId: string): Docker.MountConfig {
+export function volumeMounts(
+  spec: Pick<ContainerSpec, 'appEnvId' | 'accountId' | 'mounts'>,
+  installationId: string,
+): Docker.MountSettings[] {
   return (spec.mounts ?? []).map((mount) => ({
     Type: 'volume',
     Source: volumeName(installationId, spec.appEnvId, mount.volume),

@@ -30,6 +30,7 @@ import { changeDatabasePassword, dumpDatabase, loadDatabase } from './run-databa
 import { removeLeftContainers } from './secrets.ts'
 import { type DockerEngineOptions, firewallOf, openSession, type Session } from './session.ts'
 import { usageOf } from './usage.ts'
+import { VolumeArchives } from './volume-copies.ts'
 import { removeVolumes } from './volumes.ts'
 import { watchContainers } from './watch.ts'
 
@@ -40,11 +41,8 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
 
 class DockerEngine implements Engine {
   readonly kind = 'docker'
-  readonly capabilities = {
-    builds: true,
-    isolates: true,
-    scalesFunctions: true,
-  }
+  readonly capabilities = { builds: true, isolates: true, scalesFunctions: true }
+  readonly volumes: VolumeArchives
   readonly #options: DockerEngineOptions
   readonly #nodeName: string
   readonly #databaseImages = new DatabaseImages()
@@ -56,6 +54,8 @@ class DockerEngine implements Engine {
   constructor(options: DockerEngineOptions) {
     this.#options = options
     this.#firewall = firewallOf(options)
+    const docker = async () => (await this.#connected()).docker
+    this.volumes = new VolumeArchives(options.installationId, docker)
     this.#nodeName = options.nodeName ?? os.hostname()
     this.#containers = new ContainerList(options.installationId, this.#nodeName)
   }

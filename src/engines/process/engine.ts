@@ -30,6 +30,7 @@ import { ImageStore, type ProcessImage } from './image-store.ts'
 import { SupervisorClient } from './supervisor/client.ts'
 import { ContainerLogReader } from './supervisor/container-log.ts'
 import type { ContainerRecord } from './supervisor/protocol.ts'
+import { folderCopies } from './volume-copies.ts'
 import { mountVolumes, removeVolumes } from './volumes.ts'
 
 const followPeriodMs = 100
@@ -60,11 +61,8 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
 
 class ProcessEngine implements Engine {
   readonly kind = 'process'
-  readonly capabilities = {
-    builds: true,
-    isolates: false,
-    scalesFunctions: true,
-  }
+  readonly volumes
+  readonly capabilities = { builds: true, isolates: false, scalesFunctions: true }
   readonly #files: EngineFiles
   readonly #images: ImageStore
   readonly #databases: HostDatabases
@@ -77,6 +75,7 @@ class ProcessEngine implements Engine {
     this.#files = engineFiles(home)
     this.#images = new ImageStore(this.#files.images)
     this.#databases = new HostDatabases(this.#files.volumes)
+    this.volumes = folderCopies(this.#files.volumes)
     this.#clock = clock
     this.#nodeImage = nodeImage ?? null
     this.#supervisor = new SupervisorClient({

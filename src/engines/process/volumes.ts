@@ -29,10 +29,14 @@ export function mountVolumes(spec: ContainerSpec, root: string, volumesDir: stri
   const mounts = spec.mounts ?? []
   uncover(paths, covered, new Set(mounts.map((mount) => coverName(mount.path))))
   for (const mount of mounts) {
-    const volume = path.join(volumesDir, assertFileName(spec.appEnvId), assertFileName(mount.volume))
+    const volume = volumeFolder(volumesDir, spec.appEnvId, mount.volume)
     mkdirSync(volume, { recursive: true, mode: 0o700 })
     linkVolume(paths, covered, mount.path, volume)
   }
+}
+
+export function volumeFolder(volumesDir: string, appEnvId: string, volume: string): string {
+  return path.join(volumesDir, assertFileName(appEnvId), assertFileName(volume))
 }
 
 export async function removeVolumes(volumesDir: string, appEnvId: string): Promise<void> {

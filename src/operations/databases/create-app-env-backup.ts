@@ -1,11 +1,12 @@
-import { createAppEnvBackup } from '../../contract/backups.ts'
+import { createAppEnvBackup, volumeFormat } from '../../contract/backups.ts'
 import {
   type Backup,
   backupFormat,
   backupResponse,
-  checkServes,
+  checkCopied,
   mostBackups,
 } from '../../domain/databases/backup.ts'
+import type { Environment } from '../../domain/environments/environment.ts'
 import { newId } from '../../domain/ids.ts'
 import { AppError } from '../../errors.ts'
 import { countBackups, insertBackup } from '../../store/repositories/backups.ts'
@@ -15,8 +16,8 @@ import { environmentResponse } from '../environments/responses.ts'
 
 /** Only records the request; the reconciler makes the backup. */
 export default handler(createAppEnvBackup, async (context, _input, { environment, app }) => {
-  const format = backupFormat(app)
-  checkServes(environment)
+  const format = backupFormat(app, environment)
+  checkCopied(format, environment)
   await checkCount(context, environment.appEnvId)
   const backup: Backup = {
     backupId: newId('bak'),
@@ -52,10 +53,18 @@ export default handler(createAppEnvBackup, async (context, _input, { environment
       before: null,
       after: backup,
     },
-    effects: [`Copies the data of ${environment.cliEnvName} into a file on this machine while it serves.`],
+    effects: [effectOf(backup, environment)],
     wake: [environment.appEnvId],
   }
 })
+
+function effectOf({ format }: Backup, { cliEnvName, desiredState }: Environment): string {
+  const what = `Copies the data of ${cliEnvName} into a file`
+  if (desiredState === 'stopped') return `${what}.`
+  return format === volumeFormat
+    ? `${what} while it serves: a file that is written meanwhile may be copied in part. Stop it first for an exact copy.`
+    : `${what} while it serves.`
+}
 
 async function checkCount({ tx }: Context, appEnvId: string): Promise<void> {
   const kept = await countBackups(tx, appEnvId)

@@ -1,29 +1,29 @@
 import { restoreAppEnvBackup } from '../../contract/backups.ts'
 import {
   backupFormat,
+  checkReplaced,
   checkRestorable,
-  checkServes,
   type Restore,
   restoreResponse,
 } from '../../domain/databases/backup.ts'
 import { newId } from '../../domain/ids.ts'
 import { AppError } from '../../errors.ts'
-import { insertRestore, listActiveRestores } from '../../store/repositories/backups.ts'
+import { insertRestore, isRestoring } from '../../store/repositories/backups.ts'
 import { loadVisible, notFound } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 import { noteActivity } from '../deployments/begin-rollout.ts'
 import { environmentResponse } from '../environments/responses.ts'
 
-/** Only records the request; the reconciler restores the data once the database accepts connections. */
+/** Only records the request; the reconciler restores the data once the database answers, or its containers ended. */
 export default handler(restoreAppEnvBackup, async (context, input, { environment, app }) => {
   const { tx, caller, now } = context
-  backupFormat(app)
-  checkServes(environment)
+  const format = backupFormat(app, environment)
   const { backup } = await loadVisible({ tx, caller, operation: restoreAppEnvBackup, input }, 'backup')
   // Data never crosses from one account to another, also for a member of both.
   if (backup.accountId !== environment.accountId) throw notFound('backup')
-  checkRestorable(backup, app)
-  if ((await listActiveRestores(tx)).some(({ appEnvId }) => appEnvId === environment.appEnvId)) {
+  checkRestorable(backup, app, format)
+  checkReplaced(format, environment)
+  if (await isRestoring(tx, environment.appEnvId)) {
     throw new AppError('conflict', 'A restore of this environment is already running', {
       details: 'Wait until list-app-env-backups shows that it has ended.',
     })

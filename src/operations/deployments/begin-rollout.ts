@@ -1,6 +1,8 @@
 import type { Content, Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
 import { newId } from '../../domain/ids.ts'
+import { AppError } from '../../errors.ts'
 import { insertActivity } from '../../store/repositories/activities.ts'
+import { isRestoring } from '../../store/repositories/backups.ts'
 import {
   findContent,
   findRollout,
@@ -43,6 +45,7 @@ export async function beginRollout(
   content: Content,
   options: { settings: Settings; activity: string },
 ): Promise<Rollout> {
+  await refuseRestoring(context, environment)
   await resolveReferences(context, environment)
   await supersede(context, environment)
   const rollout: Rollout = {
@@ -85,6 +88,14 @@ export async function changeWantedSettings(
   if (environment.wantedRolloutId === null) return
   const rollout = await findRollout(context.tx, environment.wantedRolloutId)
   if (rollout) await saveRollout(context.tx, { ...rollout, settings: { ...rollout.settings, ...change } })
+}
+
+/** A container would find half of the files. */
+async function refuseRestoring({ tx }: Context, { appEnvId, applied }: Environment): Promise<void> {
+  if (!applied.useVolume || !(await isRestoring(tx, appEnvId))) return
+  throw new AppError('conflict', 'A restore of its volume is under way', {
+    details: 'Wait until list-app-env-backups shows that it has ended.',
+  })
 }
 
 async function supersede(context: Context, environment: Environment): Promise<void> {

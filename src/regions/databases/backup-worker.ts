@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { type Clock, timestamp } from '../../clock.ts'
 import { type Backup, isOver, type Restore } from '../../domain/databases/backup.ts'
-import { type DatabaseContainerSpec, type Engine, EngineFailure } from '../../engines/engine.ts'
+import { type Engine, EngineFailure } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Db, Tx } from '../../store/db.ts'
@@ -19,10 +19,10 @@ import { findEnvironment } from '../../store/repositories/environments.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'
-import { containerSpec } from '../rollouts/container-spec.ts'
 import { loadView } from '../rollouts/environment-view.ts'
+import { type DataPlace, dataPlace } from './data-place.ts'
 
-/** How long a database may take to become ready before a backup or restore is given up. */
+/** How long a database may take to become ready, or containers to end, before a backup or restore is given up. */
 const patienceMs = 300_000
 const atOnce = 2
 
@@ -130,55 +130,45 @@ export class BackupWorker {
   async #perform(work: Work): Promise<boolean> {
     const place = await this.#placeOf(work)
     if (!place) return false
-    const { engine, spec } = place
     const { signal } = this.#abort
     const { db, files } = this.#deps
     await this.#save(work, { status: 'RUNNING' })
     try {
       if (work.kind === 'backup') {
-        const facts = await files.write(work.of, (sink) => dumpOf(engine)(spec, sink, signal))
+        const facts = await files.write(work.of, (sink) => place.dump(sink, signal))
         await this.#saveOutcome(work, { status: 'SUCCEEDED', ...facts })
       } else {
         const backup = await db.read((tx) => findBackup(tx, work.of.backupId))
-        if (!backup) throw new EngineFailure('database', 'The backup was deleted.')
+        if (!backup) throw new EngineFailure('interrupted', 'The backup was deleted.')
         const copy = await files.read(backup)
-        await loadOf(engine)(spec, copy, work.id, signal).finally(() => copy.destroy())
+        await place.load(copy, work.id, signal).finally(() => copy.destroy())
         await this.#saveOutcome(work, { status: 'SUCCEEDED' })
       }
     } catch (error) {
       if (signal.aborted) return false
-      // Another container replaced this one meanwhile, so the failure is not the backup's.
+      // Another container or version replaced this one meanwhile, so the failure is not the backup's.
       const now = await this.#placeOf(work)
-      if (now?.spec.name !== spec.name) return false
+      if (now?.name !== place.name) return false
       throw error
     }
     return true
   }
 
-  /** The container to work on; null while none is ready. Throws if the environment will not become ready. */
-  async #placeOf({ id, of }: Work): Promise<{ engine: Engine; spec: DatabaseContainerSpec } | null> {
-    const { db, clock, secrets, engineOf } = this.#deps
+  /** The data to work on; null while it is not ready. Throws if it will not be. */
+  async #placeOf({ kind, id, of }: Work): Promise<DataPlace | null> {
+    const { db, clock } = this.#deps
     const view = await loadView(db, of.appEnvId)
-    if (!view) throw new EngineFailure('database', 'The environment was deleted.')
-    if (view.environment.desiredState !== 'running') {
-      throw new EngineFailure('database', 'The environment was stopped. Start it, then try again.')
-    }
-    // The server may have either password until the rotation is done.
-    if (view.environment.database?.previousSecrets !== undefined) return null
-    const record = view.pods.find(
-      (pod) => pod.desiredState === 'run' && pod.ready && (pod.ordinal ?? 0) === 0,
-    )
-    const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === record?.rolloutId)
-    if (record && rollout) {
+    if (!view) throw new EngineFailure('interrupted', 'The environment was deleted.')
+    const place = dataPlace(view, kind, this.#deps)
+    if ('name' in place) {
       this.#waitingSinceMs.delete(id)
-      const { database, ...spec } = containerSpec(view, rollout, record, secrets)
-      if (!database) throw new EngineFailure('database', 'The environment is not a database.')
-      return { engine: engineOf(record.region), spec: { ...spec, database } }
+      return place
     }
+    if (place.giveUp === null) return null
     const sinceMs = this.#waitingSinceMs.get(id) ?? clock.monotonicMs()
     this.#waitingSinceMs.set(id, sinceMs)
     if (clock.monotonicMs() - sinceMs < patienceMs) return null
-    throw new EngineFailure('database', 'The database does not answer. get-app-env-status says why.')
+    throw new EngineFailure('interrupted', place.giveUp)
   }
 
   async #onFault(work: Work, error: unknown): Promise<void> {
@@ -244,20 +234,6 @@ async function note(tx: Tx, { kind, of }: Work, saved: Backup | Restore, now: st
     gitCommitId: null,
     details: saved.failure === null ? of.backupId : `${of.backupId}: ${saved.failure}`,
   })
-}
-
-function dumpOf(engine: Engine): NonNullable<Engine['dumpDatabase']> {
-  if (!engine.dumpDatabase) throw unsupported(engine)
-  return engine.dumpDatabase.bind(engine)
-}
-
-function loadOf(engine: Engine): NonNullable<Engine['loadDatabase']> {
-  if (!engine.loadDatabase) throw unsupported(engine)
-  return engine.loadDatabase.bind(engine)
-}
-
-function unsupported(engine: Engine): EngineFailure {
-  return new EngineFailure('not supported', `The ${engine.kind} engine takes no backups.`)
 }
 
 /** The public failure text; null if only the log may contain the error. */

@@ -147,3 +147,7 @@ export async function listActiveRestores(tx: Tx, regions?: readonly string[]): P
   if (regions !== undefined) query = query.where('app_env_id', 'in', environmentsIn(tx, regions))
   return restoreRecord.all(await query.orderBy('created_at').execute())
 }
+
+export async function isRestoring(tx: Tx, appEnvId: string): Promise<boolean> {
+  return (await listActiveRestores(tx)).some((restore) => restore.appEnvId === appEnvId)
+}

@@ -138,7 +138,7 @@ describe('a backup', () => {
     for (const appEnvId of [app, couch]) {
       const refused = await request('POST', '/app-env/backup', { appEnvId })
       expect(refused.status).toBe(400)
-      expect(refused.json.error).toBe('Backups are for PostgreSQL, MySQL and Redis')
+      expect(refused.json.error).toBe('Backups are for PostgreSQL, MySQL, Redis and volumes')
     }
     const redis = await database('REDIS')
     const record = (await backedUp(redis)) as Parameters<typeof insertBackup>[1]

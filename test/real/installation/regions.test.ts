@@ -8,6 +8,7 @@ import { testDocker } from '../../../testkit/engines/docker-images.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { moveVolume } from '../../../testkit/platform/volume-move.ts'
 
 /** One name that both engines know: the host's Node here, an image of our own there. */
 const base = { repo: 'node', tag: '20-longshore-test' }
@@ -79,5 +80,9 @@ describe.skipIf(!docker)('regions with an engine each', () => {
     expect(new Set(seen)).toEqual(new Set(['process', 'docker']))
     const { pods } = await client.call(getAppEnvPods, { appEnvId })
     expect(pods).toHaveLength(1)
+  })
+
+  it('the files of a volume come along by backup and restore, there and back', async () => {
+    await moveVolume(installation, { base: `${base.repo}:${base.tag}`, regions: ['here', 'box', 'here'] })
   })
 })

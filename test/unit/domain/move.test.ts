@@ -34,7 +34,12 @@ describe('3.3 what cannot change its region is refused with the reason', () => {
   it('a volume and a database: with the steps that copy the data, and when it is down', () => {
     const app = { isDatabase: false, dockerPreset: 'NODEJS' } as never
     expect(() => checkMovable(app, environment(false))).not.toThrow()
-    expect(() => checkMovable(app, environment(true))).toThrow(/volume cannot change/)
+    expect(() => checkMovable(app, environment(true))).toThrow(
+      expect.objectContaining({
+        message: 'The region of an environment with a volume cannot change',
+        details: expect.stringContaining('down from the stop of this one to the start of that one'),
+      }),
+    )
     const database = { isDatabase: true, dockerPreset: 'REDIS' } as never
     expect(() => checkMovable(database, environment(false))).toThrow(
       expect.objectContaining({ details: expect.stringContaining('down from their stop to their start') }),

@@ -121,6 +121,9 @@ const portFiles: Record<string, readonly string[]> = {
     'src/engines/database-container.ts',
     'src/engines/database-tools.ts',
     'src/engines/redis/copy.ts',
+    // Copies of volumes: what a cluster implements too, and the check of what each engine gives.
+    'src/engines/volume-copies.ts',
+    'src/engines/volume-tar.ts',
   ],
   gateway: ['src/gateway/control/protocol.ts', 'src/gateway/control/request-record.ts'],
   metrics: ['src/metrics/source.ts', 'src/metrics/histogram.ts', 'src/metrics/traffic-sample.ts'],

@@ -31,10 +31,12 @@ interface Confirming {
   action: 'restore' | 'delete'
 }
 
-/** Copies of the database, and the way back to one of them. */
+/** Copies of the database or volume, and the way back to one of them. */
 export function BackupsPage() {
-  const { isDatabase, dockerPreset } = useEnvironment()
-  if (!isDatabase) return <Empty title="Not a database">This environment runs no managed database.</Empty>
+  const { isDatabase, dockerPreset, useVolume } = useEnvironment()
+  if (useVolume) return <Backups />
+  if (!isDatabase)
+    return <Empty title="Nothing to back up">This environment has neither a database nor a volume.</Empty>
   if (!(dockerPreset in backupFormats))
     return (
       <Empty title="No backups for this database">
@@ -61,7 +63,7 @@ function Backups() {
         )}
         {read.isPending && <Loading />}
         {backups?.length === 0 && (
-          <Empty title="No backups">A backup is taken while the database serves, and outlives it.</Empty>
+          <Empty title="No backups">A backup is taken while the environment serves, and outlives it.</Empty>
         )}
         {backups && backups.length > 0 && <BackupTable backups={backups} ask={setConfirming} />}
       </section>
@@ -203,7 +205,7 @@ function Restores({ restores, backups }: RestoresProps) {
           {
             title: 'Backup taken',
             cell: ({ backupId }) =>
-              taken.has(backupId) ? <Time at={taken.get(backupId)!} /> : 'Of another database',
+              taken.has(backupId) ? <Time at={taken.get(backupId)!} /> : 'Of another environment',
           },
         ]}
         rows={restores}

@@ -101,7 +101,8 @@ function Actions({
   )
 }
 
-function Tabs({ environment: { cliEnvName: envName, isDatabase, isJob } }: { environment: AppEnv }) {
+function Tabs({ environment }: { environment: AppEnv }) {
+  const { cliEnvName: envName, isDatabase, isJob, useVolume } = environment
   const tabs = [
     ['/environments/$envName', 'Summary', true],
     ['/environments/$envName/deployments', 'Deployments', true],
@@ -111,7 +112,7 @@ function Tabs({ environment: { cliEnvName: envName, isDatabase, isJob } }: { env
     ['/environments/$envName/variables', 'Variables', !isDatabase],
     ['/environments/$envName/scaling', 'Scaling', !isJob],
     ['/environments/$envName/database', 'Database', isDatabase],
-    ['/environments/$envName/backups', 'Backups', isDatabase],
+    ['/environments/$envName/backups', 'Backups', isDatabase || useVolume],
     ['/environments/$envName/alerts', 'Alerts', true],
     ['/environments/$envName/activity', 'Activity', true],
     ['/environments/$envName/settings', 'Settings', true],

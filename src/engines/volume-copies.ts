@@ -1,0 +1,30 @@
+import type { Readable } from 'node:stream'
+
+export interface Mount {
+  /** Unique in the environment: `[a-z0-9][a-z0-9-]{0,30}`. */
+  volume: string
+  /** Absolute path in the container, without `..` parts. */
+  path: string
+}
+
+/** The volume of an environment of a regular app. */
+export interface VolumeSpec {
+  appEnvId: string
+  accountId: string
+  /** `cliEnvName` of the environment. */
+  envName: string
+  /** Of the version that uses it. */
+  image: string
+  mount: Mount
+}
+
+/** The part of an engine that copies volumes. Tars have names relative to the volume. */
+export interface VolumeCopies {
+  /** What is in the volume, as a tar; while a container writes to it, what it writes may be there in part. */
+  dump(spec: VolumeSpec, signal: AbortSignal): AsyncIterable<Buffer>
+  /**
+   * Replaces the content of a volume that no container uses. May be repeated after an interruption. A failure says
+   * whether the volume is still as it was.
+   */
+  load(spec: VolumeSpec, source: Readable, signal: AbortSignal): Promise<void>
+}

@@ -1,0 +1,109 @@
+import { pipeline } from 'node:stream/promises'
+import { extract, type Header, pack } from 'tar-stream'
+import { EngineFailure } from './engine.ts'
+
+/** One entry of the tar of a volume. */
+export interface VolumeEntry extends Omit<Header, 'type'> {
+  /** Relative to the volume, without `.` and `..`; empty for the volume itself. */
+  name: string
+  type: 'file' | 'directory' | 'symlink' | 'link'
+}
+
+/** Programs make these again; a copy of one would not be the same thing. */
+const leftOut = ['fifo', 'character-device', 'block-device']
+
+/**
+ * The same tar, in the platform's own form: with the entries below `folder`, relative and with a slash at its end.
+ * Breaks at an entry that could be written outside the volume.
+ */
+export async function* checkedTar(source: AsyncIterable<Buffer>, folder = './'): AsyncGenerator<Buffer> {
+  const out = pack()
+  const filled = eachEntry(source, async (entry, content) => {
+    const name = `${folder}${entry.name}`
+    const linkname = entry.type === 'link' ? `${folder}${entry.linkname}` : entry.linkname
+    await pipeline(content, out.entry({ ...entry, name, linkname }))
+  })
+  filled.then(
+    () => out.finalize(),
+    (error) => out.destroy(error),
+  )
+  yield* out as AsyncIterable<Buffer>
+}
+
+/** Calls `take` with each entry, one after the other. Throws at an entry that could be written outside the volume. */
+export async function eachEntry(
+  source: AsyncIterable<Buffer>,
+  take: (entry: VolumeEntry, content: AsyncIterable<Buffer>) => Promise<void>,
+): Promise<void> {
+  const tar = extract()
+  // The one that fails first ends the other, whose own error says less.
+  let failure: unknown
+  const failed = (error: unknown) => {
+    failure ??= error
+  }
+  const fed = pipeline(source, tar).catch(failed)
+  const rules = new VolumeRules()
+  try {
+    for await (const content of tar) {
+      const entry = rules.admit(content.header)
+      if (entry) await take(entry, chunksOf(content as AsyncIterable<Buffer>))
+      // What was not read.
+      content.resume()
+    }
+  } catch (error) {
+    failed(error)
+  }
+  await fed
+  if (failure !== undefined) throw failure
+}
+
+/** Reading tells of an end that came before it began; a pipeline of the stream itself would wait for ever. */
+async function* chunksOf(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* content
+}
+
+/** A link in the volume may lead anywhere, but no entry is written through one. */
+class VolumeRules {
+  readonly #types = new Map<string, VolumeEntry['type']>()
+
+  /** Null for what is left out. */
+  admit(found: Header): VolumeEntry | null {
+    // Some write the type of the file into its mode too.
+    const header = { ...found, mode: found.mode & 0o7777 }
+    const type = header.type === 'contiguous-file' ? 'file' : header.type
+    if (leftOut.includes(type)) return null
+    if (type !== 'file' && type !== 'directory' && type !== 'symlink' && type !== 'link')
+      throw refused(header.name, 'is of an unknown type')
+    const name = this.#inside(header.name)
+    if (name === '') return type === 'directory' ? { ...header, name, type } : null
+    const before = this.#types.get(name)
+    if (before !== undefined && (before !== 'directory' || type !== 'directory'))
+      throw refused(header.name, 'is there twice')
+    this.#types.set(name, type)
+    if (type !== 'link') return { ...header, name, type }
+    const linkname = this.#inside(header.linkname)
+    if (!['file', 'link'].includes(this.#types.get(linkname) ?? ''))
+      throw refused(header.name, 'is a hard link to no file before it')
+    return { ...header, name, type, linkname }
+  }
+
+  #inside(name: string): string {
+    if (name.startsWith('/')) throw refused(name, 'has an absolute path')
+    // Another name would come back.
+    if (name.includes('\ufffd')) throw refused(name, 'has a name that is not UTF-8: rename it')
+    const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+    if (parts.includes('..')) throw refused(name, 'leaves the volume')
+    for (let length = 1; length < parts.length; length += 1) {
+      const above = this.#types.get(parts.slice(0, length).join('/'))
+      if (above !== undefined && above !== 'directory') throw refused(name, 'is below a link or a file')
+    }
+    return parts.join('/')
+  }
+}
+
+function refused(name: string, why: string): EngineFailure {
+  return new EngineFailure(
+    'bad archive',
+    `The copy of the volume cannot be used: the entry ${JSON.stringify(name.slice(0, 120))} ${why}.`,
+  )
+}

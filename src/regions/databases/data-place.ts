@@ -1,0 +1,85 @@
+import type { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type DatabaseContainerSpec, type Engine, EngineFailure } from '../../engines/engine.ts'
+import { checkedTar } from '../../engines/volume-tar.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
+import { containerSpec, mountsOf } from '../rollouts/container-spec.ts'
+import type { EnvironmentView } from '../rollouts/environment-view.ts'
+
+/** The data of an environment, ready to be copied or replaced. */
+export interface DataPlace {
+  /** Another one after a change of the environment, to which a failure may be due. */
+  name: string
+  dump(sink: Writable, signal: AbortSignal): Promise<void>
+  load(source: Readable, restoreId: string, signal: AbortSignal): Promise<void>
+}
+
+/** `giveUp`: what to tell if that does not change; null if it surely will. */
+interface NotReady {
+  giveUp: string | null
+}
+
+interface PlaceDeps {
+  secrets: SecretBox
+  engineOf(region: string): Engine
+}
+
+/** Throws if the data will not become ready. */
+export function dataPlace(
+  view: EnvironmentView,
+  kind: 'backup' | 'restore',
+  deps: PlaceDeps,
+): DataPlace | NotReady {
+  return view.environment.database ? databasePlace(view, deps) : volumePlace(view, kind, deps)
+}
+
+function databasePlace(view: EnvironmentView, { secrets, engineOf }: PlaceDeps): DataPlace | NotReady {
+  if (view.environment.desiredState !== 'running') {
+    throw new EngineFailure('database', 'The environment was stopped. Start it, then try again.')
+  }
+  // The server may have either password until the rotation is done.
+  if (view.environment.database?.previousSecrets !== undefined) return { giveUp: null }
+  const record = view.pods.find((pod) => pod.desiredState === 'run' && pod.ready && (pod.ordinal ?? 0) === 0)
+  const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === record?.rolloutId)
+  if (!record || !rollout) return { giveUp: 'The database does not answer. get-app-env-status says why.' }
+  const { database, ...rest } = containerSpec(view, rollout, record, secrets)
+  if (!database) throw new EngineFailure('database', 'The environment is not a database.')
+  const spec: DatabaseContainerSpec = { ...rest, database }
+  const engine = engineOf(record.region)
+  const { dumpDatabase, loadDatabase } = engine
+  if (!dumpDatabase || !loadDatabase) throw unsupported(engine)
+  return {
+    name: spec.name,
+    dump: (sink, signal) => dumpDatabase.call(engine, spec, sink, signal),
+    load: (source, restoreId, signal) => loadDatabase.call(engine, spec, source, restoreId, signal),
+  }
+}
+
+function volumePlace(
+  { environment, current, pods }: EnvironmentView,
+  kind: 'backup' | 'restore',
+  { engineOf }: PlaceDeps,
+): DataPlace | NotReady {
+  const [mount] = mountsOf(environment.applied).mounts ?? []
+  if (!mount || !current) throw new EngineFailure('interrupted', 'The environment has no volume any more.')
+  if (kind === 'restore') {
+    if (environment.desiredState !== 'stopped')
+      throw new EngineFailure('interrupted', 'The environment was started. Stop it, then try again.')
+    if (pods.length > 0) return { giveUp: 'Its containers do not end. get-app-env-pods shows them.' }
+  }
+  const { region, rolloutId } = current.rollout
+  const engine = engineOf(region)
+  const { volumes } = engine
+  if (!volumes) throw unsupported(engine)
+  const { appEnvId, accountId, cliEnvName: envName } = environment
+  const spec = { appEnvId, accountId, envName, mount, image: current.content.images[region] ?? '' }
+  return {
+    name: rolloutId,
+    dump: (sink, signal) => pipeline(checkedTar(volumes.dump(spec, signal)), sink, { end: false, signal }),
+    load: (source, _restoreId, signal) => volumes.load(spec, source, signal),
+  }
+}
+
+function unsupported(engine: Engine): EngineFailure {
+  return new EngineFailure('not supported', `The ${engine.kind} engine takes no such backups.`)
+}

@@ -1,0 +1,99 @@
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { type Header, pack } from 'tar-stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { folderCopies } from '../../../src/engines/process/volume-copies.ts'
+import { checkedTar, eachEntry } from '../../../src/engines/volume-tar.ts'
+import { removeFolder } from '../../../testkit/remove-folder.ts'
+
+type Given = Partial<Header> & { name: string }
+
+function tarOf(...entries: Given[]): Promise<Buffer> {
+  const tar = pack()
+  for (const entry of entries) tar.entry(entry, entry.type === undefined ? 'text' : '')
+  tar.finalize()
+  return buffer(tar as AsyncIterable<Buffer>)
+}
+const checked = async (...entries: Given[]) => buffer(checkedTar(Readable.from([await tarOf(...entries)])))
+
+const out: Given = { name: 'out', type: 'symlink', linkname: '/tmp' }
+const hostile: [string, Given[]][] = [
+  ['leaves the volume', [{ name: './a/../../b' }]],
+  ['has an absolute path', [{ name: '/etc/passwd' }]],
+  ['is below a link or a file', [out, { name: 'out/b' }]],
+  ['is below a link or a file', [out, { name: './out/a/b', type: 'directory' }]],
+  ['is there twice', [out, { name: 'out' }]],
+  ['is there twice', [{ name: 'a' }, { ...out, name: './a' }]],
+  ['leaves the volume', [{ name: 'a', type: 'link', linkname: '../../etc/shadow' }]],
+  ['is a hard link to no file before it', [out, { name: 'a', type: 'link', linkname: 'out' }]],
+  ['is below a link or a file', [out, { name: 'a', type: 'link', linkname: 'out/passwd' }]],
+  ['has a name that is not UTF-8', [{ name: 'a\ufffd' }]],
+]
+
+describe('the tar of a volume', () => {
+  it.each(hostile)('%s: refused', async (why, entries) => {
+    await expect(checked(...entries)).rejects.toThrow(why)
+  })
+
+  it('keeps links that lead anywhere, hard links and folders that come twice; leaves out devices', async () => {
+    const tar = await checked(
+      { name: './', type: 'directory' },
+      { name: './a', type: 'directory' },
+      { name: 'a/b' },
+      { name: 'a/', type: 'directory' },
+      { name: 'c', type: 'link', linkname: './a/b' },
+      { name: 'pipe', type: 'fifo' },
+      { name: 'null', type: 'character-device' },
+      { ...out, name: 'up', linkname: '../..' },
+    )
+    const found: unknown[] = []
+    await eachEntry(Readable.from([tar]), async ({ name, type, linkname }) => {
+      found.push([name, type, linkname])
+    })
+    expect(found).toEqual([
+      ['', 'directory', null],
+      ['a', 'directory', null],
+      ['a/b', 'file', null],
+      ['a', 'directory', null],
+      ['c', 'link', 'a/b'],
+      ['up', 'symlink', '../..'],
+    ])
+  })
+
+  it('that ends early is no tar', async () => {
+    const tar = await tarOf({ name: 'a' })
+    await expect(buffer(checkedTar(Readable.from([tar.subarray(0, 514)])))).rejects.toThrow('end of data')
+  })
+
+  it('that is hostile or cut off leaves a volume of the process engine, and all beside it, as it was', async () => {
+    const dir = mkdtempSync(path.join(tmpdir(), 'longshore-volume-'))
+    onTestFinished(() => removeFolder(dir))
+    const volume = path.join(dir, 'env_1', 'data')
+    await mkdir(volume, { recursive: true })
+    await writeFile(path.join(volume, 'note'), 'kept')
+    const spec = {
+      ...{ appEnvId: 'env_1', accountId: 'acc_1', envName: 'app-prod', image: '' },
+      mount: { volume: 'data', path: '/data' },
+    }
+    const load = async (tar: Buffer) =>
+      folderCopies(dir).load(spec, Readable.from([tar]), new AbortController().signal)
+    const beside = { ...out, linkname: dir }
+    await expect(load(await tarOf({ name: 'new' }, beside, { name: 'out/hit' }))).rejects.toThrow(
+      'below a link',
+    )
+    await expect(load((await tarOf({ name: 'new' })).subarray(0, 514))).rejects.toThrow()
+    expect(readFileSync(path.join(volume, 'note'), 'utf8')).toBe('kept')
+    expect(existsSync(path.join(dir, 'hit'))).toBe(false)
+    expect(existsSync(`${volume}.next`)).toBe(false)
+    // What a program that was killed left behind is no obstacle.
+    await mkdir(`${volume}.next/half`, { recursive: true })
+    await mkdir(`${volume}.old`)
+    await load(await tarOf({ name: 'new' }))
+    expect(existsSync(path.join(volume, 'note'))).toBe(false)
+    expect(readFileSync(path.join(volume, 'new'), 'utf8')).toBe('text')
+  })
+})
