@@ -9,7 +9,7 @@ import type { Operation, OutputOf } from '../../src/contract/operation.ts'
 import { cluster, kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until } from '../../testkit/platform/story.ts'
+import { until, untilDeployed } from '../../testkit/platform/story.ts'
 import { deployed, onCluster, pause } from './bed.ts'
 import { controlPlane } from './processes.ts'
 
@@ -153,6 +153,7 @@ async function jobOf(installation: ClusterInstallation): Promise<string> {
     jobConfig,
   })
   await client.call(deployAppEnvImage, { appEnvId, image: `${cluster.registry}/busybox:1` })
+  await untilDeployed(installation, appEnvId)
   return appEnvId
 }
 

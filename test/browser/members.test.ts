@@ -65,7 +65,7 @@ describe.skipIf(noBrowser !== null)(
         allowedAppEnvIds: [environments[0]!.appEnvId],
       })
       await page.getByRole('button', { name: 'Save for 1 member' }).click()
-      await page.getByRole('row', { name: 'Access 2 environments 1 environment' }).waitFor()
+      await page.getByRole('row', { name: 'Access beta, gamma alpha' }).waitFor()
       expect(await accessOf(member.membershipId)).toEqual(['alpha'])
       await page.getByRole('button', { name: 'Save mine' }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })

@@ -110,6 +110,9 @@ describe.skipIf(noBrowser !== null)(
       await page
         .getByRole('img', { name: /Scale-ups: .*at most 1 start\b.*Cold starts: .*at most 1\b/ })
         .waitFor()
+      // The exact time and each value with its unit, where the pointer is.
+      await page.getByRole('img', { name: /^Containers\. Running/ }).hover()
+      await page.getByText(/\d{4}.*\s(Running|Should run|Ready): \d+ containers?/).waitFor()
     })
 
     it('goes through all notifications of an alert', async () => {

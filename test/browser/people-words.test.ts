@@ -5,10 +5,12 @@ import { mcpHosts } from '../../src/client/mcp-hosts.ts'
 import { type Entry, entryWords } from '../../src/console/pages/activity/entries.ts'
 import { callersOf, operationsOf, sessionsOf } from '../../src/console/pages/agents/callers.ts'
 import {
+  type Access,
   accessOf,
   changesOf,
   closesEverything,
   type Member,
+  opened,
   toggled,
 } from '../../src/console/pages/members/access-draft.ts'
 import { packFiles } from '../../src/console/pages/start/archive.ts'
@@ -40,6 +42,17 @@ describe('members and access', () => {
     expect(change([], minusB)).toEqual(['', 'b'])
     expect(closesEverything(toggled(accessOf(member(['a'])), 'a', all))).toBe(true)
     expect(closesEverything({ full: true })).toBe(false)
+  })
+
+  it('names first what the other version lacks, so that two versions of equal length differ', () => {
+    const ids = (one: Access, other: Access) => opened(one, other, all).map(({ appEnvId }) => appEnvId)
+    const [mine, theirs] = [
+      ['a', 'b'],
+      ['a', 'c'],
+    ].map((list) => ({ full: false as const, ids: list }))
+    expect(ids(mine!, theirs!)).toEqual(['b', 'a'])
+    expect(ids(theirs!, mine!)).toEqual(['c', 'a'])
+    expect(ids({ full: true }, mine!)).toEqual(['c', 'a', 'b'])
   })
 
   it('lists what a change opens and closes, and omits unchanged access', () => {

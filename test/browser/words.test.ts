@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { axisLabel, timeAround } from '../../src/console/components/Chart.tsx'
+import { axisLabel, readoutAt, timeAround } from '../../src/console/components/Chart.tsx'
 import { problemOf } from '../../src/console/components/Field.tsx'
-import { ago, counted, quantity } from '../../src/console/components/words.ts'
+import { ago, counted, exactTime, quantity } from '../../src/console/components/words.ts'
 import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
 import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
 import { byUrgency, conditionWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
-import { gapsOf, spansOf } from '../../src/console/pages/environments/ContainerTimeline.tsx'
+import { gapsOf, spansOf, spanTimes } from '../../src/console/pages/environments/ContainerTimeline.tsx'
 import { statusWords } from '../../src/console/pages/environments/status-words.ts'
 import { matching } from '../../src/console/pages/overview/matching.ts'
 import { insideConsole } from '../../src/console/pages/sign-in/inside-console.ts'
@@ -108,6 +108,8 @@ describe('containers over time', () => {
     ])
     expect(gapsOf(spans, 60_000)).toEqual([{ start: 20_000, end: 50_000 }])
     expect(gapsOf(spansOf([pod('a', 0, 10)], 60_000), 30_000)).toEqual([{ start: 10_000, end: 30_000 }])
+    expect(spanTimes({ start: 0, end: 10_000 })).toBe(`${exactTime(at(0))} to ${exactTime(at(10))}`)
+    expect(spanTimes({ start: 0, end: 10_000, running: true })).toBe(`${exactTime(at(0))} to now`)
   })
 })
 
@@ -167,6 +169,19 @@ describe('alerts', () => {
 describe('words and filters', () => {
   it('a chart of one sample is two minutes wide', () => {
     expect(timeAround(1_000)).toEqual([940, 1_060])
+  })
+
+  it('says under the pointer the exact time, and each value that there is with its unit', () => {
+    const series = ['Requests', 'Errors'].map((label) => ({ label, color: '', points: [] }))
+    const data: Parameters<typeof readoutAt>[1] = [
+      [60, 120],
+      [1.5, 2],
+      [null, 4],
+    ]
+    const over = (index: number, isTime: boolean) => readoutAt(index, data, { series, unit: 'req/s', isTime })
+    expect(over(0, true)).toBe(`${exactTime('1970-01-01T00:01:00Z')}\nRequests: ${quantity(1.5, 'req/s')}`)
+    expect(over(1, false)).toBe(`120\nRequests: ${quantity(2, 'req/s')}\nErrors: ${quantity(4, 'req/s')}`)
+    expect(over(9, true)).toBe('')
   })
 
   it('writes numbers with units, and times relative to now', () => {

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from 'react'
 import uPlot from 'uplot'
-import { quantity } from './words.ts'
+import { exactTime, quantity } from './words.ts'
 
 interface ChartSeries {
   label: string
@@ -90,6 +90,22 @@ const unitWords: Record<string, string> = {
   s: 'duration',
 }
 
+/** What the pointer is on: the exact time, or the place of another axis, and each value there. */
+export function readoutAt(
+  index: number,
+  [places, ...columns]: uPlot.AlignedData,
+  { series, unit, isTime }: Pick<PlotProps, 'series' | 'unit' | 'isTime'>,
+): string {
+  const place = places[index]
+  if (place === undefined) return ''
+  const values = series.flatMap(({ label }, column) => {
+    const value = columns[column]?.[index]
+    return typeof value === 'number' ? [`${label}: ${quantity(value, unit)}`] : []
+  })
+  const at = isTime ? exactTime(new Date(place * 1000).toISOString()) : plain.format(place)
+  return [at, ...values].join('\n')
+}
+
 interface PlotProps {
   series: readonly ChartSeries[]
   unit: string
@@ -101,6 +117,7 @@ interface PlotProps {
 
 function Plot({ series, unit, label, isTime, window, stepped }: PlotProps) {
   const place = useRef<HTMLDivElement>(null)
+  const readout = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
   const data = useMemo(() => alignedData(series, isTime), [series, isTime])
   const newest = useRef(data)
@@ -113,7 +130,10 @@ function Plot({ series, unit, label, isTime, window, stepped }: PlotProps) {
     const element = place.current
     if (!element) return
     const made = new uPlot(
-      optionsFor({ series, unit, isTime, stepped, windowNow: () => shown.current }, element),
+      {
+        ...optionsFor({ series, unit, isTime, stepped, windowNow: () => shown.current }, element),
+        hooks: { setCursor: [(at) => show(at, readout.current, { series, unit, isTime })] },
+      },
       newest.current,
       element,
     )
@@ -135,7 +155,18 @@ function Plot({ series, unit, label, isTime, window, stepped }: PlotProps) {
   }, [shape])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new window draws the same data elsewhere
   useEffect(() => plot.current?.setData(data), [data, window?.fromMs, window?.toMs])
-  return <div ref={place} className="chart" role="img" aria-label={label} />
+  return (
+    <div ref={place} className="chart" role="img" aria-label={label}>
+      <div ref={readout} className="readout small" hidden />
+    </div>
+  )
+}
+
+function show({ cursor, data }: uPlot, readout: HTMLElement | null, shown: Parameters<typeof readoutAt>[2]) {
+  if (!readout) return
+  const text = typeof cursor.idx === 'number' ? readoutAt(cursor.idx, data, shown) : ''
+  readout.textContent = text
+  readout.hidden = text === ''
 }
 
 /** One column of places on the horizontal axis, and a value or a gap for each series. */

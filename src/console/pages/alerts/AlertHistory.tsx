@@ -11,7 +11,7 @@ import { Pages } from '../../components/Pages.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
-import { quantity } from '../../components/words.ts'
+import { exactTime, quantity } from '../../components/words.ts'
 import { type Range, useSeries, windowOf } from '../environments/use-series.ts'
 import { delivery, sentAt } from './delivery-columns.tsx'
 import { RangeSelect } from './RulePanel.tsx'
@@ -55,6 +55,9 @@ export function StatePanel({ alert }: { alert: AlertDetails }) {
         <ul className="row small">
           {alertStates.map((state) => (
             <li key={state}>
+              <span className="state-band swatch" aria-hidden="true">
+                <span className={`tone-${stateTones[state]}`} />
+              </span>{' '}
               <Badge tone={stateTones[state]}>{stateNames[state]}</Badge>
             </li>
           ))}
@@ -69,7 +72,7 @@ const mostChanges = 2_000
 
 function StateBand({ alert, window }: { alert: AlertDetails; window: { fromMs: number; toMs: number } }) {
   const { alertId, lastKnownState } = alert
-  const from = new Date(window.fromMs).toISOString()
+  const from = isoOf(window.fromMs)
   const input = { alertId, from, limit: mostChanges }
   const read = useRead(listAlertStateChanges, input, { everyMs: everyMs.chart, keep: true })
   if (read.error && !read.data) return <Failed error={read.error} hidesForbidden />
@@ -91,13 +94,15 @@ function StateBand({ alert, window }: { alert: AlertDetails; window: { fromMs: n
         <span
           key={fromMs}
           className={`tone-${stateTones[state]}`}
-          title={stateNames[state]}
+          title={`${stateNames[state]}: ${exactTime(isoOf(fromMs))} to ${exactTime(isoOf(toMs))}`}
           style={{ width: `${((toMs - fromMs) / (whole - (begins - window.fromMs))) * 100}%` }}
         />
       ))}
     </div>
   )
 }
+
+const isoOf = (ms: number) => new Date(ms).toISOString()
 
 const pageSize = 20
 

@@ -1,7 +1,7 @@
 import { getAppEnvContainerSeries } from '../../../contract/measurements.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Chart } from '../../components/Chart.tsx'
-import { Failed } from '../../components/states.tsx'
+import { Failed, Loading } from '../../components/states.tsx'
 import { useEnvironment } from './environment.ts'
 import { type Range, shownWindow, windowOf } from './use-series.ts'
 
@@ -22,6 +22,7 @@ export function ContainerCharts({ range }: { range: Range }) {
     { everyMs: everyMs.chart, keep: true },
   )
   if (read.error && !read.data) return <Failed error={read.error} hidesForbidden />
+  if (read.isPending) return <Loading rows={3} />
   const points = read.data?.points ?? []
   const line = (label: string, color: string, of: (point: (typeof points)[number]) => number | null) => ({
     label,

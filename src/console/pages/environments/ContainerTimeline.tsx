@@ -1,5 +1,5 @@
 import type { Pod } from '../../../contract/app-env-reads.ts'
-import { counted, shortTime, timeOfDay } from '../../components/words.ts'
+import { counted, exactTime, shortTime, timeOfDay } from '../../components/words.ts'
 
 const lane = 9
 const width = 1000
@@ -39,23 +39,25 @@ export function ContainerTimeline({ pods }: { pods: readonly Pod[] }) {
             height={height}
             fill="var(--raised)"
           >
-            <title>{`At zero from ${timeOfDay(iso(gap.start))} to ${timeOfDay(iso(gap.end))}`}</title>
+            <title>{`At zero: ${spanTimes(gap)}`}</title>
           </rect>
         ))}
-        {spans.map(({ name, start, end, failed, running }, index) => (
+        {spans.map((span, index) => (
           <rect
-            key={name}
-            x={x(start)}
+            key={span.name}
+            x={x(span.start)}
             y={2 + index * lane}
-            width={Math.max(3, x(end) - x(start))}
-            height={lane - 3}
-            fill={failed ? 'var(--bad)' : running ? 'var(--ok)' : 'var(--line-strong)'}
+            width={Math.max(3, x(span.end) - x(span.start))}
+            {...looks[stateOf(span)]}
+            vectorEffect="non-scaling-stroke"
           >
-            <title>{`${name}: ${timeOfDay(iso(start))} to ${running ? 'now' : timeOfDay(iso(end))}${failed ? ', failed' : ''}`}</title>
+            <title>{`${span.name}, ${stateOf(span)}: ${spanTimes(span)}`}</title>
           </rect>
         ))}
       </svg>
-      <figcaption className="muted small">{label} Shaded: scaled to zero, not billed.</figcaption>
+      <figcaption className="muted small">
+        {label} High bars run, low ones ended, hollow ones failed. Shaded: scaled to zero, not billed.
+      </figcaption>
     </figure>
   )
 }
@@ -66,6 +68,24 @@ interface Span {
   end: number
   failed: boolean
   running: boolean
+}
+
+/** Each state has its own shape, because color must not be the only signal. */
+const looks = {
+  running: { height: lane - 3, fill: 'var(--ok)' },
+  ended: { height: lane - 6, fill: 'var(--line-strong)' },
+  failed: { height: lane - 4, fill: 'none', stroke: 'var(--bad)', strokeWidth: 2 },
+}
+
+const stateOf = ({ failed, running }: Span) => (failed ? 'failed' : running ? 'running' : 'ended')
+
+/** With the day, because a container may have run yesterday. */
+export function spanTimes({
+  start,
+  end,
+  running = false,
+}: Pick<Span, 'start' | 'end'> & { running?: boolean }) {
+  return `${exactTime(iso(start))} to ${running ? 'now' : exactTime(iso(end))}`
 }
 
 /** Run times of containers in milliseconds, oldest first; a running one lasts until now. */

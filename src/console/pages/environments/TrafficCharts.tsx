@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Metric } from '../../../contract/metrics.ts'
 import { Chart } from '../../components/Chart.tsx'
-import { Failed } from '../../components/states.tsx'
+import { Failed, Loading } from '../../components/states.tsx'
 import { ContainerCharts } from './ContainerCharts.tsx'
 import { useEnvironment } from './environment.ts'
 import { type Range, rangeNames, shownWindow, useSeries } from './use-series.ts'
@@ -66,7 +66,9 @@ function MetricChart({ title, lines, range }: { title: string; lines: Line[]; ra
   const { appEnvId, createdAt } = useEnvironment()
   const first = useSeries(appEnvId, lines[0]!.metric, range)
   const second = useSeries(appEnvId, lines[1]?.metric ?? lines[0]!.metric, range)
-  if (first.error && !first.data) return <Failed error={first.error} hidesForbidden />
+  const failed = [first, second].find(({ error, data }) => error && !data)?.error
+  if (failed) return <Failed error={failed} hidesForbidden />
+  if (first.isPending || second.isPending) return <Loading rows={3} />
   const series = lines.map(({ label, color }, index) => ({
     label,
     color,

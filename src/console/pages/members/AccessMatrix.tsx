@@ -87,6 +87,7 @@ export function AccessMatrix({ members, environments }: Props) {
       {reviewing && (
         <ReviewDialog
           changes={changes}
+          environments={environments}
           onSaved={(membershipId) => setKept((before) => before.filter(([id]) => id !== membershipId))}
           onClose={() => setReviewing(false)}
         />

@@ -9,17 +9,18 @@ import { Problem } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { counted } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
-import { type AccessChange, accessOf, type ListedEnvironment } from './access-draft.ts'
+import { type Access, type AccessChange, accessOf, type ListedEnvironment, opened } from './access-draft.ts'
 
 interface Props {
   changes: readonly AccessChange[]
+  environments: readonly ListedEnvironment[]
   /** The member is saved, or the person accepted another person's version. */
   onSaved: (membershipId: string) => void
   onClose: () => void
 }
 
 /** Shows the effects of the edits for each member, from the platform's dry run; then saves each member. */
-export function ReviewDialog({ changes, onSaved, onClose }: Props) {
+export function ReviewDialog({ changes, environments, onSaved, onClose }: Props) {
   // The revisions that the person saw, so that a concurrent change becomes a conflict.
   const [seen] = useState(() => new Map(changes.map(({ member }) => [member.membershipId, member.revision])))
   const { save, failures, forget } = useSaveAccess(onSaved, onClose)
@@ -49,6 +50,7 @@ export function ReviewDialog({ changes, onSaved, onClose }: Props) {
         <OneChange
           key={change.member.membershipId}
           change={change}
+          environments={environments}
           pending={save.isPending}
           failure={failures.get(change.member.membershipId) ?? null}
           saveMine={() => save.mutate([{ change, revision: change.member.revision }])}
@@ -102,13 +104,14 @@ const inputOf = (accountId: string, { member, access }: AccessChange) => ({
 
 interface OneProps {
   change: AccessChange
+  environments: readonly ListedEnvironment[]
   pending: boolean
   failure: AppError | null
   saveMine: () => void
   takeTheirs: () => void
 }
 
-function OneChange({ change, pending, failure, saveMine, takeTheirs }: OneProps) {
+function OneChange({ change, environments, pending, failure, saveMine, takeTheirs }: OneProps) {
   const { accountId } = useAccount()
   const { member, access, opens, closes } = change
   const input = inputOf(accountId, change)
@@ -118,6 +121,8 @@ function OneChange({ change, pending, failure, saveMine, takeTheirs }: OneProps)
     gcTime: 0,
   })
   const stored = accessOf(member)
+  const words = (one: Access, other: Access) =>
+    one.full ? 'Full' : namesOf(opened(one, other, environments))
   return (
     <section aria-label={member.name} className="stack" style={{ gap: 6 }}>
       <h3>{member.name}</h3>
@@ -138,8 +143,8 @@ function OneChange({ change, pending, failure, saveMine, takeTheirs }: OneProps)
           fields={[
             {
               label: 'Access',
-              mine: access.full ? 'Full' : counted(access.ids.length, 'environment'),
-              theirs: stored.full ? 'Full' : counted(stored.ids.length, 'environment'),
+              mine: words(access, stored),
+              theirs: words(stored, access),
             },
           ]}
           pending={pending}

@@ -27,6 +27,17 @@ export function toggled(access: Access, appEnvId: string, all: readonly ListedEn
   }
 }
 
+/** What an access opens. Those that the other version lacks come first, because a long list is cut at its end. */
+export function opened(
+  access: Access,
+  other: Access,
+  all: readonly ListedEnvironment[],
+): ListedEnvironment[] {
+  const open = all.filter(({ appEnvId }) => isOpen(access, appEnvId))
+  const isShared = ({ appEnvId }: ListedEnvironment) => isOpen(other, appEnvId)
+  return [...open.filter((one) => !isShared(one)), ...open.filter(isShared)]
+}
+
 /** A list without entries cannot be saved: the platform would read it as full access (M5). */
 export function closesEverything(access: Access): boolean {
   return !access.full && access.ids.length === 0
