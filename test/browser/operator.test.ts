@@ -62,6 +62,17 @@ describe.skipIf(noBrowser !== null)(
       await page.getByText('No entries in this account').waitFor()
     })
 
+    it('says on the overview what cannot be read, in place of loading for ever', async () => {
+      const page = await bed.signedIn('/activity')
+      const failure = JSON.stringify({ error: 'The store is busy', details: 'Try again.' })
+      for (const path of ['**/metrics-series*', '**/account/health*', '**/account/usage*'])
+        await page.route(path, (route) => route.fulfill({ status: 400, body: failure }))
+      await page.goto(bed.address('/'))
+      const glance = page.getByLabel('At a glance')
+      await expect.poll(() => glance.getByText('Cannot be read').count()).toBe(2)
+      await page.getByRole('table').getByText('Cannot be read').first().waitFor()
+    })
+
     it('reads the cause with its evidence, and runs the safe fix after confirmation', async () => {
       const { client } = bed.platform.admin
       const status = () => client.call(getAppEnvStatus, { appEnvId })

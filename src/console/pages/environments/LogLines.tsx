@@ -1,6 +1,10 @@
+import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { getLogs, type LogLine } from '../../../contract/app-env-reads.ts'
+import type { OutputOf } from '../../../contract/operation.ts'
+import type { AppError } from '../../../errors.ts'
 import { client } from '../../api/client.ts'
+import { Problem } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
 
 interface LinesProps {
@@ -20,10 +24,10 @@ export function LogLines({ input, newest, cursor, follows }: LinesProps) {
     if (follows && list) list.scrollTop = list.scrollHeight
   }, [newest, follows])
   const next = older ? older.cursor : cursor
-  const loadOlder = async () => {
-    const page = await client.call(getLogs, { ...input, cursor: next })
-    setOlder({ lines: [...page.logs, ...(older?.lines ?? [])], cursor: page.cursor })
-  }
+  const read = useMutation<OutputOf<typeof getLogs>, AppError>({
+    mutationFn: () => client.call(getLogs, { ...input, cursor: next }),
+    onSuccess: (page) => setOlder({ lines: [...page.logs, ...(older?.lines ?? [])], cursor: page.cursor }),
+  })
   // Loaded lines stay when newer lines push them out of the newest page.
   const lines = older ? [...older.lines, ...newest.filter((line) => !isIn(older.lines, line))] : newest
   return (
@@ -31,9 +35,10 @@ export function LogLines({ input, newest, cursor, follows }: LinesProps) {
     <ol className="logs" ref={place} tabIndex={0} aria-label="Log lines, newest last">
       {next !== null && !follows && (
         <li>
-          <button type="button" className="button quiet compact" onClick={loadOlder}>
+          <button type="button" className="button quiet compact" onClick={() => read.mutate()}>
             Load older lines
           </button>
+          <Problem error={read.error} />
         </li>
       )}
       {keyed(lines).map(({ key, line }) => (

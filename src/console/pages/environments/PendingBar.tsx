@@ -8,6 +8,7 @@ import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Diff } from '../../components/Diff.tsx'
 import { Loading } from '../../components/states.tsx'
 import { fieldLabel } from '../../words/fields.ts'
+import { inWords } from '../../words/text.ts'
 
 /** Shows pending changes on every page of the environment. */
 export function PendingBar({ environment }: { environment: AppEnv }) {
@@ -72,7 +73,8 @@ function PendingDiff({ environment: { appEnvId, revision } }: { environment: App
     queryFn: () => preview(discardAppEnvChanges, { appEnvId }),
     gcTime: 0,
   })
-  if (read.error) return <p className="muted small">The changes cannot be shown: {read.error.message}.</p>
+  if (read.error)
+    return <p className="muted small">The changes cannot be shown: {inWords(read.error.message)}.</p>
   if (!read.data) return <Loading rows={2} />
   return (
     <Diff

@@ -155,6 +155,7 @@ function Traffic({
     { everyMs: everyMs.chart, enabled: measures },
   )
   if (!measures) return <span className="muted">–</span>
+  if (series.error && !series.data) return <span className="muted small">Cannot be read</span>
   const points = series.data?.points ?? []
   const values = points.map(({ value }) => value)
   const unit = series.data?.unit ?? ''

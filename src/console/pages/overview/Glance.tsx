@@ -26,7 +26,7 @@ export function Glance({ rows }: { rows: readonly EnvironmentRow[] }) {
             <dt>Firing alerts</dt>
             <dd>
               <Link to="/alerts" search={({ account }) => ({ account, state: 'Firing' as const })}>
-                {alerts?.firing ?? '–'}
+                {alerts?.firing ?? missing(health)}
               </Link>{' '}
               {alerts && <small>of {counted(alerts.total, 'alert')}</small>}
             </dd>
@@ -39,7 +39,9 @@ export function Glance({ rows }: { rows: readonly EnvironmentRow[] }) {
           </div>
           <div>
             <dt>Billed today</dt>
-            <dd>{usage.data ? quantity(usage.data.billedZCloudSeconds / 3600, 'zCloud h') : '–'}</dd>
+            <dd>
+              {usage.data ? quantity(usage.data.billedZCloudSeconds / 3600, 'zCloud h') : missing(usage)}
+            </dd>
           </div>
         </dl>
         {regionsAway.map((region) => (
@@ -57,6 +59,11 @@ export function Glance({ rows }: { rows: readonly EnvironmentRow[] }) {
       </div>
     </section>
   )
+}
+
+/** In place of a figure that is not there yet. */
+function missing({ error }: { error: unknown }): string {
+  return error ? 'Cannot be read' : '–'
 }
 
 function Deploying({ rows }: { rows: readonly EnvironmentRow[] }) {

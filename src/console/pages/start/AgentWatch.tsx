@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { listAudit } from '../../../contract/audit.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
-import { Failed } from '../../components/states.tsx'
+import { Failed, Loading } from '../../components/states.tsx'
 import { Time } from '../../components/Time.tsx'
 import { useAccount } from '../../shell/account.ts'
 import { callerWords, entryWords, shortId } from '../activity/entries.ts'
@@ -24,7 +24,7 @@ export function AgentWatch() {
         <h2 id="watch">3. Watch the agent</h2>
       </header>
       <div className="body stack">
-        {read.error && !read.data && <Failed error={read.error} />}
+        {!read.data && (read.error ? <Failed error={read.error} /> : <Loading rows={2} />)}
         {read.data && (
           <div role="status" className="row">
             {isNew ? (

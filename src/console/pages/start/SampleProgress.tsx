@@ -4,7 +4,7 @@ import { getAppEnvStatus, getLogs } from '../../../contract/app-env-reads.ts'
 import { getAppEnv } from '../../../contract/app-envs.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge, type Tone } from '../../components/Badge.tsx'
-import { Loading } from '../../components/states.tsx'
+import { Failed, Loading } from '../../components/states.tsx'
 import { statusWords } from '../environments/status-words.ts'
 
 interface Props {
@@ -31,7 +31,10 @@ export function SampleProgress({ appEnvId, contentId: own, uploading, children }
   const environment = useRead(getAppEnv, { appEnvId }, { everyMs: everyMs.live })
   const status = useRead(getAppEnvStatus, { appEnvId }, { everyMs: everyMs.live })
   const [seen, setSeen] = useState<string | null>(null)
-  if (!environment.data || !status.data) return <Loading />
+  if (!environment.data || !status.data) {
+    const error = environment.error ?? status.error
+    return error ? <Failed error={error} /> : <Loading />
+  }
   const { cliEnvName, hosts, currentVersion } = environment.data
   const deployment = status.data.currentDeployment
   // Once the own deployment was seen, another one is a later one, such as that of an agent.
