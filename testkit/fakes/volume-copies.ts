@@ -1,13 +1,14 @@
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { pack } from 'tar-stream'
+import { type Header, pack } from 'tar-stream'
 import type { VolumeCopies, VolumeSpec } from '../../src/engines/volume-copies.ts'
 import { eachEntry } from '../../src/engines/volume-tar.ts'
 import type { FakeHost } from './host.ts'
 import type { FakeKnobs } from './knobs.ts'
 
-/** Volumes of the fake engine are maps of names to texts. */
+/** Volumes of the fake engine are maps of names to texts; what else a copy brought is kept beside them. */
 export class FakeVolumes implements VolumeCopies {
+  readonly #headers = new WeakMap<Map<string, string>, Map<string, Header>>()
   readonly #host: FakeHost
   readonly #knobs: FakeKnobs
 
@@ -19,7 +20,9 @@ export class FakeVolumes implements VolumeCopies {
   async *dump(spec: VolumeSpec): AsyncGenerator<Buffer> {
     const tar = pack()
     for (const header of this.#knobs.strangeEntries) tar.entry(header, '')
-    for (const [name, content] of this.#files(spec)) tar.entry({ name: `./${name}` }, content)
+    const files = this.#files(spec)
+    for (const [name, content] of files)
+      tar.entry(this.#headers.get(files)?.get(name) ?? { name: `./${name}` }, content)
     tar.finalize()
     yield* tar as AsyncIterable<Buffer>
   }
@@ -30,8 +33,11 @@ export class FakeVolumes implements VolumeCopies {
     signal.throwIfAborted()
     const files = this.#files(spec)
     files.clear()
-    await eachEntry(source, async ({ name }, content) => {
-      files.set(name, await text(content))
+    const headers = new Map<string, Header>()
+    this.#headers.set(files, headers)
+    await eachEntry(source, async (header, content) => {
+      files.set(header.name, await text(content))
+      headers.set(header.name, header)
     })
   }
 
