@@ -42,9 +42,8 @@ export default defineConfig({
     projects: [
       tier('unit', 0, { testTimeout: 180_000, maxWorkers: 3 }),
       tier('platform', 0, { testTimeout: 180_000, maxWorkers: 3 }),
-      // These wait for processes, containers and pages more than they compute.
+      // These wait for processes and containers more than they compute.
       tier('real', 1, { testTimeout: 240_000, maxWorkers: 5, globalSetup: ['testkit/engines/setup.ts'] }),
-      tier('browser', 1, { testTimeout: 180_000, maxWorkers: 5 }),
       // Faults at every step, kills and rollouts over and over: too long for each run of a developer.
       tier('long', 2, {
         testTimeout: 240_000,
@@ -54,8 +53,10 @@ export default defineConfig({
       }),
       // One cluster for all files, which KUBECONFIG names.
       tier('kubernetes', 3, { testTimeout: 600_000, maxWorkers: 2 }),
+      // Not beside containers: Chromium ends all its requests whenever a network interface comes or goes.
+      tier('browser', 4, { testTimeout: 180_000, maxWorkers: 3 }),
       // Budgets of time: alone on the machine.
-      tier('budget', 4, { testTimeout: 180_000, maxWorkers: 1 }),
+      tier('budget', 5, { testTimeout: 180_000, maxWorkers: 1 }),
     ],
   },
 })
