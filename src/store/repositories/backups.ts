@@ -149,5 +149,11 @@ export async function listActiveRestores(tx: Tx, regions?: readonly string[]): P
 }
 
 export async function isRestoring(tx: Tx, appEnvId: string): Promise<boolean> {
-  return (await listActiveRestores(tx)).some((restore) => restore.appEnvId === appEnvId)
+  const found = await tx
+    .selectFrom('restores')
+    .select('restore_id')
+    .where('app_env_id', '=', appEnvId)
+    .where('status', 'in', activeStatuses)
+    .executeTakeFirst()
+  return found !== undefined
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import { type Clock, sleep } from '../../../clock.ts'
 import {
   type ContainerSpec,
   type EngineContainer,
@@ -25,6 +25,7 @@ interface ClusterJobsDeps {
 
 /** How long to wait for the pod of a new Job; if there is none yet, the scheduler calls again. */
 const podWithinMs = 2_000
+/** Before the second look; it doubles, so that a cluster that is slow is not called often. */
 const podPauseMs = 25
 
 /** The cache may lag behind what was just applied by so long at most; then the object is gone. */
@@ -119,8 +120,8 @@ export class ClusterJobs {
     const { clock } = this.#deps
     const untilMs = clock.monotonicMs() + podWithinMs
     let now = found ?? (await this.#find(name))[0]
-    while (now && !now.pod && clock.monotonicMs() < untilMs) {
-      await new Promise<void>((resolve) => void clock.after(podPauseMs, resolve))
+    for (let ms = podPauseMs; now && !now.pod && clock.monotonicMs() < untilMs; ms *= 2) {
+      await sleep(clock, ms)
       now = (await this.#find(name))[0]
     }
     return now
