@@ -69,6 +69,8 @@ export class NotificationWorker {
   readonly #failures = new Map<string, number>()
   /** Recent worst response time of a contact point, in milliseconds. */
   readonly #answerMs = new Map<string, number>()
+  /** Notifications whose sending ended since the look for due ones began, which may have read them before. */
+  readonly #ended = new Set<string>()
   readonly #sending = new Set<Promise<unknown>>()
   readonly #worker: Worker
   #started = false
@@ -153,15 +155,16 @@ export class NotificationWorker {
   async #look(): Promise<void> {
     const { db, clock } = this.#deps
     const nowMs = clock.wallMs()
+    this.#ended.clear()
     const points = await db.read((tx) => listDueContactPoints(tx, nowMs, farMs))
     for (const contactPointId of points) {
-      const busy = this.#lanes.get(contactPointId)
       const free = this.#freeLanes(contactPointId)
       if (free <= 0 || this.#abort.signal.aborted) continue
-      const limit = free + (busy?.size ?? 0)
+      const limit = free + (this.#lanes.get(contactPointId)?.size ?? 0)
       const due = await db.read((tx) => listDueNotifications(tx, { contactPointId, nowMs, farMs, limit }))
-      for (const notification of due.filter((one) => !busy?.has(one.notificationId)).slice(0, free))
-        this.#begin(notification)
+      const isTaken = ({ notificationId }: OutboxNotification) =>
+        this.#ended.has(notificationId) || this.#lanes.get(contactPointId)?.has(notificationId)
+      for (const notification of due.filter((one) => !isTaken(one)).slice(0, free)) this.#begin(notification)
     }
   }
 
@@ -202,6 +205,7 @@ export class NotificationWorker {
       )
       .finally(() => {
         cancel()
+        this.#ended.add(notification.notificationId)
         free()
         this.#sending.delete(work)
         this.wake()
