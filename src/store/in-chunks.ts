@@ -13,6 +13,14 @@ export async function* inChunks<Key, Row>(
   rows: readonly { key: Key; bytes: number }[],
   load: (keys: Key[]) => Promise<readonly Row[]>,
 ): AsyncGenerator<Row> {
+  for (const chunk of chunksOf(rows)) {
+    if (chunk[0] !== rows[0]) await yieldAlone()
+    yield* await load(chunk.map(({ key }) => key))
+  }
+}
+
+/** At most a megabyte and a number of rows that fits a statement, and at least one row. */
+export function* chunksOf<Row extends { bytes: number }>(rows: readonly Row[]): Generator<Row[]> {
   for (let from = 0; from < rows.length; ) {
     let to = from
     for (let bytes = 0; to < rows.length && to - from < mostRows; to += 1) {
@@ -20,8 +28,7 @@ export async function* inChunks<Key, Row>(
       bytes += Number(rows[to]!.bytes)
       if (to > from && bytes > mostBytes) break
     }
-    if (from > 0) await yieldAlone()
-    yield* await load(rows.slice(from, to).map(({ key }) => key))
+    yield rows.slice(from, to)
     from = to
   }
 }

@@ -32,9 +32,17 @@ export function fieldPath(path: string): string {
   return path.replace(/^saved\./, '')
 }
 
-/** The changed fields for a sentence. Names of variables are chosen by tenants and therefore omitted. */
+/**
+ * The changed fields for a sentence. Names of variables are chosen by tenants and therefore omitted; what only the store
+ * knows is the deployment for everybody else.
+ */
 export function fieldNames(paths: readonly string[]): string {
-  return [...new Set(paths.map((path) => fieldPath(path).replace(/^envVars\..*/s, 'envVars')))].join(', ')
+  const named = paths.map((path) =>
+    fieldPath(path)
+      .replace(/^((?:applied\.)?envVars)\..*/s, '$1')
+      .replace(/^(?:wanted|current)RolloutId$/, 'deployment'),
+  )
+  return [...new Set(named)].join(', ')
 }
 
 interface Reversal {

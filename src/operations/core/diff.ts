@@ -8,21 +8,32 @@ interface ChangedPath {
   after: unknown
 }
 
-/** Bookkeeping that every change touches; showing it would hide what matters. */
-const bookkeepingFields = new Set(['revision', 'updatedAt', 'nextVersion', '_id', 'latestRolloutId'])
+/** Fields of an object that every change touches, or that no answer names; showing them would hide what matters. */
+const hiddenFields = new Set([
+  'revision',
+  'updatedAt',
+  'nextVersion',
+  'wantedRolloutId',
+  'currentRolloutId',
+  'latestRolloutId',
+])
 
 /** Field-level difference of two stored objects, secrets masked (docs/interface.md#dry-runs). */
 export function changedPaths(before: unknown, after: unknown): ChangedPath[] {
   const changes: ChangedPath[] = []
-  compare('', before ?? null, after ?? null, changes)
+  compare('', shownFields(before), shownFields(after), changes)
   return changes.map((change) => ({ ...change, path: fieldPath(change.path) }))
+}
+
+function shownFields(object: unknown): unknown {
+  if (!isRecord(object)) return object ?? null
+  return Object.fromEntries(Object.entries(object).filter(([field]) => !hiddenFields.has(field)))
 }
 
 function compare(path: string, before: unknown, after: unknown, changes: ChangedPath[]): void {
   if (isDeepStrictEqual(before, after)) return
   if (isRecord(before) && isRecord(after) && path.split('.').length < 6) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      if (bookkeepingFields.has(key)) continue
       compare(path ? `${path}.${key}` : key, own(before, key), own(after, key), changes)
     }
     return
@@ -37,10 +48,15 @@ function own(record: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(record, key) ? (record[key] ?? null) : null
 }
 
-/** Lists of variables compare by name, so that a moved entry is no change. */
+/** Lists of variables compare by name, so that a moved entry is no change, and without their ids. */
 function byName(values: unknown[]): Record<string, unknown> | null {
   if (!values.every((value) => isRecord(value) && typeof value.name === 'string')) return null
-  return Object.fromEntries(values.map((value) => [(value as { name: string }).name, value]))
+  return Object.fromEntries(
+    values.map((value) => {
+      const { _id, ...variable } = value as { name: string; _id?: unknown }
+      return [variable.name, variable]
+    }),
+  )
 }
 
 /** Where a contact point sends, and as whom, is read with showSecrets only (2.6): addresses and names too. */

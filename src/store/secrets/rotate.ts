@@ -1,25 +1,35 @@
+import { sql } from 'kysely'
 import { databaseSecretName } from '../../domain/databases/credentials.ts'
+import { AppError } from '../../errors.ts'
 import type { Db, Tx } from '../db.ts'
+import { chunksOf } from '../in-chunks.ts'
 import type { SecretBox } from './secret-box.ts'
 
 /** A sealed value inside a record, and the id of its key. */
 const sealedValue = /"(v1\.(key_[a-z2-7]+)\.[A-Za-z0-9_-]+)"/g
 
-/** Locations of sealed values: a table, its key, and its columns with records. */
+/** Where sealed values are: the one row of each object, then its history, which has any number of rows. */
 const places = [
-  { table: 'app_envs', key: 'app_env_id', columns: ['record'] },
-  { table: 'rollouts', key: 'rollout_id', columns: ['record'] },
-  { table: 'job_runs', key: 'job_run_id', columns: ['record'] },
-  { table: 'contact_points', key: 'contact_point_id', columns: ['record'] },
-  { table: 'audit_log', key: 'entry_id', columns: ['before', 'after'] },
-  { table: 'audit_heads', key: 'account_id', columns: ['record'] },
+  { table: 'app_envs', key: 'app_env_id', owner: 'app_env_id', columns: ['record'], order: 'created_at' },
+  {
+    table: 'contact_points',
+    key: 'contact_point_id',
+    owner: 'contact_point_id',
+    columns: ['record'],
+    order: 'created_at',
+  },
+  { table: 'audit_heads', key: 'account_id', owner: 'account_id', columns: ['record'], order: 'account_id' },
+  { table: 'rollouts', key: 'rollout_id', owner: 'app_env_id', columns: ['record'], order: 'created_at' },
+  { table: 'audit_log', key: 'entry_id', owner: 'object_id', columns: ['before', 'after'], order: 'seq' },
+  { table: 'job_runs', key: 'job_run_id', owner: 'app_env_id', columns: ['record'], order: 'created_at' },
 ] as const
 type Place = (typeof places)[number]
+const isObject = ({ key, owner }: Place) => key === owner
 
 interface Row {
   place: Place
-  id: string
-  texts: Record<string, string>
+  key: string
+  bytes: number
 }
 
 interface Resealing {
@@ -28,10 +38,21 @@ interface Resealing {
   total: number
 }
 
+/** What sealing the values of one owner takes. */
+interface Work {
+  owner: string
+  keyId: string
+  box: SecretBox
+  /** Values sealed with the new key, by the name they are bound to and their clear text. */
+  renewed: Map<string, string>
+  /** The same by what they replace. */
+  replaced: Map<string, string>
+}
+
 /**
- * Seals every value again that is not sealed with `keyId`. One object with its rollouts, runs and audit entries is
- * one transaction, and equal values stay equal, so that they do not show up as changes (3.3). Safe to interrupt and
- * repeat.
+ * Seals every value again that is sealed with another key than `keyId`. Rows are searched in a read and sealed a megabyte
+ * at a time, because other writes wait meanwhile. Equal values of one owner stay equal, so that they do not show up as
+ * changes (3.3): an object is one transaction with its newest history, and the run after a crash makes all equal again.
  */
 export async function resealEverything(
   db: Db,
@@ -39,129 +60,172 @@ export async function resealEverything(
   keyId: string,
   progress: (state: Resealing) => void = () => {},
 ): Promise<void> {
-  const owners = await db.read(sealingOwners)
-  for (const [index, owner] of owners.entries()) {
-    await db.write((tx) => resealOwner(tx, box, keyId, owner))
-    progress({ done: index + 1, total: owners.length })
+  const owners = await db.read(async (tx) => rowsByOwner(tx, await olderKeys(tx, keyId)))
+  let done = 0
+  for (const [owner, rows] of owners) {
+    const work: Work = { owner, keyId, box, renewed: new Map(), replaced: new Map() }
+    const own = places.filter(isObject).map((place) => ({ place, key: owner }))
+    for (const [index, chunk] of [...chunksOf(rows)].entries()) {
+      await db.write(async (tx) => {
+        await requireNewest(tx, keyId)
+        for (const row of index === 0 ? [...own, ...chunk] : chunk) await resealRow(tx, row, work)
+      })
+    }
+    done += 1
+    progress({ done, total: owners.size })
   }
 }
 
 /**
  * Removes data keys that seal no value any more; a key in use stays. Resolves to how many were removed and how many
- * older ones were kept.
+ * older ones were kept. All values are searched in a read; those that may have come since then, in the transaction.
  */
 export async function dropUnusedKeys(db: Db, keyId: string): Promise<{ dropped: number; kept: number }> {
+  const since = new Date(Date.now() - longestTransactionMs).toISOString()
+  const { unused, lastSeq } = await db.read(async (tx) => {
+    const last = await tx
+      .selectFrom('audit_log')
+      .select((e) => e.fn.max('seq').as('seq'))
+      .executeTakeFirst()
+    return { unused: await unusedOf(tx, await olderKeys(tx, keyId)), lastSeq: Number(last?.seq ?? 0) }
+  })
   return db.write(async (tx) => {
-    const rows = await tx.selectFrom('data_keys').select('key_id').where('key_id', '!=', keyId).execute()
-    let dropped = 0
-    for (const { key_id: old } of rows) {
-      if (await isUsed(tx, old)) continue
-      await tx.deleteFrom('data_keys').where('key_id', '=', old).execute()
-      dropped += 1
-    }
-    return { dropped, kept: rows.length - dropped }
+    await requireNewest(tx, keyId)
+    const older = await olderKeys(tx, keyId)
+    const droppable = await unusedOf(tx, unused, { at: since, seq: lastSeq - mostInFlight })
+    for (const old of droppable) await tx.deleteFrom('data_keys').where('key_id', '=', old).execute()
+    return { dropped: droppable.length, kept: older.length - droppable.length }
   })
 }
 
-async function isUsed(tx: Tx, keyId: string): Promise<boolean> {
-  for (const { table, columns } of places) {
-    for (const column of columns) {
-      const found = await tx
-        .selectFrom(table as 'audit_log')
-        .select(column as 'before')
-        .where(column as 'before', 'like', `%"v1.${keyId}.%`)
-        .limit(1)
-        .execute()
-      if (found.length > 0) return true
+/** Of two rotations at once the later one wins, and removes the key of the other: nothing more is sealed with that. */
+async function requireNewest(tx: Tx, keyId: string): Promise<void> {
+  const keys = tx.selectFrom('data_keys').select('key_id')
+  const newest = await keys.orderBy('created_at', 'desc').limit(1).executeTakeFirst()
+  if (newest?.key_id === keyId) return
+  throw new AppError('conflict', 'Another rotation of the data keys has begun', {
+    details: 'It encrypts everything again, also what this one has done. Wait until it has ended.',
+  })
+}
+
+async function olderKeys(tx: Tx, keyId: string): Promise<string[]> {
+  const rows = await tx.selectFrom('data_keys').select('key_id').where('key_id', '!=', keyId).execute()
+  return rows.map(({ key_id }) => key_id)
+}
+
+const longestTransactionMs = 10 * 60_000
+/** PostgreSQL shows rows as they are committed: an entry may come after one with a higher number. */
+const mostInFlight = 1_000
+
+interface Since {
+  at: string
+  seq: number
+}
+
+async function unusedOf(tx: Tx, keyIds: readonly string[], since?: Since): Promise<string[]> {
+  const unused: string[] = []
+  for (const keyId of keyIds) if (!(await isUsed(tx, keyId, since))) unused.push(keyId)
+  return unused
+}
+
+/** Whether a value is sealed with a key: anywhere, or in an object or a row of a history that is new since. */
+async function isUsed(tx: Tx, keyId: string, since?: Since): Promise<boolean> {
+  for (const place of places) {
+    let query = rowsSealedWith(tx, place, [keyId])
+    if (since && place.table === 'audit_log') query = query.where('seq', '>', since.seq)
+    else if (since && !isObject(place)) {
+      // By environment, because the indexes begin with it.
+      const environments = tx.selectFrom('app_envs').select('app_env_id')
+      query = query
+        .where(place.owner as 'object_id', 'in', environments)
+        .where(place.order as 'at', '>=', since.at)
     }
+    const found = await query
+      .select(place.key as 'entry_id')
+      .limit(1)
+      .execute()
+    if (found.length > 0) return true
   }
   return false
 }
 
-/** Environments, contact points and accounts, deleted ones included: every sealed value belongs to one of them. */
-async function sealingOwners(tx: Tx): Promise<string[]> {
-  const environments = await tx.selectFrom('app_envs').select('app_env_id as id').execute()
-  const points = await tx.selectFrom('contact_points').select('contact_point_id as id').execute()
-  const auditEntries = await tx
-    .selectFrom('audit_log')
-    .select('object_id as id')
-    .distinct()
-    .where((e) => e.or([e('before', 'like', '%"v1.key_%'), e('after', 'like', '%"v1.key_%')]))
-    .execute()
-  const heads = await tx.selectFrom('audit_heads').select('account_id as id').execute()
-  return [...new Set([...environments, ...points, ...auditEntries, ...heads].map(({ id }) => id))]
+function rowsSealedWith(tx: Tx, { table, columns }: Place, keyIds: readonly string[]) {
+  return tx
+    .selectFrom(table as 'audit_log')
+    .where((e) =>
+      e.or(columns.flatMap((column) => keyIds.map((id) => e(column as 'before', 'like', `%"v1.${id}.%`)))),
+    )
 }
 
-async function rowsOf(tx: Tx, owner: string): Promise<Row[]> {
-  const rows: Row[] = []
+/** For each owner the object, then its history from the newest on. */
+async function rowsByOwner(tx: Tx, keyIds: readonly string[]): Promise<Map<string, Row[]>> {
+  const owners = new Map<string, Row[]>()
+  if (keyIds.length === 0) return owners
   for (const place of places) {
-    const ownedBy = {
-      app_envs: 'app_env_id',
-      rollouts: 'app_env_id',
-      job_runs: 'app_env_id',
-      contact_points: 'contact_point_id',
-      audit_log: 'object_id',
-      audit_heads: 'account_id',
-    }[place.table]
-    const found = (await tx
-      .selectFrom(place.table as 'audit_log')
-      .select([place.key as 'entry_id', ...(place.columns as unknown as ['before'])])
-      .where(ownedBy as 'object_id', '=', owner)
-      .execute()) as unknown as Record<string, string>[]
-    for (const { [place.key]: id, ...texts } of found) rows.push({ place, id: id as string, texts })
-  }
-  return rows
-}
-
-async function resealOwner(tx: Tx, box: SecretBox, keyId: string, owner: string): Promise<void> {
-  const renewed = new Map<string, string>()
-  for (const { place, id, texts } of await rowsOf(tx, owner)) {
-    const changed: Record<string, string> = {}
-    for (const [column, text] of Object.entries(texts)) {
-      const next = resealText(text, owner, keyId, box, renewed)
-      if (next !== text) changed[column] = next
-    }
-    if (Object.keys(changed).length === 0) continue
-    await tx
-      .updateTable(place.table as 'audit_log')
-      .set(changed)
-      .where(place.key as 'entry_id', '=', id)
+    const lengths = place.columns.map((column) => sql`octet_length(${sql.ref(column)})`)
+    const found = await rowsSealedWith(tx, place, keyIds)
+      .select([place.key as 'entry_id', place.owner as 'object_id'])
+      .select(sql<number>`${sql.join(lengths, sql` + `)}`.as('bytes'))
+      .orderBy(place.order as 'seq', 'desc')
       .execute()
+    for (const row of found as unknown as Record<string, string>[]) {
+      const owner = row[place.owner]!
+      const rows = owners.get(owner) ?? []
+      owners.set(owner, rows)
+      rows.push({ place, key: row[place.key]!, bytes: Number(row.bytes) })
+    }
   }
+  return owners
 }
 
-function resealText(
-  text: string,
-  owner: string,
-  keyId: string,
-  box: SecretBox,
-  renewed: Map<string, string>,
-): string {
-  const old = [...text.matchAll(sealedValue)].filter((match) => match[2] !== keyId)
-  if (old.length === 0) return text
+async function resealRow(tx: Tx, { place, key }: Pick<Row, 'place' | 'key'>, work: Work): Promise<void> {
+  const row = tx.selectFrom(place.table as 'audit_log').where(place.key as 'entry_id', '=', key)
+  const texts = await row.select(place.columns as unknown as ['before']).executeTakeFirst()
+  if (!texts) return
+  const changed: Record<string, string> = {}
+  for (const [column, text] of Object.entries(texts)) {
+    const next = resealText(text, work)
+    if (next !== text) changed[column] = next
+  }
+  if (Object.keys(changed).length === 0) return
+  await tx
+    .updateTable(place.table as 'audit_log')
+    .set(changed)
+    .where(place.key as 'entry_id', '=', key)
+    .execute()
+}
+
+function resealText(text: string, { owner, keyId, box, renewed, replaced }: Work): string {
+  if (!text.includes('"v1.key_')) return text
   const names = boundNames(JSON.parse(text), owner)
   return text.replace(sealedValue, (quoted, sealed: string, sealedWith: string) => {
-    if (sealedWith === keyId) return quoted
-    const next = renewed.get(sealed) ?? resealed(sealed, names, box)
+    const known = replaced.get(sealed)
+    if (known !== undefined) return `"${known}"`
+    const opened = openAny(sealed, names.get(sealed) ?? [], box)
     // Tenant text that only looks sealed cannot be opened and stays unchanged.
-    if (next === null) return quoted
-    renewed.set(sealed, next)
+    if (!opened) return quoted
+    const id = JSON.stringify([opened.name, opened.clear])
+    const next = sealedWith === keyId ? sealed : (renewed.get(id) ?? box.seal(opened.clear, opened.name))
+    if (!renewed.has(id)) renewed.set(id, next)
+    replaced.set(sealed, next)
     return `"${next}"`
   })
 }
 
-/** Every name a value of this record may be bound to; only the right one opens it. */
-function boundNames(record: unknown, owner: string): Set<string> {
-  const names = new Set([databaseSecretName(owner)])
+/** The names that each sealed value of a record may be bound to; only the right one opens it. */
+function boundNames(record: unknown, owner: string): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>()
   const walk = (node: unknown, appEnvId: string): void => {
     if (Array.isArray(node)) for (const one of node) walk(one, appEnvId)
     else if (node !== null && typeof node === 'object') {
       const here = node as Record<string, unknown>
       const id = typeof here.appEnvId === 'string' ? here.appEnvId : appEnvId
-      if (typeof here.name === 'string') names.add(`${id}/${here.name}`)
       for (const [key, value] of Object.entries(here)) {
-        if (typeof value === 'string') names.add(`${owner}/${key}`)
-        else walk(value, id)
+        if (typeof value !== 'string') walk(value, id)
+        else if (value.startsWith('v1.key_')) {
+          const known = names.get(value) ?? new Set([databaseSecretName(owner), `${owner}/${key}`])
+          names.set(value, known.add(`${id}/${here.name}`))
+        }
       }
     }
   }
@@ -169,10 +233,10 @@ function boundNames(record: unknown, owner: string): Set<string> {
   return names
 }
 
-function resealed(sealed: string, names: ReadonlySet<string>, box: SecretBox): string | null {
+function openAny(sealed: string, names: Iterable<string>, box: SecretBox) {
   for (const name of names) {
     try {
-      return box.seal(box.open(sealed, name), name)
+      return { name, clear: box.open(sealed, name) }
     } catch {
       // Bound to another name.
     }

@@ -242,7 +242,11 @@ describe('undo-change', () => {
     expect(overtaken.json.details).toMatch(/Fields changed again since: containers/)
     expect((await envOf(appEnvId)).containers).toBe(3)
     await call('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:1' })
-    expect((await undo(appEnvId)).json.details).toContain('redeploy-app-env')
+    const refusal = (await undo(appEnvId)).json.details
+    expect(refusal).toContain('redeploy-app-env')
+    expect(refusal).toContain('deployment')
+    const { entries } = await audit({ objectId: appEnvId })
+    expect(JSON.stringify([refusal, entries])).not.toMatch(/RolloutId/)
     await call('DELETE', '/app-env', { appEnvId })
     expect((await call('POST', '/audit/undo', { entryId })).json.details).toContain('deleted')
     expect((await undo(appEnvId)).json.details).toContain('deletions are permanent')

@@ -5,13 +5,19 @@ import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 /** Names that every object of JavaScript inherits. */
 const names = ['constructor', 'toString', 'hasOwnProperty', '__proto__', 'valueOf']
 
+/** Names of fields that the audit log and dry runs leave out of an object. */
+const bookkeeping = ['_id', 'revision', 'updatedAt', 'nextVersion', 'latestRolloutId', 'wantedRolloutId']
+
 let platform: TestPlatform
 beforeAll(async () => {
   platform = await TestPlatform.start({ reconciles: false })
 })
 afterAll(() => platform.close())
 
-it('variables may have inherited names: a member cannot break the audit log, undo or dry runs with them', async () => {
+it.each([
+  ['inherited names: a member cannot break', names],
+  ['the names of bookkeeping: a member cannot hide from', bookkeeping],
+])('variables may have %s the audit log, undo and dry runs', async (_what, names) => {
   const { appEnvId } = await platform.makeEnvironment()
   const token = platform.admin.token
   const set = names.map((name) => ({ name, value: 'one', isSecret: false }))

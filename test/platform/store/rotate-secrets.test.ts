@@ -5,7 +5,10 @@ import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { undoChange } from '../../../src/contract/audit.ts'
 import { createContactPoint, getContactPoint } from '../../../src/contract/contact-points.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
+import { newId } from '../../../src/domain/ids.ts'
 import { Secret } from '../../../src/log.ts'
+import type { Db, Tx } from '../../../src/store/db.ts'
+import { findEnvironment } from '../../../src/store/repositories/environments.ts'
 import { dropUnusedKeys, resealEverything } from '../../../src/store/secrets/rotate.ts'
 import {
   addDataKey,
@@ -66,6 +69,53 @@ const values = async (appEnvId: string) =>
 const pending = async (appEnvId: string) =>
   (await platform.admin.client.call(getAppEnv, { appEnvId })).pendingChanges.hasDeployChanges
 
+/** The sealed value of TOKEN as the environment holds it. */
+async function tokenOf(appEnvId: string): Promise<string> {
+  const found = await platform.db.read((tx) => findEnvironment(tx, { appEnvId }))
+  return found!.saved.envVars.find(({ name }) => name === 'TOKEN')!.value
+}
+
+/** Audit entries of an environment that hold a sealed value, a kilobyte each. */
+async function addHistory(appEnvId: string, value: string, entries: number): Promise<void> {
+  const after = { appEnvId, saved: { envVars: [{ name: 'TOKEN', value }] }, filling: 'x'.repeat(1_000) }
+  const origin = { at: platform.now, account_id: platform.accountId, principal: 'usr_x', surface: 'rest' }
+  const call = { operation: 'update-app-env-variables', object_type: 'app-env', object_id: appEnvId }
+  const none = { token_id: null, session_id: null, trace_id: null, agent: null, undid: null }
+  await platform.db.write(async (tx) => {
+    for (let entry = 0; entry < entries; entry += 1) {
+      const content = { entry_id: newId('aud'), before: 'null', after: JSON.stringify(after) }
+      const hashes = { outcome: 'done', previous_hash: '', hash: '' }
+      await tx
+        .insertInto('audit_log')
+        .values({ ...origin, ...call, ...none, ...content, ...hashes })
+        .execute()
+    }
+  })
+}
+
+/** Counts the updates of each transaction; the machine dies after `most` transactions. */
+function counting(store: Db, most = Number.POSITIVE_INFINITY): { db: Db; updates: number[] } {
+  const updates: number[] = []
+  const counted = (tx: Tx): Tx =>
+    new Proxy(tx, {
+      get(target, property) {
+        if (property === 'updateTable') updates[updates.length - 1]! += 1
+        const found = Reflect.get(target, property)
+        return typeof found === 'function' ? found.bind(target) : found
+      },
+    })
+  const write: Db['write'] = async (work) => {
+    if (updates.length === most) throw new Error('the machine died')
+    updates.push(0)
+    return store.write((tx) => work(counted(tx)))
+  }
+  const read: Db['read'] = (work) => store.read(work)
+  return {
+    db: { read, write, rehearse: (work) => store.rehearse(work), close: () => store.close() },
+    updates,
+  }
+}
+
 describe('a rotation of data keys', () => {
   it('leaves every value, nothing pending, and an audit trail that is whole', async () => {
     const { appEnvId, contactPointId, set } = await sealed()
@@ -106,6 +156,53 @@ describe('a rotation of data keys', () => {
     expect(await dropUnusedKeys(platform.db, second.keyId)).toEqual({ dropped: 2, kept: 0 })
     expect(await values(appEnvId)).toMatchObject({ TOKEN: 'first' })
     expect(await pending(appEnvId)).toBe(false)
+  })
+
+  it('seals a long history in short transactions, and makes equal again what a crash left apart', async () => {
+    const { appEnvId } = await sealed()
+    await addHistory(appEnvId, await tokenOf(appEnvId), 1_200)
+    const first = await newKey()
+    const cut = counting(platform.db, 2)
+    await expect(resealEverything(cut.db, first.box, first.keyId)).rejects.toThrow('the machine died')
+    const second = await newKey()
+    const whole = counting(platform.db)
+    await resealEverything(whole.db, second.box, second.keyId)
+    expect(Math.max(...whole.updates)).toBeLessThan(600)
+    expect(await dropUnusedKeys(platform.db, second.keyId)).toEqual({ dropped: 2, kept: 0 })
+    const entries = await platform.db.read((tx) => tx.selectFrom('audit_log').select('after').execute())
+    const tokens = entries.flatMap(({ after }) => /"TOKEN","value":"(v1\.[^"]+)"/.exec(after)?.[1] ?? [])
+    expect(tokens.length).toBe(1_200)
+    expect(new Set(tokens)).toEqual(new Set([await tokenOf(appEnvId)]))
+    expect(await pending(appEnvId)).toBe(false)
+  })
+
+  it('ends the earlier one of two, whose key is no longer used, and keeps the key of the later one', async () => {
+    const { appEnvId, set } = await sealed()
+    const first = await newKey()
+    const second = await newKey()
+    await expect(resealEverything(platform.db, first.box, first.keyId)).rejects.toMatchObject({
+      kind: 'conflict',
+    })
+    await expect(dropUnusedKeys(platform.db, first.keyId)).rejects.toMatchObject({ kind: 'conflict' })
+    await set('TOKEN', 'second')
+    await resealEverything(platform.db, second.box, second.keyId)
+    expect(await dropUnusedKeys(platform.db, second.keyId)).toEqual({ dropped: 2, kept: 0 })
+    await platform.restart()
+    expect(await values(appEnvId)).toMatchObject({ TOKEN: 'second' })
+  })
+
+  it('keeps a key whose value came while its uses were searched', async () => {
+    const { appEnvId } = await sealed()
+    const { box, before, keyId } = await newKey()
+    await resealEverything(platform.db, box, keyId)
+    const { db } = counting(platform.db)
+    const read = db.read
+    db.read = async (work) => {
+      const found = await read(work)
+      await addHistory(appEnvId, `v1.${before}.abc`, 1)
+      return found
+    }
+    expect(await dropUnusedKeys(db, keyId)).toEqual({ dropped: 0, kept: 1 })
   })
 
   it('undoes a change that was made before it', async () => {
