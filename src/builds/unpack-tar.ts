@@ -1,4 +1,5 @@
-import { createReadStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { type ArchiveLedger, badArchive, type EntryKind, type PlacedEntry, quoted } from './archive-ledger.ts'
 import type { SourceWriter } from './source-writer.ts'
@@ -17,6 +18,21 @@ interface TarItem {
  */
 export async function unpackTar(
   file: string,
+  ledger: ArchiveLedger,
+  writer: SourceWriter,
+  signal: AbortSignal,
+): Promise<void> {
+  // Opened once: a file that replaces this one between the passes is not read.
+  const handle = await open(file)
+  try {
+    await unpackOpened(handle, ledger, writer, signal)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function unpackOpened(
+  file: FileHandle,
   ledger: ArchiveLedger,
   writer: SourceWriter,
   signal: AbortSignal,
@@ -43,11 +59,11 @@ export async function unpackTar(
 }
 
 async function eachEntry(
-  file: string,
+  file: FileHandle,
   visit: (entry: TarEntry) => Promise<void>,
   { signal, onOutput }: { signal: AbortSignal; onOutput: (bytes: number) => void },
 ): Promise<void> {
-  const input = createReadStream(file, { signal })
+  const input = Readable.from(bytesOf(file, signal))
   const unzipped = createGunzip()
   input.once('error', (error) => unzipped.destroy(error)).pipe(unzipped)
   async function* counted(): AsyncGenerator<Buffer> {
@@ -63,6 +79,19 @@ async function eachEntry(
   } finally {
     input.destroy()
     unzipped.destroy()
+  }
+}
+
+const mostAtOnce = 64 * 1024
+
+/** From the beginning; a stream of the file would close it. */
+async function* bytesOf(file: FileHandle, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    signal.throwIfAborted()
+    const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(mostAtOnce), position })
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    position += bytesRead
   }
 }
 

@@ -27,12 +27,15 @@ export function createUploadReceiver(deps: {
           details: 'Request a new one with request-deploy-storage-key.',
         })
       }
-      if (upload.state !== 'requested' || underWay.has(upload.uploadId)) throw usedUp('was used before')
-      if (Date.parse(upload.expiresAt) <= deps.clock.wallMs()) throw usedUp('has expired')
       const other = await deps.elsewhere?.(upload.appEnvId)
       if (other) return other.receive(uploadSecret, body, declaredLength)
+      // No other PUT can come between this and the next look at its state.
+      if (underWay.has(upload.uploadId)) throw usedUp('was used before')
       underWay.add(upload.uploadId)
       try {
+        const now = await deps.db.read((tx) => findUpload(tx, { uploadId: upload.uploadId }))
+        if (now?.state !== 'requested') throw usedUp('was used before')
+        if (Date.parse(now.expiresAt) <= deps.clock.wallMs()) throw usedUp('has expired')
         await deps.files.receive(upload.uploadId, body, declaredLength)
         const moved = await deps.db.write((tx) => moveUpload(tx, upload.uploadId, 'requested', 'uploaded'))
         if (!moved) throw usedUp('was used before')
