@@ -132,7 +132,8 @@ export class BackupWorker {
     if (!place) return false
     const { signal } = this.#abort
     const { db, files } = this.#deps
-    await this.#save(work, { status: 'RUNNING' })
+    // The list it is from may be older than its end: done twice, a restore would discard later writes.
+    if (!(await this.#save(work, { status: 'RUNNING' }))) return true
     try {
       if (work.kind === 'backup') {
         const facts = await files.write(work.of, (sink) => place.dump(sink, signal))
@@ -187,22 +188,23 @@ export class BackupWorker {
   }
 
   /** Retried while the store is down: repeating a restore would discard later writes. */
-  #saveOutcome(work: Work, outcome: Partial<Backup & Restore>): Promise<void> {
+  #saveOutcome(work: Work, outcome: Partial<Backup & Restore>): Promise<unknown> {
     const { clock } = this.#deps
     return writeUntilStored(clock, this.#abort.signal, () => this.#save(work, outcome))
   }
 
-  /** Stores progress; does nothing if the work is already finished or was deleted. */
-  async #save(work: Work, change: Partial<Backup & Restore>): Promise<void> {
+  /** Stores progress. False, and nothing is stored, if the work is already finished or was deleted. */
+  #save(work: Work, change: Partial<Backup & Restore>): Promise<boolean> {
     const now = timestamp(this.#deps.clock.wallMs())
-    await this.#deps.db.write(async (tx) => {
+    return this.#deps.db.write(async (tx) => {
       const found = work.kind === 'backup' ? await findBackup(tx, work.id) : await findRestore(tx, work.id)
-      if (!found || isOver(found)) return
+      if (!found || isOver(found)) return false
       const next = { ...found, ...change }
       const saved = isOver(next) ? { ...next, finishedAt: now } : next
       if (work.kind === 'backup') await saveBackup(tx, saved as Backup)
       else await saveRestore(tx, saved as Restore)
       if (isOver(saved)) await note(tx, work, saved, now)
+      return true
     })
   }
 }

@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { insertBackup } from '../../../src/store/repositories/backups.ts'
 import { until } from '../../../testkit/engines/suite-installation.ts'
 import { FakeEngine } from '../../../testkit/fakes/engine.ts'
+import { later } from '../../../testkit/later.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { LateReads } from '../../../testkit/store/late-reads.ts'
 
 const engine = new FakeEngine()
+const reads = new LateReads()
 let platform: TestPlatform
 
 beforeAll(async () => {
-  platform = await TestPlatform.start({ engine })
+  platform = await TestPlatform.start({ engine, wrapDb: reads.wrap })
 })
 afterAll(() => platform.close())
 
@@ -40,6 +43,12 @@ function ended(backupId: string) {
 async function backedUp(appEnvId: string) {
   const { json } = await request('POST', '/app-env/backup', { appEnvId })
   return (await ended(json.backup.backupId)).backup
+}
+
+/** The environments of a look for backups and restores to make. */
+function activeIn(result: unknown): string[] {
+  const { work } = (result ?? {}) as { work?: { of: { appEnvId: string } }[] }
+  return work?.map(({ of }) => of.appEnvId) ?? []
 }
 
 const fileOf = (file: string) => path.join(platform.dir, file)
@@ -184,6 +193,35 @@ describe('a restore', () => {
       failure: expect.stringContaining('changed since it was written'),
     })
     expect(engine.host.databases.get(appEnvId)).toBe('newer')
+  })
+
+  it('is made once, although a look for work reads it before its end and gets the rows after', async () => {
+    const [appEnvId, other] = [await database(), await database()]
+    const { backupId } = await backedUp(appEnvId)
+    const begun = later()
+    const goOn = later()
+    const rowsCome = later()
+    const load = engine.loadDatabase.bind(engine)
+    const loads = vi.spyOn(engine, 'loadDatabase').mockImplementation(async (...args) => {
+      begun.resolve()
+      await goOn.promise
+      await load(...args)
+    })
+    await request('POST', '/app-env/restore', { appEnvId, backupId })
+    await begun.promise
+    const looked = reads.hold((result) => activeIn(result).includes(appEnvId), rowsCome.promise)
+    // Leads to a look for work.
+    const asked = await request('POST', '/app-env/backup', { appEnvId: other })
+    await looked
+    goOn.resolve()
+    await ended(backupId)
+    engine.host.databases.set(appEnvId, 'written after the restore')
+    rowsCome.resolve()
+    await ended(asked.json.backup.backupId)
+    await backedUp(other)
+    expect(engine.host.databases.get(appEnvId)).toBe('written after the restore')
+    expect(loads).toHaveBeenCalledTimes(1)
+    loads.mockRestore()
   })
 
   it('A3 M2 is for admins, within one account, from accessible environments', async () => {
