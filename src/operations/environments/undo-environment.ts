@@ -4,22 +4,21 @@ import { checkMove } from '../../domain/environments/move.ts'
 import { checkFunctionConfig } from '../../domain/functions/config.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import type { UndoHandler } from '../audit/undo-handler.ts'
-import { noteActivity } from '../deployments/begin-rollout.ts'
+import { changeWantedSettings, noteActivity } from '../deployments/begin-rollout.ts'
 import { saveChange } from './change-environment.ts'
 import { changeRegion } from './change-region.ts'
 
+/** `applied` comes along where a change took effect at once; a deployment under way has settings of its own. */
+const atOnce = ['containers', 'functionConfig', 'jobConfig', 'healthCheck'] as const
+
 export const undoEnvironment: UndoHandler<Environment> = {
-  // `applied` comes along where a change took effect at once: containers, function and job settings.
   fields: [
     'name',
     'slug',
     'saved',
     'autoscaling',
     'mountPath',
-    'applied.containers',
-    'applied.functionConfig',
-    'applied.jobConfig',
-    'applied.healthCheck',
+    ...atOnce.map((field) => `applied.${field}`),
     'region',
   ],
   follows: { region: ['changingRegion', 'servedFrom', 'status', 'wantedRolloutId'] },
@@ -36,6 +35,11 @@ export const undoEnvironment: UndoHandler<Environment> = {
     // Limits may be tighter now than they were.
     if (stored.app.isFunction) checkFunctionConfig(draft.saved.functionConfig, account.settings)
     const effects: string[] = []
+    const restored = atOnce.filter(
+      (field) => !isDeepStrictEqual(draft.applied[field], environment.applied[field]),
+    )
+    const settings = Object.fromEntries(restored.map((field) => [field, draft.applied[field]]))
+    if (restored.length > 0) await changeWantedSettings(context, draft, settings)
     const { region } = draft
     if (!isDeepStrictEqual({ ...draft, region: environment.region }, environment))
       effects.push(

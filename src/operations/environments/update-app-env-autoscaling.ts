@@ -4,7 +4,7 @@ import { checkVolumeContainers } from '../../domain/environments/volume.ts'
 import { checkScalable } from '../../domain/functions/scalable.ts'
 import { AppError } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
-import { noteActivity } from '../deployments/begin-rollout.ts'
+import { changeWantedSettings, noteActivity } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { environmentResponse } from './responses.ts'
 
@@ -26,6 +26,7 @@ export default handler(updateAppEnvAutoscaling, async (context, input, target) =
     const containers = Math.min(Math.max(draft.saved.containers, minContainers), maxContainers)
     draft.saved.containers = containers
     draft.applied.containers = containers
+    await changeWantedSettings(context, draft, { containers })
   }
   await noteActivity(context, draft.appEnvId, {
     activity: 'AUTOSCALING',

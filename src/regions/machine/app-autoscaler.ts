@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Clock, timestamp } from '../../clock.ts'
 import { decideAppScale, scalingWindowMs, type UsageSample } from '../../domain/apps/autoscaling.ts'
 import { zCloudSize } from '../../domain/environments/environment.ts'
@@ -82,9 +83,8 @@ export class AppAutoscaler {
     if (decided.containers === containers) return
     const reason = decided.reason ?? ''
     // Also after an error: the change may be stored although the response was lost.
-    await this.#write(appEnvId, containers, decided.containers, reason).finally(() =>
-      this.#deps.wake([appEnvId]),
-    )
+    const seen = { autoscaling, containers }
+    await this.#write(appEnvId, seen, decided.containers, reason).finally(() => this.#deps.wake([appEnvId]))
   }
 
   async #samples(appEnvId: string, fromMs: number, toMs: number): Promise<UsageSample[]> {
@@ -98,11 +98,17 @@ export class AppAutoscaler {
   }
 
   /** Writes nothing if the environment changed meanwhile. */
-  #write(appEnvId: string, before: number, after: number, reason: string): Promise<boolean> {
+  #write(
+    appEnvId: string,
+    seen: Omit<Autoscaled, 'zClouds'>,
+    after: number,
+    reason: string,
+  ): Promise<boolean> {
+    const before = seen.containers
     return this.#deps.db.write(async (tx) => {
       const environment = await findEnvironment(tx, { appEnvId })
-      if (!environment?.autoscaling.enabled || environment.desiredState !== 'running') return false
-      if (environment.saved.containers !== before) return false
+      if (environment?.desiredState !== 'running' || environment.saved.containers !== before) return false
+      if (!isDeepStrictEqual(environment.autoscaling, seen.autoscaling)) return false
       environment.saved.containers = after
       environment.applied.containers = after
       if (environment.wantedRolloutId !== null) {

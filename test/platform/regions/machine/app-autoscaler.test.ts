@@ -20,7 +20,7 @@ describe('the autoscaler of regular apps', () => {
   const client = () => platform.admin.client
   const wallMs = () => platform.clock.wallMs() + aheadMs
 
-  function newAutoscaler(): AppAutoscaler {
+  function newAutoscaler(environments = () => platform.reconciler!.metricTargets()): AppAutoscaler {
     const { db, log, metrics, clock } = platform
     return new AppAutoscaler({
       db,
@@ -28,7 +28,7 @@ describe('the autoscaler of regular apps', () => {
       metrics,
       clock: { ...clock, wallMs, monotonicMs: () => clock.monotonicMs() + aheadMs, after: clock.after },
       clockScale: 1,
-      environments: () => platform.reconciler!.metricTargets(),
+      environments,
       wake: (ids) => platform.reconciler!.wake(ids),
     })
   }
@@ -115,12 +115,18 @@ describe('the autoscaler of regular apps', () => {
       platform.reconciler!.metricTargets().find((one) => one.appEnvId === appEnvId)?.autoscaled
         ?.containers === count
     await until(async () => inForce(6)(), Boolean, 'the count set by hand')
+    const seenBefore = platform.reconciler!.metricTargets()
+    await client().call(updateAppEnvAutoscaling, { appEnvId, maxContainers: 6 })
+    await newAutoscaler(() => seenBefore).turn()
+    expect((await status()).containers.desired, 'bounds that changed while it decided').toBe(6)
+    await client().call(scaleAppEnvContainers, { appEnvId, containers: 7 })
+    await until(async () => inForce(7)(), Boolean, 'another count set by hand')
     await newAutoscaler().turn()
-    expect((await status()).containers.desired).toBe(4)
+    expect((await status()).containers.desired).toBe(6)
     await client().call(updateAppEnvAutoscaling, { appEnvId, enabled: false })
     const off = () => platform.reconciler!.metricTargets().every(({ autoscaled }) => autoscaled === null)
     await until(async () => off(), Boolean, 'autoscaling off')
     await use(0, 400)
-    expect((await status()).containers.desired).toBe(4)
+    expect((await status()).containers.desired).toBe(6)
   })
 })
