@@ -44,17 +44,22 @@ export default defineConfig({
       tier('platform', 0, { testTimeout: 180_000, maxWorkers: 3 }),
       // These wait for processes and containers more than they compute.
       tier('real', 1, { testTimeout: 240_000, maxWorkers: 5, globalSetup: ['testkit/engines/setup.ts'] }),
-      // Faults at every step, kills and rollouts over and over: too long for each run of a developer.
+      // Faults at every step, kills, rollouts over and over, slow files: too long for each run of a developer.
       tier('long', 2, {
         testTimeout: 240_000,
         maxWorkers: 4,
         globalSetup: ['testkit/engines/setup.ts'],
-        include: ['test/**/*.long.test.ts'],
+        include: ['test/{unit,platform,real}/**/*.long.test.ts'],
       }),
       // One cluster for all files, which KUBECONFIG names.
       tier('kubernetes', 3, { testTimeout: 600_000, maxWorkers: 2 }),
       // Not beside containers: Chromium ends all its requests whenever a network interface comes or goes.
       tier('browser', 4, { testTimeout: 180_000, maxWorkers: 3 }),
+      tier('long-browser', 4, {
+        testTimeout: 240_000,
+        maxWorkers: 3,
+        include: ['test/browser/**/*.long.test.ts'],
+      }),
       // Budgets of time: alone on the machine.
       tier('budget', 5, { testTimeout: 180_000, maxWorkers: 1 }),
     ],

@@ -72,8 +72,9 @@ export class JobContainers {
     this.#listener = listener
   }
 
-  busy(attemptId: string): 'apply' | 'other' | undefined {
-    return this.#busy.get(attemptId)
+  /** The engine calls in progress at this moment, by attempt. */
+  calls(): ReadonlyMap<string, 'apply' | 'other'> {
+    return new Map(this.#busy)
   }
 
   /** False while the maximum number of containers is being created. */

@@ -69,6 +69,8 @@ export class JobScheduler {
   }
 
   async #pass(): Promise<void> {
+    // Of before the rows are read: a call that ends meanwhile may have changed its row since, and leads to another pass.
+    const calls = this.#containers.calls()
     const live = await this.#load()
     // List after reading the rows: a container of an acknowledged attempt that is missing from the list is lost.
     const list = live.some(({ attempt }) => attempt !== null) ? await this.#deps.list() : null
@@ -80,7 +82,7 @@ export class JobScheduler {
     for (const one of live) {
       if (this.#worker.stopped) return
       if (one.attempt && !list?.isListed(one.run.region)) continue
-      await this.#step(one, containers, perEnvironment)
+      await this.#step(one, calls, containers, perEnvironment)
     }
     this.#forget(live)
     if (this.#deps.clock.monotonicMs() >= this.#sweepAtMs) await this.#sweep()
@@ -106,11 +108,12 @@ export class JobScheduler {
 
   async #step(
     { run, attempt }: Live,
+    calls: ReadonlyMap<string, 'apply' | 'other'>,
     containers: Map<string, EngineContainer>,
     perEnvironment: Map<string, number>,
   ): Promise<void> {
     const container = attempt ? (containers.get(attempt.containerName) ?? null) : null
-    const busy = attempt ? this.#containers.busy(attempt.attemptId) : undefined
+    const busy = attempt ? calls.get(attempt.attemptId) : undefined
     if (busy === 'other') return
     const step = planJobRun({
       run,
@@ -171,9 +174,10 @@ export class JobScheduler {
     const { db, clock } = this.#deps
     // Set before reading: an attempt that ends meanwhile may be due earlier.
     this.#sweepAtMs = clock.monotonicMs() + longestSweepMs
+    const calls = this.#containers.calls()
     for (const attempt of await db.read((tx) => listKeptJobAttempts(tx, this.#deps.regions))) {
       const { attemptId, kept } = attempt
-      if (!kept || this.#containers.busy(attemptId)) continue
+      if (!kept || calls.has(attemptId)) continue
       const elapsed = elapsedMs(kept.since, this.#deps.moment())
       if (elapsed === null) await this.#transitions.keptFromNow(attemptId)
       const leftMs = kept.forMs - (elapsed ?? 0)
