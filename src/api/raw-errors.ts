@@ -23,9 +23,10 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
 }
 
 function answerNow(error: NodeJS.ErrnoException, socket: Socket): void {
-  const busy = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
-  // A second response in the middle of another one would be read as its content.
-  if (error.code === 'ECONNRESET' || !socket.writable || busy) {
+  const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
+  // A request whose body is malformed gets this response. Otherwise it would be read as that of an earlier request.
+  const isOfEarlier = current && (current.headersSent || current.req.complete)
+  if (error.code === 'ECONNRESET' || !socket.writable || isOfEarlier) {
     socket.destroy()
     return
   }

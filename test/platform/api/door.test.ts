@@ -129,12 +129,35 @@ describe('malformed requests', () => {
     }
   })
 
-  it('a broken chunk in a body is 400 and reaches no operation', async () => {
+  it.each([
+    ['a broken chunk', 'zz\r\n{}\r\n0\r\n\r\n'],
+    ['a trailer without a colon', '2\r\n{}\r\n0\r\ntrailer\r\n\r\n'],
+    ['a trailer with a control character', '2\r\n{}\r\n0\r\na: b\0\r\n\r\n'],
+    ['a length in a trailer', '2\r\n{}\r\n0\r\nContent-Length: 5\r\n\r\n'],
+  ])('%s in a body is 400 and reaches no operation', async (_what, body) => {
     on = await startScripted()
     const head = `POST ${base}/app HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${goodToken}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
-    await raw(on.port, `${head}zz\r\n{}\r\n0\r\n\r\n`)
+    const response = await raw(on.port, head + body)
+    expect(response).toContain('HTTP/1.1 400 Bad Request\r\n')
+    expect(bodyOf(response).error).toBe('Malformed HTTP request')
     expect(on.calls).toHaveLength(0)
     expect(await get('/healthz', {})).toBe(200)
+  })
+
+  it('what follows a request is never answered in its place', async () => {
+    on = await startScripted()
+    let arrived!: () => void
+    const running = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    on.answer.run = () => {
+      arrived()
+      return new Promise(() => {})
+    }
+    const whole = `GET ${base}/app-env?appEnvId=env_1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${goodToken}\r\n\r\n`
+    const response = raw(on.port, `${whole}junk\r\n\r\n`)
+    await running
+    expect(await response).toBe('')
   })
 
   it('a head that stops arriving gets 400 after its timeout', async () => {
