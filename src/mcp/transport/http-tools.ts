@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createClient } from '../../client/client.ts'
 import { AppError } from '../../errors.ts'
+import { yieldAlone } from '../../pacer.ts'
 import { spanIds, spanIn } from '../../trace.ts'
 import { toolPolicyOfRequest } from '../policy/http-policy.ts'
 import { defaultToolPolicy, narrowed, type ToolPolicy } from '../policy/tool-policy.ts'
@@ -89,7 +90,10 @@ export class HttpTools {
 
   async #list(token: string, toolPolicy: ToolPolicy): Promise<ListedTool[]> {
     this.#published ??= publishTools(this.#options.registry)
-    return listedTools(this.#published, toolPolicy, (await this.#options.permissions?.(token)) ?? null)
+    const permissions = (await this.#options.permissions?.(token)) ?? null
+    // 100 kB for each of many clients whose permissions come at once: each list is made and sent in a turn of its own.
+    await yieldAlone()
+    return listedTools(this.#published, toolPolicy, permissions)
   }
 
   async #callTool(call: IncomingCall, visitor: Visitor): Promise<ToolResult> {
