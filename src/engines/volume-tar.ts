@@ -12,16 +12,28 @@ export interface VolumeEntry extends Omit<Header, 'type'> {
 /** Programs make these again; a copy of one would not be the same thing. */
 const leftOut = ['fifo', 'character-device', 'block-device']
 
-/**
- * The same tar, in the platform's own form: with the entries below `folder`, relative and with a slash at its end.
- * Breaks at an entry that could be written outside the volume.
- */
-export async function* checkedTar(source: AsyncIterable<Buffer>, folder = './'): AsyncGenerator<Buffer> {
+export interface Owner {
+  uid: number
+  gid: number
+}
+
+interface TarForm {
+  /** The entries are below it: relative, with a slash at its end. */
+  folder?: string
+  /** Of every entry; absent: as in the source. */
+  owner?: Owner | undefined
+}
+
+/** The same tar, in the platform's own form. Breaks at an entry that could be written outside the volume. */
+export async function* checkedTar(
+  source: AsyncIterable<Buffer>,
+  { folder = './', owner }: TarForm = {},
+): AsyncGenerator<Buffer> {
   const out = pack()
   const filled = eachEntry(source, async (entry, content) => {
     const name = `${folder}${entry.name}`
     const linkname = entry.type === 'link' ? `${folder}${entry.linkname}` : entry.linkname
-    await pipeline(content, out.entry({ ...entry, name, linkname }))
+    await pipeline(content, out.entry({ ...entry, ...owner, name, linkname }))
   })
   filled.then(
     () => out.finalize(),

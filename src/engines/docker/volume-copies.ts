@@ -4,9 +4,10 @@ import type Docker from 'dockerode'
 import { AppError } from '../../errors.ts'
 import { EngineFailure } from '../engine.ts'
 import type { VolumeCopies, VolumeSpec } from '../volume-copies.ts'
-import { checkedTar } from '../volume-tar.ts'
+import { checkedTar, type Owner } from '../volume-tar.ts'
 import { engineCall, engineError, engineSentence, orNull, requestInTime, statusOf } from './client.ts'
 import { volumeMounts } from './container-spec.ts'
+import { ownerOf, userOf } from './image-user.ts'
 import { buildContainerPrefix, label, shortHash, volumeName } from './names.ts'
 
 /**
@@ -40,18 +41,18 @@ export class VolumeArchives implements VolumeCopies {
   /** A new volume takes the place of the old one. */
   async load(spec: VolumeSpec, source: Readable, signal: AbortSignal): Promise<void> {
     const docker = await this.#docker()
+    const owner = await this.#owner(docker, spec)
     await removeHolder(docker, this.#installationId, spec.appEnvId)
     await this.#removeVolume(docker, spec)
     const holder = await this.#holder(docker, spec)
     // From the root: the engine refuses links that lead out of the folder that it unpacks into.
-    const tar = Readable.from(checkedTar(source, `${path.posix.relative('/', spec.mount.path)}/`))
+    const folder = `${path.posix.relative('/', spec.mount.path)}/`
+    const tar = Readable.from(checkedTar(source, { folder, owner: owner ?? undefined }))
     const broken = new AbortController()
     tar.once('error', (error) => broken.abort(error))
     try {
-      // Files belong to the user of the image if it names one, who could not use those of others.
-      const options = { path: '/', copyUIDGID: '1' }
       const abortSignal = AbortSignal.any([signal, broken.signal])
-      await engineCall(holder.putArchive(tar, { ...options, abortSignal } as { path: string }))
+      await engineCall(holder.putArchive(tar, { path: '/', abortSignal } as { path: string }))
     } catch (error) {
       if (broken.signal.aborted) throw broken.signal.reason
       if (statusOf(error) === null) throw error
@@ -63,6 +64,13 @@ export class VolumeArchives implements VolumeCopies {
     } finally {
       await removeHolder(docker, this.#installationId, spec.appEnvId)
     }
+  }
+
+  /** Of the files of an image that names a user, who could not use those of others. */
+  async #owner(docker: Docker, spec: VolumeSpec): Promise<Owner | null> {
+    const user = await userOf(docker, spec.image)
+    if (user === '') return null
+    return ownerOf(await this.#holder(docker, spec), user)
   }
 
   async #holder(docker: Docker, spec: VolumeSpec): Promise<Docker.Container> {

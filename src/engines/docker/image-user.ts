@@ -1,0 +1,53 @@
+import type Docker from 'dockerode'
+import { extract } from 'tar-stream'
+import type { Owner } from '../volume-tar.ts'
+import { orNull, requestInTime } from './client.ts'
+
+/** Of a file that the author of the image wrote. */
+const mostBytes = 1024 ** 2
+
+/** What USER of an image says; empty for root. */
+export async function userOf(docker: Docker, image: string): Promise<string> {
+  const found = await orNull(
+    requestInTime((abortSignal) => docker.getImage(image).inspect({ abortSignal } as object)),
+  )
+  return found?.Config?.User ?? ''
+}
+
+/**
+ * The numbers of a user, by the files of a container's own image: Docker would look into those of its host. Null for a
+ * name that is not there, with which no container starts.
+ */
+export async function ownerOf(holder: Docker.Container, user: string): Promise<Owner | null> {
+  const [name = '', group = ''] = user.split(':')
+  const users = await linesOf(holder, '/etc/passwd')
+  const known = users.find(([own, , uid]) => own === name || uid === name)
+  const uid = numberIn(known?.[2] ?? name)
+  if (uid === null) return null
+  if (group === '') return { uid, gid: numberIn(known?.[3] ?? '') ?? 0 }
+  const groups = await linesOf(holder, '/etc/group')
+  const gid = numberIn(groups.find(([own]) => own === group)?.[2] ?? group)
+  return gid === null ? null : { uid, gid }
+}
+
+function numberIn(text: string): number | null {
+  return /^\d{1,9}$/.test(text) ? Number(text) : null
+}
+
+async function linesOf(holder: Docker.Container, path: string): Promise<string[][]> {
+  const tar = await orNull(requestInTime((abortSignal) => holder.getArchive({ path, abortSignal } as never)))
+  if (!tar) return []
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const entry of (tar as NodeJS.ReadableStream).pipe(extract())) {
+    for await (const chunk of entry as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > mostBytes) return []
+    }
+  }
+  return Buffer.concat(chunks)
+    .toString()
+    .split('\n')
+    .map((line) => line.split(':'))
+}
