@@ -6,7 +6,7 @@ import type { Db } from '../store/db.ts'
 import { hasStore, openStore } from '../store/open.ts'
 import { nodesWithoutKey } from '../store/repositories/instances.ts'
 import { makeMasterKey, readMasterKey, replaceMasterKey } from '../store/secrets/master-key.ts'
-import { dropUnusedKeys, resealEverything } from '../store/secrets/rotate.ts'
+import { dropUnusedKeys, resealEverything, withdrawKey } from '../store/secrets/rotate.ts'
 import { addDataKey, openSecretBox, parseMasterKey, rewrapDataKeys } from '../store/secrets/secret-box.ts'
 
 const takenWithinMs = 15_000
@@ -59,12 +59,12 @@ function checkOptions({ master, newMasterKey }: SecretsOptions, given: boolean):
 async function rotateDataKey(db: Db, home: Home, master: Buffer): Promise<void> {
   const at = new Date().toISOString()
   const box = await openSecretBox(db, master, at)
-  const before = await box.refresh()
+  await box.refresh()
   const [keyId] = await db.write((tx) => addDataKey(tx, master, at))
   await box.refresh()
   say(`New data key ${keyId}.`)
   if (!(await isTaken(db, home, keyId))) {
-    await dropUnusedKeys(db, before)
+    await withdrawKey(db, keyId)
     throw new AppError('unavailable', 'A running platform did not load the new key', {
       details:
         'Nothing was changed. It may run with another master key: restart it with the current one, then try again.',

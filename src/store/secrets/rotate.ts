@@ -78,23 +78,33 @@ export async function resealEverything(
 
 /**
  * Removes data keys that seal no value any more; a key in use stays. Resolves to how many were removed and how many
- * older ones were kept. All values are searched in a read; those that may have come since then, in the transaction.
+ * older ones were kept.
  */
 export async function dropUnusedKeys(db: Db, keyId: string): Promise<{ dropped: number; kept: number }> {
+  return dropUnused(db, keyId, (tx) => olderKeys(tx, keyId))
+}
+
+/** Removes a new key that not every control plane loaded, unless one has used it. */
+export async function withdrawKey(db: Db, keyId: string): Promise<void> {
+  await dropUnused(db, keyId, async () => [keyId])
+}
+
+/** All values are searched in a read; those that may have come since then, in the transaction. */
+async function dropUnused(db: Db, newest: string, candidatesIn: (tx: Tx) => Promise<string[]>) {
   const since = new Date(Date.now() - longestTransactionMs).toISOString()
   const { unused, lastSeq } = await db.read(async (tx) => {
     const last = await tx
       .selectFrom('audit_log')
       .select((e) => e.fn.max('seq').as('seq'))
       .executeTakeFirst()
-    return { unused: await unusedOf(tx, await olderKeys(tx, keyId)), lastSeq: Number(last?.seq ?? 0) }
+    return { unused: await unusedOf(tx, await candidatesIn(tx)), lastSeq: Number(last?.seq ?? 0) }
   })
   return db.write(async (tx) => {
-    await requireNewest(tx, keyId)
-    const older = await olderKeys(tx, keyId)
+    await requireNewest(tx, newest)
+    const candidates = await candidatesIn(tx)
     const droppable = await unusedOf(tx, unused, { at: since, seq: lastSeq - mostInFlight })
     for (const old of droppable) await tx.deleteFrom('data_keys').where('key_id', '=', old).execute()
-    return { dropped: droppable.length, kept: older.length - droppable.length }
+    return { dropped: droppable.length, kept: candidates.length - droppable.length }
   })
 }
 

@@ -9,7 +9,7 @@ import { newId } from '../../../src/domain/ids.ts'
 import { Secret } from '../../../src/log.ts'
 import type { Db, Tx } from '../../../src/store/db.ts'
 import { findEnvironment } from '../../../src/store/repositories/environments.ts'
-import { dropUnusedKeys, resealEverything } from '../../../src/store/secrets/rotate.ts'
+import { dropUnusedKeys, resealEverything, withdrawKey } from '../../../src/store/secrets/rotate.ts'
 import {
   addDataKey,
   openSecretBox,
@@ -188,6 +188,20 @@ describe('a rotation of data keys', () => {
     await resealEverything(platform.db, second.box, second.keyId)
     expect(await dropUnusedKeys(platform.db, second.keyId)).toEqual({ dropped: 2, kept: 0 })
     await platform.restart()
+    expect(await values(appEnvId)).toMatchObject({ TOKEN: 'second' })
+  })
+
+  it('withdraws a key that was not loaded everywhere, unless a value is sealed with it', async () => {
+    const { appEnvId, set } = await sealed()
+    const keys = () => platform.db.read((tx) => tx.selectFrom('data_keys').select('key_id').execute())
+    const unused = await newKey()
+    await withdrawKey(platform.db, unused.keyId)
+    expect(await keys()).toEqual([{ key_id: unused.before }])
+    await (platform.secrets as RefreshingSecretBox).refresh()
+    const used = await newKey()
+    await set('TOKEN', 'second')
+    await withdrawKey(platform.db, used.keyId)
+    expect(await keys()).toHaveLength(2)
     expect(await values(appEnvId)).toMatchObject({ TOKEN: 'second' })
   })
 
