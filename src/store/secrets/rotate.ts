@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { databaseSecretName } from '../../domain/databases/credentials.ts'
 import { AppError } from '../../errors.ts'
@@ -84,9 +85,18 @@ export async function dropUnusedKeys(db: Db, keyId: string): Promise<{ dropped: 
   return dropUnused(db, keyId, (tx) => olderKeys(tx, keyId))
 }
 
-/** Removes a new key that not every control plane loaded, unless one has used it. */
-export async function withdrawKey(db: Db, keyId: string): Promise<void> {
-  await dropUnused(db, keyId, async () => [keyId])
+/**
+ * Removes a new key that not every control plane loaded, unless one has used it. One that loaded it at the last moment
+ * learns within a second that it is gone: if it sealed a value until then, the key comes back.
+ */
+export async function withdrawKey(db: Db, keyId: string, usedWithinMs = 3_000): Promise<void> {
+  const keys = await db.read((tx) => tx.selectFrom('data_keys').selectAll().execute())
+  const key = keys.find(({ key_id }) => key_id === keyId)
+  const { dropped } = await dropUnused(db, keyId, async () => [keyId])
+  if (!key || dropped === 0) return
+  await setTimeout(usedWithinMs)
+  if ((await db.read((tx) => unusedOf(tx, [keyId]))).length > 0) return
+  await db.write((tx) => tx.insertInto('data_keys').values(key).execute())
 }
 
 /** All values are searched in a read; those that may have come since then, in the transaction. */

@@ -195,14 +195,30 @@ describe('a rotation of data keys', () => {
     const { appEnvId, set } = await sealed()
     const keys = () => platform.db.read((tx) => tx.selectFrom('data_keys').select('key_id').execute())
     const unused = await newKey()
-    await withdrawKey(platform.db, unused.keyId)
+    await withdrawKey(platform.db, unused.keyId, 0)
     expect(await keys()).toEqual([{ key_id: unused.before }])
     await (platform.secrets as RefreshingSecretBox).refresh()
     const used = await newKey()
     await set('TOKEN', 'second')
-    await withdrawKey(platform.db, used.keyId)
+    await withdrawKey(platform.db, used.keyId, 0)
     expect(await keys()).toHaveLength(2)
     expect(await values(appEnvId)).toMatchObject({ TOKEN: 'second' })
+  })
+
+  it('brings a withdrawn key back that seals a value at the last moment', async () => {
+    const { appEnvId } = await sealed()
+    const { keyId } = await newKey()
+    const { db } = counting(platform.db)
+    const write = db.write
+    db.write = async (work) => {
+      const done = await write(work)
+      db.write = write
+      await addHistory(appEnvId, `v1.${keyId}.abc`, 1)
+      return done
+    }
+    await withdrawKey(db, keyId, 0)
+    const keys = await platform.db.read((tx) => tx.selectFrom('data_keys').select('key_id').execute())
+    expect(keys.map(({ key_id }) => key_id)).toContain(keyId)
   })
 
   it('keeps a key whose value came while its uses were searched', async () => {
