@@ -106,8 +106,12 @@ function counting(store: Db, most = Number.POSITIVE_INFINITY): { db: Db; updates
     })
   const write: Db['write'] = async (work) => {
     if (updates.length === most) throw new Error('the machine died')
-    updates.push(0)
-    return store.write((tx) => work(counted(tx)))
+    const index = updates.push(0) - 1
+    return store.write((tx) => {
+      // It may run again after a conflict.
+      updates[index] = 0
+      return work(counted(tx))
+    })
   }
   const read: Db['read'] = (work) => store.read(work)
   return {
