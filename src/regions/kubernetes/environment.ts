@@ -28,6 +28,12 @@ export type Depth = 'events' | 'stored' | 'all'
 /** Its objects are applied again at least this often: drift of a Secret, which may not be read, shows nowhere else. */
 const applyAllEveryMs = 600_000
 
+/**
+ * How long a version that moves here has to be ready before clients are sent to its address: an ingress controller that
+ * does not know its pods yet answers 404, and most know them after one or two seconds.
+ */
+const routeLagMs = 5_000
+
 interface ClusterEnvironmentDeps extends EnvironmentObjectsDeps {
   region: string
   engine: Engine
@@ -51,6 +57,8 @@ export class ClusterEnvironment {
   #changing = true
   readonly #objects: EnvironmentObjects
   #podsSeen: string | null = null
+  /** A version that is ready but not promoted, and since when. */
+  #readySince: { rolloutId: string; atMs: number } | null = null
   #applyAllAtMs: number
 
   constructor(appEnvId: string, deps: ClusterEnvironmentDeps) {
@@ -163,8 +171,12 @@ export class ClusterEnvironment {
     const state: RolloutState = refused
       ? { is: 'failed', reason: 'not supported', message: refused }
       : this.#stateOf(view, next, observed)
-    if (state.is === 'progressing') return true
     const { rolloutId } = next.rollout
+    if (state.is !== 'ready') this.#readySince = null
+    if (state.is === 'progressing') return true
+    // What serves elsewhere serves on meanwhile.
+    if (state.is === 'ready' && environment.servedFrom !== undefined && this.#lacksRoute(rolloutId))
+      return true
     // Before it is stored that they are over: a program that ends in between finds them again.
     if (!app.isDatabase)
       await this.#objects.dropVariables(view, state.is === 'ready' ? next : current, [current, next])
@@ -172,6 +184,15 @@ export class ClusterEnvironment {
     else await transitions.fail(appEnvId, rolloutId, { reason: state.reason, message: state.message })
     this.#deps.wake(appEnvId)
     return true
+  }
+
+  #lacksRoute(rolloutId: string): boolean {
+    const { clock, wake } = this.#deps
+    const nowMs = clock.monotonicMs()
+    if (this.#readySince?.rolloutId !== rolloutId) this.#readySince = { rolloutId, atMs: nowMs }
+    const leftMs = this.#readySince.atMs + routeLagMs - nowMs
+    if (leftMs > 0) clock.after(leftMs, () => wake(this.#appEnvId))
+    return leftMs > 0
   }
 
   #stateOf({ app }: EnvironmentView, { rollout }: RolloutView, observed: Observed | undefined): RolloutState {

@@ -5,7 +5,7 @@ import { createApp } from '../../../src/contract/apps.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { canPushImages, nodeImage, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
-import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
 import { moveVolume } from '../../../testkit/platform/volume-move.ts'
 
 const limitMs = 240_000
@@ -32,7 +32,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
       async () => {
         const client = installation.client()
         const { accountId } = installation.ready
-        const { appId } = await client.call(createApp, { name: 'mover', accountId, port: 8080 })
+        const { appId } = await client.call(createApp, { name: 'mover', accountId, port: 8080, ...noWindow })
         const input = { accountId, appId, name: 'prod', region: 'local' }
         const { appEnvId } = await client.call(createAppEnv, input)
         await deploy(installation, appEnvId, sampleSource(nodeImage))
