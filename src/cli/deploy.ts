@@ -260,9 +260,7 @@ function report(
     io.stdout.write(
       `Deployed ${name} version ${begun.version} in ${took}${urls.length > 0 ? `: ${urls.join(' ')}` : ''}\n`,
     )
-    const hints = appEnv.isJob
-      ? [`Start a run: longshore jobs run ${name}`]
-      : hostHints(urls, run.connection.url)
+    const hints = appEnv.isJob ? [runHint(appEnv)] : hostHints(urls, run.connection.url)
     for (const line of hints) io.stderr.write(`${line}\n`)
   } else {
     const { status, currentVersion } = end.status
@@ -276,4 +274,10 @@ function report(
 `)
   }
   return failure === null ? exitCodes.done : exitCodes.failed
+}
+
+/** A job takes no command from its image: without one of its own, each run names it. */
+function runHint({ cliEnvName, effectiveJobConfig }: AppEnv): string {
+  const own = effectiveJobConfig?.command?.value
+  return `Start a run: longshore jobs run ${cliEnvName}${own ? '' : ' -- <command>'}`
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { axisLabel, readoutAt, timeAround } from '../../src/console/components/Chart.tsx'
 import { problemOf } from '../../src/console/components/Field.tsx'
-import { ago, counted, exactTime, quantity } from '../../src/console/components/words.ts'
+import { ago, counted, exactTime, megabytes, quantity } from '../../src/console/components/words.ts'
 import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
 import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
 import { byUrgency, conditionWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
@@ -182,6 +182,11 @@ describe('words and filters', () => {
     expect(over(0, true)).toBe(`${exactTime('1970-01-01T00:01:00Z')}\nRequests: ${quantity(1.5, 'req/s')}`)
     expect(over(1, false)).toBe(`120\nRequests: ${quantity(2, 'req/s')}\nErrors: ${quantity(4, 'req/s')}`)
     expect(over(9, true)).toBe('')
+  })
+
+  it('a small size is not zero', () => {
+    const sizes = [0, 29 / 2 ** 20, 0.5, 20, 2048].map(megabytes)
+    expect(sizes).toEqual(['0 MB', '29 B', '512 KB', '20 MB', '2 GB'])
   })
 
   it('writes numbers with units, and times relative to now', () => {

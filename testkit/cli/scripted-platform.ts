@@ -14,6 +14,8 @@ export interface Script {
     contentId?: string
   }[]
   isJob?: boolean
+  /** Command of the job. */
+  command?: string
   buildLog?: string[]
   runtimeLog?: string[]
   /** Rejects an operation, by `METHOD /path`. */
@@ -100,10 +102,14 @@ const logLine = (type: string) => (message: string, index: number) => ({
   message,
 })
 
+function kindOf({ isFunction = true, isJob = false, command }: Script) {
+  const effectiveJobConfig = { command: { value: command ?? null, from: 'app' } }
+  return { isFunction, isJob, dockerPreset: isFunction ? 'FUNCTION' : 'CUSTOM', effectiveJobConfig }
+}
+
 function createRows(script: Script, url: string): Record<string, () => unknown> {
   let readings = 0
-  const { isFunction = true, isJob = false } = script
-  const kind = { isFunction, isJob, dockerPreset: isFunction ? 'FUNCTION' : 'CUSTOM' }
+  const kind = kindOf(script)
   const appEnv = { appEnvId: 'env_1', name: 'prod', status: 'PENDING' }
   const begun = { success: true, message: 'begun', appEnv, contentId: 'dep_1', version: 3 }
   const statuses = script.statuses ?? [{ status: 'RUNNING', deployment: 'DEPLOYED' }]

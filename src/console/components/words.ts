@@ -51,6 +51,9 @@ export function counted(count: number, singular: string, plural = `${singular}s`
 }
 
 export function megabytes(mb: number): string {
+  // A small backup is not "0 MB".
+  if (mb > 0 && mb < 1)
+    return mb < 1 / 1024 ? `${number.format(mb * 2 ** 20)} B` : `${number.format(mb * 1024)} KB`
   return mb >= 1024 ? `${number.format(mb / 1024)} GB` : `${number.format(mb)} MB`
 }
 

@@ -21,7 +21,7 @@ export default handler(updateMemberEnvAccess, async ({ tx }, input, { account, m
       : `${ids.filter((id) => there.has(id)).length} of ${there.size} environments`
   const later = account.settings.memberEnvAccessEnabled
     ? ''
-    : '. Per-environment access is off, so the list takes effect when it is turned on'
+    : '. Per-environment access is off, so the list takes effect when the setting memberEnvAccessEnabled of the account is turned on'
   const message = `Access changed from ${reach(member)} to ${reach(draft)}${later}`
   return {
     answer: { ...envAccessResponse(account, draft), message },

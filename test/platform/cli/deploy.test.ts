@@ -101,8 +101,14 @@ describe('deploy from source', () => {
     const { code, out, err } = await bed.run(['--env', 'shop-prod', '--dir', bed.app], script)
     expect(code).toBe(0)
     expect(err).toContain('Version 3 is ready for runs')
-    expect(err).toContain('Start a run: longshore jobs run shop-prod')
+    expect(err).toMatch(/Start a run: longshore jobs run shop-prod -- <command>$/m)
     expect(`${out}${err}`).not.toMatch(/serves|curl/)
+  })
+
+  it('names no command where the job has one', async () => {
+    const script = { isFunction: false, isJob: true, command: 'node a.js' }
+    const { err } = await bed.run(['--env', 'shop-prod', '--dir', bed.app], script)
+    expect(err).toMatch(/Start a run: longshore jobs run shop-prod$/m)
   })
 
   it('exits 1 when another deployment replaced it', async () => {

@@ -164,6 +164,7 @@ describe('details of the contract', () => {
     const written = await send('PATCH', '/member/env-access', read.json)
     expect(written.json).toMatchObject({ access: 'restricted', allowedAppEnvIds })
     expect(written.json.message).toMatch(/^Access changed from 1 of 1 environments to 1 of 1 environments/)
+    expect(written.json.message).toContain('takes effect when the setting memberEnvAccessEnabled')
   })
 
   it('actions on an object accept expectedRevision too', async () => {

@@ -25,7 +25,12 @@ export function RunOutput({ run }: { run: JobRunResponse }) {
       </header>
       {read.error && !read.data && <Failed error={read.error} hidesForbidden />}
       {read.isPending && <Loading />}
-      {read.data?.logs.length === 0 && <Empty title="No output yet">What the run prints appears here.</Empty>}
+      {read.data?.logs.length === 0 &&
+        (isActive(run) ? (
+          <Empty title="No output yet">What the run prints appears here.</Empty>
+        ) : (
+          <Empty title="No output">The run printed nothing.</Empty>
+        ))}
       {read.data && read.data.logs.length > 0 && (
         <LogLines input={input} newest={read.data.logs} cursor={read.data.cursor} follows={follows} />
       )}
