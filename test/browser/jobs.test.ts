@@ -68,10 +68,10 @@ describe.skipIf(noBrowser !== null)(
       expect((await newest()).status).toBe('CANCELED')
     })
 
-    it('lists every attempt of a run that is tried again', async () => {
+    it('lists every attempt of a run that is tried again, and says that it printed nothing', async () => {
       const { jobRun } = await call(startJobRun, {
         appEnvId,
-        command: 'echo once; exit 3',
+        command: 'exit 3',
         backoffLimit: 1,
       })
       await over(jobRun.jobRunId)
@@ -80,7 +80,8 @@ describe.skipIf(noBrowser !== null)(
       const attempts = page.getByRole('region', { name: 'List of attempts' })
       await attempts.getByRole('row', { name: /-1 Failed .* exit code 3/ }).waitFor()
       await attempts.getByRole('row', { name: /-2 Failed .* exit code 3/ }).waitFor()
-      await page.getByRole('row', { name: 'Command echo once; exit 3 This run' }).waitFor()
+      await page.getByRole('row', { name: 'Command exit 3 This run' }).waitFor()
+      await page.getByText('The run printed nothing').waitFor()
     })
 
     it('filters runs by an address that can be shared, and lists new ones by itself', async () => {
