@@ -15,7 +15,10 @@ export class LateReads {
       return result
     }
     return new Proxy(db, {
-      get: (target, name) => (name === 'read' ? read : Reflect.get(target, name, target)),
+      get: (target, name) => {
+        const value = name === 'read' ? read : Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
     })
   }
 
