@@ -1,6 +1,7 @@
+import { text } from 'node:stream/consumers'
 import type Docker from 'dockerode'
-import { extract } from 'tar-stream'
-import type { Owner } from '../volume-tar.ts'
+import { EngineFailure } from '../engine.ts'
+import { eachEntry, type Owner } from '../volume-tar.ts'
 import { orNull, requestInTime } from './client.ts'
 
 /** Of a file that the author of the image wrote. */
@@ -15,19 +16,19 @@ export async function userOf(docker: Docker, image: string): Promise<string> {
 }
 
 /**
- * The numbers of a user, by the files of a container's own image: Docker would look into those of its host. Null for a
- * name that is not there, with which no container starts.
+ * The numbers of a user, by the files of a container's own image: Docker would look into those of its host.
+ * Undefined for a name that is not there, with which no container starts.
  */
-export async function ownerOf(holder: Docker.Container, user: string): Promise<Owner | null> {
+export async function ownerOf(holder: Docker.Container, user: string): Promise<Owner | undefined> {
   const [name = '', group = ''] = user.split(':')
   const users = await linesOf(holder, '/etc/passwd')
   const known = users.find(([own, , uid]) => own === name || uid === name)
   const uid = numberIn(known?.[2] ?? name)
-  if (uid === null) return null
+  if (uid === null) return undefined
   if (group === '') return { uid, gid: numberIn(known?.[3] ?? '') ?? 0 }
   const groups = await linesOf(holder, '/etc/group')
   const gid = numberIn(groups.find(([own]) => own === group)?.[2] ?? group)
-  return gid === null ? null : { uid, gid }
+  return gid === null ? undefined : { uid, gid }
 }
 
 function numberIn(text: string): number | null {
@@ -37,17 +38,11 @@ function numberIn(text: string): number | null {
 async function linesOf(holder: Docker.Container, path: string): Promise<string[][]> {
   const tar = await orNull(requestInTime((abortSignal) => holder.getArchive({ path, abortSignal } as never)))
   if (!tar) return []
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const entry of (tar as NodeJS.ReadableStream).pipe(extract())) {
-    for await (const chunk of entry as AsyncIterable<Buffer>) {
-      chunks.push(chunk)
-      length += chunk.length
-      if (length > mostBytes) return []
-    }
-  }
-  return Buffer.concat(chunks)
-    .toString()
-    .split('\n')
-    .map((line) => line.split(':'))
+  let found = ''
+  await eachEntry(tar as AsyncIterable<Buffer>, async ({ size = 0 }, content) => {
+    if (size > mostBytes)
+      throw new EngineFailure('not supported', `The file ${path} of the image is larger than 1 MiB.`)
+    found = await text(content)
+  })
+  return found.split('\n').map((line) => line.split(':'))
 }

@@ -47,7 +47,7 @@ export class VolumeArchives implements VolumeCopies {
     const holder = await this.#holder(docker, spec)
     // From the root: the engine refuses links that lead out of the folder that it unpacks into.
     const folder = `${path.posix.relative('/', spec.mount.path)}/`
-    const tar = Readable.from(checkedTar(source, { folder, owner: owner ?? undefined }))
+    const tar = Readable.from(checkedTar(source, { folder, owner }))
     const broken = new AbortController()
     tar.once('error', (error) => broken.abort(error))
     try {
@@ -67,10 +67,17 @@ export class VolumeArchives implements VolumeCopies {
   }
 
   /** Of the files of an image that names a user, who could not use those of others. */
-  async #owner(docker: Docker, spec: VolumeSpec): Promise<Owner | null> {
+  async #owner(docker: Docker, spec: VolumeSpec): Promise<Owner | undefined> {
     const user = await userOf(docker, spec.image)
-    if (user === '') return null
-    return ownerOf(await this.#holder(docker, spec), user)
+    if (user === '') return undefined
+    const holder = await this.#holder(docker, spec)
+    try {
+      return await ownerOf(holder, user)
+    } catch (error) {
+      throw engineError(error)
+    } finally {
+      await removeHolder(docker, this.#installationId, spec.appEnvId)
+    }
   }
 
   async #holder(docker: Docker, spec: VolumeSpec): Promise<Docker.Container> {

@@ -90,8 +90,9 @@ export async function dropUnusedKeys(db: Db, keyId: string): Promise<{ dropped: 
  * learns within a second that it is gone: if it sealed a value until then, the key comes back.
  */
 export async function withdrawKey(db: Db, keyId: string, usedWithinMs = 3_000): Promise<void> {
-  const keys = await db.read((tx) => tx.selectFrom('data_keys').selectAll().execute())
-  const key = keys.find(({ key_id }) => key_id === keyId)
+  const key = await db.read((tx) =>
+    tx.selectFrom('data_keys').selectAll().where('key_id', '=', keyId).executeTakeFirst(),
+  )
   const { dropped } = await dropUnused(db, keyId, async () => [keyId])
   if (!key || dropped === 0) return
   await setTimeout(usedWithinMs)
