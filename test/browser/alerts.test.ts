@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createAlert, getAlert, listAlerts } from '../../src/contract/alerts.ts'
@@ -137,6 +138,11 @@ describe.skipIf(noBrowser !== null)(
       await bed.platform.request('PATCH', '/alert', {
         token: bed.platform.admin.token,
         input: { alertId: busy!.alertId, description: 'theirs' },
+      })
+      // The page learns of the change after the platform has refused.
+      await page.route('**/alert?*', async (route) => {
+        if (route.request().method() === 'GET') await pause(1_000)
+        await route.continue()
       })
       await page.getByRole('button', { name: 'Save alert' }).click()
       await page.getByText('Revision conflict').waitFor()

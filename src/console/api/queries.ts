@@ -74,9 +74,12 @@ export function useWrite<Row extends Operation>(row: Row) {
   const queries = useQueryClient()
   return useMutation<OutputOf<Row>, AppError, RawInputOf<Row>>({
     mutationFn: (input) => client.call(row, input),
-    // Not awaited: the new reads may unmount the component before its callbacks run.
-    // A dialog that closes must not ask again for the preview of what is now done.
-    onSettled: () =>
-      void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'preview' }),
+    onSettled(_saved, error) {
+      // A dialog that closes must not ask again for the preview of what is now done.
+      const read = queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'preview' })
+      // A conflict is shown with what is stored now, whose revision the next try sends. Otherwise not awaited: the new
+      // reads may unmount the component before its callbacks run.
+      return error?.kind === 'conflict' ? read : undefined
+    },
   })
 }

@@ -89,7 +89,8 @@ function useSaveAccess(onSaved: (membershipId: string) => void, onClose: () => v
       toast(`Access of ${counted(writes.length, 'member')} saved.`)
       onClose()
     },
-    onSettled: () => void queries.invalidateQueries(),
+    // Pending until then: another try sends the revision that is stored now.
+    onSettled: () => queries.invalidateQueries(),
   })
   const forget = (membershipId: string) =>
     setFailures(new Map([...failures].filter(([id]) => id !== membershipId)))
