@@ -37,6 +37,8 @@ export const getAppEnvStatus = operation({
     health: health.nullable(),
     pendingChanges,
     hosts: z.array(host),
+    /** While it moves with its volume: `copy` and `start` serve nothing. */
+    volumeMove: z.object({ region: z.string(), step: z.enum(['prepare', 'copy', 'start']) }).optional(),
   }),
 })
 

@@ -24,7 +24,14 @@ export function statusSentence(status: Status): string {
 }
 
 function servingText(environment: Status): string {
-  const { status, currentVersion: version, currentDeployment: newest, containers, hosts } = environment
+  const {
+    status,
+    currentVersion: version,
+    currentDeployment: newest,
+    containers,
+    hosts,
+    volumeMove,
+  } = environment
   if (status === 'STOPPED') return stoppedText(version)
   if (status === 'PENDING') {
     return servesUnproven(environment)
@@ -32,6 +39,8 @@ function servingText(environment: Status): string {
       : 'it does not serve yet.'
   }
   const { desired, ready } = containers
+  if (ready === 0 && volumeMove && volumeMove.step !== 'prepare')
+    return `it serves nothing while its volume is copied to ${volumeMove.region}, where it then starts.`
   // The count includes containers of the version that is in its window and takes no requests yet.
   if (ready > 0 && newest?.status === 'DEPLOYING' && newest.version !== version)
     return `version ${version} serves; ready containers of both versions: ${ready}.`

@@ -27,4 +27,6 @@ export interface VolumeCopies {
    * whether the volume is still as it was.
    */
   load(spec: VolumeSpec, source: Readable, signal: AbortSignal): Promise<void>
+  /** Removes a volume that no container uses; it may be gone already. */
+  remove(spec: VolumeSpec): Promise<void>
 }

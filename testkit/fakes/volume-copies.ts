@@ -28,8 +28,11 @@ export class FakeVolumes implements VolumeCopies {
   }
 
   async load(spec: VolumeSpec, source: Readable, signal: AbortSignal): Promise<void> {
-    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    if (this.#knobs.holdLoads) await Promise.race([this.#knobs.holdLoads, aborted])
+    const { holdLoads } = this.#knobs
+    if (holdLoads) {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      await Promise.race([holdLoads, aborted])
+    }
     signal.throwIfAborted()
     const files = this.#files(spec)
     files.clear()
@@ -39,6 +42,10 @@ export class FakeVolumes implements VolumeCopies {
       files.set(header.name, await text(content))
       headers.set(header.name, header)
     })
+  }
+
+  async remove({ appEnvId, mount }: VolumeSpec): Promise<void> {
+    this.#host.volumes.delete(`${appEnvId}/${mount.volume}`)
   }
 
   #files({ appEnvId, mount }: VolumeSpec): Map<string, string> {

@@ -26,7 +26,8 @@ export function testInstallation(
       databases: [],
     },
   }
-  const plain = { ...here, capabilities: { ...here.capabilities, functions: false } }
+  // Of another engine: it has volumes of its own.
+  const plain = { ...here, engine: 'other', capabilities: { ...here.capabilities, functions: false } }
   return {
     regions: () => [
       { ...here, region: platform.region, name: 'Here', functionDomain: 'fn.localhost' },

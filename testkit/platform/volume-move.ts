@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { startAppEnv, stopAppEnv } from '../../src/contract/app-env-actions.ts'
-import { createAppEnv, deleteAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
+import { createAppEnv, deleteAppEnv, getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../src/contract/backups.ts'
 import { sampleServerJs } from '../builds/sample-sources.ts'
@@ -9,35 +9,79 @@ import { deploy, noWindow, sampleSource, until, untilDeployed } from './story.ts
 
 const limitMs = 120_000
 
-/**
- * Follows the refusal of `update-app-env` for an environment with a volume: its files come along into each region by
- * backup and restore, also those of an environment that is gone.
- */
-export async function moveVolume(
-  installation: Installation,
-  { base, regions }: { base: string; regions: readonly string[] },
-): Promise<void> {
+interface Served {
+  appEnvId: string
+  host: string
+}
+
+/** Makes environments with a volume, and asks their program for what is in it. */
+async function volumeApp(installation: Installation, base: string) {
   const client = installation.client()
   const { accountId } = installation.ready
   const { appId } = await client.call(createApp, { name: 'keeper', accountId, port: 8080, ...noWindow })
   const source = sampleSource(base, sampleServerJs)
-
-  async function make(region: string) {
-    const { appEnvId } = await client.call(createAppEnv, {
-      ...{ accountId, appId, name: `in ${region} ${Math.random()}`, region, useVolume: true },
-      envVars: [{ name: 'DATA_DIR', value: '/data', type: 'DEPLOY', isSecret: false }],
-    })
-    await deploy(installation, appEnvId, source)
-    expect((await untilDeployed(installation, appEnvId)).currentDeployment?.failure).toBeNull()
-    return { appEnvId, host: (await client.call(getAppEnv, { appEnvId })).hosts[0]?.host ?? '' }
+  const hostOf = async (appEnvId: string) => (await client.call(getAppEnv, { appEnvId })).hosts[0]?.host ?? ''
+  return {
+    hostOf,
+    async make(region: string): Promise<Served> {
+      const { appEnvId } = await client.call(createAppEnv, {
+        ...{ accountId, appId, name: `in ${region} ${Math.random()}`, region, useVolume: true },
+        envVars: [{ name: 'DATA_DIR', value: '/data', type: 'DEPLOY', isSecret: false }],
+      })
+      await deploy(installation, appEnvId, source)
+      expect((await untilDeployed(installation, appEnvId)).currentDeployment?.failure).toBeNull()
+      return { appEnvId, host: await hostOf(appEnvId) }
+    },
+    untilAnswered: (host: string, path: string, body: string) =>
+      until(
+        () => installation.request(host, path),
+        (answer) => answer.status === 200 && answer.body === body,
+        `${body} from ${host}${path}`,
+        limitMs,
+      ),
   }
-  const untilAnswered = (host: string, path: string, body: string) =>
-    until(
-      () => installation.request(host, path),
-      (answer) => answer.status === 200 && answer.body === body,
-      `${body} from ${host}${path}`,
+}
+
+/** `update-app-env` takes an environment with a volume through the regions: each one finds what the one before wrote. */
+export async function moveWithVolume(
+  installation: Installation,
+  { base, regions }: { base: string; regions: readonly string[] },
+): Promise<string> {
+  const client = installation.client()
+  const app = await volumeApp(installation, base)
+  const [first = '', ...others] = regions
+  const { appEnvId, host } = await app.make(first)
+  await app.untilAnswered(host, '/write?name=note&text=first', 'ok')
+  let last = 'first'
+  for (const region of others) {
+    // What an earlier move left may still be on its way out.
+    await until(
+      () => client.call(updateAppEnv, { appEnvId, region }),
+      () => true,
+      `the move to ${region} begun`,
       limitMs,
     )
+    await until(
+      () => client.call(getAppEnv, { appEnvId }),
+      (one) => one.region === region && !one.changingRegion && one.status === 'RUNNING',
+      `a move to ${region}`,
+      limitMs,
+    )
+    const address = await app.hostOf(appEnvId)
+    await app.untilAnswered(address, '/read?name=note', last)
+    last = `in ${region}`
+    await app.untilAnswered(address, `/write?name=note&text=${encodeURIComponent(last)}`, 'ok')
+  }
+  return appEnvId
+}
+
+/** Files come along into other environments by backup and restore, also those of an environment that is gone. */
+export async function copyVolume(
+  installation: Installation,
+  { base, regions }: { base: string; regions: readonly string[] },
+): Promise<void> {
+  const client = installation.client()
+  const { make, untilAnswered } = await volumeApp(installation, base)
   const untilEnded = (backupId: string) =>
     until(
       () => client.call(getAppEnvBackup, { backupId }),

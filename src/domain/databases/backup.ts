@@ -9,6 +9,7 @@ import {
 import { AppError } from '../../errors.ts'
 import { isDatabase } from '../apps/presets.ts'
 import type { Environment } from '../environments/environment.ts'
+import { newId } from '../ids.ts'
 
 export interface Backup {
   backupId: string
@@ -22,6 +23,8 @@ export interface Backup {
   sizeBytes: number | null
   sha256: string | null
   failure: string | null
+  /** Of a move: the region whose volume is copied; absent: where the environment is. */
+  region?: string
   createdBy: string | null
   createdAt: string
   finishedAt: string | null
@@ -34,9 +37,33 @@ export interface Restore {
   accountId: string
   status: BackupStatus
   failure: string | null
+  /** Of a move: the region whose volume is replaced; absent: where the environment is. */
+  region?: string
   createdBy: string | null
   createdAt: string
   finishedAt: string | null
+}
+
+export function newBackup(
+  { appEnvId, accountId, cliEnvName, dockerPresetVersion }: Environment,
+  { dockerPreset }: Pick<App, 'dockerPreset'>,
+  more: Pick<Backup, 'format' | 'createdBy' | 'createdAt'> & { region?: string | undefined },
+): Backup {
+  const { region, ...rest } = more
+  return {
+    ...{ backupId: newId('bak'), appEnvId, accountId, envName: cliEnvName, dockerPreset },
+    ...{ dockerPresetVersion: dockerPresetVersion ?? '', status: 'PENDING', sizeBytes: null, sha256: null },
+    ...{ failure: null, finishedAt: null, ...rest, ...(region === undefined ? {} : { region }) },
+  }
+}
+
+export function newRestore(
+  backup: Pick<Backup, 'backupId' | 'accountId'>,
+  more: Pick<Restore, 'appEnvId' | 'createdBy' | 'createdAt'> & { region?: string },
+): Restore {
+  const { backupId, accountId } = backup
+  const restoreId = newId('rst')
+  return { restoreId, backupId, accountId, status: 'PENDING', failure: null, finishedAt: null, ...more }
 }
 
 /** Limits disk usage; users delete old backups. */
@@ -128,13 +155,14 @@ export function backupFileName({ appEnvId, backupId, format }: Backup): string {
 }
 
 export function backupResponse(backup: Backup): BackupResponse {
-  const { createdBy: _createdBy, ...rest } = backup
+  const { createdBy: _createdBy, region: _region, ...rest } = backup
   return { ...rest, file: backup.status === 'SUCCEEDED' ? `backups/${backupFileName(backup)}` : null }
 }
 
 export function restoreResponse({
   accountId: _accountId,
   createdBy: _createdBy,
+  region: _region,
   ...rest
 }: Restore): RestoreResponse {
   return rest

@@ -41,6 +41,16 @@ export interface Settings {
   mountPath: string | null
 }
 
+/**
+ * A move that copies a volume (docs/interface.md#moving-to-another-region): while its image is made in the new region, the
+ * environment serves where it did; while its volume is copied, nothing of it runs; then it starts with the copy.
+ */
+interface VolumeMove {
+  step: 'prepare' | 'copy' | 'start'
+  backupId?: string
+  restoreId?: string
+}
+
 export interface Environment {
   appEnvId: string
   appId: string
@@ -73,6 +83,10 @@ export interface Environment {
   changingRegion: boolean
   /** While it moves and serves: the region where it does. */
   servedFrom?: string
+  /** While it moves with its volume. */
+  volumeMove?: VolumeMove
+  /** A region whose copy of the volume is out of date, and has still to be removed. */
+  leftVolumeIn?: string
   createdBy: string | null
   createdAt: string
   updatedAt: string

@@ -3,6 +3,7 @@ import { backupFormats } from '../../contract/backups.ts'
 import { AppError } from '../../errors.ts'
 import { checkRegion, type RegionFacts } from './creation.ts'
 import type { Content, Environment } from './environment.ts'
+import { refuseWhileCopying } from './volume-move.ts'
 
 /** Rejects a move that the environment or the region does not allow. */
 export function checkMove(
@@ -12,12 +13,13 @@ export function checkMove(
   regions: readonly RegionFacts[],
 ): void {
   checkRegion(to, app, regions)
-  checkMovable(app, environment)
+  checkMovable(app)
   checkTarget(environment.region, to, regions)
+  if (copiesVolume(environment, to, regions)) checkCopyable(environment)
 }
 
-/** Data on a volume or in a database stays where it is, so its environment does too. */
-export function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>, environment: Environment): void {
+/** The data of a database stays where it is, so its environment does too. */
+export function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>): void {
   if (app.isDatabase) {
     throw invalid(
       'The region of a managed database cannot change',
@@ -26,10 +28,39 @@ export function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>, envi
         : "Its data would stay behind. Create a database of this app in the other region and copy the data with the database's own tools.",
     )
   }
-  if (environment.saved.useVolume || environment.applied.useVolume) {
+}
+
+/** Whether files have to be copied: the regions of one engine of a machine share the volumes. */
+export function copiesVolume(
+  { applied, region, servedFrom }: Environment,
+  to: string,
+  regions: readonly RegionFacts[],
+): boolean {
+  const from = servedFrom ?? region
+  if (!applied.useVolume || to === from) return false
+  const [one, other] = [from, to].map((name) => regions.find((facts) => facts.region === name))
+  return one?.engine === 'kubernetes' || one?.engine !== other?.engine || one?.node !== other?.node
+}
+
+/** Its containers are where the volume is, and the ones that a move starts say whether the copy is good. */
+function checkCopyable(environment: Environment): void {
+  const { cliEnvName, desiredState, currentRolloutId, wantedRolloutId, leftVolumeIn } = environment
+  refuseWhileCopying(environment)
+  if (leftVolumeIn !== undefined) {
+    throw new AppError('conflict', 'The volume that an earlier move left is still being removed', {
+      details: `It is in ${leftVolumeIn}. Try again in a moment; if it stays, list-regions says whether that region answers.`,
+    })
+  }
+  if (desiredState === 'stopped' && currentRolloutId !== null) {
     throw invalid(
-      'The region of an environment with a volume cannot change',
-      'Copy it: create an environment of this app with useVolume in the other region, deploy there and stop it. Stop this one, create-app-env-backup, restore-app-env-backup there with this backup and start that one. The app is down from the stop of this one to the start of that one; this one stays until you delete it.',
+      'A stopped environment with a volume cannot move',
+      `Start ${cliEnvName} with start-app-env first: the move stops it while its volume is copied, and starts it in the new region.`,
+    )
+  }
+  if (currentRolloutId === null && wantedRolloutId !== null) {
+    throw invalid(
+      'An environment with a volume cannot move before its first version serves',
+      `Wait until get-app-env-status shows ${cliEnvName} as RUNNING.`,
     )
   }
 }

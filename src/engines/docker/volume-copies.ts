@@ -66,6 +66,12 @@ export class VolumeArchives implements VolumeCopies {
     }
   }
 
+  async remove(spec: VolumeSpec): Promise<void> {
+    const docker = await this.#docker()
+    await removeHolder(docker, this.#installationId, spec.appEnvId)
+    await this.#removeVolume(docker, spec)
+  }
+
   /** Of the files of an image that names a user, who could not use those of others. */
   async #owner(docker: Docker, spec: VolumeSpec): Promise<Owner | undefined> {
     const user = await userOf(docker, spec.image)

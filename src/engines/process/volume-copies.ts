@@ -42,6 +42,11 @@ export function folderCopies(volumesDir: string): VolumeCopies {
       await rename(next, folder)
       await rm(old, { recursive: true, force: true })
     },
+    async remove(spec) {
+      const folder = folderOf(spec)
+      for (const one of [folder, `${folder}.next`, `${folder}.old`])
+        await rm(one, { recursive: true, force: true })
+    },
   }
 }
 

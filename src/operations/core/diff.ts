@@ -16,6 +16,8 @@ const hiddenFields = new Set([
   'wantedRolloutId',
   'currentRolloutId',
   'latestRolloutId',
+  'volumeMove',
+  'leftVolumeIn',
 ])
 
 /** Field-level difference of two stored objects, secrets masked (docs/interface.md#dry-runs). */

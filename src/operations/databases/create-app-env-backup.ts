@@ -4,37 +4,28 @@ import {
   backupFormat,
   backupResponse,
   checkCopied,
-  mostBackups,
+  newBackup,
 } from '../../domain/databases/backup.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
-import { newId } from '../../domain/ids.ts'
-import { AppError } from '../../errors.ts'
-import { countBackups, insertBackup } from '../../store/repositories/backups.ts'
-import { type Context, handler } from '../core/handler.ts'
+import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
+import { insertBackup } from '../../store/repositories/backups.ts'
+import { handler } from '../core/handler.ts'
 import { noteActivity } from '../deployments/begin-rollout.ts'
 import { environmentResponse } from '../environments/responses.ts'
+import { checkBackupCount } from './check-backup-count.ts'
 
 /** Only records the request; the reconciler makes the backup. */
 export default handler(createAppEnvBackup, async (context, _input, { environment, app }) => {
   const format = backupFormat(app, environment)
   checkCopied(format, environment)
-  await checkCount(context, environment.appEnvId)
-  const backup: Backup = {
-    backupId: newId('bak'),
-    appEnvId: environment.appEnvId,
-    accountId: environment.accountId,
-    envName: environment.cliEnvName,
-    dockerPreset: app.dockerPreset,
-    dockerPresetVersion: environment.dockerPresetVersion ?? '',
-    status: 'PENDING',
+  await checkBackupCount(context.tx, environment.appEnvId)
+  refuseWhileCopying(environment)
+  const backup = newBackup(environment, app, {
     format,
-    sizeBytes: null,
-    sha256: null,
-    failure: null,
+    region: environment.servedFrom,
     createdBy: context.caller.kind === 'user' ? context.caller.userId : null,
     createdAt: context.now,
-    finishedAt: null,
-  }
+  })
   await insertBackup(context.tx, backup)
   const details = backup.backupId
   await noteActivity(context, environment.appEnvId, { activity: 'BACKUP', status: 'PENDING', details })
@@ -64,12 +55,4 @@ function effectOf({ format }: Backup, { cliEnvName, desiredState }: Environment)
   return format === volumeFormat
     ? `${what} while it serves: a file that is written meanwhile may be copied in part. Stop it first for an exact copy.`
     : `${what} while it serves.`
-}
-
-async function checkCount({ tx }: Context, appEnvId: string): Promise<void> {
-  const kept = await countBackups(tx, appEnvId)
-  if (kept < mostBackups) return
-  throw new AppError('invalid', `The environment has ${kept} backups already`, {
-    details: `At most ${mostBackups} are kept. Delete old ones with delete-app-env-backup, or \`longshore backup delete <backupId>\`.`,
-  })
 }

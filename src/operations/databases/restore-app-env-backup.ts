@@ -3,10 +3,9 @@ import {
   backupFormat,
   checkReplaced,
   checkRestorable,
-  type Restore,
+  newRestore,
   restoreResponse,
 } from '../../domain/databases/backup.ts'
-import { newId } from '../../domain/ids.ts'
 import { AppError } from '../../errors.ts'
 import { insertRestore, isRestoring } from '../../store/repositories/backups.ts'
 import { loadVisible, notFound } from '../core/authorize.ts'
@@ -28,17 +27,11 @@ export default handler(restoreAppEnvBackup, async (context, input, { environment
       details: 'Wait until list-app-env-backups shows that it has ended.',
     })
   }
-  const restore: Restore = {
-    restoreId: newId('rst'),
-    backupId: backup.backupId,
+  const restore = newRestore(backup, {
     appEnvId: environment.appEnvId,
-    accountId: environment.accountId,
-    status: 'PENDING',
-    failure: null,
     createdBy: caller.kind === 'user' ? caller.userId : null,
     createdAt: now,
-    finishedAt: null,
-  }
+  })
   await insertRestore(tx, restore)
   const details = backup.backupId
   await noteActivity(context, environment.appEnvId, { activity: 'RESTORE', status: 'PENDING', details })

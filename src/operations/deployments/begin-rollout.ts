@@ -1,4 +1,5 @@
 import type { Content, Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
+import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
 import { newId } from '../../domain/ids.ts'
 import { AppError } from '../../errors.ts'
 import { insertActivity } from '../../store/repositories/activities.ts'
@@ -45,6 +46,7 @@ export async function beginRollout(
   content: Content,
   options: { settings: Settings; activity: string },
 ): Promise<Rollout> {
+  refuseWhileCopying(environment)
   await refuseRestoring(context, environment)
   await resolveReferences(context, environment)
   await supersede(context, environment)

@@ -23,6 +23,9 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
       health,
       pendingChanges: await pendingOf(context, environment),
       hosts: context.installation.hosts(environment, app),
+      ...(environment.volumeMove && {
+        volumeMove: { region: environment.region, step: environment.volumeMove.step },
+      }),
     },
     ...(complete
       ? { afterRead: async (answer, after) => ({ ...answer, health: await complete(after) }) }

@@ -1,4 +1,5 @@
 import { stopAppEnv } from '../../contract/app-env-actions.ts'
+import { cancelMove } from '../../domain/environments/volume-move.ts'
 import { listActiveJobRuns } from '../../store/repositories/job-runs.ts'
 import { handler } from '../core/handler.ts'
 import { cancelRollout, noteActivity } from '../deployments/begin-rollout.ts'
@@ -17,6 +18,8 @@ export default handler(stopAppEnv, async (context, _input, target) => {
   const draft = draftOf(environment)
   await cancelRollout(context, draft)
   for (const run of await listActiveJobRuns(context.tx, draft.appEnvId)) await cancelRun(context, run)
+  const gaveUp = draft.volumeMove ? ` The move to ${draft.region} is given up.` : ''
+  if (draft.volumeMove && draft.servedFrom !== undefined) cancelMove(draft, draft.servedFrom)
   draft.desiredState = 'stopped'
   draft.status = 'STOPPED'
   await noteActivity(context, draft.appEnvId, {
@@ -29,7 +32,7 @@ export default handler(stopAppEnv, async (context, _input, target) => {
     answer: environmentResponse(draft, 'The environment stops; start-app-env brings it back'),
     change,
     effects: [
-      'Every container ends after its requests in flight; no requests are served until start-app-env.',
+      `Every container ends after its requests in flight; no requests are served until start-app-env.${gaveUp}`,
     ],
     wake: [draft.appEnvId],
   }

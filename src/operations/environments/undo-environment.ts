@@ -21,7 +21,7 @@ export const undoEnvironment: UndoHandler<Environment> = {
     ...atOnce.map((field) => `applied.${field}`),
     'region',
   ],
-  follows: { region: ['changingRegion', 'servedFrom', 'status', 'wantedRolloutId'] },
+  follows: { region: ['changingRegion', 'servedFrom', 'volumeMove', 'status', 'wantedRolloutId'] },
   same:
     ({ secrets }, { appEnvId }) =>
     (path, one, other) => {

@@ -15,12 +15,13 @@ import {
   saveBackup,
   saveRestore,
 } from '../../store/repositories/backups.ts'
-import { findEnvironment } from '../../store/repositories/environments.ts'
+import { findEnvironment, regionOfEnvironment } from '../../store/repositories/environments.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'
 import { loadView } from '../rollouts/environment-view.ts'
-import { type DataPlace, dataPlace } from './data-place.ts'
+import { copyEnded } from '../rollouts/volume-move.ts'
+import { type DataPlace, dataPlace, type Work } from './data-place.ts'
 
 /** How long a database may take to become ready, or containers to end, before a backup or restore is given up. */
 const patienceMs = 300_000
@@ -45,9 +46,9 @@ interface BackupWorkerDeps {
   engineOf(region: string): Engine
   /** The regions of this machine; absent: all. */
   regions?: readonly string[] | undefined
+  /** The next step of a move is stored. */
+  moved(appEnvId: string): void
 }
-
-type Work = { kind: 'backup'; id: string; of: Backup } | { kind: 'restore'; id: string; of: Restore }
 
 /**
  * Takes the requested backups and performs the requested restores, one at a time per environment. Work interrupted by
@@ -156,11 +157,12 @@ export class BackupWorker {
   }
 
   /** The data to work on; null while it is not ready. Throws if it will not be. */
-  async #placeOf({ kind, id, of }: Work): Promise<DataPlace | null> {
+  async #placeOf(work: Work): Promise<DataPlace | null> {
     const { db, clock } = this.#deps
+    const { id, of } = work
     const view = await loadView(db, of.appEnvId)
     if (!view) throw new EngineFailure('interrupted', 'The environment was deleted.')
-    const place = dataPlace(view, kind, this.#deps)
+    const place = dataPlace(view, work, this.#deps)
     if ('name' in place) {
       this.#waitingSinceMs.delete(id)
       return place
@@ -190,7 +192,9 @@ export class BackupWorker {
   /** Retried while the store is down: repeating a restore would discard later writes. */
   #saveOutcome(work: Work, outcome: Partial<Backup & Restore>): Promise<unknown> {
     const { clock } = this.#deps
-    return writeUntilStored(clock, this.#abort.signal, () => this.#save(work, outcome))
+    return writeUntilStored(clock, this.#abort.signal, () => this.#save(work, outcome)).then(() => {
+      if (work.of.region !== undefined) this.#deps.moved(work.of.appEnvId)
+    })
   }
 
   /** Stores progress. False, and nothing is stored, if the work is already finished or was deleted. */
@@ -203,24 +207,26 @@ export class BackupWorker {
       const saved = isOver(next) ? { ...next, finishedAt: now } : next
       if (work.kind === 'backup') await saveBackup(tx, saved as Backup)
       else await saveRestore(tx, saved as Restore)
-      if (isOver(saved)) await note(tx, work, saved, now)
+      if (!isOver(saved)) return true
+      await note(tx, work, saved, now)
+      await copyEnded(tx, saved, now)
       return true
     })
   }
 }
 
 async function activeWork(tx: Tx, regions?: readonly string[]): Promise<Work[]> {
-  const backups = (await listActiveBackups(tx, regions)).map((of) => ({
-    kind: 'backup' as const,
-    id: of.backupId,
-    of,
-  }))
-  const restores = (await listActiveRestores(tx, regions)).map((of) => ({
-    kind: 'restore' as const,
-    id: of.restoreId,
-    of,
-  }))
-  return [...backups, ...restores].sort((a, b) => (a.of.createdAt < b.of.createdAt ? -1 : 1))
+  const backups = (await listActiveBackups(tx)).map((of): Work => ({ kind: 'backup', id: of.backupId, of }))
+  const restores = (await listActiveRestores(tx)).map(
+    (of): Work => ({ kind: 'restore', id: of.restoreId, of }),
+  )
+  const work: Work[] = []
+  for (const one of [...backups, ...restores]) {
+    const region = one.of.region ?? (await regionOfEnvironment(tx, one.of.appEnvId))
+    // What is left of a deleted environment anyone may end.
+    if (regions === undefined || region === null || regions.includes(region)) work.push(one)
+  }
+  return work.sort((a, b) => (a.of.createdAt < b.of.createdAt ? -1 : 1))
 }
 
 /** Adds an entry to the environment's history, if the environment still exists. */

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { Backup, Restore } from '../../domain/databases/backup.ts'
 import { type DatabaseContainerSpec, type Engine, EngineFailure } from '../../engines/engine.ts'
 import { checkedTar } from '../../engines/volume-tar.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
@@ -14,6 +15,9 @@ export interface DataPlace {
   load(source: Readable, restoreId: string, signal: AbortSignal): Promise<void>
 }
 
+/** A requested copy of data, and what it is of. */
+export type Work = { kind: 'backup'; id: string; of: Backup } | { kind: 'restore'; id: string; of: Restore }
+
 /** `giveUp`: what to tell if that does not change; null if it surely will. */
 interface NotReady {
   giveUp: string | null
@@ -25,12 +29,8 @@ interface PlaceDeps {
 }
 
 /** Throws if the data will not become ready. */
-export function dataPlace(
-  view: EnvironmentView,
-  kind: 'backup' | 'restore',
-  deps: PlaceDeps,
-): DataPlace | NotReady {
-  return view.environment.database ? databasePlace(view, deps) : volumePlace(view, kind, deps)
+export function dataPlace(view: EnvironmentView, work: Work, deps: PlaceDeps): DataPlace | NotReady {
+  return view.environment.database ? databasePlace(view, deps) : volumePlace(view, work, deps)
 }
 
 function databasePlace(view: EnvironmentView, { secrets, engineOf }: PlaceDeps): DataPlace | NotReady {
@@ -56,23 +56,29 @@ function databasePlace(view: EnvironmentView, { secrets, engineOf }: PlaceDeps):
 }
 
 function volumePlace(
-  { environment, current, pods }: EnvironmentView,
-  kind: 'backup' | 'restore',
+  view: EnvironmentView,
+  { kind, id, of }: Work,
   { engineOf }: PlaceDeps,
 ): DataPlace | NotReady {
-  const [mount] = mountsOf(environment.applied).mounts ?? []
-  if (!mount || !current) throw new EngineFailure('interrupted', 'The environment has no volume any more.')
-  if (kind === 'restore') {
-    if (environment.desiredState !== 'stopped')
-      throw new EngineFailure('interrupted', 'The environment was started. Stop it, then try again.')
-    if (pods.length > 0) return { giveUp: 'Its containers do not end. get-app-env-pods shows them.' }
-  }
-  const { region, rolloutId } = current.rollout
+  const { environment, current, wanted, pods } = view
+  const { volumeMove } = environment
+  const isOfMove = [volumeMove?.backupId, volumeMove?.restoreId].includes(id)
+  const version = kind === 'restore' && isOfMove ? wanted : current
+  const settings = version === current ? environment.applied : version?.rollout.settings
+  const [mount] = (settings && mountsOf(settings).mounts) ?? []
+  if (!mount || !version) throw new EngineFailure('interrupted', 'The environment has no volume any more.')
+  const { region, rolloutId } = version.rollout
+  if (of.region !== undefined && of.region !== region)
+    throw new EngineFailure('interrupted', 'The environment was moved, or its move given up. Try again.')
+  if (kind === 'restore' && !isOfMove && environment.desiredState !== 'stopped')
+    throw new EngineFailure('interrupted', 'The environment was started. Stop it, then try again.')
+  if ((kind === 'restore' || isOfMove) && pods.length > 0)
+    return { giveUp: 'Its containers do not end. get-app-env-pods shows them.' }
   const engine = engineOf(region)
   const { volumes } = engine
   if (!volumes) throw unsupported(engine)
   const { appEnvId, accountId, cliEnvName: envName } = environment
-  const spec = { appEnvId, accountId, envName, mount, image: current.content.images[region] ?? '' }
+  const spec = { appEnvId, accountId, envName, mount, image: version.content.images[region] ?? '' }
   return {
     name: rolloutId,
     dump: (sink, signal) => pipeline(checkedTar(volumes.dump(spec, signal)), sink, { end: false, signal }),

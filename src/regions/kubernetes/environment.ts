@@ -8,6 +8,7 @@ import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/en
 import { RolloutImage } from '../rollouts/image.ts'
 import type { ImageBuilder } from '../rollouts/image-builder.ts'
 import { partIn, servesOn } from '../rollouts/move.ts'
+import { continueMove, holds } from '../rollouts/volume-move.ts'
 import type { RolloutWriter } from '../rollouts/writer.ts'
 import type { ListedObjects } from './applied.ts'
 import type { Observed } from './cache.ts'
@@ -119,9 +120,14 @@ export class ClusterEnvironment {
 
   async #compare(observed: Observed | undefined, seen: string): Promise<boolean> {
     const { ended } = this.#images
-    const { db, region, clock, removeJobs } = this.#deps
+    const { db, region, clock, engine, removeJobs } = this.#deps
     const isHere = (one: string) => one === region
     const whole = await loadView(db, this.#appEnvId)
+    const isMoved = !whole || (await continueMove(whole, { ...this.#deps, isHere, engineOf: () => engine }))
+    if (!isMoved) {
+      this.#changing = true
+      return true
+    }
     const view = whole && partIn(whole, isHere)
     const isOwn = whole !== null && isHere(whole.environment.region)
     if (!view || (!isOwn && !view.current && !view.wanted)) {
@@ -167,7 +173,7 @@ export class ClusterEnvironment {
     // The first version failed, or was stopped on its way: what it left would go on running.
     if (!version && observed) await this.#objects.remove(observed, { keepsData: true })
     const refused = version && (await this.#objects.apply(view, version, observed))
-    if (!next) return wanted !== null
+    if (!next || holds(view)) return wanted !== null
     const state: RolloutState = refused
       ? { is: 'failed', reason: 'not supported', message: refused }
       : this.#stateOf(view, next, observed)

@@ -105,6 +105,7 @@ export class ClusterRegion {
     this.#backups = new BackupWorker({
       ...{ db, clock, log, secrets, files: deps.backups, regions: [region] },
       engineOf: () => engine,
+      moved: wake,
     })
     this.#queue = new WorkQueue({
       ...{ lanes, backgroundLanes },

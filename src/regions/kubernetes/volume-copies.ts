@@ -1,11 +1,12 @@
 import { PassThrough, type Readable } from 'node:stream'
 import { type Clock, sleep } from '../../clock.ts'
+import { workloadName } from '../../domain/environments/cluster-names.ts'
 import { EngineFailure } from '../../engines/engine.ts'
 import type { VolumeCopies, VolumeSpec } from '../../engines/volume-copies.ts'
 import { AppError } from '../../errors.ts'
 import { type ClusterClient, refusalOf } from './client.ts'
 import { copyLabel, volumeCopyJob } from './manifests/volume-copy.ts'
-import { type ClusterOptions, containerName, label } from './manifests/workload.ts'
+import { type ClusterOptions, containerName, label, namespaceOf, volumeClaim } from './manifests/workload.ts'
 import { runInPod } from './pod-exec.ts'
 import { podProblem, type WorkloadPod } from './status.ts'
 
@@ -86,6 +87,12 @@ export class ClusterVolumes implements VolumeCopies {
   async load(spec: VolumeSpec, input: Readable, signal: AbortSignal): Promise<void> {
     await this.#untilGone(label.environment, spec, signal)
     await this.#withPod(spec, signal, (pod) => this.#run(pod, loadScript, spec, { input, signal }))
+  }
+
+  async remove({ accountId, envName }: VolumeSpec): Promise<void> {
+    const { client, options } = this.#deps
+    const claim = volumeClaim(workloadName(envName))
+    await client.delete('PersistentVolumeClaim', namespaceOf(options, accountId), claim)
   }
 
   async #run(

@@ -3,6 +3,7 @@ import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { databaseSpec, variablesFor } from '../rollouts/container-spec.ts'
 import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
+import { holds } from '../rollouts/volume-move.ts'
 import { databaseManifests } from './databases/manifest.ts'
 import type { DatabaseWorkload } from './databases/workload.ts'
 import { appManifests } from './manifests/app.ts'
@@ -17,10 +18,11 @@ interface WorkloadDeps {
 
 /** What should run of one version of an environment. */
 export function workloadOf(
-  { environment, app, account, current }: EnvironmentView,
+  view: EnvironmentView,
   version: RolloutView,
   { installationId, secrets, clockScale }: WorkloadDeps,
 ): Workload {
+  const { environment, app, account, current } = view
   const { rollout, content, healthCheck } = version
   const { settings } = rollout
   const inForce = version === current ? environment.applied : settings
@@ -28,6 +30,8 @@ export function workloadOf(
     environment.autoscaling.enabled && account.settings.allowAutoScaling && !app.isFunction && !app.isDatabase
   const effective = app.isFunction ? effectiveFunctionConfig(inForce.functionConfig, account.settings) : null
   const idleTimeoutSeconds = Math.ceil((effective?.idleTimeoutSeconds ?? 0) / clockScale)
+  // What a window wrote to the copy of a volume, a failure would lose.
+  const stabilitySeconds = environment.volumeMove ? 0 : Math.ceil(healthCheck.stabilitySeconds / clockScale)
   const functionConfig = effective && { ...effective, idleTimeoutSeconds }
   return {
     installationId,
@@ -39,10 +43,10 @@ export function workloadOf(
     image: content.images[rollout.region] ?? '',
     port: app.port ?? 8080,
     env: variablesFor('DEPLOY', settings, environment.appEnvId, secrets),
-    containers: environment.desiredState === 'running' ? inForce.containers : 0,
+    containers: environment.desiredState === 'running' && !holds(view) ? inForce.containers : 0,
     cpuMillicores: settings.zClouds * zCloudSize.cpuMillicores,
     memoryMb: settings.zClouds * zCloudSize.memoryMb,
-    healthCheck: { ...healthCheck, stabilitySeconds: Math.ceil(healthCheck.stabilitySeconds / clockScale) },
+    healthCheck: { ...healthCheck, stabilitySeconds },
     autoscaling: isAutoscaled ? environment.autoscaling : null,
     functionConfig,
     warm: functionConfig ? warmContainers(functionConfig, account.settings) : 0,

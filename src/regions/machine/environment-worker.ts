@@ -7,6 +7,7 @@ import { containerNameOf } from '../rollouts/container-spec.ts'
 import { type EnvironmentView, loadView, promotedView, rolloutView } from '../rollouts/environment-view.ts'
 import { RolloutImage } from '../rollouts/image.ts'
 import { leftBehind, partIn } from '../rollouts/move.ts'
+import { continueMove } from '../rollouts/volume-move.ts'
 import { chooseDatabasePorts, lacksPorts } from './database-ports.ts'
 import { EnvironmentPods } from './environment-pods.ts'
 import { HealthChecks } from './health-checks.ts'
@@ -119,10 +120,7 @@ export class EnvironmentWorker {
     this.#checks.look([pod])
   }
 
-  /**
-   * The containers that the engines list for this environment, requested at `listedAtMs`. A region whose engine did
-   * not answer is unknown.
-   */
+  /** What the engines list of it, requested at `listedAtMs`; a region whose engine did not answer is unknown. */
   observe(
     containers: readonly EngineContainer[],
     listedAtMs: number,
@@ -183,8 +181,10 @@ export class EnvironmentWorker {
     const { ended } = this.#images
     const whole = await loadView(this.#deps.db, this.#appEnvId)
     if (!whole) return this.#forget()
+    const isMoved = await continueMove(whole, { ...this.#deps, isHere: this.#deps.isOwn })
+    if (!isMoved) this.#later(awayLookMs)
     const view = this.#partHere(whole)
-    if (!view) return this.#leave()
+    if (!view) return isMoved ? this.#leave() : undefined
     // Another version serves now and has not failed yet.
     if (view.environment.currentRolloutId !== this.#view?.environment.currentRolloutId) this.#backoff.reset()
     this.#view = view

@@ -3,6 +3,7 @@ import { healthOf } from '../../domain/environments/health.ts'
 import type { Address } from '../../engines/engine.ts'
 import type { Route } from '../../gateway/control/protocol.ts'
 import type { EnvironmentView } from '../rollouts/environment-view.ts'
+import { holds } from '../rollouts/volume-move.ts'
 import type { LivePod } from './live-pod.ts'
 
 /** A ready container, as needed for the route. */
@@ -54,6 +55,7 @@ export function routeOf(
 /** Why no container takes requests. Null for a function whose next request may start one. */
 export function problemOf(view: EnvironmentView, pods: readonly LivePod[], nowMs: number): string | null {
   const { environment, app, serving, wanted } = view
+  if (holds(view)) return 'Its volume is being copied to another region. It starts there once that is done.'
   if (app.isFunction && !pods.some((pod) => pod.state === 'ready' && pod.unhealthy)) return null
   const health = healthOf({
     environment,

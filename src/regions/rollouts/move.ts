@@ -19,9 +19,10 @@ export function partIn(view: EnvironmentView, isHere: IsHere): EnvironmentView {
 /** How long the version before a move serves on, so that clients can change over to the new address. */
 const overlapMs = 60_000
 
-/** It moved away a moment ago: what ran here still serves. */
+/** It moved away a moment ago: what ran here still serves. With a volume it does not: its data has moved. */
 export function servesOn({ environment, current }: EnvironmentView, isHere: IsHere, nowMs: number): boolean {
   if (isHere(environment.region) || environment.desiredState === 'stopped' || !current) return false
+  if (environment.applied.useVolume) return false
   const { region, deployedAt } = current.rollout
   return !isHere(region) && deployedAt !== null && nowMs - Date.parse(deployedAt) < overlapMs
 }

@@ -1,7 +1,7 @@
 import { timestamp } from '../../clock.ts'
 import type { Environment, PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import { commitMove, endMove } from '../../domain/environments/volume-move.ts'
 import type { Db, Tx } from '../../store/db.ts'
-import { insertActivity } from '../../store/repositories/activities.ts'
 import { noteContainerCounts } from '../../store/repositories/container-counts.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import {
@@ -13,6 +13,8 @@ import {
   savePod,
   saveRollout,
 } from '../../store/repositories/rollouts.ts'
+import { giveUp, noteVerdict } from './verdict.ts'
+import { beginCopy } from './volume-move.ts'
 
 const keptPods = 50
 
@@ -63,7 +65,7 @@ export class RolloutWriter {
   ): Promise<boolean> {
     return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
       if (failure.reason !== 'exited' || !rollout.stability || rollout.stability.exits > 0)
-        return this.#giveUp(tx, environment, rollout, failure)
+        return giveUp(tx, environment, rollout, failure, this.#now())
       await saveRollout(tx, { ...rollout, stability: { since: null, exits: 1 } })
     })
   }
@@ -77,31 +79,16 @@ export class RolloutWriter {
       environment.wantedRolloutId = null
       environment.applied = rollout.settings
       environment.status = 'RUNNING'
-      endMove(environment)
-      await this.#note(tx, environment, rollout, 'DEPLOYED', null)
+      commitMove(environment)
+      await noteVerdict(tx, rollout, this.#now(), { status: 'DEPLOYED', details: null })
     })
   }
 
   /** The last good version keeps serving; without one the environment stops (3.1). */
   fail(appEnvId: string, rolloutId: string, failure: { reason: string; message: string }): Promise<boolean> {
     return this.#withWanted(appEnvId, rolloutId, (tx, environment, rollout) =>
-      this.#giveUp(tx, environment, rollout, failure),
+      giveUp(tx, environment, rollout, failure, this.#now()),
     )
-  }
-
-  async #giveUp(
-    tx: Tx,
-    environment: Environment,
-    rollout: Rollout,
-    failure: { reason: string; message: string },
-  ): Promise<void> {
-    await saveRollout(tx, { ...rollout, status: 'FAILED', failure })
-    environment.wantedRolloutId = null
-    const goodServes = environment.status === 'UPDATING' && environment.currentRolloutId !== null
-    environment.status = goodServes ? 'RUNNING' : 'STOPPED'
-    environment.desiredState = goodServes ? 'running' : 'stopped'
-    await this.#stay(tx, environment)
-    await this.#note(tx, environment, rollout, 'FAILED', `${failure.reason}: ${failure.message}`)
   }
 
   /** No containers to move: the environment was not running when its region changed. */
@@ -114,11 +101,21 @@ export class RolloutWriter {
     })
   }
 
-  /** Ends a failed move: the environment stays in the region of its last good version. */
-  async #stay(tx: Tx, environment: Environment): Promise<void> {
-    const serving = environment.currentRolloutId && (await findRollout(tx, environment.currentRolloutId))
-    if (environment.changingRegion && serving) environment.region = serving.region
-    endMove(environment)
+  /** The image of a version that moves with its volume is there: the containers end, and their volume is copied. */
+  beginCopy(appEnvId: string, rolloutId: string): Promise<boolean> {
+    return this.#withWanted(appEnvId, rolloutId, (tx, environment, rollout) =>
+      beginCopy(tx, environment, rollout, this.#now()),
+    )
+  }
+
+  /** What an earlier move left in a region is gone. */
+  leftVolumeRemoved(appEnvId: string, region: string): Promise<void> {
+    return this.#db.write(async (tx) => {
+      const environment = await findEnvironment(tx, { appEnvId })
+      if (environment?.leftVolumeIn !== region) return
+      delete environment.leftVolumeIn
+      await saveEnvironment(tx, environment)
+    })
   }
 
   /** Written before its container is created; false if the environment was deleted meanwhile. */
@@ -155,32 +152,7 @@ export class RolloutWriter {
     })
   }
 
-  async #note(
-    tx: Tx,
-    environment: Environment,
-    rollout: Rollout,
-    status: string,
-    details: string | null,
-  ): Promise<void> {
-    const content = await findContent(tx, rollout.contentId)
-    await insertActivity(tx, environment.appEnvId, {
-      activity: rollout.activity,
-      contentId: rollout.contentId,
-      version: rollout.version,
-      status,
-      timestamp: this.#now(),
-      userId: rollout.createdBy,
-      gitCommitId: content?.gitCommitId ?? null,
-      details,
-    })
-  }
-
   #now(): string {
     return timestamp(this.#wallMs())
   }
-}
-
-function endMove(environment: Environment): void {
-  environment.changingRegion = false
-  delete environment.servedFrom
 }

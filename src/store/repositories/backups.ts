@@ -3,7 +3,6 @@ import { backupStatuses } from '../../contract/backups.ts'
 import type { Backup, Restore } from '../../domain/databases/backup.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
-import { environmentsIn } from './environments.ts'
 
 const ofDatabase = {
   backupId: z.string(),
@@ -70,10 +69,9 @@ export async function listBackups(
   return backupRecord.all(rows)
 }
 
-/** Those that are not finished, oldest first: in some regions, or in all. */
-export async function listActiveBackups(tx: Tx, regions?: readonly string[]): Promise<Backup[]> {
-  let query = tx.selectFrom('backups').select('record').where('status', 'in', activeStatuses)
-  if (regions !== undefined) query = query.where('app_env_id', 'in', environmentsIn(tx, regions))
+/** Those that are not finished, oldest first. */
+export async function listActiveBackups(tx: Tx): Promise<Backup[]> {
+  const query = tx.selectFrom('backups').select('record').where('status', 'in', activeStatuses)
   return backupRecord.all(await query.orderBy('created_at').execute())
 }
 
@@ -141,10 +139,9 @@ export async function listRestores(
   return restoreRecord.all(rows)
 }
 
-/** Those that are not finished, oldest first: in some regions, or in all. */
-export async function listActiveRestores(tx: Tx, regions?: readonly string[]): Promise<Restore[]> {
-  let query = tx.selectFrom('restores').select('record').where('status', 'in', activeStatuses)
-  if (regions !== undefined) query = query.where('app_env_id', 'in', environmentsIn(tx, regions))
+/** Those that are not finished, oldest first. */
+export async function listActiveRestores(tx: Tx): Promise<Restore[]> {
+  const query = tx.selectFrom('restores').select('record').where('status', 'in', activeStatuses)
   return restoreRecord.all(await query.orderBy('created_at').execute())
 }
 

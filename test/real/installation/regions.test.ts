@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { applyAppEnvChanges } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvPods } from '../../../src/contract/app-env-reads.ts'
-import { createAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
+import { createAppEnv, deleteAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { testDocker } from '../../../testkit/engines/docker-images.ts'
 import { enginesHere } from '../../../testkit/engines/engines-here.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
-import { moveVolume } from '../../../testkit/platform/volume-move.ts'
+import { copyVolume, moveWithVolume } from '../../../testkit/platform/volume-move.ts'
 
 /** One name that both engines know: the host's Node here, an image of our own there. */
 const base = { repo: 'node', tag: '20-longshore-test' }
@@ -82,7 +82,13 @@ describe.skipIf(!docker)('regions with an engine each', () => {
     expect(pods).toHaveLength(1)
   })
 
-  it('the files of a volume come along by backup and restore, there and back', async () => {
-    await moveVolume(installation, { base: `${base.repo}:${base.tag}`, regions: ['here', 'box', 'here'] })
+  it('with a volume: its files come along, there and back', async () => {
+    const image = `${base.repo}:${base.tag}`
+    const appEnvId = await moveWithVolume(installation, { base: image, regions: ['here', 'box', 'here'] })
+    await installation.client().call(deleteAppEnv, { appEnvId })
+  })
+
+  it('the files of a volume come along into another environment by backup and restore', async () => {
+    await copyVolume(installation, { base: `${base.repo}:${base.tag}`, regions: ['here', 'box'] })
   })
 })

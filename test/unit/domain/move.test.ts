@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { clusterDatabaseHosts } from '../../../src/domain/databases/credentials.ts'
 import type { Environment } from '../../../src/domain/environments/environment.ts'
-import { checkContentMoves, checkMovable, checkTarget } from '../../../src/domain/environments/move.ts'
+import {
+  checkContentMoves,
+  checkMovable,
+  checkTarget,
+  copiesVolume,
+} from '../../../src/domain/environments/move.ts'
 
 const regions = [
   {
@@ -28,20 +33,9 @@ const regions = [
 ]
 
 describe('3.3 what cannot change its region is refused with the reason', () => {
-  const environment = (useVolume: boolean) =>
-    ({ saved: { useVolume }, applied: { useVolume: false } }) as Environment
-
-  it('a volume and a database: with the steps that copy the data, and when it is down', () => {
-    const app = { isDatabase: false, dockerPreset: 'NODEJS' } as never
-    expect(() => checkMovable(app, environment(false))).not.toThrow()
-    expect(() => checkMovable(app, environment(true))).toThrow(
-      expect.objectContaining({
-        message: 'The region of an environment with a volume cannot change',
-        details: expect.stringContaining('down from the stop of this one to the start of that one'),
-      }),
-    )
-    const database = { isDatabase: true, dockerPreset: 'REDIS' } as never
-    expect(() => checkMovable(database, environment(false))).toThrow(
+  it('a database: with the steps that copy the data, and when it is down', () => {
+    expect(() => checkMovable({ isDatabase: false, dockerPreset: 'NODE_JS' })).not.toThrow()
+    expect(() => checkMovable({ isDatabase: true, dockerPreset: 'REDIS' })).toThrow(
       expect.objectContaining({ details: expect.stringContaining('down from their stop to their start') }),
     )
   })
@@ -56,6 +50,29 @@ describe('3.3 what cannot change its region is refused with the reason', () => {
     expect(() => checkContentMoves({ type: 'BUILD', images: { eu: 'it' } }, 'eu', regions)).not.toThrow()
     expect(() => checkContentMoves({ type: 'IMAGE', images: {} }, 'eu', regions)).not.toThrow()
     expect(() => checkContentMoves({ type: 'IMAGE', images: {} }, 'local', regions)).toThrow(/cannot run/)
+  })
+})
+
+describe('a volume is copied', () => {
+  const facts = (region: string, engine: string, node = 'a') => ({
+    region,
+    engine,
+    node,
+    functionDomain: null,
+  })
+  const all = [
+    facts('one', 'docker'),
+    facts('two', 'docker'),
+    facts('three', 'process'),
+    facts('eu', 'kubernetes'),
+  ]
+  const copies = (to: string, more: Partial<Environment> = {}) =>
+    copiesVolume({ region: 'one', applied: { useVolume: true }, ...more } as Environment, to, all)
+
+  it('to another engine and to a cluster, not between regions of one engine, nor where it is already', () => {
+    expect(['one', 'two', 'three', 'eu'].map((to) => copies(to))).toEqual([false, false, true, true])
+    expect(copies('one', { region: 'eu', servedFrom: 'one' })).toBe(false)
+    expect(copies('eu', { applied: { useVolume: false } as Environment['applied'] })).toBe(false)
   })
 })
 
