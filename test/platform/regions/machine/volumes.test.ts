@@ -91,16 +91,12 @@ describe('volumes of regular apps', () => {
     expect(await call().call(getAppEnv, { appEnvId })).not.toHaveProperty('mountPath')
   })
 
-  it('has one container and one region', async () => {
+  it('has one container', async () => {
     const appEnvId = await make({ useVolume: true })
     const one = { kind: 'invalid', message: 'An environment with a volume has one container' }
     await expect(call().call(scaleAppEnvContainers, { appEnvId, containers: 2 })).rejects.toMatchObject(one)
     const autoscaling = { appEnvId, enabled: true, maxContainers: 3 }
     await expect(call().call(updateAppEnvAutoscaling, autoscaling)).rejects.toMatchObject(one)
-    await expect(call().call(updateAppEnv, { appEnvId, region: 'plain' })).rejects.toMatchObject({
-      kind: 'invalid',
-      message: 'The region of an environment with a volume cannot change',
-    })
   })
 
   it('F7 is refused for functions, at creation and at a change', async () => {
