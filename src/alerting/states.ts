@@ -3,7 +3,7 @@ import type { StoredAlert } from '../domain/alerts/alert.ts'
 import { type AlertProgress, newAlertProgress } from '../domain/alerts/state.ts'
 import type { Tables, Tx } from '../store/db.ts'
 import { alertRecord } from '../store/repositories/alerts.ts'
-import { listed } from '../store/repositories/environments.ts'
+import { listed } from '../store/repositories/environments-in-regions.ts'
 import { keepStateChange, type StateChange } from './state-history.ts'
 
 /** The stored state of an alert. `version` increases with every write. */

@@ -3,7 +3,7 @@ import { IngressCounter, type IngressState } from '../metrics/ingress-counter.ts
 import { Sampler } from '../metrics/sampler.ts'
 import { AppAutoscaler } from '../regions/machine/app-autoscaler.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
-import { listEnvironmentIdsIn } from '../store/repositories/environments.ts'
+import { listEnvironmentIdsIn } from '../store/repositories/environments-in-regions.ts'
 import type { Platform } from './platform.ts'
 import { PlatformMetrics } from './platform-metrics.ts'
 

@@ -15,7 +15,7 @@ import type {
 import type { MetricStore } from '../metrics/store.ts'
 import { namespaceOf } from '../regions/kubernetes/manifests/workload.ts'
 import type { Db } from '../store/db.ts'
-import { listEnvironmentNamesIn } from '../store/repositories/environments.ts'
+import { listEnvironmentNamesIn } from '../store/repositories/environments-in-regions.ts'
 
 const placesKeptMs = 5_000
 const noRequests = { requests: 0, failed: 0 }

@@ -57,6 +57,8 @@ export interface Tables {
     size: number
     /** The record's region, for the machines that run only some of them. */
     region: Generated<string>
+    /** Another region that has a part of it: where it serves while it moves, or has left a volume. */
+    other_region: Generated<string | null>
     record: string
     revision: number
     created_at: string

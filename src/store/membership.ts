@@ -3,7 +3,7 @@ import type { Region } from '../contract/regions.ts'
 import type { DatabaseAvailability } from '../domain/databases/presets.ts'
 import type { RegionAddresses } from '../domain/environments/hosts.ts'
 import type { Db } from './db.ts'
-import { regionOfEnvironment } from './repositories/environments.ts'
+import { regionOfEnvironment } from './repositories/environments-in-regions.ts'
 
 /** What the other control planes know of a region that this machine runs. */
 export interface PublishedRegion extends Region {

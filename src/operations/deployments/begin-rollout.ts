@@ -50,6 +50,7 @@ export async function beginRollout(
   await refuseRestoring(context, environment)
   await resolveReferences(context, environment)
   await supersede(context, environment)
+  if (!options.settings.useVolume) delete environment.volumeMove
   const rollout: Rollout = {
     rolloutId: newId('rol'),
     appEnvId: environment.appEnvId,

@@ -15,7 +15,8 @@ import {
   saveBackup,
   saveRestore,
 } from '../../store/repositories/backups.ts'
-import { findEnvironment, regionOfEnvironment } from '../../store/repositories/environments.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
+import { regionOfEnvironment } from '../../store/repositories/environments-in-regions.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'

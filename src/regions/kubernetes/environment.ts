@@ -15,7 +15,7 @@ import type { Observed } from './cache.ts'
 import { databaseState } from './databases/state.ts'
 import { EnvironmentObjects, type EnvironmentObjectsDeps } from './environment-objects.ts'
 import { podLines } from './log-lines.ts'
-import { label } from './manifests/workload.ts'
+import { heldAnnotation, label } from './manifests/workload.ts'
 import { containerNameIn, podIdOf, storePods } from './pods.ts'
 import type { WorkloadPod } from './status.ts'
 import { appState, functionState, type RolloutState } from './status.ts'
@@ -211,9 +211,10 @@ export class ClusterEnvironment {
       return databaseState(pods, { desired: settings.containers, createdAt, nowMs })
     }
     const object = app.isFunction ? observed?.service : observed?.deployment
-    const labels = object?.spec?.template?.metadata?.labels
-    // Listed before this version was applied.
-    if (labels?.[label.rollout] !== rollout.rolloutId) return { is: 'progressing' }
+    const { labels, annotations } = object?.spec?.template?.metadata ?? {}
+    // Listed before this version was applied, or while it was held.
+    if (labels?.[label.rollout] !== rollout.rolloutId || annotations?.[heldAnnotation])
+      return { is: 'progressing' }
     return app.isFunction ? functionState(object, pods, nowMs) : appState(object, pods)
   }
 

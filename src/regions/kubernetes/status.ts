@@ -18,7 +18,10 @@ export interface WorkloadObject {
     generation?: number
     labels?: Record<string, string>
   }
-  spec?: { replicas?: number; template?: { metadata?: { labels?: Record<string, string> } } }
+  spec?: {
+    replicas?: number
+    template?: { metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> } }
+  }
   status?: {
     observedGeneration?: number
     replicas?: number

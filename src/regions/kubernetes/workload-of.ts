@@ -25,6 +25,7 @@ export function workloadOf(
   const { environment, app, account, current } = view
   const { rollout, content, healthCheck } = version
   const { settings } = rollout
+  const isHeld = holds(view)
   const inForce = version === current ? environment.applied : settings
   const isAutoscaled =
     environment.autoscaling.enabled && account.settings.allowAutoScaling && !app.isFunction && !app.isDatabase
@@ -43,7 +44,8 @@ export function workloadOf(
     image: content.images[rollout.region] ?? '',
     port: app.port ?? 8080,
     env: variablesFor('DEPLOY', settings, environment.appEnvId, secrets),
-    containers: environment.desiredState === 'running' && !holds(view) ? inForce.containers : 0,
+    containers: environment.desiredState === 'running' && !isHeld ? inForce.containers : 0,
+    isHeld,
     cpuMillicores: settings.zClouds * zCloudSize.cpuMillicores,
     memoryMb: settings.zClouds * zCloudSize.memoryMb,
     healthCheck: { ...healthCheck, stabilitySeconds },

@@ -5,7 +5,8 @@ import type { Engine } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Db, Tx } from '../../store/db.ts'
-import { findEnvironment, listEnvironmentIdsIn } from '../../store/repositories/environments.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
+import { listEnvironmentIdsIn } from '../../store/repositories/environments-in-regions.ts'
 import { listActiveJobRuns, listLiveJobAttempts } from '../../store/repositories/job-runs.ts'
 import {
   findContent,

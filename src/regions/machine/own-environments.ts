@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
-import { listRevisionsIn } from '../../store/repositories/environments.ts'
+import { listRevisionsIn } from '../../store/repositories/environments-in-regions.ts'
 import { Worker } from '../../worker.ts'
 
 const lookEveryMs = 5_000

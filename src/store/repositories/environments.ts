@@ -140,12 +140,6 @@ export async function listEnvironmentIds(
   return rows.map((row) => ({ appEnvId: row.app_env_id, appId: row.app_id }))
 }
 
-/** Ids of the environments of some regions, or of all, in the order of their creation. */
-export async function listEnvironmentIdsIn(tx: Tx, regions?: readonly string[]): Promise<string[]> {
-  const rows = await environmentsIn(tx, regions).orderBy('created_at').orderBy('app_env_id').execute()
-  return rows.map((row) => row.app_env_id)
-}
-
 /** In a statement. */
 const mostIds = 500
 
@@ -162,50 +156,6 @@ export async function findEnvironmentIds(tx: Tx, appEnvIds: readonly string[]): 
     found.push(...rows.map((row) => row.app_env_id))
   }
   return found
-}
-
-/** For queries about the environments of some regions, or of all. */
-export function environmentsIn(tx: Tx, regions?: readonly string[]) {
-  const query = tx.selectFrom('app_envs').select('app_env_id')
-  return regions === undefined ? query : query.where('region', 'in', listed(regions))
-}
-
-/** PostgreSQL knows no empty list; no region has this name. */
-export function listed(regions: readonly string[]): string[] {
-  return regions.length === 0 ? ['-'] : [...regions]
-}
-
-/** Names and accounts of all environments in these regions. */
-export async function listEnvironmentNamesIn(
-  tx: Tx,
-  regions: readonly string[],
-): Promise<{ appEnvId: string; accountId: string; region: string; envName: string }[]> {
-  return tx
-    .selectFrom('app_envs')
-    .select(['app_env_id as appEnvId', 'account_id as accountId', 'region', 'cli_env_name as envName'])
-    .where('region', 'in', listed(regions))
-    .execute()
-}
-
-/** The revision of each environment of some regions, by id; `onlyIds` limits the result. */
-export async function listRevisionsIn(
-  tx: Tx,
-  regions: readonly string[],
-  onlyIds?: readonly string[],
-): Promise<Map<string, number>> {
-  let query = environmentsIn(tx, regions).select('revision')
-  if (onlyIds) query = query.where('app_env_id', 'in', [...onlyIds])
-  const rows = await query.execute()
-  return new Map(rows.map((row) => [row.app_env_id, row.revision]))
-}
-
-export async function regionOfEnvironment(tx: Tx, appEnvId: string): Promise<string | null> {
-  const row = await tx
-    .selectFrom('app_envs')
-    .select('region')
-    .where('app_env_id', '=', appEnvId)
-    .executeTakeFirst()
-  return row?.region ?? null
 }
 
 export async function hasEnvironments(tx: Tx, appId: string): Promise<boolean> {
@@ -248,11 +198,16 @@ export async function insertEnvironment(tx: Tx, environment: Environment, size: 
       status: environment.status,
       size,
       region: environment.region,
+      other_region: otherRegionOf(environment),
       record: recordText(environment),
       revision: environment.revision,
       created_at: environment.createdAt,
     })
     .execute()
+}
+
+function otherRegionOf({ servedFrom, leftVolumeIn }: Environment): string | null {
+  return leftVolumeIn ?? servedFrom ?? null
 }
 
 /** Writes the whole record; keeps `size` if it is omitted. */
@@ -262,6 +217,7 @@ export async function saveEnvironment(tx: Tx, environment: Environment, size?: n
     .set({
       status: environment.status,
       region: environment.region,
+      other_region: otherRegionOf(environment),
       record: recordText(environment),
       revision: environment.revision,
       ...(size === undefined ? {} : { size }),

@@ -4,7 +4,7 @@ import type { JobAttempt, JobRun } from '../../domain/jobs/run.ts'
 import type { Tx } from '../db.ts'
 import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
-import { environmentsIn } from './environments.ts'
+import { environmentsIn } from './environments-in-regions.ts'
 
 const runRecord = recordReader<JobRun>(
   'job_runs',

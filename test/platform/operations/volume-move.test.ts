@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { restartAppEnv, startAppEnv, stopAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvHistory, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
-import { createAppEnvBackup, listAppEnvBackups } from '../../../src/contract/backups.ts'
+import { createAppEnvBackup, deleteAppEnvBackup, listAppEnvBackups } from '../../../src/contract/backups.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { statusSentence } from '../../../src/contract/status-sentence.ts'
 import type { Environment } from '../../../src/domain/environments/environment.ts'
@@ -204,6 +204,8 @@ describe('3.3 a move of an environment with a volume', () => {
     await expect(call(restartAppEnv, { appEnvId })).rejects.toMatchObject(refusal)
     await expect(moveTo(appEnvId, 'local')).rejects.toMatchObject(refusal)
     await expect(call(createAppEnvBackup, { appEnvId })).rejects.toMatchObject(refusal)
+    const { backupId = '' } = (await stored(appEnvId)).volumeMove ?? {}
+    await expect(call(deleteAppEnvBackup, { backupId })).rejects.toMatchObject(refusal)
     release()
     await settled(appEnvId, 'plain')
     await cleared(appEnvId)

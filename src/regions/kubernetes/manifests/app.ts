@@ -4,6 +4,7 @@ import {
   annotated,
   type ClusterOptions,
   container,
+  heldAnnotation,
   label,
   labelsOf,
   type Manifest,
@@ -70,7 +71,13 @@ function deployment(workload: Workload, options: ClusterOptions, metadata: Metad
         ? { type: 'Recreate' }
         : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       selector: { matchLabels: selectorOf(workload) },
-      template: { metadata: { labels: podLabels(workload) }, spec: podSpec(workload, options, metadata) },
+      template: {
+        metadata: {
+          labels: podLabels(workload),
+          ...(workload.isHeld && { annotations: { [heldAnnotation]: 'true' } }),
+        },
+        spec: podSpec(workload, options, metadata),
+      },
     },
   }
 }

@@ -17,6 +17,8 @@ export interface Workload {
   env: Readonly<Record<string, string>>
   /** 0 while the environment is stopped. */
   containers: number
+  /** Its volume is being copied: what starts then has another template, so that the cluster watches its progress again. */
+  isHeld?: boolean
   cpuMillicores: number
   memoryMb: number
   healthCheck: HealthCheck
@@ -80,6 +82,8 @@ export function labelsOf(workload: Workload): Record<string, string> {
     [label.environment]: workload.appEnvId,
   }
 }
+
+export const heldAnnotation = 'longshore.dev/held'
 
 /** `metadata` with annotations besides its own. */
 export function annotated(metadata: Manifest['metadata'], more: Record<string, string> = {}) {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLog } from '../../../../src/log.ts'
 import { OwnEnvironments } from '../../../../src/regions/machine/own-environments.ts'
 import type { Db } from '../../../../src/store/db.ts'
+import { listEnvironmentIdsIn } from '../../../../src/store/repositories/environments-in-regions.ts'
 import { openSqliteDb } from '../../../../src/store/sqlite/db.ts'
 import { TestClock } from '../../../../testkit/fakes/clock.ts'
 import { until } from '../../../../testkit/platform/story.ts'
@@ -35,13 +36,13 @@ afterEach(async () => {
   rmSync(dir, { recursive: true })
 })
 
-const put = (id: string, region: string) =>
+const put = (id: string, region: string, otherRegion: string | null = null) =>
   db.write((tx) =>
     tx
       .insertInto('app_envs')
       .values({
         ...{ app_env_id: id, app_id: 'a', account_id: 'c', cli_env_name: id, status: 'RUNNING', size: 1 },
-        ...{ region, record: '{}', revision: 1, created_at: id },
+        ...{ region, other_region: otherRegion, record: '{}', revision: 1, created_at: id },
       })
       .execute(),
   )
@@ -78,6 +79,21 @@ it('an announcement wakes those of its own regions, and one it has that is gone 
     'two environments',
   )
   expect([...woken].sort()).toEqual(['gone', 'mine'])
+})
+
+it('a machine that starts again finds what an environment has left there, or serves there until it has moved', async () => {
+  await put('mine', 'north')
+  await put('moving', 'south', 'north')
+  await put('foreign', 'south', 'west')
+  expect(await db.read((tx) => listEnvironmentIdsIn(tx, ['north']))).toEqual(['mine', 'moving'])
+  await own.start()
+  own.wake(['moving', 'foreign'])
+  await until(
+    async () => woken,
+    (ids) => ids.length >= 1,
+    'one environment',
+  )
+  expect(woken).toEqual(['moving'])
 })
 
 it('an announcement of another region wakes nothing, and a machine without regions does not read for it', async () => {

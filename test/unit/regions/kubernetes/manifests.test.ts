@@ -97,6 +97,10 @@ describe('the objects of a cluster region', () => {
       'app-volume',
       appManifests({ ...app, containers: 1, volume: { mountPath: '/data', diskMb: 1_024 } }, options),
     ))
+  it('of an app whose volume is being copied', () => {
+    const volume = { mountPath: '/data', diskMb: 1_024 }
+    golden('app-held', appManifests({ ...app, containers: 0, isHeld: true, volume }, options))
+  })
   it('that copies the volume of a stopped app', () =>
     golden('volume-copy', [volumeCopyJob({ ...app, mount }, app.installationId, options)]))
   it.each([

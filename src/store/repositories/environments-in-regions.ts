@@ -1,0 +1,59 @@
+import type { Tx } from '../db.ts'
+
+/** Ids of the environments that some regions, or all, have a part of, in the order of their creation. */
+export async function listEnvironmentIdsIn(tx: Tx, regions?: readonly string[]): Promise<string[]> {
+  const rows = await withPartIn(tx, regions).orderBy('created_at').orderBy('app_env_id').execute()
+  return rows.map((row) => row.app_env_id)
+}
+
+/** For queries about the environments of some regions, or of all. */
+export function environmentsIn(tx: Tx, regions?: readonly string[]) {
+  const query = tx.selectFrom('app_envs').select('app_env_id')
+  return regions === undefined ? query : query.where('region', 'in', listed(regions))
+}
+
+/** Those too that serve there until they have moved, or have left a volume there. */
+function withPartIn(tx: Tx, regions?: readonly string[]) {
+  const query = tx.selectFrom('app_envs').select('app_env_id')
+  if (regions === undefined) return query
+  const some = listed(regions)
+  return query.where((e) => e.or([e('region', 'in', some), e('other_region', 'in', some)]))
+}
+
+/** PostgreSQL knows no empty list; no region has this name. */
+export function listed(regions: readonly string[]): string[] {
+  return regions.length === 0 ? ['-'] : [...regions]
+}
+
+/** Names and accounts of all environments in these regions. */
+export async function listEnvironmentNamesIn(
+  tx: Tx,
+  regions: readonly string[],
+): Promise<{ appEnvId: string; accountId: string; region: string; envName: string }[]> {
+  return tx
+    .selectFrom('app_envs')
+    .select(['app_env_id as appEnvId', 'account_id as accountId', 'region', 'cli_env_name as envName'])
+    .where('region', 'in', listed(regions))
+    .execute()
+}
+
+/** The revision of each environment that some regions have a part of, by id; `onlyIds` limits the result. */
+export async function listRevisionsIn(
+  tx: Tx,
+  regions: readonly string[],
+  onlyIds?: readonly string[],
+): Promise<Map<string, number>> {
+  let query = withPartIn(tx, regions).select('revision')
+  if (onlyIds) query = query.where('app_env_id', 'in', [...onlyIds])
+  const rows = await query.execute()
+  return new Map(rows.map((row) => [row.app_env_id, row.revision]))
+}
+
+export async function regionOfEnvironment(tx: Tx, appEnvId: string): Promise<string | null> {
+  const row = await tx
+    .selectFrom('app_envs')
+    .select('region')
+    .where('app_env_id', '=', appEnvId)
+    .executeTakeFirst()
+  return row?.region ?? null
+}
