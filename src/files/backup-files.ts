@@ -5,7 +5,7 @@ import path from 'node:path'
 import { pipeline as joined, PassThrough, type Readable, Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { type Backup, backupFileName } from '../domain/databases/backup.ts'
+import { type Backup, backupFileName } from '../domain/backups/backup.ts'
 import { AppError } from '../errors.ts'
 import type { Files } from './files.ts'
 

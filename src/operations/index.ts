@@ -39,13 +39,13 @@ import getApp from './apps/get-app.ts'
 import listApps from './apps/list-apps.ts'
 import listAudit from './audit/list-audit.ts'
 import undoChange from './audit/undo-change.ts'
+import createAppEnvBackup from './backups/create-app-env-backup.ts'
+import deleteAppEnvBackup from './backups/delete-app-env-backup.ts'
+import getAppEnvBackup from './backups/get-app-env-backup.ts'
+import listAppEnvBackups from './backups/list-app-env-backups.ts'
+import restoreAppEnvBackup from './backups/restore-app-env-backup.ts'
 import type { Handler } from './core/handler.ts'
-import createAppEnvBackup from './databases/create-app-env-backup.ts'
-import deleteAppEnvBackup from './databases/delete-app-env-backup.ts'
-import getAppEnvBackup from './databases/get-app-env-backup.ts'
-import listAppEnvBackups from './databases/list-app-env-backups.ts'
 import listDatabasePresets from './databases/list-database-presets.ts'
-import restoreAppEnvBackup from './databases/restore-app-env-backup.ts'
 import rotateDatabasePassword from './databases/rotate-database-password.ts'
 import applyAppEnvChanges from './deployments/apply-app-env-changes.ts'
 import compareAppEnvVersions from './deployments/compare-app-env-versions.ts'
@@ -134,8 +134,8 @@ export const handlers: readonly Handler[] = [
   deleteAppEnvBackup,
   getAppEnvBackup,
   listAppEnvBackups,
-  listDatabasePresets,
   restoreAppEnvBackup,
+  listDatabasePresets,
   rotateDatabasePassword,
   applyAppEnvChanges,
   compareAppEnvVersions,

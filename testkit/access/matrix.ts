@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { isRead, type Operation, type Policy } from '../../src/contract/operation.ts'
-import type { Backup } from '../../src/domain/databases/backup.ts'
+import type { Backup } from '../../src/domain/backups/backup.ts'
 import { insertBackup } from '../../src/store/repositories/backups.ts'
 import { insertJobRun } from '../../src/store/repositories/job-runs.ts'
 import { sampleInput } from '../api/sample-input.ts'

@@ -1,4 +1,4 @@
-import type { Backup } from '../../src/domain/databases/backup.ts'
+import type { Backup } from '../../src/domain/backups/backup.ts'
 import { insertBackup } from '../../src/store/repositories/backups.ts'
 import { insertJobRun } from '../../src/store/repositories/job-runs.ts'
 import { storedRun } from '../jobs/stored-run.ts'

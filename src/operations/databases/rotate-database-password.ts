@@ -1,6 +1,6 @@
 import { backupFormats } from '../../contract/backups.ts'
 import { rotateDatabasePassword } from '../../contract/databases.ts'
-import { checkServes } from '../../domain/databases/backup.ts'
+import { checkServes } from '../../domain/backups/backup.ts'
 import { databaseSecretName, newSecrets } from '../../domain/databases/credentials.ts'
 import { AppError } from '../../errors.ts'
 import { listActiveBackups, listActiveRestores } from '../../store/repositories/backups.ts'

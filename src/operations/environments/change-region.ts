@@ -2,8 +2,8 @@ import type { Environment } from '../../domain/environments/environment.ts'
 import { checkContentMoves, copiesVolume } from '../../domain/environments/move.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
+import { checkBackupCount } from '../backups/check-backup-count.ts'
 import type { Context } from '../core/handler.ts'
-import { checkBackupCount } from '../databases/check-backup-count.ts'
 import { beginRollout } from '../deployments/begin-rollout.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { volumeFormat } from '../../contract/backups.ts'
-import { type Backup, newBackup, newRestore, type Restore } from '../../domain/databases/backup.ts'
+import { type Backup, newBackup, newRestore, type Restore } from '../../domain/backups/backup.ts'
 import type { Environment, Rollout } from '../../domain/environments/environment.ts'
 import { isHeld } from '../../domain/environments/volume-move.ts'
 import type { Engine } from '../../engines/engine.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { backupStatuses } from '../../contract/backups.ts'
-import type { Backup, Restore } from '../../domain/databases/backup.ts'
+import type { Backup, Restore } from '../../domain/backups/backup.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Backup } from '../../../src/domain/databases/backup.ts'
+import type { Backup } from '../../../src/domain/backups/backup.ts'
 import { insertBackup } from '../../../src/store/repositories/backups.ts'
 import { queueLengths } from '../../../src/store/repositories/queue-lengths.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'

@@ -1,4 +1,4 @@
-import { mostBackups } from '../../domain/databases/backup.ts'
+import { mostBackups } from '../../domain/backups/backup.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { countBackups } from '../../store/repositories/backups.ts'

@@ -1,6 +1,6 @@
 import { listAppEnvBackups } from '../../contract/backups.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
-import { backupResponse, restoreResponse } from '../../domain/databases/backup.ts'
+import { backupResponse, restoreResponse } from '../../domain/backups/backup.ts'
 import { listBackups, listRestores } from '../../store/repositories/backups.ts'
 import { handler } from '../core/handler.ts'
 

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Backup, Restore } from '../../domain/databases/backup.ts'
+import type { Backup, Restore } from '../../domain/backups/backup.ts'
 import { type DatabaseContainerSpec, type Engine, EngineFailure } from '../../engines/engine.ts'
 import { checkedTar } from '../../engines/volume-tar.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { type Clock, timestamp } from '../../clock.ts'
-import { type Backup, isOver, type Restore } from '../../domain/databases/backup.ts'
+import { type Backup, isOver, type Restore } from '../../domain/backups/backup.ts'
 import { type Engine, EngineFailure } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'

@@ -5,7 +5,7 @@ import {
   backupResponse,
   checkCopied,
   newBackup,
-} from '../../domain/databases/backup.ts'
+} from '../../domain/backups/backup.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
 import { insertBackup } from '../../store/repositories/backups.ts'

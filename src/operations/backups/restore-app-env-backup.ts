@@ -5,7 +5,7 @@ import {
   checkRestorable,
   newRestore,
   restoreResponse,
-} from '../../domain/databases/backup.ts'
+} from '../../domain/backups/backup.ts'
 import { AppError } from '../../errors.ts'
 import { insertRestore, isRestoring } from '../../store/repositories/backups.ts'
 import { loadVisible, notFound } from '../core/authorize.ts'

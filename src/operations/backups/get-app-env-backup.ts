@@ -1,6 +1,6 @@
 import { getAppEnvBackup } from '../../contract/backups.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
-import { backupResponse, restoreResponse } from '../../domain/databases/backup.ts'
+import { backupResponse, restoreResponse } from '../../domain/backups/backup.ts'
 import { listRestores } from '../../store/repositories/backups.ts'
 import { handler } from '../core/handler.ts'
 
