@@ -157,6 +157,8 @@ export class EngineDoor {
   }
 
   async shut(): Promise<void> {
+    // A connection may be accepted after this.
+    this.#server!.on('connection', (late: net.Socket) => late.destroy())
     const closed = new Promise((resolve) => this.#server!.close(resolve))
     for (const socket of this.#sockets) socket.destroy()
     await closed

@@ -168,7 +168,8 @@ describe.skipIf(!present)(title, () => {
       signal: new AbortController().signal,
     })
     expect(outcome).toBe('listening')
-    const answer = await fetch(`http://127.0.0.1:${address!.port}/`)
+    const signal = AbortSignal.timeout(30_000)
+    const answer = await fetch(`http://127.0.0.1:${address!.port}/`, { signal })
     expect(await answer.text()).toBe('late')
     await remote.remove(spec.name)
     await remote.close()
