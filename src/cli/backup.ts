@@ -16,7 +16,8 @@ import { type Cli, type CliCommand, connected, type Done, environmentRef, print 
 import { exitCodes, UsageError } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
 import { positionalHelp } from './field-help.ts'
-import { readableBytes } from './progress.ts'
+import { namesOf } from './known-names.ts'
+import { printable, readableBytes } from './progress.ts'
 import { aligned } from './render.ts'
 
 const pauseMs = 300
@@ -40,17 +41,30 @@ export function addBackupCommands(backup: CliCommand, cli: Cli, done: Done): voi
   })
   backup
     .command('list')
-    .description('the backups, newest first; also those of deleted environments')
+    .description('the backups and the last restores, newest first; also those of deleted environments')
     .argument('[environment]', 'only those of this one: its id, or its name in URLs')
     .runs(cli, done, async ([env]) => {
       const { client } = await connected(cli)
       const { accounts } = await client.call(listAccounts, {})
-      const lists = accounts.map(({ accountId }) => client.call(listAppEnvBackups, { accountId }))
-      const all = (await Promise.all(lists)).flatMap(({ backups }) => backups)
-      const backups = all.filter((one) => env === undefined || [one.appEnvId, one.envName].includes(env))
-      print(cli, { backups }, backupLines(backups))
+      const lists = await Promise.all(accounts.map(({ accountId }) => listOf(client, accountId)))
+      const isShown = (one: { appEnvId: string; envName: string }) =>
+        env === undefined || [one.appEnvId, one.envName].includes(env)
+      const backups = lists.flatMap((list) => list.backups).filter(isShown)
+      const restores = lists.flatMap((list) => list.restores).filter(isShown)
+      print(cli, { backups, restores }, [...backupLines(backups), ...restoreLines(restores)])
       return exitCodes.done
     })
+}
+
+type NamedRestore = RestoreResponse & { envName: string }
+
+/** Restores have the names that their environments have now. */
+async function listOf(client: Client, accountId: string) {
+  const { backups, restores } = await client.call(listAppEnvBackups, { accountId })
+  const ids = restores.map(({ appEnvId }) => appEnvId)
+  const names = await namesOf(client, accountId, ids)
+  const named = (one: RestoreResponse) => ({ ...one, envName: names.get(one.appEnvId) ?? one.appEnvId })
+  return { backups, restores: restores.map(named) }
 }
 
 /** `longshore restore`. */
@@ -62,7 +76,10 @@ export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): vo
       'Restores a backup into a new or an existing environment. longshore backup list shows the backups.',
     )
     .argument('<backupId>', positionalHelp('backupId'))
-    .option('--env <environment>', 'replaces ALL data of that environment; needs --yes')
+    .option(
+      '--env <environment>',
+      'replaces ALL data of that environment, which must be stopped if it has a volume; needs --yes',
+    )
     .option('--new-env <name>', 'creates an environment with that name in the same app, and restores into it')
     .option('--yes', 'confirm that all data of --env is replaced')
     .option('--dry-run', 'check the call and show what would change; only with --env')
@@ -70,9 +87,12 @@ export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): vo
       if ((env === undefined) === (newEnv === undefined))
         throw new UsageError('give either --env or --new-env')
       if (env === undefined && dryRun) throw new UsageError('--dry-run requires --env')
-      if (env !== undefined && yes !== true && !dryRun)
-        throw new UsageError('this replaces all data of the environment; confirm it with --yes')
       const { client } = await connected(cli)
+      if (env !== undefined && yes !== true && !dryRun) {
+        // First what refuses the call, such as a volume in use.
+        await client.call(restoreAppEnvBackup, { ...environmentRef(String(env)), backupId }, { dryRun: true })
+        throw new UsageError('this replaces all data of the environment; confirm it with --yes')
+      }
       if (dryRun) {
         const input = { ...environmentRef(String(env)), backupId }
         return printDryRun(cli, client, restoreAppEnvBackup, input)
@@ -137,4 +157,17 @@ function backupLines(backups: readonly BackupResponse[]): string[] {
     ['backupId', 'environment', 'createdAt', 'status', 'size', 'file in the data directory', 'sha256'],
     ...rows,
   ])
+}
+
+function restoreLines(restores: readonly NamedRestore[]): string[] {
+  if (restores.length === 0) return []
+  const rows = restores.map(({ restoreId, backupId, createdAt, envName, status, failure }) => [
+    restoreId,
+    envName,
+    createdAt,
+    status,
+    backupId,
+    printable(failure ?? '-'),
+  ])
+  return ['', ...aligned([['restoreId', 'into', 'createdAt', 'status', 'of backup', 'failure'], ...rows])]
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { type Client, createClient } from '../client/client.ts'
 import { readConfig } from '../config.ts'
+import { AppError } from '../errors.ts'
 import { nearestName } from '../nearest.ts'
 import { type CommandIo, UsageError } from './command-io.ts'
 import { suggestingNames } from './known-names.ts'
@@ -103,8 +104,28 @@ export class CliCommand extends Command {
       for (const [name, flags] of this.#required) {
         if (options[name] === undefined) throw new UsageError(`${flags} is required`)
       }
-      done(await act(this.args, options, this))
+      done(
+        await act(this.args, options, this).catch((error) => {
+          throw this.#namingFlags(error)
+        }),
+      )
     })
+  }
+
+  /** The error with the options that people type in place of the fields of the input: `--port` for `port`. */
+  #namingFlags(error: unknown): unknown {
+    if (!(error instanceof AppError) || error.message !== 'Invalid request') return error
+    const flags = new Map(
+      this.options.flatMap((option) =>
+        option.long && !option.negate ? [[option.attributeName(), option.long]] : [],
+      ),
+    )
+    const details = (error.details ?? '').replace(
+      /(?<=^|; )(\w+)(:|\.| is required)/g,
+      (all, field: string, after: string) =>
+        flags.has(field) ? `${flags.get(field)}${after === '.' ? ' ' : after}` : all,
+    )
+    return new AppError(error.kind, error.message, { details, cause: error })
   }
 
   /** An option without its value must not consume the next option: `--name --read-only`. */

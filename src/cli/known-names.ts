@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import { nearestEnvironments } from '../client/nearest-environments.ts'
 import { listAccounts } from '../contract/accounts.ts'
 import { listAppEnvs } from '../contract/app-envs.ts'
 import { listApps } from '../contract/apps.ts'
@@ -66,42 +67,23 @@ const fields: Readonly<Record<string, string>> = {
   allowedAppEnvIds: 'env_',
 }
 
-/**
- * A client whose errors name the environment that was probably meant: a mistyped name, or the name of the app. The
- * platform cannot: its answer must not depend on what the caller may not see.
- */
+/** A client whose errors name the environment that was probably meant: a mistyped name, or the name of the app. */
 export function suggestingNames(client: Client): Client {
   const call: Client['call'] = (row, input, options) =>
     client.call(row, input, options).catch(async (error) => {
       const { envName } = input as Input
       if (!(error instanceof AppError) || error.kind !== 'not-found' || typeof envName !== 'string')
         throw error
-      const near = await nearestEnvironments(client, envName).catch(() => [])
-      if (near.length === 0) throw error
-      const details = `Did you mean ${near.join(' or ')}? longshore envs list shows those you can reach.`
+      const near = await accountsOf(client, undefined)
+        .then((accountIds) => nearestEnvironments(client, envName, accountIds))
+        .catch(() => [])
+      const names = near.map(({ cliEnvName }) => cliEnvName)
+      // If it exists, something else was not found.
+      if (names.length === 0 || names.includes(envName)) throw error
+      const details = `Did you mean ${names.join(' or ')}? longshore envs list shows those you can reach.`
       throw new AppError('not-found', error.message, { details, cause: error })
     })
   return { ...client, call }
-}
-
-/** Those of the app with this name, else the one with the most similar name. */
-async function nearestEnvironments(client: Client, envName: string): Promise<string[]> {
-  const names: string[] = []
-  const ofApp: string[] = []
-  for (const accountId of await accountsOf(client, undefined)) {
-    const { apps } = await client.call(listApps, { accountId })
-    const meant = new Set(
-      apps.filter(({ name, slug }) => [name, slug].includes(envName)).map((app) => app.appId),
-    )
-    for (const { appId, cliEnvName } of (await client.call(listAppEnvs, { accountId })).appEnvs) {
-      names.push(cliEnvName)
-      if (meant.has(appId)) ofApp.push(cliEnvName)
-    }
-  }
-  // It exists, so something else was not found.
-  if (names.includes(envName)) return []
-  const near = nearestName(envName, names)
-  return ofApp.length > 0 ? ofApp.slice(0, 5) : near === null ? [] : [near]
 }
 
 /** The input with ids for the names in it. Throws `AppError` for a name that no object or several have. */

@@ -20,6 +20,7 @@ export const diagnosisCauses = [
   'build-step',
   'missing-module',
   'missing-variable',
+  'volume-path',
   'database-down',
   'dependency-refused',
   'disk-full',

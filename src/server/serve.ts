@@ -252,7 +252,7 @@ function apiServer(
     operations,
     runner,
     uploads: createUploadReceiver({
-      ...{ db, clock, files: uploads },
+      ...{ db, clock, files: uploads, node: config.node },
       ...(isShared && !hasSharedFiles ? { elsewhere } : {}),
     }),
     secrets: createSecretEntry({ db, clock, runner }),

@@ -107,6 +107,9 @@ export interface Tables {
     state: 'requested' | 'uploaded' | 'used'
     expires_at: string
     created_at: string
+    claim: string | null
+    claim_node: string | null
+    claimed_until: string | null
   }
   activities: {
     activity_id: string

@@ -4,7 +4,7 @@ import { problemOf } from '../../src/console/components/Field.tsx'
 import { ago, counted, exactTime, megabytes, quantity } from '../../src/console/components/words.ts'
 import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
 import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
-import { byUrgency, conditionWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
+import { byUrgency, conditionWords, newestWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
 import { gapsOf, spansOf, spanTimes } from '../../src/console/pages/environments/ContainerTimeline.tsx'
 import { statusWords } from '../../src/console/pages/environments/status-words.ts'
 import { matching } from '../../src/console/pages/overview/matching.ts'
@@ -38,6 +38,11 @@ const deployment = (change: object): Status['currentDeployment'] => ({
   ...change,
 })
 const app = { isFunction: false, isJob: false }
+
+it('notifications are the newest of all alerts, or of the most urgent ones if there are many', () => {
+  expect(newestWords(20, 1, 1)).toBe('The newest 20 of all alerts with a contact point')
+  expect(newestWords(20, 10, 11)).toBe('The newest 20 of the 10 most urgent alerts with a contact point')
+})
 
 describe('status in words', () => {
   it('shows the serving version, and why a deployment failed', () => {

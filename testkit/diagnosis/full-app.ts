@@ -35,6 +35,7 @@ export const fullApp: Facts = {
     resourceSamples: 30,
   },
   variables: { applied: [], saved: [] },
+  volumePath: null,
   pendingFields: [],
   pendingSince: '',
   alerts: [],

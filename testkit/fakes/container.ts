@@ -72,14 +72,14 @@ export class FakeContainer {
   async start(listenDelayMs: number): Promise<void> {
     this.state = 'running'
     this.#startedAt = new Date(this.#clock.wallMs()).toISOString()
-    const { MODE, EXIT_CODE } = this.spec.env
+    const { MODE, EXIT_CODE, EXIT_TEXT } = this.spec.env
     if (this.spec.command) {
       void runFakeCommand(this, this.spec.command, this.#clock)
       this.#onChange(this.spec.name)
       return
     }
     if (MODE === 'exit') {
-      this.log('stderr', 'cannot start: told to exit')
+      this.log('stderr', EXIT_TEXT ?? 'cannot start: told to exit')
       this.end(Number(EXIT_CODE ?? 1))
     } else if (MODE === 'idle' || this.spec.port === null) {
       this.log('stdout', 'idle')

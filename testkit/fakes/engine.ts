@@ -33,7 +33,7 @@ interface FakeEngineOptions {
 
 /** An engine in memory whose containers are small HTTP servers on loopback. It keeps the whole port's promises. */
 export class FakeEngine implements Engine {
-  readonly kind = 'fake'
+  readonly kind: Engine['kind'] = 'fake'
   readonly capabilities: EngineCapabilities
   readonly host: FakeHost
   readonly prepare?: (spec: ContainerSpec) => Promise<void>

@@ -283,7 +283,7 @@ export class TestPlatform {
       ...(options.oauth ? oauthSurfaces(this, runner, options.oauth) : {}),
       operations,
       runner,
-      uploads: createUploadReceiver({ db, clock, files }),
+      uploads: createUploadReceiver({ db, clock, files, node: 'test' }),
       secrets: createSecretEntry({ db, clock, runner }),
       readiness: async () => ({ ready: true, problems: [] }),
       metricsText: () => '',

@@ -63,6 +63,11 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     meaning: 'The program needs an environment variable that the environment does not have.',
     fix: 'Set it with update-app-env-variables, then apply or deploy again.',
   },
+  'volume-path': {
+    meaning:
+      'The program opens the mount path of its volume, which on the process engine is a path of the machine.',
+    fix: 'Set a variable to the mount path (DATA_DIR=/data): its value becomes the folder of the volume, for the program to open.',
+  },
   'database-down': {
     meaning: 'A managed database that the program uses does not run.',
     fix: 'Start the database with start-app-env, or diagnose it.',

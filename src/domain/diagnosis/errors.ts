@@ -136,7 +136,7 @@ function requestEvidence({ requests }: Facts, kind: Kind): Evidence[] {
 const longestPath = 80
 
 function namedByLog(facts: Facts) {
-  const sign = runtimeSign(recentLines(facts), facts.variables.applied)
+  const sign = runtimeSign(recentLines(facts), facts.variables.applied, facts.volumePath)
   const named = sign && namedCause(facts, sign)
   return named && named.cause !== 'wrong-port' && named.cause !== 'bad-command' ? named : null
 }

@@ -17,8 +17,18 @@ export function cutQuote(text: string): string {
 /** What Node prints below the sentence that names the error. */
 const endsStack = /^\s+at |^Node\.js v\d/
 
+/** Node prints the properties of an error in braces, below its stack. */
+function withoutProperties(lines: readonly LogLine[]): readonly LogLine[] {
+  const end = lines.findLastIndex(({ message }) => !isNoise(message) && !endsStack.test(message))
+  if (lines[end]?.message !== '}') return lines
+  const begin = lines.slice(0, end).findLastIndex(({ message }) => /^ {4}at .*\{$/.test(message))
+  return begin < 0 ? lines : lines.slice(0, begin)
+}
+
 /** The last line that says something of an error. */
 export function lastLine(lines: readonly LogLine[]): Evidence[] {
-  const line = lines.findLast(({ message }) => !isNoise(message) && !endsStack.test(message))
+  const line = withoutProperties(lines).findLast(
+    ({ message }) => !isNoise(message) && !endsStack.test(message),
+  )
   return line ? [quote(line)] : []
 }

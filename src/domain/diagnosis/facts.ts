@@ -126,6 +126,8 @@ export interface Facts {
   meanSeconds: number | null
   /** Names of variables in force, and of those saved. */
   variables: { applied: readonly string[]; saved: readonly string[] }
+  /** The mount path of its volume if the program does not see the volume there: on the process engine. */
+  volumePath: string | null
   pendingFields: readonly string[]
   /** Names of variables that are saved differently than they are in force. */
   pendingVariables: readonly string[]

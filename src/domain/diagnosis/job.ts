@@ -12,7 +12,10 @@ const noCommand = [126, 127]
 export const detectJob: Detector = (facts) => {
   const [last, ...earlier] = facts.jobRuns
   if (facts.desiredState !== 'running' || !last || last.status === 'SUCCEEDED') return []
-  const sign = last.reason === 'OOMKilled' ? null : runtimeSign(facts.servingLog, facts.variables.applied)
+  const sign =
+    last.reason === 'OOMKilled'
+      ? null
+      : runtimeSign(facts.servingLog, facts.variables.applied, facts.volumePath)
   const named = sign && namedCause(facts, sign)
   const cause = causeOf(last, named)
   const why =

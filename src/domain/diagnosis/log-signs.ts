@@ -63,12 +63,20 @@ const buildPatterns: readonly Pattern[] = [
   },
 ]
 
-/** What output of a program says of the cause: the sign nearest to its end. */
-export function runtimeSign(all: readonly LogLine[], variables: readonly string[]): LogSign | null {
+/**
+ * What output of a program says of the cause: the sign nearest to its end. `volumePath`: where the program does not see
+ * its volume.
+ */
+export function runtimeSign(
+  all: readonly LogLine[],
+  variables: readonly string[],
+  volumePath: string | null = null,
+): LogSign | null {
   const lines = all.map(shortened)
   const text = lines.map(({ message }) => message).join('\n')
   for (let index = lines.length - 1; index >= 0; index -= 1) {
     const line = lines[index]!
+    if (volumePath !== null && opensPath(line.message, volumePath)) return { cause: 'volume-path', line }
     const fitting = runtimePatterns.find(({ matches }) => matches.test(line.message))
     if (fitting) {
       const cause = entryIsMissing(line, text) ? 'bad-command' : fitting.cause
@@ -79,6 +87,15 @@ export function runtimeSign(all: readonly LogLine[], variables: readonly string[
       return { cause: 'missing-variable', line, variable }
   }
   return null
+}
+
+const cannotOpen =
+  /\b(?:ENOENT|EACCES|EPERM|EROFS)\b|no such file or directory|permission denied|read-only file system/i
+
+/** Whether a line says that a path, or one below it, cannot be opened or made. */
+function opensPath(message: string, path: string): boolean {
+  const words = cannotOpen.test(message) ? message.split(/['"`\s:,;()]+/) : []
+  return words.some((word) => word === path || word.startsWith(`${path}/`))
 }
 
 function shortened(line: LogLine): LogLine {

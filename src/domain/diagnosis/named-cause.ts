@@ -17,6 +17,8 @@ export function namedCause(facts: Facts, sign: LogSign): NamedCause {
   const evidence = [quote(sign.line)]
   if (sign.cause === 'dependency-refused') return dependency(facts, evidence)
   if (sign.variable !== undefined) return missingVariable(facts, sign.variable, evidence)
+  if (sign.cause === 'volume-path')
+    evidence.push({ source: 'setting', at: null, text: `mountPath: ${facts.volumePath}` })
   return { cause: sign.cause, evidence, database: null, startFix: null, runningFix: null }
 }
 
@@ -72,6 +74,7 @@ const summaries: Partial<Record<DiagnosisCause, string>> = {
   'exits-at-once': 'the program ended before it listened, and its output names no known cause',
   'missing-module': 'a module is missing in the image',
   'missing-variable': 'an environment variable is missing',
+  'volume-path': 'it opens the mount path of its volume, which is a path of the machine here',
   'dependency-refused': 'a service that it needs refuses connections or cannot be reached',
   'disk-full': 'no space is left on a disk',
   'failing-checks': 'it does not answer its health check as expected',

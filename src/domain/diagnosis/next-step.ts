@@ -26,6 +26,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   // Changes of an environment without a version start nothing: only a deployment does.
   'missing-variable': ({ current }) =>
     `Set the variable with update-app-env-variables, ${current === null ? again : 'then apply or deploy again'}.`,
+  'volume-path': `Set a variable to the mount path with update-app-env-variables (DATA_DIR=/data): its value becomes the folder of the volume. Let the program open the folder that the variable names, ${again}.`,
   'database-down': databaseStep,
   'dependency-refused':
     'Check that the service runs, and its address, port and login in the variables (update-app-env-variables).',

@@ -63,7 +63,7 @@ function detectCrash(facts: Facts): Finding | null {
   const last = ended[0]
   if (!last || (count < 2 && isUp)) return null
   const killed = ended.some(({ reason }) => reason === 'OOMKilled')
-  const sign = killed ? null : runtimeSign(facts.crashLog, facts.variables.applied)
+  const sign = killed ? null : runtimeSign(facts.crashLog, facts.variables.applied, facts.volumePath)
   const named = sign && namedCause(facts, sign)
   const cause = killed
     ? 'out-of-memory'

@@ -31,7 +31,9 @@ export const detectStart: Detector = (facts) => {
   if (latest?.status !== 'FAILED' || latest.failure === null) return []
   const recorded = startCauses[latest.failure.reason]
   if (recorded === undefined) return []
-  const sign = vague.has(recorded) ? runtimeSign(facts.failedLog, facts.variables.applied) : null
+  const sign = vague.has(recorded)
+    ? runtimeSign(facts.failedLog, facts.variables.applied, facts.volumePath)
+    : null
   const named = sign && explains(recorded, sign.cause) ? namedCause(facts, sign) : null
   const cause = named?.cause ?? recorded
   return [

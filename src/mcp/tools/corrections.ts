@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { nearestName } from '../../nearest.ts'
 import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
-import { idCorrections } from './id-corrections.ts'
+import type { PinnedScope } from '../policy/tool-policy.ts'
+import { environmentCorrections, idCorrections } from './id-corrections.ts'
 import { nearestNames } from './nearest-names.ts'
 import { portableInput, type SchemaNode } from './portable-schema.ts'
 import { inputSchemaOf } from './schema.ts'
@@ -20,10 +21,15 @@ export async function corrected(
   tool: Tool | undefined,
   ctx: ToolContext | undefined,
   args: ToolInput,
+  pin: PinnedScope,
 ): Promise<AppError> {
   const isAboutInput = error.kind === 'invalid' || error.kind === 'not-found'
   if (tool === undefined || ctx === undefined || !isAboutInput) return error
-  const sentences = [...inputCorrections(tool, args), ...(await idCorrections(tool, ctx, args))]
+  const sentences = [
+    ...inputCorrections(tool, args),
+    ...(await idCorrections(tool, ctx, args)),
+    ...(await environmentCorrections(error, ctx, pin, args)),
+  ]
   if (sentences.length === 0) return error
   const { kind, message, details = '', rule, cause } = error
   const shown = sentences.slice(0, mostCorrections).join(' ')

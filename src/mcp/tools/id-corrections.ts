@@ -1,7 +1,9 @@
+import { nearestEnvironments } from '../../client/nearest-environments.ts'
 import { listAccounts } from '../../contract/accounts.ts'
 import { listApps } from '../../contract/apps.ts'
 import { resources } from '../../contract/resources.ts'
 import { AppError } from '../../errors.ts'
+import type { PinnedScope } from '../policy/tool-policy.ts'
 import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
 
 const mostAccounts = 5
@@ -13,7 +15,7 @@ export async function idCorrections(tool: Tool, ctx: ToolContext, args: ToolInpu
     for (const field of idFields) {
       const given = args[field]
       const isName = typeof given === 'string' && field !== 'envName' && !given.startsWith(`${idPrefix}_`)
-      // `appEnvId` has an error of its own, which names envName.
+      // `environmentCorrections` has those of environments.
       if (!isName || field === 'appEnvId' || !(field in tool.operation.input.shape)) continue
       const id = await idOf(ctx, field, given)
       const listed = listedBy === undefined ? '' : `; ${listedBy} shows ids`
@@ -25,6 +27,38 @@ export async function idCorrections(tool: Tool, ctx: ToolContext, args: ToolInpu
     }
   }
   return sentences
+}
+
+/** The environments that were probably meant by an `envName` that was not found, or a name in place of `appEnvId`. */
+export async function environmentCorrections(
+  error: AppError,
+  ctx: ToolContext,
+  pin: PinnedScope,
+  { appEnvId, envName }: ToolInput,
+): Promise<string[]> {
+  const given = appEnvId ?? envName
+  const { noun, idPrefix } = resources.environment
+  if (typeof given !== 'string' || given.startsWith(`${idPrefix}_`)) return []
+  if (given === envName && error.message !== `${noun} not found`) return []
+  // Names outside of the pinned app or environment are of no use.
+  if (pin.app !== null || pin.env !== null) return []
+  try {
+    const accountIds = pin.account === null ? await accountsOf(ctx) : [pin.account]
+    const near = await nearestEnvironments(ctx.client, given, accountIds, {
+      signal: ctx.signal,
+    })
+    const shown = near.map((one) => `${one.cliEnvName} (appEnvId ${one.appEnvId})`)
+    return shown.length === 0 ? [] : [`Did you mean ${shown.join(' or ')}?`]
+  } catch (failure) {
+    // The token of an environment lists none.
+    if (failure instanceof AppError) return []
+    throw failure
+  }
+}
+
+async function accountsOf({ client, signal }: ToolContext): Promise<string[]> {
+  const { accounts } = await client.call(listAccounts, {}, { signal })
+  return accounts.slice(0, mostAccounts).map(({ accountId }) => accountId)
 }
 
 interface Facts {

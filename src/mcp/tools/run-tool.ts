@@ -72,7 +72,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
       return requestId
     }
     if (!(error instanceof AppError)) return faultResult(noted(error))
-    const better = await corrected(error, tool, ctx, args).catch((fault) => {
+    const better = await corrected(error, tool, ctx, args, call.toolPolicy.pin).catch((fault) => {
       call.signal.throwIfAborted()
       noted(fault)
       return error

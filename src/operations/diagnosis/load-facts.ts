@@ -4,7 +4,7 @@ import { isRestricted } from '../../domain/access/environment-access.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
 import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis/facts.ts'
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
-import type { PodRecord, Rollout } from '../../domain/environments/environment.ts'
+import type { PodRecord, Rollout, Settings } from '../../domain/environments/environment.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
 import {
   pendingFields,
@@ -49,8 +49,8 @@ export async function loadFacts(
 ): Promise<(after: AfterRead) => Promise<LoadedFacts>> {
   const { appEnvId } = target.environment
   const { rollouts, ...history } = await loadHistory(context, target)
-  const { envVars } =
-    rollouts.find(({ status }) => status === 'FAILED')?.settings ?? target.environment.applied
+  const settings = rollouts.find(({ status }) => status === 'FAILED')?.settings ?? target.environment.applied
+  const { envVars } = settings
   const jobRuns = target.app.isJob ? await loadJobRuns(context, appEnvId) : []
   const jobLog = await jobLogQuery(context, appEnvId, jobRuns)
   const referred = await loadReferredDatabases(context, target, envVars)
@@ -60,6 +60,7 @@ export async function loadFacts(
     ...history,
     nowMs: Date.parse(context.now),
     variables: { applied: namesOf(envVars), saved: namesOf(target.environment.saved.envVars) },
+    volumePath: volumePathOf(context, target.environment.region, settings),
     jobRuns,
     engineProblem: context.installation.engineProblem(target.environment.region),
   }
@@ -77,7 +78,7 @@ export async function loadFacts(
     const [failedLog, servingLog, crashLog] = [logs?.failedLog, logs?.servingLog, logs?.crashLog].map(masked)
     const output = [failedLog!, servingLog!, crashLog!]
     const isRefused = output.some(
-      (lines) => runtimeSign(lines, rows.variables.applied)?.cause === 'dependency-refused',
+      (lines) => runtimeSign(lines, rows.variables.applied, rows.volumePath)?.cause === 'dependency-refused',
     )
     const metrics = await readOrNull(() => loadMetricFacts(context, after.metrics, target))
     const unread = [logs ? null : 'logs', metrics ? null : 'metrics', target.membership ? null : 'alerts']
@@ -99,6 +100,16 @@ export async function loadFacts(
       checked: diagnosedFacts.filter((fact) => !unread.includes(fact)),
     }
   }
+}
+
+/** On other engines the volume is at its mount path. */
+function volumePathOf(
+  { installation }: Context,
+  region: string,
+  { useVolume, mountPath }: Pick<Settings, 'useVolume' | 'mountPath'>,
+): string | null {
+  const { engine } = installation.regions().find((one) => one.region === region) ?? {}
+  return useVolume && engine === 'process' ? mountPath : null
 }
 
 function namesOf(variables: readonly { name: string }[]): string[] {

@@ -22,7 +22,8 @@ import { auditTrace } from './039-audit-trace.ts'
 import { stepUp } from './043-step-up.ts'
 import { auditAgent } from './044-audit-agent.ts'
 import { containerCounts } from './045-container-counts.ts'
-import { otherRegion } from './046-other-region.ts'
+import { uploadClaims } from './046-upload-claims.ts'
+import { otherRegion } from './047-other-region.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -50,5 +51,6 @@ export const migrations: readonly Migration[] = [
   stepUp,
   auditAgent,
   containerCounts,
+  uploadClaims,
   otherRegion,
 ]

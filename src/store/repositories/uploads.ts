@@ -48,6 +48,47 @@ export async function findUpload(
     : null
 }
 
+/** One transfer of an upload at one control plane. */
+interface Claim {
+  token: string
+  node: string
+  until: string
+}
+
+/**
+ * Reserves a requested upload for one transfer; false if another control plane has it. Transfers of the same node are
+ * over: it has restarted, or has let them go.
+ */
+export async function claimUpload(tx: Tx, uploadId: string, now: string, claim: Claim): Promise<boolean> {
+  const result = await tx
+    .updateTable('uploads')
+    .set({ claim: claim.token, claim_node: claim.node, claimed_until: claim.until })
+    .where('upload_id', '=', uploadId)
+    .where('state', '=', 'requested')
+    .where((e) =>
+      e.or([e('claim', 'is', null), e('claim_node', '=', claim.node), e('claimed_until', '<=', now)]),
+    )
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Renews a claim, gives it back or completes the upload; false if the transfer has lost its claim. */
+export async function changeClaimed(
+  tx: Tx,
+  uploadId: string,
+  token: string,
+  change: { claimed_until: string } | { claim: null } | { state: 'uploaded' },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('uploads')
+    .set(change)
+    .where('upload_id', '=', uploadId)
+    .where('state', '=', 'requested')
+    .where('claim', '=', token)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
 /** Changes an upload's state; false if it was not in the expected state, so each step happens once. */
 export async function moveUpload(
   tx: Tx,

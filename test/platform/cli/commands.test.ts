@@ -57,6 +57,16 @@ describe('longshore on a platform', () => {
     expect((await json('apps', 'list')).apps).toHaveLength(before)
   })
 
+  it('names the option whose value the platform refuses', async () => {
+    expect(await run('create', 'Nowhere', '--port', '0')).toMatchObject({
+      code: 1,
+      err: 'Error: Invalid request.\n--port: must be at least 1\n',
+    })
+    const name = await created('--docker-preset', 'FUNCTION')
+    const scale = await run('envs', 'update', name, '--function-config', 'maxScale=-1')
+    expect(scale.err).toContain('--function-config maxScale: must be at least')
+  })
+
   it("converts lists, NAME=value, key=value, numbers and switches to the platform's input", async () => {
     const name = await created('--docker-preset', 'FUNCTION', '--function-config', 'maxScale=2')
     const words = ['--set', 'COLOR=a=b', '--set', '{"name":"OPEN","value":"1","isSecret":false}']

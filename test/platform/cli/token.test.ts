@@ -63,7 +63,7 @@ describe('longshore token', () => {
     const refused = await run(['create', '--name', 'x', '--expires-at', 'soon'])
     expect([refused.code !== 0, refused.err]).toEqual([
       true,
-      expect.stringContaining('expiresAt: must be an ISO 8601 time with a time zone'),
+      expect.stringContaining('--expires-at: must be an ISO 8601 time with a time zone'),
     ])
   })
 

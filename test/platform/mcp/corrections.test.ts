@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { updateAccount } from '../../../src/contract/accounts.ts'
 import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
@@ -93,6 +94,37 @@ describe('a mistaken input is answered with what to send instead', () => {
     expect(await detailsOf('list-apps', { accountId: accounts[0]!.name })).toContain(
       `Send accountId ${platform.accountId}: `,
     )
+  })
+
+  it('the environment that was meant by a mistyped name, its name as an id or the name of its app', async () => {
+    const { structured } = await session.call('get-app-env', { appEnvId })
+    const { cliEnvName } = structured as { cliEnvName: string }
+    const { name } = (await session.call('get-app', { appId })).structured as { name: string }
+    const meant = `Did you mean ${cliEnvName} (appEnvId ${appEnvId})?`
+    for (const input of [{ envName: `${cliEnvName}x` }, { appEnvId: cliEnvName }, { envName: name }])
+      expect(await detailsOf('get-app-env-status', input)).toContain(meant)
+    expect(await detailsOf('get-app-env-status', { appEnvId: 'env_unknown' })).not.toContain('Did you mean')
+    expect(await detailsOf('get-alert', { alertId: cliEnvName })).not.toContain('Did you mean')
+  })
+
+  it('M2 no environment that the caller may not see, and none outside of a pin', async () => {
+    const { structured } = await session.call('get-app-env', { appEnvId })
+    const input = { envName: `${structured.cliEnvName}x` }
+    const seen = await platform.makeEnvironment()
+    const setting = (memberEnvAccessEnabled: boolean) =>
+      platform.admin.client.call(updateAccount, { accountId: platform.accountId, memberEnvAccessEnabled })
+    const restricted = await platform.makeUser({ allowedAppEnvIds: [seen.appEnvId] })
+    const stranger = await platform.makeUser({ accountId: await platform.makeAccount('Elsewhere') })
+    const pin = { account: null, app: seen.appId, env: null }
+    await setting(true)
+    for (const options of [{ token: restricted.token }, { token: stranger.token }, { toolPolicy: { pin } }]) {
+      const other = await openToolSession(platform.apiUrl, { token: platform.admin.token, ...options })
+      const { structured: refused } = await other.call('get-app-env-status', input)
+      expect(refused).toMatchObject({ error: 'App environment not found' })
+      expect(refused.details).not.toContain(appEnvId)
+      await other.close()
+    }
+    await setting(false)
   })
 
   it('another name where an id belongs, with the tool that lists ids', async () => {

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
+import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
+import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { runCli } from '../../../src/server/run-cli.ts'
+import { FakeEngine } from '../../../testkit/fakes/engine.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { until } from '../../../testkit/platform/story.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -135,4 +139,45 @@ it('an app that takes images only is not advised to upload source', async () => 
     input: { appEnvId, command: 'true' },
   })
   expect(run.json.details).toBe('Deploy an image (deploy-app-env-image), and wait until it is DEPLOYED.')
+})
+
+it('a program on the process engine that opens the mount path of its volume gets the setting that gives it the path', async () => {
+  const causeOn = async (kind: 'process' | 'docker') => {
+    const other = await TestPlatform.start({ engine: Object.assign(new FakeEngine(), { kind }) })
+    const { appEnvId } = await other.makeEnvironment({
+      app: { useImage: true },
+      environment: {
+        useVolume: true,
+        envVars: [
+          { name: 'MODE', value: 'exit', type: 'DEPLOY', isSecret: false },
+          {
+            name: 'EXIT_TEXT',
+            value: "Error: ENOENT: no such file or directory, open '/data/a'",
+            type: 'DEPLOY',
+            isSecret: false,
+          },
+        ],
+      },
+    })
+    const { client } = other.admin
+    await client.call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/shop:1' })
+    await until(
+      () => client.call(getAppEnvStatus, { appEnvId }),
+      ({ currentDeployment }) => currentDeployment?.status === 'FAILED',
+      'a failed deployment',
+    )
+    const { findings } = await client.call(diagnoseAppEnv, { appEnvId })
+    await other.close()
+    return findings[0]!
+  }
+  expect(await causeOn('process')).toMatchObject({
+    cause: 'volume-path',
+    summary: expect.stringContaining('Set a variable to the mount path with update-app-env-variables'),
+    evidence: [
+      { source: 'deployment' },
+      { source: 'log', text: "Error: ENOENT: no such file or directory, open '/data/a'" },
+      { source: 'setting', text: 'mountPath: /data' },
+    ],
+  })
+  expect((await causeOn('docker')).cause).toBe('exits-at-once')
 })

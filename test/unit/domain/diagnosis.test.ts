@@ -77,7 +77,8 @@ it('a pending change names fields and variables, and says which have a new value
   expect(pending({})[1], 'only their order').toBe('zClouds, envVars')
 })
 
-it('a crash quotes the line that names the error, not the end of its stack', () => {
+/** The first finding on a version whose only container ends again and again. */
+function crash(of: Partial<Facts>) {
   const lastTermination = { finishedAt: new Date(0).toISOString(), exitCode: 1, reason: 'Error' }
   const pod = {
     ...{ name: 'shop-1', rolloutId: 'rol_1', desiredState: 'run', status: 'Failed' },
@@ -88,10 +89,23 @@ it('a crash quotes the line that names the error, not the end of its stack', () 
     quota: { ...full.quota, zCloudsUsed: 2 },
     serving: { rolloutId: 'rol_1', version: 1 } as never,
     pods: [pod as never],
-    crashLog: logged('Error: boom\n    at Timeout.run (/app/server.js:1:97)\n\nNode.js v20.20.2'),
+    ...of,
   })
-  expect(first!.cause).toBe('crash-loop')
-  expect(first!.evidence.map(({ text }) => text)).toEqual(['shop-1: exit code 1 (Error)', 'Error: boom'])
+  return first!
+}
+
+it.each([
+  ['a stack', 'Error: boom\n    at Timeout.run (/app/server.js:1:97)\n\nNode.js v20.20.2', 'Error: boom'],
+  [
+    'properties of the error',
+    "Error: EPIPE: broken pipe, write\n    at f (/app/server.js:1:97) {\n  errno: -32,\n  code: 'EPIPE',\n  cause: {\n    a: 1\n  }\n}\n\nNode.js v20.20.2",
+    'Error: EPIPE: broken pipe, write',
+  ],
+  ['an object that it printed itself', 'failed with {\n  reason: 7\n}', '}'],
+])('a crash quotes the line that names the error, not the end of %s', (_name, output, quoted) => {
+  const { cause, evidence } = crash({ crashLog: logged(output) })
+  expect(cause).toBe('crash-loop')
+  expect(evidence.map(({ text }) => text)).toEqual(['shop-1: exit code 1 (Error)', quoted])
 })
 
 it('a container that runs and takes no requests has failing checks, with what the check got', () => {

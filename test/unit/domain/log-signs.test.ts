@@ -56,6 +56,18 @@ describe('what output of a program says of the cause', () => {
     expect(signOf(full)?.line.message).toBe("Error: Cannot find module 'y'")
   })
 
+  it.each([
+    "Error: ENOENT: no such file or directory, open '/data/notes.json'",
+    "Error: EACCES: permission denied, mkdir '/data'",
+    "PermissionError: [Errno 13] Permission denied: '/data'",
+    'sh: 1: cannot create /data/log: Permission denied',
+  ])('a path of its volume, where the program does not see it: %j', (error) => {
+    const text = `${error}\n    at open (node:fs:573:18) {\n  code: 'ENOENT',\n  path: '/data/notes.json'\n}`
+    const sign = (volumePath: string | null) => runtimeSign(linesOf(text), [], volumePath)
+    expect(sign('/data')).toMatchObject({ cause: 'volume-path', line: { message: error } })
+    for (const path of ['/database', '/dat', null]) expect(sign(path)).toBeNull()
+  })
+
   it('a variable that the environment has is not missing, and an error code is no variable', () => {
     expect(signOf('API_KEY is not set', ['API_KEY'])).toBeNull()
     expect(signOf('ERROR: undefined is no function')).toBeNull()

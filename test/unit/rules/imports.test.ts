@@ -69,7 +69,7 @@ const allowed: Record<string, readonly string[]> = {
     'pacer',
     'trace',
   ],
-  client: ['contract', 'errors'],
+  client: ['contract', 'errors', 'nearest'],
   console: ['client', 'contract', 'errors'],
   mcp: [
     'client',

@@ -6,10 +6,9 @@ import { client } from '../../api/client.ts'
 import { everyMs } from '../../api/queries.ts'
 import { Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
-import { counted } from '../../components/words.ts'
 import { delivery, sentAt } from './delivery-columns.tsx'
 import type { AlertRow } from './use-alerts.ts'
-import { byUrgency } from './words.ts'
+import { byUrgency, newestWords } from './words.ts'
 
 /** Each alert is one read: only the most urgent ones are looked at. */
 const mostAlerts = 10
@@ -17,10 +16,8 @@ const mostShown = 20
 
 /** What became of the newest notifications of the alerts that matter most now. */
 export function RecentNotifications({ alerts }: { alerts: readonly AlertRow[] }) {
-  const watched = byUrgency(alerts.filter(({ contactPoints }) => contactPoints.length > 0)).slice(
-    0,
-    mostAlerts,
-  )
+  const notifying = byUrgency(alerts.filter(({ contactPoints }) => contactPoints.length > 0))
+  const watched = notifying.slice(0, mostAlerts)
   const reads = useQueries({
     queries: watched.map(({ alertId }) => ({
       queryKey: [getAlert.id, { alertId }],
@@ -39,9 +36,7 @@ export function RecentNotifications({ alerts }: { alerts: readonly AlertRow[] })
     <section className="panel" aria-labelledby="notifications">
       <header>
         <h2 id="notifications">Notifications</h2>
-        <span className="muted small">
-          The newest {mostShown} of the {counted(watched.length, 'most urgent alert')} with a contact point
-        </span>
+        <span className="muted small">{newestWords(mostShown, watched.length, notifying.length)}</span>
       </header>
       {failed && rows.length === 0 && <Failed error={failed} hidesForbidden />}
       {isLoading && rows.length === 0 && <Loading rows={2} />}

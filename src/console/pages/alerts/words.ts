@@ -107,3 +107,9 @@ export function stateSpans(
     }))
     .filter((span) => span.toMs > span.fromMs)
 }
+
+/** Which notifications are shown: the newest of some alerts, or of all. */
+export function newestWords(shown: number, read: number, all: number): string {
+  const alerts = read < all ? `the ${read} most urgent alerts` : 'all alerts'
+  return `The newest ${shown} of ${alerts} with a contact point`
+}

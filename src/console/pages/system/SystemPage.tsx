@@ -83,7 +83,7 @@ const regionColumns: Column<OutputOf<typeof listRegions>['regions'][number]>[] =
   {
     title: 'Functions',
     cell: ({ functionDomain }) =>
-      functionDomain ? <code>{functionDomain}</code> : <Badge tone="idle">Not here</Badge>,
+      functionDomain ? <code className="nowrap">{functionDomain}</code> : <Badge tone="idle">Not here</Badge>,
   },
   {
     title: 'Isolation',
