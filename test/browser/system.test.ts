@@ -44,6 +44,17 @@ describe.skipIf(noBrowser !== null)(
       await page.getByText('The gateway does not answer.').waitFor()
       await page.unroute('**/readyz')
       await page.getByText('The platform is ready.').waitFor()
+      expect((await page.getByText('fn.localhost', { exact: true }).boundingBox())?.height).toBeLessThan(25)
+      await page.setViewportSize({ width: 390, height: 800 })
+      // In a narrow window the content of a cell stands beside its title, and a state is as wide as its text.
+      const misplaced = await page.locator('.folds td[data-title] > *').evaluateAll((all) =>
+        all.flatMap((one) => {
+          const [cell, own] = [one.parentElement!.getBoundingClientRect(), one.getBoundingClientRect()]
+          const isStretched = one.matches('.badge') && own.right > cell.right - 20
+          return own.left < cell.left + 100 || isStretched ? [one.textContent] : []
+        }),
+      )
+      expect(misplaced).toEqual([])
       await page.setViewportSize({ width: 320, height: 800 })
       await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
     })
