@@ -16,6 +16,8 @@ export interface VolumeSpec {
   /** Of the version that uses it. */
   image: string
   mount: Mount
+  /** Its containers have ended: they must be gone before anything is copied. */
+  isAtRest?: boolean
 }
 
 /** The part of an engine that copies volumes. Tars have names relative to the volume. */

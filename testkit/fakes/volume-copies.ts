@@ -3,11 +3,14 @@ import { text } from 'node:stream/consumers'
 import { type Header, pack } from 'tar-stream'
 import type { VolumeCopies, VolumeSpec } from '../../src/engines/volume-copies.ts'
 import { eachEntry } from '../../src/engines/volume-tar.ts'
+import { AppError } from '../../src/errors.ts'
 import type { FakeHost } from './host.ts'
 import type { FakeKnobs } from './knobs.ts'
 
 /** Volumes of the fake engine are maps of names to texts; what else a copy brought is kept beside them. */
 export class FakeVolumes implements VolumeCopies {
+  /** Copies fail as with a daemon that is down, though containers do not. */
+  away = false
   readonly #headers = new WeakMap<Map<string, string>, Map<string, Header>>()
   readonly #host: FakeHost
   readonly #knobs: FakeKnobs
@@ -18,6 +21,7 @@ export class FakeVolumes implements VolumeCopies {
   }
 
   async *dump(spec: VolumeSpec): AsyncGenerator<Buffer> {
+    this.#refuseIfAway()
     const tar = pack()
     for (const header of this.#knobs.strangeEntries) tar.entry(header, '')
     const files = this.#files(spec)
@@ -28,6 +32,7 @@ export class FakeVolumes implements VolumeCopies {
   }
 
   async load(spec: VolumeSpec, source: Readable, signal: AbortSignal): Promise<void> {
+    this.#refuseIfAway()
     const { holdLoads } = this.#knobs
     if (holdLoads) {
       const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
@@ -45,7 +50,12 @@ export class FakeVolumes implements VolumeCopies {
   }
 
   async remove({ appEnvId, mount }: VolumeSpec): Promise<void> {
+    this.#refuseIfAway()
     this.#host.volumes.delete(`${appEnvId}/${mount.volume}`)
+  }
+
+  #refuseIfAway(): void {
+    if (this.away || this.#knobs.away) throw new AppError('unavailable', 'The fake engine is away')
   }
 
   #files({ appEnvId, mount }: VolumeSpec): Map<string, string> {

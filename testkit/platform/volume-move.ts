@@ -15,11 +15,11 @@ interface Served {
 }
 
 /** Makes environments with a volume, and asks their program for what is in it. */
-async function volumeApp(installation: Installation, base: string) {
+async function volumeApp(installation: Installation, base: string, code = sampleServerJs) {
   const client = installation.client()
   const { accountId } = installation.ready
   const { appId } = await client.call(createApp, { name: 'keeper', accountId, port: 8080, ...noWindow })
-  const source = sampleSource(base, sampleServerJs)
+  const source = sampleSource(base, code)
   const hostOf = async (appEnvId: string) => (await client.call(getAppEnv, { appEnvId })).hosts[0]?.host ?? ''
   return {
     hostOf,
@@ -71,6 +71,34 @@ export async function moveWithVolume(
     await app.untilAnswered(address, '/read?name=note', last)
     last = `in ${region}`
     await app.untilAnswered(address, `/write?name=note&text=${encodeURIComponent(last)}`, 'ok')
+  }
+  return appEnvId
+}
+
+/** A version that ends at once in a cluster goes on in the region it came from, with its files. */
+export async function moveBackFromCluster(
+  installation: Installation,
+  { base, from, to }: { base: string; from: string; to: string },
+): Promise<string> {
+  const client = installation.client()
+  const code = `if (process.env.KUBERNETES_SERVICE_HOST) process.exit(3)\n${sampleServerJs}`
+  const { make, untilAnswered } = await volumeApp(installation, base, code)
+  const { appEnvId, host } = await make(from)
+  await untilAnswered(host, '/write?name=note&text=first', 'ok')
+  for (let turn = 0; turn < 2; turn += 1) {
+    await until(
+      () => client.call(updateAppEnv, { appEnvId, region: to }),
+      () => true,
+      'a move: what the last one left is gone',
+      limitMs,
+    )
+    await until(
+      () => client.call(getAppEnv, { appEnvId }),
+      (one) => one.region === from && !one.changingRegion && one.status === 'RUNNING',
+      'the end of the move',
+      limitMs,
+    )
+    await untilAnswered(host, '/read?name=note', 'first')
   }
   return appEnvId
 }

@@ -23,8 +23,10 @@ export interface Backup {
   sizeBytes: number | null
   sha256: string | null
   failure: string | null
-  /** Of a move: the region whose volume is copied; absent: where the environment is. */
+  /** Of a volume: its region. */
   region?: string
+  /** Part of a move of the environment. */
+  ofMove?: true
   createdBy: string | null
   createdAt: string
   finishedAt: string | null
@@ -37,8 +39,10 @@ export interface Restore {
   accountId: string
   status: BackupStatus
   failure: string | null
-  /** Of a move: the region whose volume is replaced; absent: where the environment is. */
+  /** Of a volume: its region. */
   region?: string
+  /** Part of a move of the environment. */
+  ofMove?: true
   createdBy: string | null
   createdAt: string
   finishedAt: string | null
@@ -47,19 +51,18 @@ export interface Restore {
 export function newBackup(
   { appEnvId, accountId, cliEnvName, dockerPresetVersion }: Environment,
   { dockerPreset }: Pick<App, 'dockerPreset'>,
-  more: Pick<Backup, 'format' | 'createdBy' | 'createdAt'> & { region?: string | undefined },
+  more: Pick<Backup, 'format' | 'createdBy' | 'createdAt' | 'region' | 'ofMove'>,
 ): Backup {
-  const { region, ...rest } = more
   return {
     ...{ backupId: newId('bak'), appEnvId, accountId, envName: cliEnvName, dockerPreset },
     ...{ dockerPresetVersion: dockerPresetVersion ?? '', status: 'PENDING', sizeBytes: null, sha256: null },
-    ...{ failure: null, finishedAt: null, ...rest, ...(region === undefined ? {} : { region }) },
+    ...{ failure: null, finishedAt: null, ...more },
   }
 }
 
 export function newRestore(
   backup: Pick<Backup, 'backupId' | 'accountId'>,
-  more: Pick<Restore, 'appEnvId' | 'createdBy' | 'createdAt'> & { region?: string },
+  more: Pick<Restore, 'appEnvId' | 'createdBy' | 'createdAt' | 'region' | 'ofMove'>,
 ): Restore {
   const { backupId, accountId } = backup
   const restoreId = newId('rst')
@@ -155,7 +158,7 @@ export function backupFileName({ appEnvId, backupId, format }: Backup): string {
 }
 
 export function backupResponse(backup: Backup): BackupResponse {
-  const { createdBy: _createdBy, region: _region, ...rest } = backup
+  const { createdBy: _createdBy, region: _region, ofMove: _ofMove, ...rest } = backup
   return { ...rest, file: backup.status === 'SUCCEEDED' ? `backups/${backupFileName(backup)}` : null }
 }
 
@@ -163,7 +166,13 @@ export function restoreResponse({
   accountId: _accountId,
   createdBy: _createdBy,
   region: _region,
+  ofMove: _ofMove,
   ...rest
 }: Restore): RestoreResponse {
   return rest
+}
+
+/** Where the volume of an environment is, while it moves too. */
+export function regionOfData(format: Format, { region, servedFrom }: Environment): { region?: string } {
+  return format === volumeFormat ? { region: servedFrom ?? region } : {}
 }

@@ -15,6 +15,8 @@ export function checkMove(
   checkRegion(to, app, regions)
   checkMovable(app)
   checkTarget(environment.region, to, regions)
+  refuseWhileCopying(environment)
+  checkLeftVolume(environment, regions)
   if (copiesVolume(environment, to, regions)) checkCopyable(environment)
 }
 
@@ -42,27 +44,29 @@ export function copiesVolume(
   return one?.engine === 'kubernetes' || one?.engine !== other?.engine || one?.node !== other?.node
 }
 
-/** Its containers are where the volume is, and the ones that a move starts say whether the copy is good. */
-function checkCopyable(environment: Environment): void {
-  const { cliEnvName, desiredState, currentRolloutId, wantedRolloutId, leftVolumeIn } = environment
-  refuseWhileCopying(environment)
-  if (leftVolumeIn !== undefined) {
-    throw new AppError('conflict', 'The volume that an earlier move left is still being removed', {
-      details: `It is in ${leftVolumeIn}. Try again in a moment; if it stays, list-regions says whether that region answers.`,
-    })
-  }
-  if (desiredState === 'stopped' && currentRolloutId !== null) {
+/** The containers that a move starts say whether the copy is good. */
+function checkCopyable({ cliEnvName, status, currentRolloutId }: Environment): void {
+  if (status === 'STOPPED' && currentRolloutId !== null) {
     throw invalid(
       'A stopped environment with a volume cannot move',
       `Start ${cliEnvName} with start-app-env first: the move stops it while its volume is copied, and starts it in the new region.`,
     )
   }
-  if (currentRolloutId === null && wantedRolloutId !== null) {
+  if (status === 'PENDING') {
     throw invalid(
-      'An environment with a volume cannot move before its first version serves',
+      'An environment with a volume cannot move before it serves',
       `Wait until get-app-env-status shows ${cliEnvName} as RUNNING.`,
     )
   }
+}
+
+/** A region that nobody has any more never removes it. */
+function checkLeftVolume({ leftVolumeIn }: Environment, regions: readonly RegionFacts[]): void {
+  const left = regions.find(({ region }) => region === leftVolumeIn)
+  if (!left || left.available === false) return
+  throw new AppError('conflict', 'The volume that an earlier move left is still being removed', {
+    details: `It is in ${left.region}. Try again in a moment.`,
+  })
 }
 
 /** The region takes environments now, and both are run by one control plane. */

@@ -6,8 +6,8 @@ type Moving = Pick<Environment, 'region' | 'changingRegion' | 'servedFrom' | 'vo
 /** What changes containers or data would be lost, or would lose what the copy lacks. */
 export function refuseWhileCopying({ volumeMove, region, servedFrom }: Moving): void {
   if (!volumeMove || volumeMove.step === 'prepare') return
-  throw new AppError('conflict', 'The volume of the environment is being copied to another region', {
-    details: `Wait until get-app-env shows changingRegion false. stop-app-env gives the move to ${region} up: the environment stays in ${servedFrom} with its data.`,
+  throw new AppError('conflict', 'The environment moves to another region with its volume', {
+    details: `Wait until get-app-env shows changingRegion false. stop-app-env gives the move to ${region} up: the environment stays in ${servedFrom} with its data, and is stopped.`,
   })
 }
 

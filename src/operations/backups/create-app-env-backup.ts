@@ -5,6 +5,7 @@ import {
   backupResponse,
   checkCopied,
   newBackup,
+  regionOfData,
 } from '../../domain/backups/backup.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
@@ -22,7 +23,7 @@ export default handler(createAppEnvBackup, async (context, _input, { environment
   refuseWhileCopying(environment)
   const backup = newBackup(environment, app, {
     format,
-    region: environment.servedFrom,
+    ...regionOfData(format, environment),
     createdBy: context.caller.kind === 'user' ? context.caller.userId : null,
     createdAt: context.now,
   })

@@ -4,6 +4,7 @@ import {
   checkReplaced,
   checkRestorable,
   newRestore,
+  regionOfData,
   restoreResponse,
 } from '../../domain/backups/backup.ts'
 import { AppError } from '../../errors.ts'
@@ -22,13 +23,14 @@ export default handler(restoreAppEnvBackup, async (context, input, { environment
   if (backup.accountId !== environment.accountId) throw notFound('backup')
   checkRestorable(backup, app, format)
   checkReplaced(format, environment)
-  if (await isRestoring(tx, environment.appEnvId)) {
+  if (await isRestoring(tx, environment.appEnvId, environment.region)) {
     throw new AppError('conflict', 'A restore of this environment is already running', {
       details: 'Wait until list-app-env-backups shows that it has ended.',
     })
   }
   const restore = newRestore(backup, {
     appEnvId: environment.appEnvId,
+    ...regionOfData(format, environment),
     createdBy: caller.kind === 'user' ? caller.userId : null,
     createdAt: now,
   })

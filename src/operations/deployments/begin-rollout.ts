@@ -1,4 +1,5 @@
 import type { Content, Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
+import { copiesVolume } from '../../domain/environments/move.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
 import { newId } from '../../domain/ids.ts'
 import { AppError } from '../../errors.ts'
@@ -50,7 +51,9 @@ export async function beginRollout(
   await refuseRestoring(context, environment)
   await resolveReferences(context, environment)
   await supersede(context, environment)
-  if (!options.settings.useVolume) delete environment.volumeMove
+  const copies = copiesVolume(environment, environment.region, context.installation.regions())
+  delete environment.volumeMove
+  if (copies && options.settings.useVolume) environment.volumeMove = { step: 'prepare' }
   const rollout: Rollout = {
     rolloutId: newId('rol'),
     appEnvId: environment.appEnvId,
@@ -94,8 +97,9 @@ export async function changeWantedSettings(
 }
 
 /** A container would find half of the files. */
-async function refuseRestoring({ tx }: Context, { appEnvId, applied }: Environment): Promise<void> {
-  if (!applied.useVolume || !(await isRestoring(tx, appEnvId))) return
+async function refuseRestoring({ tx }: Context, environment: Environment): Promise<void> {
+  const { appEnvId, applied, region, servedFrom } = environment
+  if (!applied.useVolume || !(await isRestoring(tx, appEnvId, servedFrom ?? region))) return
   throw new AppError('conflict', 'A restore of its volume is under way', {
     details: 'Wait until list-app-env-backups shows that it has ended.',
   })

@@ -1,5 +1,5 @@
 import type { Environment } from '../../domain/environments/environment.ts'
-import { checkContentMoves, copiesVolume } from '../../domain/environments/move.ts'
+import { checkContentMoves } from '../../domain/environments/move.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import { checkBackupCount } from '../backups/check-backup-count.ts'
@@ -15,11 +15,11 @@ export async function changeRegion(context: Context, draft: Environment, region:
   refuseWhileCopying(draft)
   const from = draft.servedFrom ?? draft.region
   const regions = installation.regions()
-  const hasVolumeElsewhere = copiesVolume(draft, region, regions)
   draft.region = region
   draft.changingRegion = true
   delete draft.servedFrom
-  delete draft.volumeMove
+  // Of a region that is away: what it still has stays there.
+  delete draft.leftVolumeIn
   const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
   const rollout = rolloutId === null ? null : await findRollout(tx, rolloutId)
   const content = rollout && (await findContent(tx, rollout.contentId))
@@ -27,16 +27,12 @@ export async function changeRegion(context: Context, draft: Environment, region:
   if (!content || draft.desiredState === 'stopped') return `It next starts in ${region}.`
   if (draft.currentRolloutId !== null && region !== from) draft.servedFrom = from
   const settings = draft.wantedRolloutId === null ? draft.applied : rollout.settings
-  const copies = draft.servedFrom !== undefined && hasVolumeElsewhere && settings.useVolume
-  if (copies) {
-    await checkBackupCount(tx, draft.appEnvId)
-    draft.volumeMove = { step: 'prepare' }
-  }
   await beginRollout(context, draft, content, { settings, activity: 'CHANGE_REGION' })
   const isElsewhere = regions.some(
     (one) => one.engine === 'kubernetes' && [from, region].includes(one.region),
   )
-  if (copies) {
+  if (draft.volumeMove) {
+    await checkBackupCount(tx, draft.appEnvId)
     const address = isElsewhere ? ' at the new address that get-app-env then shows' : ''
     return `Version ${content.version} is made ready in ${region} while ${from} serves. Then it is DOWN while a backup of its volume is taken and restored in ${region}, where it starts${address}. If that fails, it starts in ${from} again. The backup stays until you delete it.`
   }

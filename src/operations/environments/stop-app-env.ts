@@ -18,8 +18,10 @@ export default handler(stopAppEnv, async (context, _input, target) => {
   const draft = draftOf(environment)
   await cancelRollout(context, draft)
   for (const run of await listActiveJobRuns(context.tx, draft.appEnvId)) await cancelRun(context, run)
-  const gaveUp = draft.volumeMove ? ` The move to ${draft.region} is given up.` : ''
-  if (draft.volumeMove && draft.servedFrom !== undefined) cancelMove(draft, draft.servedFrom)
+  // Its data is there.
+  const stays = draft.applied.useVolume ? draft.servedFrom : undefined
+  const gaveUp = stays === undefined ? '' : ` The move to ${draft.region} is given up.`
+  if (stays !== undefined) cancelMove(draft, stays)
   draft.desiredState = 'stopped'
   draft.status = 'STOPPED'
   await noteActivity(context, draft.appEnvId, {

@@ -61,24 +61,27 @@ function volumePlace(
   { engineOf }: PlaceDeps,
 ): DataPlace | NotReady {
   const { environment, current, wanted, pods } = view
-  const { volumeMove } = environment
-  const isOfMove = [volumeMove?.backupId, volumeMove?.restoreId].includes(id)
+  const { backupId, restoreId } = environment.volumeMove ?? {}
+  const isOfMove = of.ofMove === true
+  if (isOfMove && ![backupId, restoreId].includes(id))
+    throw new EngineFailure('interrupted', 'The move was given up.')
   const version = kind === 'restore' && isOfMove ? wanted : current
   const settings = version === current ? environment.applied : version?.rollout.settings
   const [mount] = (settings && mountsOf(settings).mounts) ?? []
   if (!mount || !version) throw new EngineFailure('interrupted', 'The environment has no volume any more.')
   const { region, rolloutId } = version.rollout
-  if (of.region !== undefined && of.region !== region)
-    throw new EngineFailure('interrupted', 'The environment was moved, or its move given up. Try again.')
+  if (of.region !== undefined && ![region, environment.region].includes(of.region))
+    throw new EngineFailure('interrupted', 'The environment was moved meanwhile. Try again.')
   if (kind === 'restore' && !isOfMove && environment.desiredState !== 'stopped')
     throw new EngineFailure('interrupted', 'The environment was started. Stop it, then try again.')
-  if ((kind === 'restore' || isOfMove) && pods.length > 0)
+  const isAtRest = kind === 'restore' || isOfMove
+  if (isAtRest && pods.length > 0)
     return { giveUp: 'Its containers do not end. get-app-env-pods shows them.' }
   const engine = engineOf(region)
   const { volumes } = engine
   if (!volumes) throw unsupported(engine)
   const { appEnvId, accountId, cliEnvName: envName } = environment
-  const spec = { appEnvId, accountId, envName, mount, image: version.content.images[region] ?? '' }
+  const spec = { appEnvId, accountId, envName, mount, isAtRest, image: version.content.images[region] ?? '' }
   return {
     name: rolloutId,
     dump: (sink, signal) => pipeline(checkedTar(volumes.dump(spec, signal)), sink, { end: false, signal }),

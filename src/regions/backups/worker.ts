@@ -177,7 +177,7 @@ export class BackupWorker {
 
   async #onFault(work: Work, error: unknown): Promise<void> {
     const { log } = this.#deps
-    if (error instanceof AppError && error.kind === 'unavailable') {
+    if (error instanceof AppError && error.kind === 'unavailable' && !this.#isOverdue(work)) {
       log.warn({ err: error, [work.kind]: work.id }, 'a backup or restore waits for its engine')
       return
     }
@@ -190,11 +190,20 @@ export class BackupWorker {
     this.#waitingSinceMs.delete(work.id)
   }
 
+  /** The environment is down until its move goes on or is given up, so a move waits for an engine only so long. */
+  #isOverdue({ id, of }: Work): boolean {
+    if (!of.ofMove) return false
+    const nowMs = this.#deps.clock.monotonicMs()
+    const sinceMs = this.#waitingSinceMs.get(id) ?? nowMs
+    this.#waitingSinceMs.set(id, sinceMs)
+    return nowMs - sinceMs >= patienceMs
+  }
+
   /** Retried while the store is down: repeating a restore would discard later writes. */
   #saveOutcome(work: Work, outcome: Partial<Backup & Restore>): Promise<unknown> {
     const { clock } = this.#deps
     return writeUntilStored(clock, this.#abort.signal, () => this.#save(work, outcome)).then(() => {
-      if (work.of.region !== undefined) this.#deps.moved(work.of.appEnvId)
+      if (work.of.ofMove) this.#deps.moved(work.of.appEnvId)
     })
   }
 

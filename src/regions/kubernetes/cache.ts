@@ -4,7 +4,7 @@ import type { ClusterConfig } from './api-server.ts'
 import { Informer, type Watched } from './informer.ts'
 import { jobKind, jobLabels } from './jobs/manifest.ts'
 import { type JobObject, type PodObject, podOf } from './jobs/status.ts'
-import { label } from './manifests/workload.ts'
+import { heldAnnotation, label } from './manifests/workload.ts'
 import { servesItself } from './pods.ts'
 import type { WorkloadObject, WorkloadPod } from './status.ts'
 
@@ -201,8 +201,10 @@ function partsOfMetadata({ metadata }: Identified) {
 
 function partsOfWorkload(object: WorkloadObject): WorkloadObject {
   const { replicas, template } = object.spec ?? {}
-  const labels = template?.metadata?.labels
-  const spec = { replicas, template: { metadata: { labels } } }
+  const { labels, annotations } = template?.metadata ?? {}
+  const held = annotations?.[heldAnnotation]
+  const kept = held === undefined ? { labels } : { labels, annotations: { [heldAnnotation]: held } }
+  const spec = { replicas, template: { metadata: kept } }
   return { metadata: partsOfMetadata(object as Identified), spec, status: object.status } as WorkloadObject
 }
 

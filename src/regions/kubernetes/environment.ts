@@ -133,6 +133,8 @@ export class ClusterEnvironment {
     if (!view || (!isOwn && !view.current && !view.wanted)) {
       this.#images.abort()
       if (!whole) await removeJobs(this.#appEnvId)
+      // Their rows end too.
+      else await this.#storePods(whole, observed?.pods ?? [])
       if (observed && !(whole && servesOn(whole, isHere, clock.wallMs())))
         await this.#objects.remove(observed)
       this.#podsSeen = null

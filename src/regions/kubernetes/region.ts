@@ -250,6 +250,8 @@ export class ClusterRegion {
 
   #failed(error: unknown): void {
     this.#queue.close()
+    // What waits for the cluster may have to be given up.
+    this.#backups.wake()
     if (error instanceof NotListed) return
     const isAway = error instanceof AppError
     const problem = isAway

@@ -70,6 +70,7 @@ export class ClusterVolumes implements VolumeCopies {
   }
 
   async #inDump(spec: VolumeSpec, signal: AbortSignal, output: PassThrough): Promise<void> {
+    if (spec.isAtRest) await this.#untilGone(label.environment, spec, signal)
     const pods = await this.#pods(label.environment, spec)
     const run = (pod: WorkloadPod) => this.#run(pod, dumpScript, spec, { output, signal })
     const running = pods.find(isRunning)

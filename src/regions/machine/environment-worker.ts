@@ -182,7 +182,7 @@ export class EnvironmentWorker {
     const whole = await loadView(this.#deps.db, this.#appEnvId)
     if (!whole) return this.#forget()
     const isMoved = await continueMove(whole, { ...this.#deps, isHere: this.#deps.isOwn })
-    if (!isMoved) this.#later(awayLookMs)
+    if (!isMoved || whole.environment.volumeMove) this.#later(awayLookMs)
     const view = this.#partHere(whole)
     if (!view) return isMoved ? this.#leave() : undefined
     // Another version serves now and has not failed yet.

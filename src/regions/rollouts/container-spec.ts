@@ -75,11 +75,14 @@ export function databaseSpec(
   }
 }
 
+/** The one volume that an app can have. */
+export const volumeName = 'data'
+
 export function mountsOf({
   useVolume,
   mountPath,
 }: Pick<Settings, 'useVolume' | 'mountPath'>): Pick<ContainerSpec, 'mounts'> {
-  return useVolume && mountPath !== null ? { mounts: [{ volume: 'data', path: mountPath }] } : {}
+  return useVolume && mountPath !== null ? { mounts: [{ volume: volumeName, path: mountPath }] } : {}
 }
 
 /** Decrypted variables of one phase: DEPLOY or BUILD, and BOTH (2.2). */

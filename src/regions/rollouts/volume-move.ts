@@ -1,15 +1,24 @@
+import { timestamp } from '../../clock.ts'
 import { volumeFormat } from '../../contract/backups.ts'
 import { type Backup, newBackup, newRestore, type Restore } from '../../domain/backups/backup.ts'
 import type { Environment, Rollout } from '../../domain/environments/environment.ts'
 import { isHeld } from '../../domain/environments/volume-move.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { Log } from '../../log.ts'
-import type { Tx } from '../../store/db.ts'
+import type { Db, Tx } from '../../store/db.ts'
 import { findApp } from '../../store/repositories/apps.ts'
-import { insertBackup, insertRestore } from '../../store/repositories/backups.ts'
+import {
+  findBackup,
+  findRestore,
+  insertBackup,
+  insertRestore,
+  isRestoring,
+  saveBackup,
+  saveRestore,
+} from '../../store/repositories/backups.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { findRollout } from '../../store/repositories/rollouts.ts'
-import { mountsOf } from './container-spec.ts'
+import { volumeName } from './container-spec.ts'
 import type { EnvironmentView } from './environment-view.ts'
 import { giveUp } from './verdict.ts'
 
@@ -28,7 +37,8 @@ export async function beginCopy(
   const stored = await findApp(tx, environment.appId)
   if (!stored || environment.volumeMove?.step !== 'prepare') return
   const region = environment.servedFrom
-  const backup = newBackup(environment, stored.app, { format: volumeFormat, createdBy, createdAt, region })
+  const part = { createdBy, createdAt, ofMove: true, ...(region === undefined ? {} : { region }) } as const
+  const backup = newBackup(environment, stored.app, { format: volumeFormat, ...part })
   await insertBackup(tx, backup)
   environment.volumeMove = { step: 'copy', backupId: backup.backupId }
 }
@@ -48,35 +58,56 @@ export async function copyEnded(tx: Tx, ended: Backup | Restore, now: string): P
   } else if (isRestore) move.step = 'start'
   else {
     const { createdBy } = ended
-    const restore = { ...newRestore(ended, { appEnvId, createdBy, createdAt: now }), region }
+    const restore = newRestore(ended, { appEnvId, createdBy, createdAt: now, region, ofMove: true })
     await insertRestore(tx, restore)
     move.restoreId = restore.restoreId
   }
   await saveEnvironment(tx, environment)
 }
 
+/** How long a copy may wait to begin. */
+const patienceMs = 300_000
+
+/** Ends a move whose next copy nobody begins: its region is away, or no control plane runs it. */
+export async function giveUpIdleCopy(tx: Tx, environment: Environment, nowMs: number): Promise<boolean> {
+  const { backupId, restoreId } = environment.volumeMove ?? {}
+  const restore = restoreId === undefined ? null : await findRestore(tx, restoreId)
+  const copy = restore ?? (backupId === undefined ? null : await findBackup(tx, backupId))
+  if (copy?.status !== 'PENDING' || nowMs - Date.parse(copy.createdAt) < patienceMs) return false
+  const finishedAt = timestamp(nowMs)
+  const failure = `The region ${copy.region} did not begin within ${patienceMs / 60_000} minutes.`
+  const ended = { ...copy, status: 'FAILED' as const, failure, finishedAt }
+  await ('restoreId' in ended ? saveRestore(tx, ended) : saveBackup(tx, ended))
+  await copyEnded(tx, ended, finishedAt)
+  return true
+}
+
 interface MoveDeps {
+  db: Db
   log: Log
   isHere(region: string): boolean
   engineOf(region: string): Engine
   transitions: {
     beginCopy(appEnvId: string, rolloutId: string): Promise<boolean>
+    giveUpIdleCopy(appEnvId: string): Promise<boolean>
     leftVolumeRemoved(appEnvId: string, region: string): Promise<void>
   }
 }
 
-/** What a move with a volume needs of a runtime beside containers; false if it is not done yet. */
+/** What a move with a volume needs of a runtime beside containers; false if that is not done, or has changed the view. */
 export async function continueMove(whole: EnvironmentView, deps: MoveDeps): Promise<boolean> {
-  const { appEnvId, region, wantedRolloutId } = whole.environment
-  if (deps.isHere(region) && wantedRolloutId !== null && awaitsCopy(whole))
-    return !(await deps.transitions.beginCopy(appEnvId, wantedRolloutId))
-  try {
-    await removeLeftVolume(whole, deps)
-    return true
-  } catch (error) {
-    deps.log.warn({ err: error, appEnvId }, 'a volume that moved is not removed yet; retrying')
+  const { appEnvId, region, wantedRolloutId, volumeMove, leftVolumeIn } = whole.environment
+  const { transitions } = deps
+  if (deps.isHere(region) && wantedRolloutId !== null && awaitsCopy(whole)) {
+    await transitions.beginCopy(appEnvId, wantedRolloutId)
     return false
   }
+  if (volumeMove?.step === 'copy') return !(await transitions.giveUpIdleCopy(appEnvId))
+  if (leftVolumeIn === undefined || !deps.isHere(leftVolumeIn)) return true
+  return removeLeftVolume(whole, leftVolumeIn, deps).catch((error) => {
+    deps.log.warn({ err: error, appEnvId }, 'a volume that moved is not removed yet; retrying')
+    return false
+  })
 }
 
 /** Its image is there, and the volume has still to be copied. */
@@ -88,15 +119,21 @@ function awaitsCopy({ environment, wanted }: EnvironmentView): boolean {
   )
 }
 
-/** Removes what a move left in a region of this runtime, once nothing runs there. */
+/** Removes what a move left in a region, once nothing runs there and nothing is copied there; false if that is not so yet. */
 async function removeLeftVolume(
   { environment, pods, current }: EnvironmentView,
-  { isHere, engineOf, transitions }: MoveDeps,
-): Promise<void> {
-  const { appEnvId, leftVolumeIn: region, accountId, cliEnvName: envName } = environment
-  if (region === undefined || !isHere(region) || pods.some((pod) => pod.region === region)) return
-  const [mount] = mountsOf(environment.applied).mounts ?? []
-  const image = current?.content.images[region] ?? ''
-  if (mount) await engineOf(region).volumes?.remove({ appEnvId, accountId, envName, mount, image })
+  region: string,
+  { db, engineOf, transitions }: MoveDeps,
+): Promise<boolean> {
+  const { appEnvId, accountId, cliEnvName: envName, applied } = environment
+  const isNeeded = [environment.region, environment.servedFrom].includes(region)
+  if (!isNeeded) {
+    const isCopied = await db.read((tx) => isRestoring(tx, appEnvId, region))
+    if (isCopied || pods.some((pod) => pod.region === region)) return false
+    const mount = { volume: volumeName, path: applied.mountPath ?? '/' }
+    const image = current?.content.images[region] ?? ''
+    await engineOf(region).volumes?.remove({ appEnvId, accountId, envName, mount, image })
+  }
   await transitions.leftVolumeRemoved(appEnvId, region)
+  return true
 }

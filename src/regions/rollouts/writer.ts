@@ -14,7 +14,7 @@ import {
   saveRollout,
 } from '../../store/repositories/rollouts.ts'
 import { giveUp, noteVerdict } from './verdict.ts'
-import { beginCopy } from './volume-move.ts'
+import { beginCopy, giveUpIdleCopy } from './volume-move.ts'
 
 const keptPods = 50
 
@@ -106,6 +106,14 @@ export class RolloutWriter {
     return this.#withWanted(appEnvId, rolloutId, (tx, environment, rollout) =>
       beginCopy(tx, environment, rollout, this.#now()),
     )
+  }
+
+  /** A copy that nobody begins ends the move. */
+  giveUpIdleCopy(appEnvId: string): Promise<boolean> {
+    return this.#db.write(async (tx) => {
+      const environment = await findEnvironment(tx, { appEnvId })
+      return environment?.volumeMove?.step === 'copy' && giveUpIdleCopy(tx, environment, this.#wallMs())
+    })
   }
 
   /** What an earlier move left in a region is gone. */

@@ -145,12 +145,13 @@ export async function listActiveRestores(tx: Tx): Promise<Restore[]> {
   return restoreRecord.all(await query.orderBy('created_at').execute())
 }
 
-export async function isRestoring(tx: Tx, appEnvId: string): Promise<boolean> {
-  const found = await tx
+/** Whether its data in this region is being replaced; a region that is gone may never say that it is done. */
+export async function isRestoring(tx: Tx, appEnvId: string, inRegion: string): Promise<boolean> {
+  const rows = await tx
     .selectFrom('restores')
-    .select('restore_id')
+    .select('record')
     .where('app_env_id', '=', appEnvId)
     .where('status', 'in', activeStatuses)
-    .executeTakeFirst()
-  return found !== undefined
+    .execute()
+  return restoreRecord.all(rows).some(({ region = inRegion }) => region === inRegion)
 }

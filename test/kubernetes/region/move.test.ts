@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, deleteAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { canPushImages, nodeImage, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
 import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
-import { copyVolume, moveWithVolume } from '../../../testkit/platform/volume-move.ts'
+import { copyVolume, moveBackFromCluster, moveWithVolume } from '../../../testkit/platform/volume-move.ts'
 
 const limitMs = 240_000
 const testLimitMs = 600_000
@@ -102,6 +103,21 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
           'nothing left in the cluster',
           limitMs,
         )
+        await installation.client().call(deleteAppEnv, { appEnvId })
+      },
+      testLimitMs,
+    )
+
+    it(
+      'with a volume, of a version that does not start there: it goes on where it was, with its files, twice',
+      async () => {
+        const appEnvId = await moveBackFromCluster(installation, { base: nodeImage, from: 'local', to: 'eu' })
+        const { containers } = await until(
+          () => installation.client().call(getAppEnvStatus, { appEnvId }),
+          (status) => status.containers.ready === 1,
+          'its container',
+        )
+        expect(containers).toEqual({ desired: 1, running: 1, ready: 1 })
         await installation.client().call(deleteAppEnv, { appEnvId })
       },
       testLimitMs,

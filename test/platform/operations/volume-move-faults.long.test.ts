@@ -61,6 +61,36 @@ describe('3.3 a move of a volume on a store', () => {
     300_000,
   )
 
+  it.each([
+    ['old', 'engine'],
+    ['new', 'plainEngine'],
+  ] as const)('whose %s region is away is given up after five minutes', async (_which, away) => {
+    const { platform } = bed
+    const { engine, plainEngine, admin } = platform
+    const { appEnvId } = await bed.makeEnvironment({
+      app: { useImage: true },
+      environment: { useVolume: true },
+    })
+    const seen = async () => {
+      const { status, changingRegion, region } = await admin.client.call(getAppEnv, { appEnvId })
+      const running = engine.running().filter(({ spec }) => spec.appEnvId === appEnvId).length
+      return [status, changingRegion, region, running]
+    }
+    await bed.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
+    await bed.converges('deployed', seen, ['RUNNING', false, 'local', 1])
+    platform[away].volumes.away = true
+    await bed.call(updateAppEnv, { appEnvId, region: 'plain' })
+    await bed.converges('copying', seen, ['UPDATING', true, 'plain', 0])
+    for (let passed = 0; passed < 300_000; passed += 10_000) await bed.clock.advance(10_000)
+    await bed.converges('given up', seen, ['RUNNING', false, 'local', 1])
+    engine.volumes.away = false
+    plainEngine.volumes.away = false
+    const left = async () =>
+      (await bed.platform.db.read((tx) => findEnvironment(tx, { appEnvId })))?.leftVolumeIn
+    await bed.converges('nothing left', left, undefined)
+    await bed.call(deleteAppEnv, { appEnvId })
+  })
+
   it('that carries out every transaction twice', async () => {
     bed.db.repeats = true
     await story().finally(() => {

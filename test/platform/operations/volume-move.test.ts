@@ -1,5 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { restartAppEnv, startAppEnv, stopAppEnv } from '../../../src/contract/app-env-actions.ts'
+import {
+  applyAppEnvChanges,
+  restartAppEnv,
+  startAppEnv,
+  stopAppEnv,
+} from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvHistory, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { createAppEnvBackup, deleteAppEnvBackup, listAppEnvBackups } from '../../../src/contract/backups.ts'
@@ -156,9 +161,61 @@ describe('3.3 a move of an environment with a volume', () => {
       ({ restores }) => restores.every(({ finishedAt }) => finishedAt !== null),
       'the end of the restore',
     )
+    expect(filesIn(platform.plainEngine, appEnvId)).toBeUndefined()
     await call(startAppEnv, { appEnvId })
     await settled(appEnvId, 'local')
     expect(filesIn(platform.engine, appEnvId)?.get('note')).toBe('kept')
+  })
+
+  it('is given up by a stop although the new region is away, and starts at once; the copy goes when it is back', async () => {
+    const appEnvId = await made()
+    const { knobs } = platform.plainEngine
+    heldRestore()
+    await moveTo(appEnvId, 'plain')
+    await copying(appEnvId)
+    knobs.away = true
+    await call(stopAppEnv, { appEnvId })
+    await call(startAppEnv, { appEnvId })
+    await settled(appEnvId, 'local')
+    expect((await stored(appEnvId)).leftVolumeIn).toBe('plain')
+    await platform.restart(async () => {
+      Object.assign(knobs, untouched())
+    })
+    await cleared(appEnvId)
+    expect(filesIn(platform.engine, appEnvId)?.get('note')).toBe('kept')
+  })
+
+  it('copies the volume also if it was to be dropped for a while', async () => {
+    const { knobs } = platform.plainEngine
+    const volume = async (appEnvId: string, useVolume: boolean) => {
+      await call(updateAppEnv, { appEnvId, useVolume })
+      await call(applyAppEnvChanges, { appEnvId })
+      return (await stored(appEnvId)).volumeMove?.step
+    }
+    const [moved, stopped] = [await made(), await made()]
+    knobs.away = true
+    for (const appEnvId of [moved, stopped]) {
+      await moveTo(appEnvId, 'plain')
+      expect(await volume(appEnvId, false)).toBeUndefined()
+    }
+    expect(await volume(moved, true)).toBe('prepare')
+    await call(stopAppEnv, { appEnvId: stopped })
+    expect(await read(stopped)).toMatchObject({ region: 'local', changingRegion: false })
+    knobs.away = false
+    await settled(moved, 'plain')
+    expect(filesIn(platform.plainEngine, moved)?.get('note')).toBe('kept')
+  })
+
+  it('leaves a backup that was requested before it where the volume was', async () => {
+    const appEnvId = await made()
+    const { backup } = await call(createAppEnvBackup, { appEnvId })
+    await moveTo(appEnvId, 'plain')
+    await settled(appEnvId, 'plain')
+    const { backups } = await call(listAppEnvBackups, { accountId: platform.accountId, appEnvId })
+    const sizes = backups.map(({ status, sizeBytes }) => [status, sizeBytes])
+    expect(backups.map(({ backupId }) => backupId)).toContain(backup.backupId)
+    expect(new Set(sizes.map(String)).size).toBe(1)
+    expect(sizes).toHaveLength(2)
   })
 
   it('goes on after a restart of the control plane at each of its steps', async () => {

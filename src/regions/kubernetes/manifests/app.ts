@@ -30,7 +30,7 @@ export function appManifests(workload: Workload, options: ClusterOptions): Manif
   const namespace = namespaceOf(options, workload.accountId)
   const metadata = { name: workloadName(workload.envName), namespace, labels: labelsOf(workload) }
   return [
-    variablesSecret(workload, namespace),
+    ...variablesSecret(workload, namespace),
     ...(workload.volume ? [volumeClaimManifest(workload.volume.diskMb, options, metadata)] : []),
     deployment(workload, options, metadata),
     {

@@ -40,7 +40,7 @@ export function functionManifests(workload: Workload, options: ClusterOptions): 
     'autoscaling.knative.dev/scale-to-zero-pod-retention-period': `${Math.min(idleTimeoutSeconds, longestWindow)}s`,
   }
   return [
-    variablesSecret(workload, namespace),
+    ...variablesSecret(workload, namespace),
     {
       apiVersion: 'serving.knative.dev/v1',
       kind: 'Service',

@@ -97,15 +97,17 @@ export function podLabels(workload: Workload): Record<string, string> {
 }
 
 /** The Secret with the variables of one version; pods of the version before keep theirs until they end. */
-export function variablesSecret(workload: Workload, namespace: string): Manifest {
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: secretName(workload), namespace, labels: podLabels(workload) },
-    type: 'Opaque',
-    immutable: true,
-    stringData: workload.env,
-  }
+export function variablesSecret(workload: Workload, namespace: string): Manifest[] {
+  if (!hasVariables(workload)) return []
+  const metadata = { name: secretName(workload), namespace, labels: podLabels(workload) }
+  return [
+    { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', immutable: true, stringData: workload.env },
+  ]
+}
+
+/** Without a Secret, a node has none to read before it starts the container. */
+function hasVariables({ env }: Workload): boolean {
+  return Object.keys(env).length > 0
 }
 
 export function secretName({ envName, rolloutId }: Pick<Workload, 'envName' | 'rolloutId'>): string {
@@ -142,7 +144,7 @@ export function container(workload: Workload, options: ClusterOptions): Record<s
     name: containerName,
     image,
     ports: [{ containerPort: port }],
-    envFrom: [{ secretRef: { name: secretName(workload) } }],
+    ...(hasVariables(workload) && { envFrom: [{ secretRef: { name: secretName(workload) } }] }),
     resources: {
       limits: { cpu: `${cpuMillicores}m`, memory },
       // The whole memory is reserved, and a tenth of the CPU: idle CPU is shared.
