@@ -60,7 +60,7 @@ function checkCopyable({ cliEnvName, status, currentRolloutId }: Environment): v
   }
 }
 
-/** A region that nobody has any more never removes it. */
+/** A region that is away may never remove it, so it does not count. */
 function checkLeftVolume({ leftVolumeIn }: Environment, regions: readonly RegionFacts[]): void {
   const left = regions.find(({ region }) => region === leftVolumeIn)
   if (!left || left.available === false) return

@@ -68,7 +68,7 @@ export async function copyEnded(tx: Tx, ended: Backup | Restore, now: string): P
 /** How long a copy may wait to begin. */
 const patienceMs = 300_000
 
-/** Ends a move whose next copy nobody begins: its region is away, or no control plane runs it. */
+/** Ends a move whose next copy does not begin: its region is away, or no control plane runs it. */
 export async function giveUpIdleCopy(tx: Tx, environment: Environment, nowMs: number): Promise<boolean> {
   const { backupId, restoreId } = environment.volumeMove ?? {}
   const restore = restoreId === undefined ? null : await findRestore(tx, restoreId)

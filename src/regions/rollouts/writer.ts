@@ -108,7 +108,7 @@ export class RolloutWriter {
     )
   }
 
-  /** A copy that nobody begins ends the move. */
+  /** A copy that does not begin ends the move. */
   giveUpIdleCopy(appEnvId: string): Promise<boolean> {
     return this.#db.write(async (tx) => {
       const environment = await findEnvironment(tx, { appEnvId })
