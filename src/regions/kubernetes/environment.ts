@@ -124,10 +124,7 @@ export class ClusterEnvironment {
     const isHere = (one: string) => one === region
     const whole = await loadView(db, this.#appEnvId)
     const isMoved = !whole || (await continueMove(whole, { ...this.#deps, isHere, engineOf: () => engine }))
-    if (!isMoved) {
-      this.#changing = true
-      return true
-    }
+    if (!isMoved) this.#changing = true
     const view = whole && partIn(whole, isHere)
     const isOwn = whole !== null && isHere(whole.environment.region)
     if (!view || (!isOwn && !view.current && !view.wanted)) {
@@ -138,7 +135,7 @@ export class ClusterEnvironment {
       if (observed && !(whole && servesOn(whole, isHere, clock.wallMs())))
         await this.#objects.remove(observed)
       this.#podsSeen = null
-      return isOwn || observed !== undefined
+      return isOwn || observed !== undefined || !isMoved
     }
     this.#images.look(view, ended)
     const pods = observed?.pods ?? []
@@ -152,7 +149,7 @@ export class ClusterEnvironment {
       view.pods.filter(({ ready }) => ready),
     )
     // Until it runs in another region, it serves here.
-    this.#changing = (await this.#converge(view, observed)) || !isOwn
+    this.#changing = (await this.#converge(view, observed)) || !isOwn || !isMoved
     return true
   }
 
@@ -161,8 +158,8 @@ export class ClusterEnvironment {
     const { environment, app, current, wanted } = view
     const { transitions } = this.#deps
     const { appEnvId } = environment
-    const next =
-      wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images ? wanted : null
+    const isThere = wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
+    const next = isThere && environment.volumeMove?.step !== 'prepare' ? wanted : null
     if (environment.changingRegion && environment.desiredState === 'stopped')
       await transitions.settleRegion(appEnvId)
     if (app.isJob) {
