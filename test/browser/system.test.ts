@@ -50,7 +50,9 @@ describe.skipIf(noBrowser !== null)(
       const misplaced = await page.locator('.folds td[data-title] > *').evaluateAll((all) =>
         all.flatMap((one) => {
           const [cell, own] = [one.parentElement!.getBoundingClientRect(), one.getBoundingClientRect()]
-          const isStretched = one.matches('.badge') && own.right > cell.right - 20
+          const text = document.createRange()
+          text.selectNodeContents(one)
+          const isStretched = one.matches('.badge') && own.width > text.getBoundingClientRect().width + 30
           return own.left < cell.left + 100 || isStretched ? [one.textContent] : []
         }),
       )
