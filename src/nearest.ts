@@ -11,8 +11,12 @@ export function nearestName(given: string, known: readonly string[]): string | n
   return near && near.changes <= Math.max(1, Math.ceil(near.name.length / 3)) ? near.name : null
 }
 
-/** Letters to change, add or leave out to make one word the other. */
+/** No name is longer. The comparison takes time by the product of the lengths. */
+const longestName = 140
+
+/** Letters to change, add or leave out to make one word the other; infinite for what is too long to be a name. */
 export function changesBetween(one: string, other: string): number {
+  if (Math.max(one.length, other.length) > longestName) return Number.POSITIVE_INFINITY
   let above = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (const [row, letter] of [...one].entries()) {
     const present = [row + 1]

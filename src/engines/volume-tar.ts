@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { extract, type Header, pack } from 'tar-stream'
+import { Pacer } from '../pacer.ts'
 import { EngineFailure } from './engine.ts'
 
 /** One entry of the tar of a volume. */
@@ -33,13 +34,21 @@ export async function* checkedTar(
   const filled = eachEntry(source, async (entry, content) => {
     const name = `${folder}${entry.name}`
     const linkname = entry.type === 'link' ? `${folder}${entry.linkname}` : entry.linkname
-    await pipeline(content, out.entry({ ...entry, ...owner, name, linkname }))
+    // Records of the source would win over the name that was checked.
+    const pax = attributesOf(entry)
+    await pipeline(content, out.entry({ ...entry, ...owner, name, linkname, pax }))
   })
   filled.then(
     () => out.finalize(),
     (error) => out.destroy(error),
   )
   yield* out as AsyncIterable<Buffer>
+}
+
+/** Extended attributes, such as capabilities; null if there are none. */
+function attributesOf({ pax }: VolumeEntry): Record<string, string> | null {
+  const kept = Object.entries(pax ?? {}).filter(([key]) => key.startsWith('SCHILY.xattr.'))
+  return kept.length === 0 ? null : Object.fromEntries(kept)
 }
 
 /** Calls `take` with each entry, one after the other. Throws at an entry that could be written outside the volume. */
@@ -55,12 +64,14 @@ export async function eachEntry(
   }
   const fed = pipeline(source, tar).catch(failed)
   const rules = new VolumeRules()
+  const turns = new Pacer()
   try {
     for await (const content of tar) {
       const entry = rules.admit(content.header)
       if (entry) await take(entry, chunksOf(content as AsyncIterable<Buffer>))
       // What was not read.
       content.resume()
+      await turns.after(content.header.name.length)
     }
   } catch (error) {
     failed(error)
@@ -74,9 +85,17 @@ async function* chunksOf(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   yield* content
 }
 
+/** As long as a path of Linux. */
+const longestName = 4_096
+const deepest = 256
+/** All names are in memory while a volume is copied. */
+const mostEntries = 1_000_000
+const mostCharacters = 128 * 1024 ** 2
+
 /** A link in the volume may lead anywhere, but no entry is written through one. */
 class VolumeRules {
   readonly #types = new Map<string, VolumeEntry['type']>()
+  #characters = 0
 
   /** Null for what is left out. */
   admit(found: Header): VolumeEntry | null {
@@ -91,7 +110,7 @@ class VolumeRules {
     const before = this.#types.get(name)
     if (before !== undefined && (before !== 'directory' || type !== 'directory'))
       throw refused(header.name, 'is there twice')
-    this.#types.set(name, type)
+    this.#note(header.name, name, type)
     if (type !== 'link') return { ...header, name, type }
     const linkname = this.#inside(header.linkname)
     if (!['file', 'link'].includes(this.#types.get(linkname) ?? ''))
@@ -100,17 +119,39 @@ class VolumeRules {
   }
 
   #inside(name: string): string {
+    if (name.length > longestName) throw refused(name, `has a name of more than ${longestName} characters`)
     if (name.startsWith('/')) throw refused(name, 'has an absolute path')
     // Another name would come back.
-    if (name.includes('\ufffd')) throw refused(name, 'has a name that is not UTF-8: rename it')
+    if (name.includes('\ufffd')) throw notUtf8(name)
     const parts = name.split('/').filter((part) => part !== '' && part !== '.')
     if (parts.includes('..')) throw refused(name, 'leaves the volume')
-    for (let length = 1; length < parts.length; length += 1) {
-      const above = this.#types.get(parts.slice(0, length).join('/'))
-      if (above !== undefined && above !== 'directory') throw refused(name, 'is below a link or a file')
-    }
-    return parts.join('/')
+    if (parts.length > deepest) throw refused(name, `is more than ${deepest} folders deep`)
+    const path = parts.join('/')
+    this.#admitFolders(name, path)
+    return path
   }
+
+  /** The folders above it, up to the first one that was admitted with all above it. */
+  #admitFolders(name: string, path: string): void {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const folder = path.slice(0, end)
+      const known = this.#types.get(folder)
+      if (known === 'directory') return
+      if (known !== undefined) throw refused(name, 'is below a link or a file')
+      this.#note(name, folder, 'directory')
+    }
+  }
+
+  #note(name: string, path: string, type: VolumeEntry['type']): void {
+    this.#types.set(path, type)
+    this.#characters += path.length
+    if (this.#types.size > mostEntries || this.#characters > mostCharacters)
+      throw refused(name, `is beyond the ${mostEntries.toLocaleString('en')} that a copy can hold`)
+  }
+}
+
+export function notUtf8(name: string): EngineFailure {
+  return refused(name, 'has a name that is not UTF-8: rename it')
 }
 
 function refused(name: string, why: string): EngineFailure {

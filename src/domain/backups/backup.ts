@@ -143,7 +143,9 @@ export function checkRestorable(backup: Backup, app: Pick<App, 'dockerPreset'>, 
   if (backup.status !== 'SUCCEEDED') {
     throw invalid(
       `The backup is ${backup.status}`,
-      backup.failure ?? 'Wait until list-app-env-backups says SUCCEEDED.',
+      backup.status === 'FAILED'
+        ? 'get-app-env-backup says why. Take another one.'
+        : 'Wait until list-app-env-backups says SUCCEEDED.',
     )
   }
 }

@@ -5,7 +5,7 @@ import { eachEntry, type Owner } from '../volume-tar.ts'
 import { orNull, requestInTime } from './client.ts'
 
 /** Of a file that the author of the image wrote. */
-const mostBytes = 1024 ** 2
+const mostBytes = 256 * 1024
 
 /** What USER of an image says; empty for root. */
 export async function userOf(docker: Docker, image: string): Promise<string> {
@@ -41,8 +41,8 @@ async function linesOf(holder: Docker.Container, path: string): Promise<string[]
   let found = ''
   await eachEntry(tar as AsyncIterable<Buffer>, async ({ size = 0 }, content) => {
     if (size > mostBytes)
-      throw new EngineFailure('not supported', `The file ${path} of the image is larger than 1 MiB.`)
+      throw new EngineFailure('not supported', `The file ${path} of the image is larger than 256 KiB.`)
     found = await text(content)
   })
-  return found.split('\n').map((line) => line.split(':'))
+  return found.split(/\n+/).map((line) => line.split(':'))
 }

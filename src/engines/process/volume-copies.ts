@@ -17,7 +17,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 import type { VolumeCopies, VolumeSpec } from '../volume-copies.ts'
-import { eachEntry, type VolumeEntry } from '../volume-tar.ts'
+import { eachEntry, notUtf8, type VolumeEntry } from '../volume-tar.ts'
 import { volumeFolder } from './volumes.ts'
 
 /** Volumes are folders. A restore fills a new one beside the old one, which it then replaces. */
@@ -62,6 +62,8 @@ async function* packFolder(folder: string): AsyncGenerator<Buffer> {
 /** Files that go while they are copied are left out. */
 async function packBelow(tar: Pack, folder: string, prefix: string): Promise<void> {
   for (const child of (await readdir(folder).catch(ignoreMissing)) ?? []) {
+    // Read as text, it is another name, under which there is no file.
+    if (child.includes('\ufffd')) throw notUtf8(`${prefix}${child}`)
     const at = path.join(folder, child)
     const found = await lstat(at).catch(ignoreMissing)
     if (!found) continue

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { Pacer } from '../../pacer.ts'
 import { EngineFailure } from '../engine.ts'
 
 /** One item of a Redis dump. `value`: its type and the bytes of its value, as in the file. */
@@ -34,8 +35,8 @@ export async function* readRdb(source: Readable): AsyncGenerator<RdbItem> {
       case opcode.end:
         return
       case opcode.aux:
-        await bytes.string()
-        await bytes.string()
+        await bytes.skipString()
+        await bytes.skipString()
         break
       case opcode.resize:
         await bytes.length()
@@ -84,9 +85,9 @@ const oneString = new Set([0, 9, 10, 11, 12, 13, 16, 17, 20])
 
 async function skipValue(bytes: RdbBytes, type: number): Promise<void> {
   const each = stringsPerEntry[type]
-  if (oneString.has(type)) await bytes.string()
+  if (oneString.has(type)) await bytes.skipString()
   else if (each !== undefined) {
-    for (let left = (await bytes.length()) * each; left > 0; left--) await bytes.string()
+    for (let left = (await bytes.length()) * each; left > 0; left--) await bytes.skipString()
   } else if (type === 3 || type === 5) await skipSortedSet(bytes, type)
   else if (type === 18) await skipQuicklist(bytes)
   else if (type === 15 || type === 19 || type === 21) await skipStream(bytes, type)
@@ -94,13 +95,13 @@ async function skipValue(bytes: RdbBytes, type: number): Promise<void> {
   else if (type === 24) await skipHashWithExpiry(bytes)
   else if (type === 25) {
     await bytes.take(8)
-    await bytes.string()
+    await bytes.skipString()
   } else throw new EngineFailure('database', `The dump holds a value of the unknown type ${type}.`)
 }
 
 async function skipSortedSet(bytes: RdbBytes, type: number): Promise<void> {
   for (let left = await bytes.length(); left > 0; left--) {
-    await bytes.string()
+    await bytes.skipString()
     if (type === 5) await bytes.take(8)
     else {
       const digits = await bytes.byte()
@@ -113,7 +114,7 @@ async function skipSortedSet(bytes: RdbBytes, type: number): Promise<void> {
 async function skipQuicklist(bytes: RdbBytes): Promise<void> {
   for (let left = await bytes.length(); left > 0; left--) {
     await bytes.length()
-    await bytes.string()
+    await bytes.skipString()
   }
 }
 
@@ -122,24 +123,24 @@ async function skipHashWithExpiry(bytes: RdbBytes): Promise<void> {
   await bytes.take(8)
   for (let left = await bytes.length(); left > 0; left--) {
     await bytes.length()
-    await bytes.string()
-    await bytes.string()
+    await bytes.skipString()
+    await bytes.skipString()
   }
 }
 
 async function skipStream(bytes: RdbBytes, type: number): Promise<void> {
-  for (let left = (await bytes.length()) * 2; left > 0; left--) await bytes.string()
+  for (let left = (await bytes.length()) * 2; left > 0; left--) await bytes.skipString()
   // Entries and last id; from the second format on also first id, greatest deleted id and entries added.
   for (let left = type === 15 ? 3 : 8; left > 0; left--) await bytes.length()
   for (let groups = await bytes.length(); groups > 0; groups--) {
-    await bytes.string()
+    await bytes.skipString()
     for (let left = type === 15 ? 2 : 3; left > 0; left--) await bytes.length()
     for (let pending = await bytes.length(); pending > 0; pending--) {
       await bytes.take(24)
       await bytes.length()
     }
     for (let consumers = await bytes.length(); consumers > 0; consumers--) {
-      await bytes.string()
+      await bytes.skipString()
       await bytes.take(type === 21 ? 16 : 8)
       for (let pending = await bytes.length(); pending > 0; pending--) await bytes.take(16)
     }
@@ -154,7 +155,7 @@ async function skipModule(bytes: RdbBytes): Promise<void> {
     if (part === 1 || part === 2) await bytes.length()
     else if (part === 3) await bytes.take(4)
     else if (part === 4) await bytes.take(8)
-    else await bytes.string()
+    else await bytes.skipString()
   }
 }
 
@@ -203,12 +204,23 @@ class RdbBytes {
     if (value === 3) {
       const compressed = await this.length()
       const plain = await this.length()
+      if (plain > longestKey)
+        throw new EngineFailure('database', 'The dump has a key or function of more than 64 MB.')
       return decompress(await this.take(compressed), plain)
     }
-    const size = [1, 2, 4][value]
-    if (size === undefined)
-      throw new EngineFailure('database', 'The dump is damaged: a string of unknown encoding.')
+    const size = sizeOfInteger(value)
     return Buffer.from(String((await this.take(size)).readIntLE(0, size)))
+  }
+
+  /** Passes over a string in its stored form: a few bytes may stand for half a gigabyte. */
+  async skipString(): Promise<void> {
+    const { value, encoded } = await this.#length()
+    if (!encoded) await this.take(value)
+    else if (value === 3) {
+      const compressed = await this.length()
+      await this.length()
+      await this.take(compressed)
+    } else await this.take(sizeOfInteger(value))
   }
 
   /** Two bits give the size of the length field, or mark a specially encoded string. */
@@ -234,11 +246,29 @@ class RdbBytes {
   }
 }
 
+const mostInATurn = 1024 ** 2
+
+/** Of keys and functions, which are needed in their plain form. */
+const longestKey = 64 * 1024 ** 2
+
+function sizeOfInteger(encoding: number): number {
+  const size = [1, 2, 4][encoding]
+  if (size === undefined)
+    throw new EngineFailure('database', 'The dump is damaged: a string of unknown encoding.')
+  return size
+}
+
 /** LZF: literal runs, and references to earlier output. */
-function decompress(input: Buffer, length: number): Buffer {
+async function decompress(input: Buffer, length: number): Promise<Buffer> {
   const output = Buffer.alloc(length)
+  const turns = new Pacer()
   let at = 0
+  let paced = 0
   for (let next = 0; next < input.length; ) {
+    if (at - paced > mostInATurn) {
+      await turns.after(at - paced)
+      paced = at
+    }
     const control = input[next++]!
     if (control < 32) {
       input.copy(output, at, next, next + control + 1)

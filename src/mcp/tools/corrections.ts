@@ -11,6 +11,8 @@ import { numberOf } from './units.ts'
 
 /** A call has few mistakes, and each is one sentence. */
 const mostCorrections = 5
+/** What is shown and compared of an unknown name. */
+const longestKey = 64
 
 /**
  * The error of a call, with what to send instead of each mistaken input: another name, a number in the right unit, one
@@ -27,7 +29,7 @@ export async function corrected(
   if (tool === undefined || ctx === undefined || !isAboutInput) return error
   const sentences = [
     ...inputCorrections(tool, args),
-    ...(await idCorrections(tool, ctx, args)),
+    ...(await idCorrections(tool, ctx, pin, args)),
     ...(await environmentCorrections(error, ctx, pin, args)),
   ]
   if (sentences.length === 0) return error
@@ -48,7 +50,8 @@ function inputCorrections(tool: Tool, args: ToolInput): string[] {
     const path = issue.path.map(String)
     if (issue.code === 'unrecognized_keys') {
       const node = nodeAt(root, path)
-      return issue.keys.flatMap((key) => nameCorrection(tool, { node, path, key, args }))
+      const keys = issue.keys.slice(0, mostCorrections).map((key) => key.slice(0, longestKey))
+      return keys.flatMap((key) => nameCorrection(tool, { node, path, key, args }))
     }
     const value = valueCorrection(issue, path)
     if (value === undefined) return []
@@ -78,11 +81,7 @@ function nameCorrection(tool: Tool, { node, path, key, args }: UnknownKey): stri
   if (near === undefined)
     return path.length > 0 || known.length === 0 ? [] : [`${tool.name} takes ${known.join(', ')}.`]
   const isGiven = path.length === 0 && args[near] !== undefined
-  return [
-    isGiven
-      ? `Omit ${at(key).slice(0, 64)}: ${at(near)} is given.`
-      : `Send ${at(near)} instead of ${at(key).slice(0, 64)}.`,
-  ]
+  return [isGiven ? `Omit ${at(key)}: ${at(near)} is given.` : `Send ${at(near)} instead of ${at(key)}.`]
 }
 
 /** The value that was probably meant; undefined if that is unclear. Texts are not repeated: they may be secret. */

@@ -35,6 +35,8 @@ const diagnoses: Readonly<Record<string, string>> = {
     'The container could not be started. Check the command, user and working directory of the image.',
   'not supported': 'The engine of this region does not support this.',
   database: 'The database reported an error.',
+  'volume copy':
+    'The volume could not be copied to the new region, so the environment stays where it was. get-app-env-history says why.',
 }
 
 export function isOurMessage({ reason }: Failure): boolean {

@@ -9,7 +9,12 @@ import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
 const mostAccounts = 5
 
 /** Names that were sent where an id belongs: the id of an account or app, and the tool that lists any other. */
-export async function idCorrections(tool: Tool, ctx: ToolContext, args: ToolInput): Promise<string[]> {
+export async function idCorrections(
+  tool: Tool,
+  ctx: ToolContext,
+  pin: PinnedScope,
+  args: ToolInput,
+): Promise<string[]> {
   const sentences: string[] = []
   for (const { idPrefix, idFields, listedBy } of Object.values<Facts>(resources)) {
     for (const field of idFields) {
@@ -17,7 +22,7 @@ export async function idCorrections(tool: Tool, ctx: ToolContext, args: ToolInpu
       const isName = typeof given === 'string' && field !== 'envName' && !given.startsWith(`${idPrefix}_`)
       // `environmentCorrections` has those of environments.
       if (!isName || field === 'appEnvId' || !(field in tool.operation.input.shape)) continue
-      const id = await idOf(ctx, field, given)
+      const id = isPinned(pin) ? null : await idOf(ctx, field, given)
       const listed = listedBy === undefined ? '' : `; ${listedBy} shows ids`
       sentences.push(
         id === null
@@ -40,10 +45,9 @@ export async function environmentCorrections(
   const { noun, idPrefix } = resources.environment
   if (typeof given !== 'string' || given.startsWith(`${idPrefix}_`)) return []
   if (given === envName && error.message !== `${noun} not found`) return []
-  // Names outside of the pinned app or environment are of no use.
-  if (pin.app !== null || pin.env !== null) return []
+  if (isPinned(pin)) return []
   try {
-    const accountIds = pin.account === null ? await accountsOf(ctx) : [pin.account]
+    const accountIds = await accountsOf(ctx)
     const near = await nearestEnvironments(ctx.client, given, accountIds, {
       signal: ctx.signal,
     })
@@ -54,6 +58,11 @@ export async function environmentCorrections(
     if (failure instanceof AppError) return []
     throw failure
   }
+}
+
+/** Names outside of what the server is pinned to are of no use. */
+function isPinned({ account, app, env }: PinnedScope): boolean {
+  return account !== null || app !== null || env !== null
 }
 
 async function accountsOf({ client, signal }: ToolContext): Promise<string[]> {

@@ -20,6 +20,7 @@ import { regionOfEnvironment } from '../../store/repositories/environments-in-re
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'
+import { LogMasks } from '../logs/masks.ts'
 import { loadView } from '../rollouts/environment-view.ts'
 import { copyEnded } from '../rollouts/volume-move.ts'
 import { type DataPlace, dataPlace, type Work } from './data-place.ts'
@@ -181,7 +182,7 @@ export class BackupWorker {
       log.warn({ err: error, [work.kind]: work.id }, 'a backup or restore waits for its engine')
       return
     }
-    const failure = failureText(error)
+    const failure = await this.#masked(work, failureText(error))
     if (failure === null) log.error({ err: error, [work.kind]: work.id }, 'a backup or restore failed')
     await this.#saveOutcome(work, {
       status: 'FAILED',
@@ -197,6 +198,12 @@ export class BackupWorker {
     const sinceMs = this.#waitingSinceMs.get(id) ?? nowMs
     this.#waitingSinceMs.set(id, sinceMs)
     return nowMs - sinceMs >= patienceMs
+  }
+
+  /** Programs of the image may have printed what they know. */
+  async #masked({ of }: Work, failure: string | null): Promise<string | null> {
+    const { db, secrets } = this.#deps
+    return failure && (await new LogMasks(db, secrets).of(of.appEnvId, null))(failure)
   }
 
   /** Retried while the store is down: repeating a restore would discard later writes. */

@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { ApiException, Exec, Log } from '@kubernetes/client-node'
+import { linesIn } from '../../engines/line-splitter.ts'
 import { AppError } from '../../errors.ts'
 import { ApiRefusal, ClusterConfig } from './api-server.ts'
 import type { Manifest } from './manifests/workload.ts'
@@ -196,7 +196,7 @@ export class ClusterClient {
     }
     signal.addEventListener('abort', end, { once: true })
     try {
-      yield* createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
+      yield* linesIn(stream)
     } finally {
       signal.removeEventListener('abort', end)
       end()

@@ -173,7 +173,11 @@ function isRunning({ metadata, status }: WorkloadPod): boolean {
   return !metadata.deletionTimestamp && !!status?.containerStatuses?.some(({ state }) => state?.running)
 }
 
-function failureText(reason: string): string {
+/** What the programs of an image say is the tenant's text. */
+const mostQuoted = 300
+
+function failureText(given: string): string {
+  const reason = given.slice(0, mostQuoted)
   const isMissing = /\b(?:tar|sh|sleep)\b.*(?:not found|no such file)/i.test(reason)
   const remedy = isMissing
     ? 'A cluster region copies a volume with sh and tar of the image of its environment: deploy an image that has both.'

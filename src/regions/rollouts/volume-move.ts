@@ -54,7 +54,7 @@ export async function copyEnded(tx: Tx, ended: Backup | Restore, now: string): P
   if (ended.status === 'FAILED') {
     const rollout = wantedRolloutId && (await findRollout(tx, wantedRolloutId))
     const message = `The volume could not be copied to ${region}: ${ended.failure}`
-    if (rollout) await giveUp(tx, environment, rollout, { reason: 'interrupted', message }, now)
+    if (rollout) await giveUp(tx, environment, rollout, { reason: 'volume copy', message }, now)
   } else if (isRestore) move.step = 'start'
   else {
     const { createdBy } = ended

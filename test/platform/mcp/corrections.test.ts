@@ -42,6 +42,16 @@ describe('a mistaken input is answered with what to send instead', () => {
   })
 
   it.each([
+    ['a name of line feeds', 'create-app', { ['\n'.repeat(300_000)]: 1 }],
+    ['a long name', 'create-app', { ['x'.repeat(300_000)]: 1 }],
+    ['a long name for an id', 'restart-app-env', { appEnvId: 'x'.repeat(300_000) }],
+  ])('%s is answered at once', async (_name, tool, input) => {
+    const startMs = performance.now()
+    await detailsOf(tool, input)
+    expect(performance.now() - startMs).toBeLessThan(2_000)
+  })
+
+  it.each([
     ['an object without a text', { toString: 'true' }],
     ['a list of such', [{ toString: 1 }]],
   ])('%s is refused like any other', async (_name, applyImmediately) => {

@@ -2,10 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createMask, cutMark } from '../../../src/domain/environments/secret-masker.ts'
 import { readLogLines } from '../../../src/engines/docker/logs.ts'
-import {
-  cutMark as dockerlessCutMark,
-  LineSplitter,
-} from '../../../src/engines/process/supervisor/line-splitter.ts'
+import { cutMark as dockerlessCutMark, LineSplitter } from '../../../src/engines/line-splitter.ts'
 
 const m = '***SECRET***'
 const base64 = (text: string) => Buffer.from(text).toString('base64')

@@ -32,6 +32,10 @@ const hostile: [string, Given[]][] = [
   ['is a hard link to no file before it', [out, { name: 'a', type: 'link', linkname: 'out' }]],
   ['is below a link or a file', [out, { name: 'a', type: 'link', linkname: 'out/passwd' }]],
   ['has a name that is not UTF-8', [{ name: 'a\ufffd' }]],
+  ['is below a link or a file', [{ name: 'a' }, { name: 'a/b/c' }]],
+  ['is there twice', [{ name: 'a/b/c' }, { ...out, name: 'a' }]],
+  ['is more than 256 folders deep', [{ name: `${'a/'.repeat(300)}b` }]],
+  ['has a name of more than 4096 characters', [{ name: 'a'.repeat(5_000) }]],
 ]
 
 describe('the tar of a volume', () => {
@@ -62,6 +66,54 @@ describe('the tar of a volume', () => {
       ['c', 'link', 'a/b'],
       ['up', 'symlink', '../..'],
     ])
+  })
+
+  it('keeps names that are not ASCII, below the folder where they are restored, whatever records the source has', async () => {
+    const given = await tarOf(
+      { name: 'résumés/größe.txt' },
+      { name: 'résumés/ü', type: 'link', linkname: 'résumés/größe.txt' },
+      { name: 'plain', pax: { path: 'plain', 'SCHILY.xattr.user.note': 'kept', comment: 'gone' } },
+    )
+    const copy = await buffer(checkedTar(Readable.from([given])))
+    const restored = await buffer(checkedTar(Readable.from([copy]), { folder: 'mnt/data/' }))
+    const found: unknown[] = []
+    await eachEntry(Readable.from([restored]), async ({ name, linkname, pax }) => {
+      const { 'SCHILY.xattr.user.note': note, comment } = (pax ?? {}) as Record<string, string>
+      found.push([name, linkname, note, comment])
+    })
+    expect(found).toEqual([
+      ['mnt/data/résumés/größe.txt', null, undefined, undefined],
+      ['mnt/data/résumés/ü', 'mnt/data/résumés/größe.txt', undefined, undefined],
+      ['mnt/data/plain', null, 'kept', undefined],
+    ])
+  })
+
+  it('of 20,000 files 250 folders deep is checked in the time of one look at each', async () => {
+    const deep = 'a/'.repeat(250)
+    const tar = pack()
+    for (let nth = 0; nth < 20_000; nth += 1) tar.entry({ name: `${deep}${nth}` }, '')
+    tar.finalize()
+    const startMs = performance.now()
+    let seen = 0
+    await eachEntry(tar as AsyncIterable<Buffer>, async () => {
+      seen += 1
+    })
+    expect(seen).toBe(20_000)
+    expect(performance.now() - startMs).toBeLessThan(10_000)
+  })
+
+  it('of the process engine names a file whose name is not UTF-8: it would be left out', async () => {
+    const dir = mkdtempSync(path.join(tmpdir(), 'longshore-volume-'))
+    onTestFinished(() => removeFolder(dir))
+    const volume = path.join(dir, 'env_1', 'data')
+    await mkdir(volume, { recursive: true })
+    await writeFile(Buffer.concat([Buffer.from(`${volume}/a`), Buffer.from([0xff])]), 'lost')
+    const spec = {
+      ...{ appEnvId: 'env_1', accountId: 'acc_1', envName: 'app-prod', image: '' },
+      mount: { volume: 'data', path: '/data' },
+    }
+    const copy = folderCopies(dir).dump(spec, new AbortController().signal)
+    await expect(buffer(copy)).rejects.toThrow('has a name that is not UTF-8')
   })
 
   it('that ends early is no tar', async () => {

@@ -115,6 +115,7 @@ const portFiles: Record<string, readonly string[]> = {
   client: ['src/client/http-send.ts'],
   engines: [
     'src/engines/engine.ts',
+    'src/engines/line-splitter.ts',
     'src/engines/listening-sockets.ts',
     'src/engines/wait-until-listening.ts',
     // How a database is run and copied, by an engine or a cluster.

@@ -1,6 +1,6 @@
 import { spawnChild } from '../../../spawn-child.ts'
+import { LineSplitter } from '../../line-splitter.ts'
 import { lastBytesOf, mostOfStep, OutputLimit } from '../../output-limit.ts'
-import { LineSplitter } from '../supervisor/line-splitter.ts'
 import { readProcesses, treeOf } from '../supervisor/proc-tree.ts'
 import type { StepRequest, StepResult } from '../supervisor/protocol.ts'
 

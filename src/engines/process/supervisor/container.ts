@@ -3,13 +3,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import path from 'node:path'
 import type { ListenerReading, Usage } from '../../engine.ts'
+import { LineSplitter } from '../../line-splitter.ts'
 import { acceptingAddress, outsideHost, readListeners } from '../container-ports.ts'
 import type { PortPicker } from '../free-port.ts'
 import { usedBytes } from '../memory-use.ts'
 import { signalGroup, signalProcess } from '../signals.ts'
 import { ContainerLogWriter } from './container-log.ts'
 import { newRecord, saveRecord } from './container-record.ts'
-import { LineSplitter } from './line-splitter.ts'
 import {
   isPortHeld,
   type ProcessRow,

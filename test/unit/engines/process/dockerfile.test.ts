@@ -3,12 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ExpansionBudget, expandWord, splitWords } from '../../../../src/engines/dockerfile/expand.ts'
 import { parseDockerfile } from '../../../../src/engines/dockerfile/parse.ts'
+import { cutMark, LineSplitter, longestLine } from '../../../../src/engines/line-splitter.ts'
 import { runtimeOf } from '../../../../src/engines/process/host-runtimes.ts'
-import {
-  cutMark,
-  LineSplitter,
-  longestLine,
-} from '../../../../src/engines/process/supervisor/line-splitter.ts'
 
 describe('words of a Dockerfile', () => {
   const values: Record<string, string> = { A: 'one', EMPTY: '', B: 'two words' }

@@ -53,3 +53,15 @@ export class LineSplitter {
     this.#onLine(line)
   }
 }
+
+/** Lines as long as a log keeps them: a program that writes no line feed fills no memory. */
+export async function* linesIn(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const lines: string[] = []
+  const splitter = new LineSplitter((line) => lines.push(line))
+  for await (const chunk of stream) {
+    splitter.push(chunk)
+    yield* lines.splice(0)
+  }
+  splitter.end()
+  yield* lines
+}
