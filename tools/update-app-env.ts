@@ -18,6 +18,8 @@ export default defineTool({
   destroys: omittedVariableEffects,
   asksOnly: true,
   namesEnvironment: true,
-  point: (_answer, _input, envName) =>
-    `${envName} is updated. Changes that need a deployment are pending until apply-app-env-changes.`,
+  point: (_answer, { region }, envName) =>
+    region === undefined
+      ? `${envName} is updated. Changes that need a deployment are pending until apply-app-env-changes.`
+      : `${envName} is updated. If this changes its region, it moves: get-app-env-status shows how far it is. With a volume it serves nothing while that is copied.`,
 })

@@ -146,7 +146,7 @@ class VolumeRules {
     this.#types.set(path, type)
     this.#characters += path.length
     if (this.#types.size > mostEntries || this.#characters > mostCharacters)
-      throw refused(name, `is beyond the ${mostEntries.toLocaleString('en')} that a copy can hold`)
+      throw refused(name, 'is beyond what a copy can hold: 1,000,000 names of 128 MB in all')
   }
 }
 

@@ -11,17 +11,12 @@ import { isDatabase } from '../apps/presets.ts'
 import type { Environment } from '../environments/environment.ts'
 import { newId } from '../ids.ts'
 
-export interface Backup {
+/** What a backup and a restore have in common. */
+interface Copy {
   backupId: string
   appEnvId: string
   accountId: string
-  envName: string
-  dockerPreset: string
-  dockerPresetVersion: string
   status: BackupStatus
-  format: BackupResponse['format']
-  sizeBytes: number | null
-  sha256: string | null
   failure: string | null
   /** Of a volume: its region. */
   region?: string
@@ -32,20 +27,17 @@ export interface Backup {
   finishedAt: string | null
 }
 
-export interface Restore {
+export interface Backup extends Copy {
+  envName: string
+  dockerPreset: string
+  dockerPresetVersion: string
+  format: BackupResponse['format']
+  sizeBytes: number | null
+  sha256: string | null
+}
+
+export interface Restore extends Copy {
   restoreId: string
-  backupId: string
-  appEnvId: string
-  accountId: string
-  status: BackupStatus
-  failure: string | null
-  /** Of a volume: its region. */
-  region?: string
-  /** Part of a move of the environment. */
-  ofMove?: true
-  createdBy: string | null
-  createdAt: string
-  finishedAt: string | null
 }
 
 export function newBackup(

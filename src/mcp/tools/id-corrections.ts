@@ -7,6 +7,8 @@ import type { PinnedScope } from '../policy/tool-policy.ts'
 import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
 
 const mostAccounts = 5
+/** Of accounts and apps. */
+const longestName = 200
 
 /** Names that were sent where an id belongs: the id of an account or app, and the tool that lists any other. */
 export async function idCorrections(
@@ -22,7 +24,7 @@ export async function idCorrections(
       const isName = typeof given === 'string' && field !== 'envName' && !given.startsWith(`${idPrefix}_`)
       // `environmentCorrections` has those of environments.
       if (!isName || field === 'appEnvId' || !(field in tool.operation.input.shape)) continue
-      const id = isPinned(pin) ? null : await idOf(ctx, field, given)
+      const id = isPinned(pin) || given.length > longestName ? null : await idOf(ctx, field, given)
       const listed = listedBy === undefined ? '' : `; ${listedBy} shows ids`
       sentences.push(
         id === null

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { updateAppEnv } from '../../contract/app-envs.ts'
 import type { InputOf } from '../../contract/operation.ts'
 import { mergedSettings } from '../../domain/databases/settings.ts'
@@ -35,9 +36,11 @@ export default handler(updateAppEnv, async (context, input, target) => {
     draft.saved.envVars = await storeVariables(context, target, draft, envVars, wanted)
   }
   checkVolumeContainers(draft)
-  const effects = [
-    'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
-  ]
+  const effects: string[] = []
+  if (!isDeepStrictEqual(draft.saved, environment.saved))
+    effects.push(
+      'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
+    )
   if (input.jobConfig !== undefined) effects.push(...jobConfigWarnings(app.jobConfig, draft.saved.jobConfig))
   const { containers } = input
   if (!app.isDatabase && containers !== undefined && containers !== environment.saved.containers)

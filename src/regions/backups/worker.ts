@@ -20,7 +20,7 @@ import { regionOfEnvironment } from '../../store/repositories/environments-in-re
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'
-import { LogMasks } from '../logs/masks.ts'
+import type { LogMasks } from '../logs/masks.ts'
 import { loadView } from '../rollouts/environment-view.ts'
 import { copyEnded } from '../rollouts/volume-move.ts'
 import { type DataPlace, dataPlace, type Work } from './data-place.ts'
@@ -44,6 +44,7 @@ interface BackupWorkerDeps {
   clock: Clock
   log: Log
   secrets: SecretBox
+  masks: LogMasks
   files: BackupStore
   engineOf(region: string): Engine
   /** The regions of this machine; absent: all. */
@@ -202,8 +203,7 @@ export class BackupWorker {
 
   /** Programs of the image may have printed what they know. */
   async #masked({ of }: Work, failure: string | null): Promise<string | null> {
-    const { db, secrets } = this.#deps
-    return failure && (await new LogMasks(db, secrets).of(of.appEnvId, null))(failure)
+    return failure && (await this.#deps.masks.of(of.appEnvId, null))(failure)
   }
 
   /** Retried while the store is down: repeating a restore would discard later writes. */

@@ -199,7 +199,8 @@ function partsOfMetadata({ metadata }: Identified) {
   return { name, namespace, uid, generation, labels, resourceVersion, creationTimestamp, deletionTimestamp }
 }
 
-function partsOfWorkload(object: WorkloadObject): WorkloadObject {
+/** Of an object of a watch, what is kept in memory. */
+export function partsOfWorkload(object: WorkloadObject): WorkloadObject {
   const { replicas, template } = object.spec ?? {}
   const { labels, annotations } = template?.metadata ?? {}
   const held = annotations?.[heldAnnotation]

@@ -8,7 +8,7 @@ import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/en
 import { RolloutImage } from '../rollouts/image.ts'
 import type { ImageBuilder } from '../rollouts/image-builder.ts'
 import { partIn, servesOn } from '../rollouts/move.ts'
-import { continueMove, holds } from '../rollouts/volume-move.ts'
+import { continueMove, holds, startable } from '../rollouts/volume-move.ts'
 import type { RolloutWriter } from '../rollouts/writer.ts'
 import type { ListedObjects } from './applied.ts'
 import type { Observed } from './cache.ts'
@@ -158,8 +158,7 @@ export class ClusterEnvironment {
     const { environment, app, current, wanted } = view
     const { transitions } = this.#deps
     const { appEnvId } = environment
-    const isThere = wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
-    const next = isThere && environment.volumeMove?.step !== 'prepare' ? wanted : null
+    const next = startable(view)
     if (environment.changingRegion && environment.desiredState === 'stopped')
       await transitions.settleRegion(appEnvId)
     if (app.isJob) {

@@ -103,7 +103,7 @@ export class ClusterRegion {
       usage: this.#usage,
     })
     this.#backups = new BackupWorker({
-      ...{ db, clock, log, secrets, files: deps.backups, regions: [region] },
+      ...{ db, clock, log, secrets, masks, files: deps.backups, regions: [region] },
       engineOf: () => engine,
       moved: wake,
     })

@@ -1,7 +1,7 @@
 import type { PlanInput } from '../../domain/environments/plan-steps.ts'
 import { oneAtATime } from '../../domain/environments/serving.ts'
 import type { EnvironmentView } from '../rollouts/environment-view.ts'
-import { holds } from '../rollouts/volume-move.ts'
+import { holds, startable } from '../rollouts/volume-move.ts'
 import { type LivePod, plannedPod } from './live-pod.ts'
 
 interface Observed extends Pick<PlanInput, 'trial' | 'leaving' | 'mayStart'> {
@@ -17,15 +17,12 @@ export function planInput(
   { requested, nowMs, ...observed }: Observed,
 ): PlanInput {
   const { environment, app, wanted, serving } = view
-  const isImageThere =
-    wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
-  const isCopied = environment.volumeMove?.step !== 'prepare'
   return {
     ...observed,
     kind: kindOf(app),
     runs: environment.desiredState === 'running' && !holds(view),
     current: serving?.rollout.rolloutId ?? null,
-    wanted: isImageThere && isCopied ? wanted.rollout.rolloutId : null,
+    wanted: startable(view)?.rollout.rolloutId ?? null,
     desired: desiredContainers(view, pods, requested),
     oneAtATime: oneAtATime(environment, wanted?.rollout ?? null),
     pods: pods.map((pod) => plannedPod(pod, nowMs)),

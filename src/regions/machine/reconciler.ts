@@ -102,7 +102,7 @@ export class Reconciler {
     const work = { ...common, engineOf, regions: scope?.regions }
     const keptVersions = deps.keptVersions ?? defaultKeptVersions
     this.#images = new ImageCollector({ ...work, keptVersions })
-    this.#backups = new BackupWorker({ ...work, files: deps.backups, moved: (id) => this.#wake([id]) })
+    this.#backups = new BackupWorker({ ...work, masks, files: deps.backups, moved: (id) => this.#wake([id]) })
     this.#jobs = new JobScheduler({
       ...work,
       clockScale: deps.clockScale ?? 1,

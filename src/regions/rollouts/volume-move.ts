@@ -19,7 +19,7 @@ import {
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
 import { findRollout } from '../../store/repositories/rollouts.ts'
 import { volumeName } from './container-spec.ts'
-import type { EnvironmentView } from './environment-view.ts'
+import type { EnvironmentView, RolloutView } from './environment-view.ts'
 import { giveUp } from './verdict.ts'
 
 /** Whether no container of this part of an environment may run: its volume is being copied, or was copied from here. */
@@ -98,7 +98,12 @@ interface MoveDeps {
 export async function continueMove(whole: EnvironmentView, deps: MoveDeps): Promise<boolean> {
   const { appEnvId, region, wantedRolloutId, volumeMove, leftVolumeIn } = whole.environment
   const { transitions } = deps
-  if (deps.isHere(region) && wantedRolloutId !== null && awaitsCopy(whole)) {
+  if (
+    deps.isHere(region) &&
+    wantedRolloutId !== null &&
+    volumeMove?.step === 'prepare' &&
+    hasImage(whole.wanted)
+  ) {
     await transitions.beginCopy(appEnvId, wantedRolloutId)
     return false
   }
@@ -110,13 +115,13 @@ export async function continueMove(whole: EnvironmentView, deps: MoveDeps): Prom
   })
 }
 
-/** Its image is there, and the volume has still to be copied. */
-function awaitsCopy({ environment, wanted }: EnvironmentView): boolean {
-  return (
-    environment.volumeMove?.step === 'prepare' &&
-    wanted?.rollout.status === 'DEPLOYING' &&
-    wanted.rollout.region in wanted.content.images
-  )
+/** The version being brought in, once its image is there and it waits for no volume. */
+export function startable({ environment, wanted }: EnvironmentView): RolloutView | null {
+  return environment.volumeMove?.step !== 'prepare' && hasImage(wanted) ? wanted : null
+}
+
+function hasImage(wanted: RolloutView | null): boolean {
+  return wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
 }
 
 /** Removes what a move left in a region, once nothing runs there and nothing is copied there; false if that is not so yet. */

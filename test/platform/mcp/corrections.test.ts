@@ -45,6 +45,7 @@ describe('a mistaken input is answered with what to send instead', () => {
     ['a name of line feeds', 'create-app', { ['\n'.repeat(300_000)]: 1 }],
     ['a long name', 'create-app', { ['x'.repeat(300_000)]: 1 }],
     ['a long name for an id', 'restart-app-env', { appEnvId: 'x'.repeat(300_000) }],
+    ['a long name for the id of an app', 'get-app', { appId: 'x'.repeat(300_000) }],
   ])('%s is answered at once', async (_name, tool, input) => {
     const startMs = performance.now()
     await detailsOf(tool, input)

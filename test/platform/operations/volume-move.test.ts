@@ -17,6 +17,7 @@ import type { Environment } from '../../../src/domain/environments/environment.t
 import { findEnvironment } from '../../../src/store/repositories/environments.ts'
 import type { FakeEngine } from '../../../testkit/fakes/engine.ts'
 import { untouched } from '../../../testkit/fakes/knobs.ts'
+import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { until as untilFits } from '../../../testkit/platform/story.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
@@ -93,10 +94,14 @@ describe('3.3 a move of an environment with a volume', () => {
       headers: { 'dry-run': 'true' },
       input: { appEnvId, region: 'plain' },
     })
-    expect(dryRun.json.effects.join(' ')).toContain(
+    expect(dryRun.json.effects).toHaveLength(1)
+    expect(dryRun.json.effects[0]).toContain(
       'DOWN while a backup of its volume is taken and restored in plain',
     )
-    await moveTo(appEnvId, 'plain')
+    const session = await openToolSession(platform.apiUrl, { token: platform.admin.token })
+    const { text } = await session.call('update-app-env', { appEnvId, region: 'plain' })
+    await session.close()
+    expect(text).toContain('With a volume it serves nothing while that is copied.')
     await copying(appEnvId)
     expect(runningIn(platform.engine, appEnvId) + runningIn(platform.plainEngine, appEnvId)).toBe(0)
     expect(platform.routes.routes.get(appEnvId)?.problem).toContain('being copied to another region')
