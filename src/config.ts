@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { readConfigFile } from './config-file.ts'
 import { AppError } from './errors.ts'
 import { Secret } from './log.ts'
+import { isServiceAddress, serviceAddressHint } from './loopback.ts'
 import { changesBetween } from './nearest.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth-setting.ts'
 import { type RegionSetting, regionsOf } from './region-setting.ts'
@@ -46,13 +47,7 @@ const settings = {
     )
     .optional(),
   LONGSHORE_CONFIG: z.string().min(1).optional(),
-  LONGSHORE_GIT_BASE_URL: z
-    .url()
-    .regex(
-      /^https:\/\/[^?#@]+$|^http:\/\/(?:localhost|127\.0\.0\.1)(?::\d+)?(?:\/[^?#@]*)?$/,
-      'must be an https address without user, query or fragment (http only on this machine)',
-    )
-    .default('https://github.com'),
+  LONGSHORE_GIT_BASE_URL: z.url().refine(isServiceAddress, serviceAddressHint).default('https://github.com'),
   LONGSHORE_NODE_IMAGE: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,255}$/, 'must be a container image with node and npm')

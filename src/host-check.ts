@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isLoopback } from './loopback.ts'
 
 export interface ServerNames {
   /** The address that the server is bound to, such as `127.0.0.1`. */
@@ -9,11 +10,6 @@ export interface ServerNames {
 
 /** What is wrong with a request's `Host` or `Origin`. */
 export type ForeignRequest = 'no host' | 'foreign host' | 'foreign origin'
-
-/** A name or address that only programs on this machine can connect to; IPv6 with or without brackets. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
-}
 
 /**
  * Makes the check that stops web pages from driving a server through a visitor's browser; null: the request may pass.

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from './errors.ts'
-import { isLoopback } from './host-check.ts'
+import { isLoopback, isProtected, isServiceAddress, serviceAddressHint } from './loopback.ts'
 
 /** Sign-in of agents at `/mcp`, null: off. `issuer` is the external authorization server, null: the embedded one. */
 export type OAuthSetting = { readonly issuer: string | null } | null
@@ -11,9 +11,7 @@ export const oauthSettings = {
     .default('off'),
   LONGSHORE_OAUTH_ISSUER: z
     .url({ protocol: /^https?$/, error: 'must be the https address of the authorization server' })
-    .regex(/^https:\/\/[^?#@]+$|^http:\/\/(?:localhost|127\.0\.0\.1)(?::\d+)?(?:\/[^?#@]*)?$/, {
-      error: 'must be an https address without user, query or fragment (http only on this machine)',
-    })
+    .refine(isServiceAddress, serviceAddressHint)
     .optional(),
 }
 
@@ -37,8 +35,4 @@ export function oauthOf(value: {
             : null
   if (problem) throw new AppError('invalid', 'Configuration cannot be used', { details: problem })
   return mode === 'off' ? null : { issuer: issuer ?? null }
-}
-
-function isProtected({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || isLoopback(hostname)
 }

@@ -4,8 +4,9 @@ import { defineTool } from '../src/mcp/tools/define-tool.ts'
 export default defineTool({
   operation: createAppEnvBackup,
   group: 'databases',
-  title: 'Back up database',
-  description: 'Backs up a PostgreSQL, MySQL or Redis database; list-app-env-backups shows the status.',
+  title: 'Create backup',
+  description:
+    'Backs up a PostgreSQL, MySQL or Redis database, or a volume; list-app-env-backups shows the status.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   unlistedInputs: ['dryRun', 'envName'],
 })

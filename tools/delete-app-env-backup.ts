@@ -6,7 +6,7 @@ export default defineTool({
   operation: deleteAppEnvBackup,
   group: 'databases',
   title: 'Delete backup',
-  description: 'Deletes a database backup and its file (admin). confirm: its backupId.',
+  description: 'Deletes a backup and its file (admin). confirm: its backupId.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   unlistedInputs: ['dryRun'],
   destroys: backupEffects,

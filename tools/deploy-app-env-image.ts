@@ -7,7 +7,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Deploy image',
   description:
-    'Deploys a prebuilt image and waits until it serves or has failed. Apps need useImage; functions do not.',
+    'Deploys a prebuilt image and waits until it serves or has failed. For a function, or an app created with useImage.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],

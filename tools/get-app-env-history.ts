@@ -9,6 +9,7 @@ export default defineTool({
   title: 'Environment history',
   description: 'Lists deployments, starts, stops and changes with their users, newest first.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: ['fromDate', 'toDate'],
   checks: [environmentNamed],
   defaults: { limit: 10 },
   shorten: (answer) => ({

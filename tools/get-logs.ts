@@ -11,7 +11,7 @@ export default defineTool({
   group: 'logs',
   title: 'Read logs',
   description:
-    'Reads runtime, build, job or request logs, newest last; the returned cursor reads older lines.',
+    'Reads runtime, build, job or request logs, newest last; cursor reads older lines. path, status, slowerThanMs: type REQUEST.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   unlistedInputs: ['contentId', 'stream', 'podName'],
   checks: [environmentOfRunNamed, environmentNamed],

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'alerts',
   title: 'List alerts',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  description: 'Lists alerts with their states, firing ones first: of an environment, app or account.',
+  description: 'Lists alerts with their states, firing ones first: of an environment or account.',
   defaults: { limit: 20 },
   unlistedInputs: ['appId'],
   point: ({ alerts, pagination }) => {

@@ -7,7 +7,7 @@ export default defineTool({
   operation: restoreAppEnvBackup,
   group: 'databases',
   title: 'Restore backup',
-  description: 'Replaces ALL data of a database environment with a backup. confirm: its cliEnvName.',
+  description: 'Replaces ALL data of a database or volume with a backup. confirm: its cliEnvName.',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   checks: [environmentAccessible],
   destroys: dataEffects,

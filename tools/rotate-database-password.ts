@@ -6,7 +6,8 @@ export default defineTool({
   operation: rotateDatabasePassword,
   group: 'databases',
   title: 'Rotate database password',
-  description: 'Gives a PostgreSQL, MySQL or Redis database a new password, which no answer shows (admin).',
+  description:
+    'Gives a PostgreSQL, MySQL or Redis database a new password, which no answer shows (admin). confirm: its cliEnvName.',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   unlistedInputs: ['dryRun', 'envName'],
   destroys: passwordEffects,

@@ -9,7 +9,7 @@ export default defineTool({
   group: 'apps',
   title: 'Update environment',
   description:
-    'Changes an environment; pending until apply-app-env-changes. envVars REPLACES all variables (E1): to change some, use update-app-env-variables.',
+    'Changes an environment; pending until apply-app-env-changes, but name, containers of an app and region at once (a move with a volume: DOWN). envVars REPLACES all; for some: update-app-env-variables.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   // update-job-config sets jobConfig; few databases need databaseSettings or disk; dockerPresetVersion cannot change (D4).
   unlistedInputs: ['jobConfig', 'databaseSettings', 'disk', 'dockerPresetVersion', 'useVolume', 'mountPath'],

@@ -9,7 +9,7 @@ export default defineTool({
   operation: whatChanged,
   group: 'deploys',
   title: 'What changed',
-  description: 'Timeline of all changes of an environment; rank 1 likeliest broke a metric.',
+  description: 'Timeline of changes of an environment; rank 1 most likely broke a metric.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   unlistedInputs: ['to'],
   checks: [environmentNamed],

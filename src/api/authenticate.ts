@@ -7,17 +7,6 @@ import { AppError } from '../errors.ts'
 import type { Call } from '../operations/core/call.ts'
 import { spanIn } from '../trace.ts'
 
-/**
- * The token of a request: `Authorization`, with or without `Bearer` (docs/interface.md#tokens). No other place is
- * supported, in particular not the query string.
- */
-export function tokenOf(headers: IncomingHttpHeaders): string | null {
-  const value = headers.authorization
-  if (value === undefined) return null
-  const token = value.replace(/^bearer(?: +|$)/i, '').trim()
-  return token === '' ? null : token
-}
-
 /** Options of a call from its headers. */
 type CallHeaders = Pick<
   Call,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { bearerToken } from '../bearer-token.ts'
 import { AppError } from '../errors.ts'
 import type { ConsoleSessions } from '../operations/access/console-sessions.ts'
-import { tokenOf } from './authenticate.ts'
 
 /** The credential of a request. */
 interface Credential {
@@ -33,7 +33,7 @@ export function credentialReader(
   grantOf: GrantReader = () => null,
 ): CredentialReader {
   return async (headers) => {
-    const token = tokenOf(headers)
+    const token = bearerToken(headers)
     const grant = token === null ? null : grantOf(token)
     if (grant !== null) return { token: grant, credential: 'grant' }
     const byToken = { token, credential: 'token' as const }

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { bearerToken } from '../bearer-token.ts'
 import { AppError } from '../errors.ts'
 import type { ConsoleSessions, SignedIn } from '../operations/access/console-sessions.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
-import { tokenOf } from './authenticate.ts'
 import { cookieNameOf, isHttps, requireOwnPage, sessionIdOf } from './console-credential.ts'
 import { type BodyLimits, readJsonBody } from './json-body.ts'
 
@@ -105,7 +105,7 @@ function addSessionRoutes(
   limits: BodyLimits,
 ): void {
   app.post('/console/sign-in-link', async (request, reply) => {
-    const token = tokenOf(request.headers)
+    const token = bearerToken(request.headers)
     await runner.authenticate(token, { address: request.ip, reads: false })
     if (!allowsLinks) throw linksOff()
     const { code, expiresAt } = await sessions.createLink(token)

@@ -27,8 +27,8 @@ export function queryReader(row: Operation): (query: Query) => Record<string, un
 
 function readValue(key: string, value: string | string[], reading: Reading): unknown {
   if (typeof reading === 'object') {
-    const deps = typeof value === 'string' ? [value] : value
-    return deps
+    const values = typeof value === 'string' ? [value] : value
+    return values
       .flatMap((part) => (part === '' ? [] : part.split(',')))
       .map((part) => readText(part, reading.each))
   }

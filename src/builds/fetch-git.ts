@@ -90,15 +90,15 @@ export function repositoryUrl({
   namespace,
   repo,
 }: Pick<GitSource, 'baseUrl' | 'namespace' | 'repo'>): URL {
-  const deps = [...namespace.split('/'), repo.replace(/\.git$/, '')]
-  for (const part of deps) {
-    if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(part) && !part.includes('..')) continue
+  const segments = [...namespace.split('/'), repo.replace(/\.git$/, '')]
+  for (const segment of segments) {
+    if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(segment) && !segment.includes('..')) continue
     throw new EngineFailure(
       'git',
-      `${JSON.stringify(part)} is not a valid name of a repository or its owner. Set gitNamespace and gitRepo to plain names.`,
+      `${JSON.stringify(segment)} is not a valid name of a repository or its owner. Set gitNamespace and gitRepo to plain names.`,
     )
   }
-  return new URL(`${baseUrl.replace(/\/+$/, '')}/${deps.join('/')}.git`)
+  return new URL(`${baseUrl.replace(/\/+$/, '')}/${segments.join('/')}.git`)
 }
 
 /** What a shell exits with when there is no such program. */

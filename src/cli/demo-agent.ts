@@ -66,8 +66,8 @@ export async function startDemoAgent(entry: string, env: NodeJS.ProcessEnv): Pro
 }
 
 function textOf(content: unknown): string {
-  const deps = Array.isArray(content) ? (content as { type?: string; text?: string }[]) : []
-  return deps.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n')
+  const blocks = Array.isArray(content) ? (content as { type?: string; text?: string }[]) : []
+  return blocks.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('\n')
 }
 
 const keptLogLength = 8_000

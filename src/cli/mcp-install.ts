@@ -8,13 +8,13 @@ import { AppError } from '../errors.ts'
 import { readToolPolicy, splitFlags } from '../mcp/policy/options.ts'
 import { type Cli, type CliCommand, choice, type Done } from './cli-command.ts'
 import { type CommandIo, exitCodes } from './command-io.ts'
-import { addExposureFlags } from './exposure-flags.ts'
 import { loadPrebuilt } from './load-prebuilt.ts'
+import { addToolPolicyFlags } from './tool-policy-flags.ts'
 import { userFolders } from './user-folders.ts'
 
 /** `longshore mcp install`: enters this server in the configuration of an MCP host. */
 export function addMcpInstallCommand(mcp: CliCommand, cli: Cli, done: Done): void {
-  addExposureFlags(
+  addToolPolicyFlags(
     mcp
       .command('install')
       .withoutJson()

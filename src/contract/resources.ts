@@ -1,13 +1,13 @@
 export type Permission = 'admin' | 'manageMembers'
 
-/** How narrowly a person may pin an MCP server, from wide to narrow. */
-const pinLevels = ['account', 'app', 'env'] as const
-export type PinLevel = (typeof pinLevels)[number]
+/** To what a person can limit an MCP server or an agent, from wide to narrow. */
+const scopeLevels = ['account', 'app', 'env'] as const
+export type ScopeLevel = (typeof scopeLevels)[number]
 
-/** The narrowest pin under which tools exist; null: under no pin. */
+/** The narrowest limit under which tools exist; null: under none. */
 interface ToolScope {
-  reads: PinLevel | null
-  writes: PinLevel | null
+  reads: ScopeLevel | null
+  writes: ScopeLevel | null
 }
 
 /** What every part of the program may know about an object type. */
@@ -201,7 +201,7 @@ const scopes = {
   installation: { names: ['token', 'invitation'], toolScope: { reads: 'env', writes: null } },
   'account-or-app': { names: ['app', 'account'], toolScope: { reads: 'env', writes: null } },
   environments: { names: ['environment', 'app', 'account'], toolScope: { reads: 'env', writes: null } },
-  // Its answer sums up every environment, so a narrower pin cannot limit it.
+  // Its answer sums up every environment, so it cannot be limited to less than the account.
   'whole-account': { names: ['account'], toolScope: { reads: 'account', writes: null } },
   'new-environment': { names: ['app'], toolScope: { reads: 'app', writes: 'app' } },
 } as const satisfies Record<string, Scope>
@@ -218,12 +218,12 @@ function toolScopeOf(on: PolicyTarget): ToolScope {
 }
 
 /**
- * Whether an operation with a policy on `on` can be limited to what is pinned at `level`. Reads of a level above stay where
- * they are needed, and show what is inside only. An operation on something unknown cannot.
+ * Whether an operation with a policy on `on` can be limited to one object of `level`. Reads of a wider level stay where they
+ * are needed, and show only what is inside. An operation on something unknown cannot.
  */
-export function staysWithin(on: string, as: 'reads' | 'writes', level: PinLevel): boolean {
+export function staysWithin(on: string, as: 'reads' | 'writes', level: ScopeLevel): boolean {
   const narrowest = isPolicyTarget(on) ? toolScopeOf(on)[as] : null
-  return narrowest !== null && pinLevels.indexOf(level) <= pinLevels.indexOf(narrowest)
+  return narrowest !== null && scopeLevels.indexOf(level) <= scopeLevels.indexOf(narrowest)
 }
 
 /** Types that the input of an operation may name, nearest first. */

@@ -17,8 +17,8 @@ function familyText({ name, help, type, values }: MetricFamily): string {
 }
 
 function labelText(labels: Readonly<Record<string, string>> | undefined): string {
-  const deps = Object.entries(labels ?? {}).map(([key, value]) => `${key}="${escaped(value)}"`)
-  return deps.length === 0 ? '' : `{${deps.join(',')}}`
+  const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}="${escaped(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
 function escaped(value: string): string {

@@ -52,7 +52,7 @@ type Loaded = { to: ReturnAddress; caller: UserCaller } & (
 type UserCaller = Extract<Caller, { kind: 'user' }>
 
 /** The decision of a person about the request of a client. Only a console session may decide, never a token. */
-export class ConsentDesk {
+export class ConsentService {
   readonly #deps: ConsentDeps
   readonly #approvals: RateLimit
 

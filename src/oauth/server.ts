@@ -6,7 +6,7 @@ import { forgetOAuthSecretsBefore } from '../store/repositories/oauth-grants.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
 import type { AddressesOf, OAuthAddresses } from './addresses.ts'
 import { createOAuthClients, type FetchDocument, type OAuthClients } from './clients.ts'
-import { ConsentDesk } from './consent.ts'
+import { ConsentService } from './consent.ts'
 import { TokenEndpoint } from './token-endpoint.ts'
 
 const dayMs = 24 * 60 * 60_000
@@ -22,7 +22,7 @@ export interface OAuthRoutes {
 
 export interface EmbeddedServer {
   clients: OAuthClients
-  consent: ConsentDesk
+  consent: ConsentService
   tokens: TokenEndpoint
 }
 
@@ -33,7 +33,7 @@ export function createEmbeddedServer(deps: {
   fetchDocument: FetchDocument
 }): EmbeddedServer {
   const clients = createOAuthClients(deps)
-  return { clients, consent: new ConsentDesk({ ...deps, clients }), tokens: new TokenEndpoint(deps) }
+  return { clients, consent: new ConsentService({ ...deps, clients }), tokens: new TokenEndpoint(deps) }
 }
 
 /** Deletes expired codes and tokens, and clients that are not used. */

@@ -106,7 +106,7 @@ function limitsOf({ limits: { readOnly, groups, pin }, scopes }: StoredGrant): P
   return {
     readOnly,
     groups,
-    pin: { account, app, env },
+    scope: { account, app, env },
     environments: environmentsIn(pin),
     scopes,
     allowSecrets: scopes.includes('secrets:read'),

@@ -7,7 +7,6 @@ import { addContactPointCommands, addTestCommand } from '../cli/contact-point-co
 import { addCreateCommand } from '../cli/create.ts'
 import { addDeployCommand } from '../cli/deploy.ts'
 import { addExamples } from '../cli/examples.ts'
-import { addExposureFlags } from '../cli/exposure-flags.ts'
 import { addJobCommands } from '../cli/jobs.ts'
 import { addLogsCommand } from '../cli/logs.ts'
 import { addMcpDoctorCommand } from '../cli/mcp-doctor.ts'
@@ -17,6 +16,7 @@ import { addRegionCheckCommand } from '../cli/region-check.ts'
 import { addRowCommands, nounOf } from '../cli/row-tree.ts'
 import { addStatusCommand } from '../cli/status.ts'
 import { addTokenCommands } from '../cli/token.ts'
+import { addToolPolicyFlags } from '../cli/tool-policy-flags.ts'
 import { addWhyCommand } from '../cli/why.ts'
 
 /**
@@ -114,7 +114,7 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
 
 /** Commands that run or end a platform. */
 function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): void {
-  const serve = addExposureFlags(
+  const serve = addToolPolicyFlags(
     program
       .command('serve')
       .withoutJson()
@@ -128,7 +128,7 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
     'tools at /mcp may show unmasked secret values; an agent that signed in also needs the scope secrets:read',
   ) as CliCommand
   serve.runs(cli, done, async () => (await import('./serve.ts')).runServe(cli.words.slice(1), cli.env))
-  const mcp = addExposureFlags(
+  const mcp = addToolPolicyFlags(
     program
       .command('mcp')
       .withoutJson()

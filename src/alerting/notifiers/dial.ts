@@ -46,7 +46,7 @@ export function createDial(options: DialOptions): Dial {
     try {
       const url = new URL(target.url)
       const address = await orAborted(checkedAddress(url, resolve, isOpen), gate.signal)
-      agent = await pinnedAgent(address, isOpen)
+      agent = await agentFor(address, isOpen)
       return await work(agent, url, gate.signal)
     } catch (error) {
       throw gate.signal.aborted ? new Late() : error
@@ -85,7 +85,7 @@ function privateAddress(): Refused {
 }
 
 /** Connects to the checked address, whatever the name resolves to by then, and verifies the peer address. */
-async function pinnedAgent(address: string, isOpen: boolean): Promise<Agent> {
+async function agentFor(address: string, isOpen: boolean): Promise<Agent> {
   const { Agent, buildConnector } = await import('../../http-client.ts')
   const family = isIP(address)
   const connect = buildConnector({

@@ -35,7 +35,7 @@ export function Field({ label, name, error = null, hint, children }: Props) {
 /** The part of the platform's error about this input, found by the input's name in `details`. */
 export function problemOf(error: AppError | null, name: string): string | null {
   if (error?.kind !== 'invalid') return null
-  const deps = (error.details ?? '').split('; ')
-  const part = deps.find((one) => new RegExp(`(^|[\\s.])${name}\\b`).test(one))
+  const problems = (error.details ?? '').split('; ')
+  const part = problems.find((one) => new RegExp(`(^|[\\s.])${name}\\b`).test(one))
   return part ?? (new RegExp(`\\b${name}\\b`).test(error.message) ? error.message : null)
 }

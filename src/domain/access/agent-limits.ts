@@ -1,9 +1,9 @@
-import type { PinLevel } from '../../contract/resources.ts'
+import type { ScopeLevel } from '../../contract/resources.ts'
 import type { Scope } from '../../contract/scopes.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
 
-/** What an agent may reach; all null: everything that its person can reach. */
-export interface AgentReach {
+/** Where an agent may act; all null: everywhere that its person may. */
+export interface AgentScope {
   account: string | null
   app: string | null
   /** One environment, which its calls need not name. */
@@ -12,16 +12,16 @@ export interface AgentReach {
   environments?: readonly string[] | null
 }
 
-/** The environments that the reach names; null: it names none. */
-export function environmentsIn({ env, environments = null }: AgentReach): readonly string[] | null {
+/** The environments that the scope names; null: it names none. */
+export function environmentsIn({ env, environments = null }: AgentScope): readonly string[] | null {
   return environments ?? (env === null ? null : [env])
 }
 
-/** The narrowest thing that the reach names; null: it names nothing. */
-export function levelOf(reach: AgentReach): PinLevel | null {
-  if (environmentsIn(reach) !== null) return 'env'
-  if (reach.app !== null) return 'app'
-  return reach.account === null ? null : 'account'
+/** The narrowest thing that the scope names; null: it names nothing. */
+export function levelOf(scope: AgentScope): ScopeLevel | null {
+  if (environmentsIn(scope) !== null) return 'env'
+  if (scope.app !== null) return 'app'
+  return scope.account === null ? null : 'account'
 }
 
 /** What the person narrowed on the consent page; the same limits as the options of `longshore mcp`. */
@@ -29,7 +29,7 @@ export interface AgentLimits {
   readOnly: boolean
   /** Groups of tools; null: all. */
   groups: readonly ToolGroup[] | null
-  pin: AgentReach
+  pin: AgentScope
 }
 
 /** The scopes that remain for an agent that may only read: secrets could allow writes elsewhere (X1). */

@@ -31,7 +31,7 @@ export function redirectUriProblem(text: string): string | null {
     return 'must be in its plain form'
   const scheme = url.protocol.slice(0, -1)
   if (scheme === 'https') return null
-  if (scheme === 'http') return isLoopbackName(url.hostname) ? null : 'must be https, or http on this machine'
+  if (scheme === 'http') return loopbackAddress.test(text) ? null : 'must be https, or http on this machine'
   if (scheme.includes('.') || hostSchemes.includes(scheme)) return null
   return 'must be https, http on this machine, or an address of a known app'
 }
@@ -50,14 +50,11 @@ export function isRedirectUriOf(client: OAuthClient, requested: string): boolean
   )
 }
 
+/** Exactly the three of RFC 8252, 7.3. */
 const loopbackAddress = /^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d{1,5})?((?:[/?].*)?)$/
 
 /** The text of a loopback address without its port; null for other addresses. */
 function withoutLoopbackPort(address: string): string | null {
   const match = loopbackAddress.exec(address)
   return match ? `${match[1]}${match[2]}` : null
-}
-
-function isLoopbackName(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
 }

@@ -3,6 +3,7 @@ import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { AppError } from '../../errors.ts'
+import { isLoopback } from '../../loopback.ts'
 
 /** Socket of an engine with the Docker API. */
 export type DockerEndpoint = { kind: 'unix'; path: string } | { kind: 'tcp'; host: string; port: number }
@@ -36,8 +37,9 @@ export function findDockerEndpoint(dockerHost?: string, options: Options = here)
 
 function parseDockerHost(dockerHost: string): DockerEndpoint {
   if (dockerHost.startsWith('unix:///')) return { kind: 'unix', path: dockerHost.slice('unix://'.length) }
-  const tcp = /^(?:tcp|http):\/\/(localhost|127(?:\.\d{1,3}){3}|\[::1\]):(\d{1,5})\/?$/.exec(dockerHost)
-  if (tcp) return { kind: 'tcp', host: tcp[1]!.replace(/[[\]]/g, ''), port: Number(tcp[2]) }
+  const tcp = /^(?:tcp|http):\/\/([^/:]+|\[::1\]):(\d{1,5})\/?$/.exec(dockerHost)
+  if (tcp && isLoopback(tcp[1]!))
+    return { kind: 'tcp', host: tcp[1]!.replace(/[[\]]/g, ''), port: Number(tcp[2]) }
   throw new AppError('invalid', 'DOCKER_HOST names a container engine that cannot be used', {
     details:
       'Use unix:///path/to/docker.sock or tcp://127.0.0.1:port. The engine must run on this machine: ' +

@@ -1,4 +1,4 @@
-import { isLoopback } from '../../host-check.ts'
+import { isLoopback } from '../../loopback.ts'
 import type { Address, ListenerReading } from '../engine.ts'
 import { isWildcard } from '../listening-sockets.ts'
 import { listeningSockets, type ProcessRow, treeOf } from './supervisor/proc-tree.ts'

@@ -235,14 +235,14 @@ class RdbBytes {
   }
 
   async #fill(count: number): Promise<void> {
-    const deps = [this.#buffer]
+    const buffers = [this.#buffer]
     for (let length = this.#buffer.length; length < count; ) {
       const next = await this.#chunks.next()
       if (next.done) throw new EngineFailure('database', 'The dump ends too early.')
-      deps.push(next.value)
+      buffers.push(next.value)
       length += next.value.length
     }
-    this.#buffer = Buffer.concat(deps)
+    this.#buffer = Buffer.concat(buffers)
   }
 }
 

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import type { Cancel, Clock } from '../../clock.ts'
+import { JsonLines, jsonLine } from '../../json-lines.ts'
 import type { Log } from '../../log.ts'
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
-import { JsonLines, jsonLine } from './json-lines.ts'
 import type { FromGateway, Route, ToGateway } from './protocol.ts'
 import type { RequestBatch } from './request-record.ts'
 

@@ -2,12 +2,12 @@ import { closeSync, writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
+import { jsonLine } from '../../json-lines.ts'
 import { continueAfterBugs } from '../../last-resort.ts'
 import { createLog, type Log } from '../../log.ts'
 import { type Gateway, runGateway } from '../gateway.ts'
 import { warmUp } from '../workers/warm-up.ts'
 import { worker } from '../workers/worker.ts'
-import { jsonLine } from './json-lines.ts'
 import type { RequestLogMode } from './request-record.ts'
 
 /** Settings of the gateway process, passed on its command line by `spawn.ts`. */

@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
+import { JsonLines, jsonLine } from '../../json-lines.ts'
 import type { Log } from '../../log.ts'
-import { JsonLines, jsonLine } from './json-lines.ts'
 import type { FromGateway, ToGateway } from './protocol.ts'
 
 /** A control plane that does not read is disconnected when this much data is waiting. */

@@ -1,6 +1,6 @@
 import { type ToolGroup, toolGroups } from '../../contract/tool-groups.ts'
 import { AppError } from '../../errors.ts'
-import { defaultToolPolicy, type PinnedScope, type ToolPolicy } from './tool-policy.ts'
+import { defaultToolPolicy, type ServerScope, type ToolPolicy } from './tool-policy.ts'
 
 /**
  * The names of the choices, the same as flags (`--read-only`), in the address of `/mcp` (`?read-only=1`) and as
@@ -23,7 +23,7 @@ export function isToolPolicyOption(name: string): name is ToolPolicyOption {
 }
 
 /** Placeholder and description of each option in the help of commands. */
-export const exposureHelp: Readonly<Record<ToolPolicyOption, readonly [value: string, what: string]>> = {
+export const toolPolicyHelp: Readonly<Record<ToolPolicyOption, readonly [value: string, what: string]>> = {
   'read-only': ['[on]', 'no tool that changes anything exists'],
   'no-destructive': ['[on]', 'no tool that destroys anything exists'],
   tools: ['<groups>', `only these groups: ${toolGroups.join(', ')}`],
@@ -42,7 +42,7 @@ export function readToolPolicy(
   toolNames: readonly string[],
 ): ToolPolicy {
   const seen = new Set<ToolPolicyOption>()
-  const toolPolicy = { ...defaultToolPolicy, pin: { ...defaultToolPolicy.pin } }
+  const toolPolicy = { ...defaultToolPolicy, scope: { ...defaultToolPolicy.scope } }
   for (const [option, value] of given) {
     if (seen.has(option))
       throw wrong(`${option} is given twice`, 'Give it once; lists are separated by commas.')
@@ -53,7 +53,7 @@ export function readToolPolicy(
 }
 
 function apply(
-  toolPolicy: ToolPolicy & { pin: PinnedScope },
+  toolPolicy: ToolPolicy & { scope: ServerScope },
   option: ToolPolicyOption,
   value: string,
   toolNames: readonly string[],
@@ -72,7 +72,7 @@ function apply(
       toolPolicy.excludedTools = listOf(option, value, toolNames, 'tools')
       return
     default:
-      toolPolicy.pin[option] = idOf(option, value)
+      toolPolicy.scope[option] = idOf(option, value)
   }
 }
 

@@ -1,10 +1,10 @@
-import { type PinLevel, staysWithin } from '../../contract/resources.ts'
+import { type ScopeLevel, staysWithin } from '../../contract/resources.ts'
 import type { Scope } from '../../contract/scopes.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
 import { AppError } from '../../errors.ts'
 
-/** The account, app or environment a server is pinned to; null = not pinned. `env` is an appEnvId or an envName. */
-export interface PinnedScope {
+/** The account, app or environment a server is limited to; null: not limited. `env` is an appEnvId or an envName. */
+export interface ServerScope {
   account: string | null
   app: string | null
   env: string | null
@@ -21,14 +21,14 @@ export interface ToolPolicy {
   /** Only tools of these groups exist; null = of every group. */
   groups: readonly ToolGroup[] | null
   excludedTools: readonly string[]
-  pin: PinnedScope
+  scope: ServerScope
   /** Environments that an agent is held to; null = no list. The platform checks them, and tools beyond do not exist. */
   environments: readonly string[] | null
   /** What an agent was allowed by OAuth; null for other callers. Tools beyond it stay listed, so that it can ask for more. */
   scopes: readonly Scope[] | null
 }
 
-export const noPin: PinnedScope = Object.freeze({ account: null, app: null, env: null })
+export const noScope: ServerScope = Object.freeze({ account: null, app: null, env: null })
 
 /** Everything but secrets. */
 export const defaultToolPolicy: ToolPolicy = Object.freeze({
@@ -37,7 +37,7 @@ export const defaultToolPolicy: ToolPolicy = Object.freeze({
   noDestructive: false,
   groups: null,
   excludedTools: [],
-  pin: noPin,
+  scope: noScope,
   environments: null,
   scopes: null,
 })
@@ -53,16 +53,16 @@ export interface ToolFacts {
   on: string
 }
 
-/** The narrowest thing that is pinned. */
-export function pinLevelOf(pin: PinnedScope): PinLevel | null {
-  if (pin.env !== null) return 'env'
-  if (pin.app !== null) return 'app'
-  return pin.account === null ? null : 'account'
+/** The narrowest level that the scope names; null: it limits nothing. */
+export function scopeLevelOf(scope: ServerScope): ScopeLevel | null {
+  if (scope.env !== null) return 'env'
+  if (scope.app !== null) return 'app'
+  return scope.account === null ? null : 'account'
 }
 
-/** Inputs that a pin fills in, so that they are no inputs any more: an environment pins its app and account too. */
-export function pinnedInputs(pin: PinnedScope): readonly string[] {
-  const level = pinLevelOf(pin)
+/** Inputs that the scope fills in, which the tools then lack: an environment decides its app and account too. */
+export function scopedInputs(scope: ServerScope): readonly string[] {
+  const level = scopeLevelOf(scope)
   if (level === null) return []
   if (level === 'account') return ['accountId']
   return level === 'app' ? ['accountId', 'appId'] : ['accountId', 'appId', 'appEnvId', 'envName']
@@ -92,25 +92,25 @@ export function refusalOf(tool: ToolFacts, toolPolicy: ToolPolicy): AppError | n
       `This server offers the groups ${toolPolicy.groups.join(', ')}.`,
     )
   }
-  const level = toolPolicy.environments === null ? pinLevelOf(toolPolicy.pin) : 'env'
+  const level = toolPolicy.environments === null ? scopeLevelOf(toolPolicy.scope) : 'env'
   // Who has access is about the account: those reads go where the writes go.
   const as = tool.readOnly && tool.group !== 'access' ? 'reads' : 'writes'
   if (level === null || staysWithin(tool.on, as, level)) return null
   return switchedOff(
-    `${name} is switched off: it reaches beyond the pinned ${pinWords[level]}`,
-    'A person held this server to it when starting it.',
+    `${name} is switched off: it acts outside the ${levelWords[level]} of this server`,
+    'A person limited this server to it when starting it.',
   )
 }
 
-export const pinWords = { account: 'account', app: 'app', env: 'environment' } as const
+export const levelWords = { account: 'account', app: 'app', env: 'environment' } as const
 
 function switchedOff(message: string, details: string): AppError {
   return new AppError('forbidden', message, { details })
 }
 
 /**
- * Combines two policies; the result is never weaker than either. Throws `invalid` when they contradict each other, as a pin to
- * another account does.
+ * Combines two policies; the result is never weaker than either. Throws `invalid` if they contradict
+ * each other: a server limited to one account is not limited to another.
  */
 export function narrowed(base: ToolPolicy, requested: ToolPolicy): ToolPolicy {
   return {
@@ -121,10 +121,10 @@ export function narrowed(base: ToolPolicy, requested: ToolPolicy): ToolPolicy {
     environments: inBoth(base.environments, requested.environments),
     scopes: inBoth(base.scopes, requested.scopes),
     excludedTools: [...new Set([...base.excludedTools, ...requested.excludedTools])],
-    pin: {
-      account: samePin('account', base.pin.account, requested.pin.account),
-      app: samePin('app', base.pin.app, requested.pin.app),
-      env: samePin('env', base.pin.env, requested.pin.env),
+    scope: {
+      account: sameId('account', base.scope.account, requested.scope.account),
+      app: sameId('app', base.scope.app, requested.scope.app),
+      env: sameId('env', base.scope.env, requested.scope.env),
     },
   }
 }
@@ -135,9 +135,9 @@ function inBoth<T>(base: readonly T[] | null, requested: readonly T[] | null): r
   return base.filter((one) => requested.includes(one))
 }
 
-function samePin(level: PinLevel, base: string | null, requested: string | null): string | null {
+function sameId(level: ScopeLevel, base: string | null, requested: string | null): string | null {
   if (base !== null && requested !== null && base !== requested) {
-    throw new AppError('invalid', `This server is pinned to another ${pinWords[level]}`, {
+    throw new AppError('invalid', `This server is limited to another ${levelWords[level]}`, {
       details: `It was started for ${base}. Leave ${level} out of the address, or name that one.`,
     })
   }

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { nearestName } from '../../nearest.ts'
-import type { PinnedScope } from '../policy/tool-policy.ts'
+import type { ServerScope } from '../policy/tool-policy.ts'
 import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
 import { environmentCorrections, idCorrections } from './id-corrections.ts'
 import { nearestNames } from './nearest-names.ts'
@@ -23,14 +23,14 @@ export async function corrected(
   tool: Tool | undefined,
   ctx: ToolContext | undefined,
   args: ToolInput,
-  pin: PinnedScope,
+  scope: ServerScope,
 ): Promise<AppError> {
   const isAboutInput = error.kind === 'invalid' || error.kind === 'not-found'
   if (tool === undefined || ctx === undefined || !isAboutInput) return error
   const sentences = [
     ...inputCorrections(tool, args),
-    ...(await idCorrections(tool, ctx, pin, args)),
-    ...(await environmentCorrections(error, ctx, pin, args)),
+    ...(await idCorrections(tool, ctx, scope, args)),
+    ...(await environmentCorrections(error, ctx, scope, args)),
   ]
   if (sentences.length === 0) return error
   const { kind, message, details = '', rule, cause } = error

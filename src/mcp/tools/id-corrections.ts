@@ -3,7 +3,7 @@ import { listAccounts } from '../../contract/accounts.ts'
 import { listApps } from '../../contract/apps.ts'
 import { resources } from '../../contract/resources.ts'
 import { AppError } from '../../errors.ts'
-import type { PinnedScope } from '../policy/tool-policy.ts'
+import type { ServerScope } from '../policy/tool-policy.ts'
 import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
 
 const mostAccounts = 5
@@ -14,7 +14,7 @@ const longestName = 200
 export async function idCorrections(
   tool: Tool,
   ctx: ToolContext,
-  pin: PinnedScope,
+  scope: ServerScope,
   args: ToolInput,
 ): Promise<string[]> {
   const sentences: string[] = []
@@ -24,7 +24,7 @@ export async function idCorrections(
       const isName = typeof given === 'string' && field !== 'envName' && !given.startsWith(`${idPrefix}_`)
       // `environmentCorrections` has those of environments.
       if (!isName || field === 'appEnvId' || !(field in tool.operation.input.shape)) continue
-      const id = isPinned(pin) || given.length > longestName ? null : await idOf(ctx, field, given)
+      const id = isLimited(scope) || given.length > longestName ? null : await idOf(ctx, field, given)
       const listed = listedBy === undefined ? '' : `; ${listedBy} shows ids`
       sentences.push(
         id === null
@@ -40,14 +40,14 @@ export async function idCorrections(
 export async function environmentCorrections(
   error: AppError,
   ctx: ToolContext,
-  pin: PinnedScope,
+  scope: ServerScope,
   { appEnvId, envName }: ToolInput,
 ): Promise<string[]> {
   const given = appEnvId ?? envName
   const { noun, idPrefix } = resources.environment
   if (typeof given !== 'string' || given.startsWith(`${idPrefix}_`)) return []
   if (given === envName && error.message !== `${noun} not found`) return []
-  if (isPinned(pin)) return []
+  if (isLimited(scope)) return []
   try {
     const accountIds = await accountsOf(ctx)
     const near = await nearestEnvironments(ctx.client, given, accountIds, {
@@ -62,8 +62,8 @@ export async function environmentCorrections(
   }
 }
 
-/** Names outside of what the server is pinned to are of no use. */
-function isPinned({ account, app, env }: PinnedScope): boolean {
+/** Names outside the scope of the server are of no use. */
+function isLimited({ account, app, env }: ServerScope): boolean {
   return account !== null || app !== null || env !== null
 }
 

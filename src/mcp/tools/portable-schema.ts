@@ -47,6 +47,7 @@ const selfExplanatory = new Set([
   'useImage',
   'expectedRevision',
   'duration',
+  'threshold',
   'unset',
   'clear',
   'grantFullAccess',

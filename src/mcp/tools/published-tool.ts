@@ -1,4 +1,4 @@
-import { pinnedInputs, refusalOf, type ToolFacts, type ToolPolicy } from '../policy/tool-policy.ts'
+import { refusalOf, scopedInputs, type ToolFacts, type ToolPolicy } from '../policy/tool-policy.ts'
 import type { SchemaNode } from './portable-schema.ts'
 
 /** A tool as a client sees it in `tools/list`. */
@@ -44,7 +44,7 @@ export function listedTools(
   toolPolicy: ToolPolicy,
   permissions: Permissions | null = null,
 ): ListedTool[] {
-  const gone = pinnedInputs(toolPolicy.pin)
+  const gone = scopedInputs(toolPolicy.scope)
   return published
     .filter((tool) => refusalOf(tool.facts, toolPolicy) === null && mayCall(tool, permissions))
     .map((tool) =>

@@ -9,8 +9,8 @@ import { changesBetween } from '../../nearest.ts'
 import { newTraceparent } from '../../trace.ts'
 import { ConfirmationNeeded, confirmLoss } from '../policy/confirmation.ts'
 import { QuestionPending } from '../policy/questions.ts'
-import { answerWithinPin, withinPin } from '../policy/scope.ts'
-import { type PinnedScope, refusalOf, type ToolPolicy } from '../policy/tool-policy.ts'
+import { answerWithinScope, withinScope } from '../policy/scope.ts'
+import { refusalOf, type ServerScope, type ToolPolicy } from '../policy/tool-policy.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
 import { logLink } from '../resources/log-links.ts'
 import { localRequest } from '../transport/local-request.ts'
@@ -72,7 +72,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
       return requestId
     }
     if (!(error instanceof AppError)) return faultResult(noted(error))
-    const better = await corrected(error, tool, ctx, args, call.toolPolicy.pin).catch((fault) => {
+    const better = await corrected(error, tool, ctx, args, call.toolPolicy.scope).catch((fault) => {
       call.signal.throwIfAborted()
       noted(fault)
       return error
@@ -85,16 +85,16 @@ async function runChecked(
   call: ToolCall,
   { tool, ctx, args }: { tool: Tool; ctx: ToolContext; args: ToolInput },
 ): Promise<ToolResult> {
-  const { pin, allowSecrets } = call.toolPolicy
+  const { scope, allowSecrets } = call.toolPolicy
   refuseNested(tool, args)
-  const { sent, own, fits } = checkArguments(tool, await withinPin(ctx, pin, args), allowSecrets)
+  const { sent, own, fits } = checkArguments(tool, await withinScope(ctx, scope, args), allowSecrets)
   // What the row does not take goes to the platform unchecked: it refuses it, as on every other surface.
   const before = fits ? earlyChecks(tool, ctx, sent, own) : Promise.resolve([])
   const notes = await before.catch((error) => recordRefusal(ctx, sent, error))
   if (own.dryRun === true) return await tried(tool, ctx, sent, notes)
   const loss = await tool.destroys?.(ctx, sent).catch((error) => recordRefusal(ctx, sent, error))
   if (loss) await confirmLoss(ctx, loss, sent, own)
-  return await act(tool, ctx, { sent, own, fits, notes, pin })
+  return await act(tool, ctx, { sent, own, fits, notes, scope })
 }
 
 /** Enforces the tool policy at the call too, because a client can call a tool without listing it. */
@@ -178,7 +178,7 @@ async function tried(tool: Tool, ctx: ToolContext, sent: ToolInput, notes: Note[
 async function act(
   tool: Tool,
   ctx: ToolContext,
-  { sent, own, fits, notes, pin }: CheckedArguments & { notes: Note[]; pin: PinnedScope },
+  { sent, own, fits, notes, scope }: CheckedArguments & { notes: Note[]; scope: ServerScope },
 ): Promise<ToolResult> {
   const waits = tool.waits === true && own.wait !== false
   const waitsForRun = tool.waits === 'job-run' && own.wait !== false
@@ -188,7 +188,7 @@ async function act(
   const options = { signal: ctx.signal, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
   const whole = (await ctx.client.call(tool.operation, sent, options)) as Answer
   if (!tool.hints.readOnly) ctx.reads.clear()
-  const answer = await answerWithinPin(ctx, pin, whole)
+  const answer = await answerWithinScope(ctx, scope, whole)
   if (waitsForRun)
     return jobRunResult(ctx, answer, { waitSeconds: waitSecondsOf(own, ctx.takesProgress), notes })
   return waits

@@ -38,13 +38,6 @@ export function isOurMethod({ method, headers }: IncomingMessage): boolean {
   return method === 'POST' || method === 'DELETE'
 }
 
-/** The token of the Authorization header, with or without `Bearer`; null when there is none (A5). */
-export function tokenOf(req: IncomingMessage): string | null {
-  const value = req.headers.authorization?.trim() ?? ''
-  const token = /^bearer\s/i.test(value) ? value.slice(7).trim() : value
-  return token === '' || /^bearer$/i.test(token) ? null : token
-}
-
 export const unauthenticated: Refusal = {
   status: 401,
   error: 'User not authenticated',

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { bearerToken } from '../../bearer-token.ts'
 import { newAgentSession } from '../../client/client.ts'
 import { processQuestionStates, type QuestionStates } from '../policy/questions.ts'
 import { isHttpOf2026 } from './era.ts'
 import type { Http2026 } from './http-2026.ts'
 import { HttpExchange, type Resumption } from './http-exchange.ts'
-import { createForeignGuard, isOurMethod, type Refusal, refuse, tokenOf } from './http-guards.ts'
+import { createForeignGuard, isOurMethod, type Refusal, refuse } from './http-guards.ts'
 import {
   answerProtocolError,
   canElicit,
@@ -118,7 +119,7 @@ class McpEndpoint {
     if (foreign !== null) return refuse(req, res, foreign)
     if (!isOurMethod(req)) return refuse(req, res, wrongMethod)
     const { oauth } = this.#options
-    const sent = tokenOf(req)
+    const sent = bearerToken(req.headers)
     if (sent === null) return refuse(req, res, unauthenticatedBy(oauth, req))
     const agent = await admittedAgent(oauth, req, sent)
     if ('status' in agent) return refuse(req, res, agent)

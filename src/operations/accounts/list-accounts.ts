@@ -1,6 +1,6 @@
 import { listAccounts } from '../../contract/accounts.ts'
 import { findAccount, listMembershipsOfUser } from '../../store/repositories/accounts.ts'
-import { narrowedMembership } from '../core/agent-reach.ts'
+import { narrowedMembership } from '../core/agent-scope.ts'
 import { handler } from '../core/handler.ts'
 
 export default handler(listAccounts, async ({ tx, caller }) => {

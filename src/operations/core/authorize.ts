@@ -21,7 +21,7 @@ import {
 import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, hasEnvironments, listEnvironments } from '../../store/repositories/environments.ts'
 import type { AccessRequest, AccountTarget, EnvironmentTarget, Target, TargetOn } from './access-targets.ts'
-import { narrowedMembership, refusalBeyondReach } from './agent-reach.ts'
+import { narrowedMembership, refusalOutsideScope } from './agent-scope.ts'
 import { type Caller, unknownToken } from './caller.ts'
 import { isOperator } from './operators.ts'
 import { type Located, resourceOf } from './resources.ts'
@@ -33,7 +33,7 @@ import { type Located, resourceOf } from './resources.ts'
 export async function authorize(request: AccessRequest): Promise<Target> {
   const { caller, operation, input } = request
   const { policy } = operation
-  const refusal = refusalOfToken(caller, operation, input) ?? refusalBeyondReach(caller, operation)
+  const refusal = refusalOfToken(caller, operation, input) ?? refusalOutsideScope(caller, operation)
   if (refusal) {
     if (!isRead(operation)) await reportAccount(request)
     // The same for any object, so that the refusal does not show what exists.

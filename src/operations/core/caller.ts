@@ -1,5 +1,5 @@
 import type { Scope } from '../../contract/scopes.ts'
-import type { AgentReach } from '../../domain/access/agent-limits.ts'
+import type { AgentScope } from '../../domain/access/agent-limits.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
@@ -28,7 +28,7 @@ interface CallerToken {
   /** What an agent was allowed by OAuth; null for other tokens, which may do what their owner may. */
   scopes: readonly Scope[] | null
   /** What an agent was narrowed to; null for other tokens. */
-  reach: AgentReach | null
+  scope: AgentScope | null
   /** Null if it does not expire. */
   expiresAt: string | null
 }
@@ -58,7 +58,7 @@ export async function callerOf(
     readOnly,
     expiresAt,
     scopes: grant?.scopes ?? null,
-    reach: grant?.limits.pin ?? null,
+    scope: grant?.limits.pin ?? null,
   }
   return owner.kind === 'user'
     ? { kind: 'user', userId: owner.userId, principal: owner.userId, token: credential }

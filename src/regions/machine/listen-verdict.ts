@@ -1,6 +1,6 @@
 import type { FailureReason, ListenerReading } from '../../engines/engine.ts'
 import { type ListeningSocket, socketText } from '../../engines/listening-sockets.ts'
-import { isLoopback } from '../../host-check.ts'
+import { isLoopback } from '../../loopback.ts'
 
 /** Why a running container does not become ready, for `currentDeployment.failure`. */
 export interface StartVerdict {

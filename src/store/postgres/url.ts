@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { AppError } from '../../errors.ts'
 import { Secret } from '../../log.ts'
+import { isLoopback } from '../../loopback.ts'
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 const parameters = ['host', 'sslmode', 'sslrootcert']
-const loopback = ['localhost', '127.0.0.1', '[::1]', '::1']
 
 /** The address of a PostgreSQL database and how to connect to it. */
 export interface PostgresAddress {
@@ -65,7 +65,7 @@ function decoded(text: string): string {
 }
 
 function tlsOptions(host: string, search: URLSearchParams): ConnectionOptions | false {
-  const isHere = host.startsWith('/') || loopback.includes(host)
+  const isHere = host.startsWith('/') || isLoopback(host)
   const mode = search.get('sslmode') ?? (isHere ? 'disable' : 'verify-full')
   if (!(sslModes as readonly string[]).includes(mode)) {
     throw invalid(`sslmode must be one of ${sslModes.join(', ')}`)

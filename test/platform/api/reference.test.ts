@@ -17,12 +17,12 @@ it('the API reference page loads everything from this server', async () => {
   expect(policy).toContain("frame-ancestors 'none'")
   const html = await page.text()
   expect(html).not.toMatch(/https?:\/\//)
-  const deps = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] as string)
-  expect(deps).toHaveLength(4)
-  for (const part of deps) {
-    const answer = await fetch(on.url + part)
-    expect(answer.status, part).toBe(200)
-    expect((await answer.text()).length, part).toBeGreaterThan(100)
+  const links = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] as string)
+  expect(links).toHaveLength(4)
+  for (const link of links) {
+    const answer = await fetch(on.url + link)
+    expect(answer.status, link).toBe(200)
+    expect((await answer.text()).length, link).toBeGreaterThan(100)
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
   }
   expect(await (await fetch(`${on.url}/docs/start.js`)).text()).toContain('openapi.json')

@@ -118,7 +118,7 @@ describe('a mistaken input is answered with what to send instead', () => {
     expect(await detailsOf('get-alert', { alertId: cliEnvName })).not.toContain('Did you mean')
   })
 
-  it('M2 no environment that the caller may not see, and none outside of a pin', async () => {
+  it('M2 no environment that the caller may not see, and none outside of the scope', async () => {
     const { structured } = await session.call('get-app-env', { appEnvId })
     const input = { envName: `${structured.cliEnvName}x` }
     const seen = await platform.makeEnvironment()
@@ -126,9 +126,13 @@ describe('a mistaken input is answered with what to send instead', () => {
       platform.admin.client.call(updateAccount, { accountId: platform.accountId, memberEnvAccessEnabled })
     const restricted = await platform.makeUser({ allowedAppEnvIds: [seen.appEnvId] })
     const stranger = await platform.makeUser({ accountId: await platform.makeAccount('Elsewhere') })
-    const pin = { account: null, app: seen.appId, env: null }
+    const scope = { account: null, app: seen.appId, env: null }
     await setting(true)
-    for (const options of [{ token: restricted.token }, { token: stranger.token }, { toolPolicy: { pin } }]) {
+    for (const options of [
+      { token: restricted.token },
+      { token: stranger.token },
+      { toolPolicy: { scope } },
+    ]) {
       const other = await openToolSession(platform.apiUrl, { token: platform.admin.token, ...options })
       const { structured: refused } = await other.call('get-app-env-status', input)
       expect(refused).toMatchObject({ error: 'App environment not found' })

@@ -96,8 +96,8 @@ describe('resources', () => {
     }
   })
 
-  it('are limited to the pinned scope', async () => {
-    const toolPolicy = { pin: { account: null, app: null, env: seen.appEnvId } }
+  it('are limited to the scope of the server', async () => {
+    const toolPolicy = { scope: { account: null, app: null, env: seen.appEnvId } }
     const client = await connect(platform.admin.token, { toolPolicy })
     const { environments: listed } = JSON.parse(await textOf(client, environments))
     expect(listed.map((env: { appEnvId: string }) => env.appEnvId)).toEqual([seen.appEnvId])

@@ -283,14 +283,14 @@ it('26, E5: update-app-env takes functionConfig, within the limits of the accoun
   expect(over.structured).toMatchObject({ error: 'maxScale must be at most 10', rule: 'E3' })
 })
 
-it('a backup of a deleted environment can be deleted by a server pinned to its account', async () => {
+it('a backup of a deleted environment can be deleted by a server limited to its account', async () => {
   const { accountId, appEnvId, backupId } = await plantedWorld()
   await send(platform, 'DELETE', '/app-env', { appEnvId })
-  const pinnedTo = (account: string) => ({ toolPolicy: { pin: { account, app: null, env: null } } })
+  const limitedTo = (account: string) => ({ toolPolicy: { scope: { account, app: null, env: null } } })
   const other = await platform.makeAccount('Other')
   const args = { backupId, confirm: backupId }
-  expect((await called('delete-app-env-backup', args, pinnedTo(other))).isError).toBe(true)
-  expect((await called('delete-app-env-backup', args, pinnedTo(accountId))).text).toContain(
+  expect((await called('delete-app-env-backup', args, limitedTo(other))).isError).toBe(true)
+  expect((await called('delete-app-env-backup', args, limitedTo(accountId))).text).toContain(
     `Backup ${backupId} deleted`,
   )
 })

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toolPolicyOfRequest } from '../../../src/mcp/policy/http-policy.ts'
 import { readToolPolicy, splitFlags } from '../../../src/mcp/policy/options.ts'
-import { defaultToolPolicy, noPin, type ToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
+import { defaultToolPolicy, noScope, type ToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
 import { publishTools } from '../../../src/mcp/tools/publish.ts'
 import { listedTools, type Permissions } from '../../../src/mcp/tools/published-tool.ts'
 import { type FakeBackend, startFakeBackend } from '../../../testkit/fakes/backend.ts'
@@ -30,7 +30,7 @@ describe('the options', () => {
       readOnly: true,
       groups: ['apps', 'logs'],
       excludedTools: ['get-logs'],
-      pin: { ...noPin, env: 'shop-prod' },
+      scope: { ...noScope, env: 'shop-prod' },
     })
   })
 
@@ -67,9 +67,11 @@ describe('the options', () => {
     )
     expect(asked).toMatchObject({ readOnly: true, groups: ['logs'], allowSecrets: false })
     expect(asked.excludedTools).toEqual(['get-app', 'get-logs'])
-    expect(asked.pin.account).toBe('acc_1')
-    const pinned = { ...base, pin: { ...noPin, env: 'env_1' } }
-    expect(() => toolPolicyOfRequest(request('/mcp?env=env_2'), pinned, names)).toThrow(/another environment/)
+    expect(asked.scope.account).toBe('acc_1')
+    const limited = { ...base, scope: { ...noScope, env: 'env_1' } }
+    expect(() => toolPolicyOfRequest(request('/mcp?env=env_2'), limited, names)).toThrow(
+      /another environment/,
+    )
   })
 
   it.each(['/mcp?read_only=1', '/mcp?readonly=yess', '/mcp?tools=none', '/mcp?allow-secrets=1'])(
@@ -96,8 +98,8 @@ describe('the list', () => {
     )
   })
 
-  it('has no pinned inputs, and no tools that act beyond a pinned environment', () => {
-    const list = listed({ pin: { ...noPin, env: 'env_1' } })
+  it('has no inputs that its scope fills in, and no tools that act outside its environment', () => {
+    const list = listed({ scope: { ...noScope, env: 'env_1' } })
     for (const { name, inputSchema } of list) {
       for (const gone of ['accountId', 'appId', 'appEnvId', 'envName']) {
         expect(inputSchema.properties, name).not.toHaveProperty(gone)
@@ -164,26 +166,28 @@ describe('a call', () => {
     expect(backend.state.calls).toEqual([])
   })
 
-  it('is limited to the pinned environment: ids are filled in, others rejected', async () => {
-    const { call } = await open({ pin: { ...noPin, env: 'shop-prod' } })
+  it('is limited to its environment: ids are filled in, others rejected', async () => {
+    const { call } = await open({ scope: { ...noScope, env: 'shop-prod' } })
     expect((await call('stop-app-env', {})).isError).toBe(false)
     for (const args of [{ envName: 'shop-test' }, { appEnvId: 'env_2' }, { appEnvId: 7 }]) {
       const said = await call('stop-app-env', args)
-      expect(said.structured.error).toMatch(/outside the pinned environment/)
+      expect(said.structured.error).toMatch(/outside the environment of this server/)
     }
     expect(backend.state.env({ envName: 'shop-test' }).status).toBe('RUNNING')
     const { structured } = await call('list-app-envs', {})
     expect((structured.appEnvs as { cliEnvName: string }[]).map((env) => env.cliEnvName)).toEqual([
       'shop-prod',
     ])
-    expect((await call('create-app', { name: 'x' })).structured.error).toMatch(/beyond the pinned/)
+    expect((await call('create-app', { name: 'x' })).structured.error).toMatch(
+      /outside the environment of this server/,
+    )
   })
 
-  it('is limited to the pinned account: an environment of another one is rejected', async () => {
-    const { call } = await open({ pin: { ...noPin, account: 'acc_1' } })
+  it('is limited to its account: an environment of another one is rejected', async () => {
+    const { call } = await open({ scope: { ...noScope, account: 'acc_1' } })
     expect((await call('stop-app-env', { envName: 'shop-prod' })).isError).toBe(false)
     expect((await call('stop-app-env', { envName: 'shop-test' })).structured.error).toMatch(
-      /outside the pinned account/,
+      /outside the account of this server/,
     )
     expect(backend.state.countOf('stop-app-env')).toBe(1)
   })

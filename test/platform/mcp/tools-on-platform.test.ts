@@ -171,20 +171,20 @@ describe('responses that the next step depends on', () => {
 })
 
 describe('restore-app-env-backup as a tool', () => {
-  it('asks for confirm with the effect, and rejects a backup from outside the pinned environment', async () => {
+  it('asks for confirm with the effect, and rejects a backup from outside the environment of this server', async () => {
     const { appEnvId, backupId } = await backedUp()
     const said = await session.call('restore-app-env-backup', { appEnvId, backupId })
     expect(said.isError).toBe(true)
     expect(said.text).toMatch(/Replaces all data of .*confirm set to the exact name: \S+-prod\S*$/m)
     const other = await database()
-    const pinned = await openToolSession(platform.apiUrl, {
+    const limited = await openToolSession(platform.apiUrl, {
       token: platform.admin.token,
-      toolPolicy: { pin: { account: null, app: null, env: other.appEnvId } },
+      toolPolicy: { scope: { account: null, app: null, env: other.appEnvId } },
     })
     const input = { ...other, backupId, confirm: 'prod' }
-    const refused = await pinned.call('restore-app-env-backup', input)
-    expect(refused.text).toContain('outside the pinned')
-    await pinned.close()
+    const refused = await limited.call('restore-app-env-backup', input)
+    expect(refused.text).toContain('outside the environment of this server')
+    await limited.close()
   })
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toolGroups } from '../../../src/contract/tool-groups.ts'
-import { noPin } from '../../../src/mcp/policy/tool-policy.ts'
+import { noScope } from '../../../src/mcp/policy/tool-policy.ts'
 import { openToolSession, type SessionOptions, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -77,7 +77,7 @@ describe('--read-only', () => {
   it.each([
     [{ readOnly: true }],
     [{ readOnly: true, allowSecrets: true, groups: [...toolGroups] }],
-    [{ readOnly: true, pin: { ...noPin, env: 'world-app-world-env' } }],
+    [{ readOnly: true, scope: { ...noScope, env: 'world-app-world-env' } }],
   ])('refuses every write by name, whatever else is chosen: %j', async (toolPolicy) => {
     const before = await state()
     const session = await connect({ toolPolicy })

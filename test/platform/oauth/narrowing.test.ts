@@ -43,12 +43,12 @@ describe('what a person narrows holds at every call', () => {
     const refused = await agent.says('get-app-env-status', { appEnvId: outside.appEnvId })
     expect(refused).toMatchObject({
       isError: true,
-      text: expect.stringContaining('outside the pinned environment'),
+      text: expect.stringContaining('outside the environment of this server'),
     })
     expect((await agent.says('create-app', { accountId: platform.accountId, name: 'x' })).isError).toBe(true)
     await agent.close()
     // The address can narrow further, never widen.
-    await expect(agentWith({ pin }, `?env=${outside.appEnvId}`)).rejects.toThrow('pinned to another')
+    await expect(agentWith({ pin }, `?env=${outside.appEnvId}`)).rejects.toThrow('limited to another')
   })
 
   it('several environments: reads, writes, lists, resources and other accounts end at the list', async () => {

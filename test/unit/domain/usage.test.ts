@@ -60,11 +60,11 @@ describe('billing (F1, F4)', () => {
             finishedMs: startMs + Math.max(a, b),
           }))
           const edges = [startMs, ...cuts.map((cut) => startMs + cut).sort((a, b) => a - b), longAfterMs]
-          const deps = edges
+          const pieces = edges
             .slice(1)
             .map((toMs, index) => usageByHour(runs, { fromMs: edges[index]!, toMs, nowMs: longAfterMs }))
           const whole = usageByHour(runs, { fromMs: startMs, toMs: longAfterMs, nowMs: longAfterMs })
-          expect(mergeHours(...deps)).toEqual(whole)
+          expect(mergeHours(...pieces)).toEqual(whole)
           const billed = whole.reduce((sum, hour) => sum + hour.containerSeconds, 0)
           const exact = runs.reduce((sum, one) => sum + one.finishedMs - one.startedMs, 0) / 1_000
           expect(Math.abs(billed - exact)).toBeLessThanOrEqual(runs.length)

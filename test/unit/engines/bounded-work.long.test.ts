@@ -89,7 +89,7 @@ it('matching any path with any .dockerignore takes bounded time', async () => {
   })
   const paths = ['a'.repeat(255), `${'a/'.repeat(100)}a`, `${`${'a'.repeat(19)}/`.repeat(99)}b`, 'a/b/c.txt']
   for (const [lines, times] of ignores) {
-    const unit = `${lines.map((deps) => deps.join('')).join('\n')}\n`
+    const unit = `${lines.map((words) => words.join('')).join('\n')}\n`
     const text = unit.repeat(Math.max(1, Math.min(times, Math.floor(60_000 / unit.length))))
     const short = JSON.stringify(text.slice(0, 80))
     bounded(`read ${short}`, () => parseDockerignore(text))
@@ -119,8 +119,8 @@ it('reading any line of a build log takes bounded time', () => {
     '0 ',
     '\u001b[91m',
   )
-  for (const deps of fc.sample(fc.array(word, { minLength: 1, maxLength: 5 }), { numRuns: 300, seed })) {
-    const text = deps.join('').repeat(16_384).slice(0, 16_384)
+  for (const words of fc.sample(fc.array(word, { minLength: 1, maxLength: 5 }), { numRuns: 300, seed })) {
+    const text = words.join('').repeat(16_384).slice(0, 16_384)
     bounded(JSON.stringify(text.slice(0, 60)), () => new ErrorExcerpt().add(text))
   }
   console.info(`longest: ${longest.ms.toFixed(0)} ms of CPU, ${longest.what}`)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { isWildcard, parseListening, socketText } from '../../../src/engines/listening-sockets.ts'
-import { isLoopback } from '../../../src/host-check.ts'
+import { isLoopback } from '../../../src/loopback.ts'
 
 const header =
   '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n'

@@ -7,7 +7,7 @@ import { Checkbox } from '../../components/Checkbox.tsx'
 import { ChoiceField } from '../../components/ChoiceField.tsx'
 import { Problem } from '../../components/states.tsx'
 import { expiresAtOf, spans } from '../tokens/expiry.ts'
-import { everything, pinOf, type Reach, ReachFields } from './ReachFields.tsx'
+import { type AccessScope, everything, grantedScope, ScopeFields } from './ScopeFields.tsx'
 
 interface Props {
   consent: Extract<Consent, { client: unknown }>
@@ -19,7 +19,7 @@ interface Props {
 interface Narrowed {
   scopes: readonly Scope[]
   readOnly: boolean
-  reach: Reach
+  scope: AccessScope
   groups: readonly ToolGroup[]
   expiry: string
 }
@@ -29,7 +29,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
   const [chosen, setChosen] = useState<Narrowed>({
     scopes: consent.scopes,
     readOnly: consent.readOnly,
-    reach: everything,
+    scope: everything,
     groups: toolGroups,
     expiry: '30',
   })
@@ -40,7 +40,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       scopes: [...chosen.scopes],
       readOnly: chosen.readOnly,
       groups: chosen.groups.length === toolGroups.length ? null : [...chosen.groups],
-      pin: pinOf(chosen.reach),
+      pin: grantedScope(chosen.scope),
       expiresAt: expiresAtOf(chosen.expiry, '').expiresAt ?? null,
     })
   return (
@@ -53,7 +53,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
     >
       <Asker consent={consent} />
       <Permissions requested={consent.scopes} chosen={chosen} set={set} readOnly={consent.readOnly} />
-      <ReachFields reach={chosen.reach} set={(reach) => set({ reach })} />
+      <ScopeFields scope={chosen.scope} set={(scope) => set({ scope })} />
       <Groups chosen={chosen.groups} set={(groups) => set({ groups })} />
       <ChoiceField
         label="Access ends"
@@ -71,7 +71,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
           className="button primary"
           disabled={
             busy ||
-            [chosen.scopes, chosen.groups, chosen.reach.environments].some((list) => list?.length === 0)
+            [chosen.scopes, chosen.groups, chosen.scope.environments].some((list) => list?.length === 0)
           }
         >
           Allow
@@ -89,7 +89,7 @@ const denied = {
   scopes: [],
   readOnly: true,
   groups: null,
-  pin: pinOf(everything),
+  pin: grantedScope(everything),
   expiresAt: null,
 } satisfies Omit<ConsentDecision, 'request'>
 

@@ -1,25 +1,18 @@
 import type { Socket } from 'node:net'
+import { JsonLines, jsonLine } from '../../../json-lines.ts'
 
-/** Calls back for each line of JSON; an invalid line closes the connection. */
+/** Calls back for each line of JSON; an invalid or endless line closes the connection. */
 export function onJsonLine(socket: Socket, onMessage: (message: unknown) => void): void {
-  let rest = ''
-  socket.setEncoding('utf8')
-  socket.on('data', (text: string) => {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop()!
-    for (const line of lines) {
-      let message: unknown
-      try {
-        message = JSON.parse(line)
-      } catch {
-        socket.destroy()
-        return
-      }
-      onMessage(message)
+  const lines = new JsonLines<unknown>()
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      for (const message of lines.read(chunk)) onMessage(message)
+    } catch {
+      socket.destroy()
     }
   })
 }
 
 export function sendJsonLine(socket: Socket, message: unknown): void {
-  if (socket.writable) socket.write(`${JSON.stringify(message)}\n`)
+  if (socket.writable) socket.write(jsonLine(message))
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { noPin, type PinnedScope, pinnedInputs } from '../../../src/mcp/policy/tool-policy.ts'
+import { noScope, type ServerScope, scopedInputs } from '../../../src/mcp/policy/tool-policy.ts'
 import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -7,12 +7,12 @@ import { storedState } from '../../../testkit/store/stored-state.ts'
 import { tools } from '../../../tools/index.ts'
 
 let platform: TestPlatform
-/** The pinned objects, and others: another account, another app, another environment of the same app. */
+/** The objects in the scope, and others: another account, another app, another environment of the same app. */
 let inside: World
-let outside: Record<keyof PinnedScope, World>
+let outside: Record<keyof ServerScope, World>
 const sessions: ToolSession[] = []
 
-type Level = keyof PinnedScope
+type Level = keyof ServerScope
 const levels: Level[] = ['account', 'app', 'env']
 const ids = [
   'accountId',
@@ -45,15 +45,15 @@ afterAll(async () => {
   await platform.close()
 })
 
-const pinOf = (level: Level, by: World): PinnedScope => ({
-  ...noPin,
+const scopeAt = (level: Level, by: World): ServerScope => ({
+  ...noScope,
   [level]: { account: by.accountId, app: by.appId, env: by.envName }[level],
 })
 
-async function pinned(level: Level): Promise<ToolSession> {
+async function limitedTo(level: Level): Promise<ToolSession> {
   const session = await openToolSession(platform.apiUrl, {
     token: platform.admin.token,
-    toolPolicy: { pin: pinOf(level, inside), allowSecrets: true },
+    toolPolicy: { scope: scopeAt(level, inside), allowSecrets: true },
   })
   sessions.push(session)
   return session
@@ -93,9 +93,9 @@ const state = () => storedState(platform.db)
 /** The id of another world in every form that might bypass a check. */
 const disguises = (value: string): unknown[] => [value, [value], { 0: value }, ` ${value}`, [[value]]]
 
-describe.each(levels)('pinned to one %s', (level) => {
+describe.each(levels)('limited to one %s', (level) => {
   it('no call by name, with an id of another object in any form, reads or changes it', async () => {
-    const { call } = await pinned(level)
+    const { call } = await limitedTo(level)
     const foreign = outside[level]
     const before = await state()
     const leaked: string[] = []
@@ -120,11 +120,11 @@ describe.each(levels)('pinned to one %s', (level) => {
     expect(calls).toBeGreaterThan(200)
   })
 
-  it('the pinned ids are not inputs, and lists show only pinned objects', async () => {
-    const session = await pinned(level)
+  it('the ids of the scope are not inputs, and lists show only objects in it', async () => {
+    const session = await limitedTo(level)
     const { tools: listed } = await session.client.listTools()
     for (const { name, inputSchema } of listed) {
-      for (const gone of pinnedInputs(pinOf(level, inside))) {
+      for (const gone of scopedInputs(scopeAt(level, inside))) {
         expect(inputSchema.properties, name).not.toHaveProperty(gone)
         expect(inputSchema.required ?? [], name).not.toContain(gone)
       }
@@ -133,7 +133,7 @@ describe.each(levels)('pinned to one %s', (level) => {
     for (const { name, annotations } of listed) {
       if (!annotations?.readOnlyHint) continue
       const own = idsOf(name).filter(
-        (id) => !pinnedInputs(pinOf(level, inside)).includes(id) && id !== 'envName',
+        (id) => !scopedInputs(scopeAt(level, inside)).includes(id) && id !== 'envName',
       )
       const args = Object.fromEntries(own.map((id) => [id, inside[id]]))
       const { text } = await session.call(name, { ...rest[name], ...args })
@@ -145,31 +145,31 @@ describe.each(levels)('pinned to one %s', (level) => {
   })
 
   it('resources and prompts are limited too', async () => {
-    const { client } = await pinned(level)
+    const { client } = await limitedTo(level)
     const { contents } = await client.readResource({ uri: 'longshore://environments' })
     const text = JSON.stringify(contents)
     expect(text).toContain(inside.envName)
     expect(text).not.toContain(outside[level].envName)
     for (const name of [outside[level].envName, outside[level].appEnvId]) {
       await expect(client.readResource({ uri: `longshore://environments/${name}` })).rejects.toThrow(
-        /outside the pinned/,
+        /outside the \w+ of this server/,
       )
       const prompt = { name: 'why-is-it-down', arguments: { envName: name } }
-      await expect(client.getPrompt(prompt)).rejects.toThrow(/outside the pinned/)
+      await expect(client.getPrompt(prompt)).rejects.toThrow(/outside the \w+ of this server/)
     }
   })
 })
 
-/** Contact points belong to the account, so they may be used with a pinned app or environment of it. */
+/** Contact points belong to the account, so they may be used by a server limited to an app or environment of it. */
 function belongsOutside(level: Level, id: Id): boolean {
   if (level === 'account') return true
   if (id === 'contactPointId' || id === 'membershipId') return false
   return id !== 'accountId'
 }
 
-/** Ids of the pinned world together with the foreign one; pinned ids are omitted unless `level` is null. */
+/** Ids of the own world together with the foreign one; ids of the scope are omitted unless `level` is null. */
 function ownIds(name: string, but: Id, level: Level | null): Record<string, unknown> {
-  const gone = level === null ? [] : pinnedInputs(pinOf(level, inside))
+  const gone = level === null ? [] : scopedInputs(scopeAt(level, inside))
   // With both, appEnvId wins and envName is ignored (docs/interface.md#naming-an-environment).
   const own = idsOf(name).filter(
     (id) => id !== but && !gone.includes(id) && !(but === 'envName' && id === 'appEnvId'),
@@ -182,10 +182,10 @@ function destroyed(name: string, confirm: string): Record<string, unknown> {
   return tool.destroys && !tool.asksOnly ? { confirm } : {}
 }
 
-it('contradicting pins reject every call', async () => {
+it('a scope that contradicts itself rejects every call', async () => {
   const session = await openToolSession(platform.apiUrl, {
     token: platform.admin.token,
-    toolPolicy: { pin: { account: outside.account.accountId, app: null, env: inside.envName } },
+    toolPolicy: { scope: { account: outside.account.accountId, app: null, env: inside.envName } },
   })
   sessions.push(session)
   const before = await state()
@@ -200,7 +200,7 @@ it('a new reference to a variable outside is refused; one that is there is writt
   const input = { envName: inside.envName, set: [{ name: 'KEPT', from: sourceIn('app') }] }
   await platform.request('PATCH', '/app-env/variables', { token: platform.admin.token, input })
   for (const level of levels) {
-    const session = await pinned(level)
+    const session = await limitedTo(level)
     const named = level === 'env' ? {} : { appEnvId: inside.appEnvId }
     const fresh = [{ name: 'FRESH', from: sourceIn(level) }]
     for (const [tool, args] of [
@@ -208,7 +208,7 @@ it('a new reference to a variable outside is refused; one that is there is writt
       ['update-app-env', { envVars: fresh }],
     ] as const) {
       const { text, isError } = await session.call(tool, { ...named, ...args })
-      expect([isError, text], tool).toEqual([true, expect.stringMatching(/outside the pinned/)])
+      expect([isError, text], tool).toEqual([true, expect.stringMatching(/outside the \w+ of this server/)])
     }
     const odd = await session.call('update-app-env-variables', { ...named, set: [null, 1, { from: null }] })
     expect(odd.structured.error).toBe('Invalid request')

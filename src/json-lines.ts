@@ -6,21 +6,21 @@ const maxLine = 256 * 1024 * 1024
 /** Splits a byte stream into lines and parses each as JSON. Throws on an invalid line. */
 export class JsonLines<Message> {
   readonly #decoder = new StringDecoder('utf8')
-  #deps: string[] = []
+  #pieces: string[] = []
   #length = 0
 
   read(piece: Buffer): Message[] {
     const lines = this.#decoder.write(piece).split('\n')
     const messages: Message[] = []
     for (let index = 0; index < lines.length - 1; index++) {
-      this.#deps.push(lines[index]!)
-      const line = this.#deps.join('')
-      this.#deps = []
+      this.#pieces.push(lines[index]!)
+      const line = this.#pieces.join('')
+      this.#pieces = []
       this.#length = 0
       if (line !== '') messages.push(JSON.parse(line) as Message)
     }
     const rest = lines.at(-1)!
-    if (rest !== '') this.#deps.push(rest)
+    if (rest !== '') this.#pieces.push(rest)
     this.#length += rest.length
     if (this.#length > maxLine) throw new Error('line too long')
     return messages

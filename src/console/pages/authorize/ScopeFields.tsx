@@ -7,16 +7,16 @@ import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'
 
 /** Where the agent works. All null: everywhere that the person does. */
-export interface Reach {
+export interface AccessScope {
   account: string | null
   app: string | null
   /** Ids; null: not limited to some. */
   environments: readonly string[] | null
 }
-export const everything: Reach = { account: null, app: null, environments: null }
+export const everything: AccessScope = { account: null, app: null, environments: null }
 
 /** A single environment is one that calls need not name. */
-export function pinOf({ account, app, environments }: Reach): ConsentDecision['pin'] {
+export function grantedScope({ account, app, environments }: AccessScope): ConsentDecision['pin'] {
   const [env = null, ...more] = environments ?? []
   return more.length === 0
     ? { account, app, env, environments: null }
@@ -24,7 +24,7 @@ export function pinOf({ account, app, environments }: Reach): ConsentDecision['p
 }
 
 /** An account, and in it an app or some environments; default everything that the person reaches. */
-export function ReachFields({ reach, set }: { reach: Reach; set: (reach: Reach) => void }) {
+export function ScopeFields({ scope, set }: { scope: AccessScope; set: (scope: AccessScope) => void }) {
   const accounts = useRead(listAccounts, {}).data?.accounts ?? []
   return (
     <>
@@ -32,7 +32,7 @@ export function ReachFields({ reach, set }: { reach: Reach; set: (reach: Reach) 
         {(props) => (
           <select
             {...props}
-            value={reach.account ?? ''}
+            value={scope.account ?? ''}
             onChange={({ target }) => set({ ...everything, account: target.value || null })}
           >
             <option value="">Everything you can reach</option>
@@ -44,18 +44,18 @@ export function ReachFields({ reach, set }: { reach: Reach; set: (reach: Reach) 
           </select>
         )}
       </Field>
-      {reach.account !== null && <WithinAccount account={reach.account} reach={reach} set={set} />}
+      {scope.account !== null && <WithinAccount account={scope.account} scope={scope} set={set} />}
     </>
   )
 }
 
 interface WithinProps {
   account: string
-  reach: Reach
-  set: (reach: Reach) => void
+  scope: AccessScope
+  set: (scope: AccessScope) => void
 }
 
-function WithinAccount({ account, reach, set }: WithinProps) {
+function WithinAccount({ account, scope, set }: WithinProps) {
   const apps = useRead(listApps, { accountId: account }).data?.apps ?? []
   const choose = (choice: string) =>
     set({
@@ -69,7 +69,7 @@ function WithinAccount({ account, reach, set }: WithinProps) {
         {(props) => (
           <select
             {...props}
-            value={reach.environments ? 'environments' : (reach.app ?? '')}
+            value={scope.environments ? 'environments' : (scope.app ?? '')}
             onChange={({ target }) => choose(target.value)}
           >
             <option value="">All its apps and environments</option>
@@ -84,10 +84,10 @@ function WithinAccount({ account, reach, set }: WithinProps) {
           </select>
         )}
       </Field>
-      {reach.environments !== null && (
+      {scope.environments !== null && (
         <Environments
           account={account}
-          chosen={reach.environments}
+          chosen={scope.environments}
           set={(environments) => set({ account, app: null, environments })}
         />
       )}
