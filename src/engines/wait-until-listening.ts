@@ -18,6 +18,7 @@ export async function waitUntilListening(options: {
 }): Promise<ListenOutcome> {
   const { clock, signal } = options
   const startedMs = clock.monotonicMs()
+  const proxy = new ProxyPatience()
   for (;;) {
     if (signal.aborted) return 'canceled'
     if (!options.stillRunning()) return 'gone'
@@ -25,7 +26,7 @@ export async function waitUntilListening(options: {
     if (elapsedMs > options.timeoutMs) return 'timeout'
     const address = options.address()
     // If the container has exited, whatever accepted the connection was not this container.
-    if (address && (await acceptsConnections(address, 50))) {
+    if (address && (await acceptsConnections(address, 50, proxy))) {
       return options.stillRunning() ? 'listening' : 'gone'
     }
     // Often while a start is likely to be short: every 2 ms for two seconds, then every 25 ms.
@@ -33,26 +34,42 @@ export async function waitUntilListening(options: {
   }
 }
 
-/** A proxy without a listener behind it closes within 1 to 13 ms (measured); direct addresses need no such wait. */
-function heldOpenMs(address: Address): number {
-  return address.proxied ? 50 : 0
+/**
+ * A proxy accepts, and closes when nothing listens behind it: within 1 to 13 ms (measured), later on a busy machine. So how
+ * long a connection must stay open depends on the refusals before it; a direct address needs no such wait.
+ */
+class ProxyPatience {
+  #slowestMs: number | null = null
+
+  get heldOpenMs(): number {
+    return this.#slowestMs === null ? 250 : Math.min(2_000, Math.max(100, 8 * this.#slowestMs))
+  }
+
+  refused(afterMs: number): void {
+    this.#slowestMs = Math.max(this.#slowestMs ?? 0, afterMs)
+  }
 }
 
 /** Whether something listens there. */
-export function acceptsConnections(address: Address, timeoutMs: number): Promise<boolean> {
+export function acceptsConnections(
+  { host, port, proxied }: Address,
+  timeoutMs: number,
+  proxy = new ProxyPatience(),
+): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = net.connect({ host: address.host, port: address.port })
+    const socket = net.connect({ host, port })
     const finish = (answer: boolean) => {
       clearTimeout(timer)
-      clearTimeout(held)
       socket.destroy()
       resolve(answer)
     }
-    const timer = setTimeout(() => finish(false), timeoutMs + heldOpenMs(address))
-    let held: NodeJS.Timeout | undefined
+    let timer = setTimeout(() => finish(false), timeoutMs)
     socket.once('connect', () => {
-      if (!address.proxied) return finish(true)
-      held = setTimeout(() => finish(true), heldOpenMs(address))
+      if (!proxied) return finish(true)
+      clearTimeout(timer)
+      timer = setTimeout(() => finish(true), proxy.heldOpenMs)
+      const connectedMs = performance.now()
+      socket.once('close', () => proxy.refused(performance.now() - connectedMs))
     })
     socket.once('close', () => finish(false))
     socket.once('error', () => finish(false))
