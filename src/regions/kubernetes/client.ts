@@ -145,7 +145,7 @@ export class ClusterClient {
         ? this.config.change<{ metadata: ObjectMetadata }>('PATCH', path, {}, mergePatch({}))
         : this.config.getMetadata<{ metadata: ObjectMetadata }>(path),
     )
-    return found && found.metadata
+    return found?.metadata ?? null
   }
 
   annotate(kind: Kind, { namespace, name }: Place, annotations: Record<string, string>): Promise<void> {
