@@ -122,11 +122,14 @@ export class EnvironmentObjects {
     }
   }
 
-  /** `keepsData`: the environment exists, but no version of it should run. */
-  async remove(observed: Observed | undefined, { keepsData = false } = {}): Promise<void> {
+  /** `keepsData`: the environment exists, but no version of it should run; `endsCopies`: it was deleted. */
+  async remove(
+    observed: Observed | undefined,
+    { keepsData = false, endsCopies = false } = {},
+  ): Promise<void> {
     this.forget()
     const { client, installationId, options } = this.#deps
-    const removal = { appEnvId: this.#appEnvId, observed, secrets: this.#secrets, keepsData }
+    const removal = { appEnvId: this.#appEnvId, observed, secrets: this.#secrets, keepsData, endsCopies }
     await removeEnvironment({ client, installationId, options }, removal)
     this.#secrets.clear()
   }

@@ -164,7 +164,8 @@ export class ClusterEnvironment {
     this.#images.abort()
     await this.#deps.removeJobs(this.#appEnvId)
     // What ends only with its pods is not looked for again in each pass until then.
-    if (!this.#isRemoved || workloadsIn(observed).length > 0) await this.#objects.remove(observed)
+    if (!this.#isRemoved || workloadsIn(observed).length > 0)
+      await this.#objects.remove(observed, { endsCopies: true })
     this.#objects.release()
     this.#isRemoved = true
     this.#podsSeen = null

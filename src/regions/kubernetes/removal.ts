@@ -19,6 +19,8 @@ interface Removal {
   secrets: ReadonlyMap<string, string>
   /** The environment exists, but no version of it should run: its volume stays. */
   keepsData: boolean
+  /** It was deleted: what copies its volume would keep that until its own end. */
+  endsCopies: boolean
 }
 
 /**
@@ -27,7 +29,7 @@ interface Removal {
  */
 export async function removeEnvironment(
   deps: RemovalDeps,
-  { appEnvId, observed, secrets, keepsData }: Removal,
+  { appEnvId, observed, secrets, keepsData, endsCopies }: Removal,
 ): Promise<void> {
   const { client, options } = deps
   const workloads = workloadsIn(observed)
@@ -46,11 +48,8 @@ export async function removeEnvironment(
     const found = await client.identify('Secret', namespace, name)
     if (found?.labels?.[label.environment] === appEnvId) await client.deleteOne('Secret', found)
   }
-  if (!keepsData) {
-    // What copies the volume would keep it until its own end.
-    await remove(client, 'Job', await labeled(deps, 'Job', copyLabel, appEnvId))
-    await remove(client, 'PersistentVolumeClaim', volumes)
-  }
+  if (endsCopies) await remove(client, 'Job', await labeled(deps, 'Job', copyLabel, appEnvId))
+  if (!keepsData) await remove(client, 'PersistentVolumeClaim', volumes)
   // Last, because it is what the next pass would find.
   for (const [kind, { metadata }] of workloads) await client.deleteOne(kind, metadata)
 }

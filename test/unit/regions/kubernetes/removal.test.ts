@@ -24,29 +24,37 @@ function observedOf(cluster: FakeCluster): Observed {
   return { deployment: undefined, service: undefined, statefulSet, postgres: undefined, pods: [] }
 }
 
-function removed(cluster: FakeCluster, observed: Observed | undefined, keepsData = false): Promise<void> {
+function removed(
+  cluster: FakeCluster,
+  observed: Observed | undefined,
+  how: { keepsData?: boolean; endsCopies?: boolean } = {},
+): Promise<void> {
   const options = { namespacePrefix: 'ls-', appDomain: 'app.example.com' }
   const deps = { client: cluster.client, installationId: 'ins_1', options }
-  return removeEnvironment(deps, { appEnvId: 'env_a', observed, secrets: new Map(), keepsData })
+  const secrets = new Map<string, string>()
+  const removal = { appEnvId: 'env_a', observed, secrets, keepsData: false, endsCopies: false, ...how }
+  return removeEnvironment(deps, removal)
 }
 
 it('removes each object of an environment; with keepsData all but its volume', async () => {
   const cluster = new FakeCluster()
   fill(cluster, 'env_a')
-  await removed(cluster, observedOf(cluster), true)
+  await removed(cluster, observedOf(cluster), { keepsData: true })
   expect(cluster.names()).toEqual(['persistentvolumeclaims cache-prod-data'])
   fill(cluster, 'env_a')
   await removed(cluster, observedOf(cluster))
   expect(cluster.names()).toEqual([])
 })
 
-it('finds what is left without a workload, and ends what copies the volume', async () => {
+it('finds what is left without a workload, and ends what copies the volume of a deleted one', async () => {
   const cluster = new FakeCluster()
   fill(cluster, 'env_a')
   cluster.drop('statefulsets', cluster.find('statefulsets cache-prod')!)
   const labels = { 'longshore.dev/installation': 'ins_1', 'longshore.dev/volume-of': 'env_a' }
   cluster.put('jobs', { metadata: { name: 'cache-prod-copy', namespace, labels } })
   await removed(cluster, undefined)
+  expect(cluster.names('')).toEqual(['jobs cache-prod-copy'])
+  await removed(cluster, undefined, { endsCopies: true })
   expect(cluster.names('')).toEqual([])
 })
 
