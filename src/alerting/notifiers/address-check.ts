@@ -1,14 +1,16 @@
 import { BlockList, isIP } from 'node:net'
+import { metadataRanges } from '../../domain/environments/metadata-ranges.ts'
 
 const refused4 = new BlockList()
+for (const range of metadataRanges) {
+  const [network = '', prefix] = range.split('/')
+  refused4.addSubnet(network, Number(prefix), 'ipv4')
+}
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // Of Azure's hosts, in no private range: it answers to the machine alone.
-  ['168.63.129.16', 32],
-  ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],

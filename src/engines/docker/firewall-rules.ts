@@ -1,8 +1,4 @@
-/**
- * Metadata addresses of clouds, which also hand out keys: link-local for most, and those of Azure and Alibaba. IPv6
- * ones (fd00:ec2::254) are unreachable, because account networks have no IPv6.
- */
-const metadataRanges = ['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32']
+import { metadataRanges } from '../../domain/environments/metadata-ranges.ts'
 
 /** The chains the kernel checks: for packets to other machines, and for packets to this one. */
 const parents = { forward: 'DOCKER-USER', input: 'INPUT' } as const
@@ -56,6 +52,7 @@ function rulesOf(way: keyof typeof parents, { nameservers, openPorts }: Firewall
   const dns = nameservers.flatMap((address) =>
     ['udp', 'tcp'].map((protocol) => `-d ${address}/32 -p ${protocol} -m ${protocol} --dport 53 -j RETURN`),
   )
+  // IPv6 addresses of metadata (fd00:ec2::254) are unreachable: account networks have no IPv6.
   if (way === 'forward') return [...dns, ...metadataRanges.map((range) => `-d ${range} -j REJECT`)]
   return [
     // Connections that the gateway opened to a container, and their responses.

@@ -47,6 +47,11 @@ export class ClusterConfig extends KubeConfig {
     return JSON.parse(await textOf(answer)) as T
   }
 
+  /** The metadata of one object. */
+  getMetadata<T>(path: string): Promise<T> {
+    return this.getJson(path, {}, metadataOnly)
+  }
+
   /** The metadata of a page of objects. */
   listMetadata<T>(path: string, query: Record<string, string>): Promise<T> {
     return this.getJson(path, query, `${metadataOnly}List`)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Observed } from './cache.ts'
-import { kindOf, type ObjectMetadata } from './client.ts'
+import type { ObjectMetadata } from './client.ts'
+import { kindOf } from './kinds.ts'
 import type { Manifest } from './manifests/workload.ts'
 
 interface AppliedObject {
@@ -69,6 +70,8 @@ const watchedKinds: ReadonlySet<string> = new Set([
 export interface ListedObjects {
   kinds: ReadonlySet<string>
   lastWrites: ReadonlyMap<string, string>
+  /** The keys of the objects of each environment, of deleted ones too. */
+  environments: ReadonlyMap<string, readonly string[]>
 }
 
 export function keyOf(kind: string, { namespace = '', name }: { namespace?: string; name: string }): string {

@@ -4,6 +4,7 @@ import type { ClusterConfig } from './api-server.ts'
 import { Informer, type Watched } from './informer.ts'
 import { jobKind, jobLabels } from './jobs/manifest.ts'
 import { type JobObject, type PodObject, podOf } from './jobs/status.ts'
+import type { Kind } from './kinds.ts'
 import { heldAnnotation, label } from './manifests/workload.ts'
 import { servesItself } from './pods.ts'
 import type { WorkloadObject, WorkloadPod } from './status.ts'
@@ -33,6 +34,12 @@ const collections = {
   postgres: 'apis/postgresql.cnpg.io/v1/clusters',
 } as const
 type WorkloadKind = keyof typeof collections
+const kindOfWorkload: Record<WorkloadKind, Kind> = {
+  service: 'KnativeService',
+  deployment: 'Deployment',
+  statefulSet: 'StatefulSet',
+  postgres: 'PostgresCluster',
+}
 const noWorkloads = { deployment: undefined, service: undefined, statefulSet: undefined, postgres: undefined }
 
 interface ClusterCacheOptions {
@@ -185,6 +192,15 @@ export class ClusterCache {
     if (pods.size === 0 && Object.values(workloads).every((one) => one === undefined))
       this.#environments.delete(appEnvId)
   }
+}
+
+/** Each with its kind. */
+export function workloadsIn(observed: Observed | undefined): [kind: Kind, object: WorkloadObject][] {
+  if (!observed) return []
+  return Object.entries(kindOfWorkload).flatMap(([name, kind]) => {
+    const found = observed[name as WorkloadKind]
+    return found ? [[kind, found] as [Kind, WorkloadObject]] : []
+  })
 }
 
 export function environmentOf(object: { metadata: { labels?: Record<string, string> } } | null): string {

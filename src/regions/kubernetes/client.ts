@@ -3,39 +3,12 @@ import { ApiException, Exec, Log } from '@kubernetes/client-node'
 import { linesIn } from '../../engines/line-splitter.ts'
 import { AppError } from '../../errors.ts'
 import { ApiRefusal, ClusterConfig } from './api-server.ts'
+import { type Kind, kindOf, pathOf } from './kinds.ts'
 import type { Manifest } from './manifests/workload.ts'
 
 const fieldManager = 'longshore'
 /** Objects in one response. */
 const pageSize = '500'
-
-/** Kinds that Longshore writes or reads in a cluster: the version of their API, and the name of their collection. */
-const kinds = {
-  Namespace: ['v1', 'namespaces'],
-  NetworkPolicy: ['networking.k8s.io/v1', 'networkpolicies'],
-  ResourceQuota: ['v1', 'resourcequotas'],
-  LimitRange: ['v1', 'limitranges'],
-  Secret: ['v1', 'secrets'],
-  Service: ['v1', 'services'],
-  PersistentVolumeClaim: ['v1', 'persistentvolumeclaims'],
-  Pod: ['v1', 'pods'],
-  Job: ['batch/v1', 'jobs'],
-  Deployment: ['apps/v1', 'deployments'],
-  StatefulSet: ['apps/v1', 'statefulsets'],
-  HorizontalPodAutoscaler: ['autoscaling/v2', 'horizontalpodautoscalers'],
-  PodDisruptionBudget: ['policy/v1', 'poddisruptionbudgets'],
-  Ingress: ['networking.k8s.io/v1', 'ingresses'],
-  HTTPRoute: ['gateway.networking.k8s.io/v1', 'httproutes'],
-  KnativeService: ['serving.knative.dev/v1', 'services'],
-  PostgresCluster: ['postgresql.cnpg.io/v1', 'clusters'],
-  ImageCatalog: ['postgresql.cnpg.io/v1', 'imagecatalogs'],
-} as const
-export type Kind = keyof typeof kinds
-/** Kinds whose name is ambiguous. */
-const extensionKinds: Readonly<Record<string, Kind>> = {
-  'serving.knative.dev/v1 Service': 'KnativeService',
-  'postgresql.cnpg.io/v1 Cluster': 'PostgresCluster',
-}
 
 interface Page<T> {
   /** Null in an empty list of metadata. */
@@ -43,11 +16,15 @@ interface Page<T> {
   metadata: { continue?: string }
 }
 
-/** What is read of an object that Longshore applied: which one it is, and who wrote into it when. */
+/** What is read of an object that Longshore applied: which one it is, whose, and who wrote into it when. */
 export interface ObjectMetadata {
   name: string
   namespace?: string
   uid: string
+  labels?: Record<string, string>
+  ownerReferences?: { controller?: boolean }[]
+  /** Set: it ends as soon as what uses it does. */
+  deletionTimestamp?: string
   generation?: number
   managedFields?: { manager: string; time?: string; subresource?: string }[]
 }
@@ -152,6 +129,25 @@ export class ClusterClient {
     await orMissing(() => this.config.change('DELETE', pathOf(kind, namespace, name), query))
   }
 
+  /** Exactly this object: one that took its name since is left alone, and one that is gone is ignored. */
+  async deleteOne(kind: Kind, { namespace = '', name, uid }: ObjectMetadata): Promise<void> {
+    const options = { propagationPolicy: 'Background', preconditions: { uid } }
+    const body = { type: 'application/json', text: JSON.stringify(options) }
+    const change = () => this.config.change('DELETE', pathOf(kind, namespace, name), {}, body)
+    await orMissing(change, [404, 409])
+  }
+
+  /** The metadata of an object; null: there is none. Of a Secret it takes no permission to read. */
+  async identify(kind: Kind, namespace: string, name: string): Promise<ObjectMetadata | null> {
+    const path = pathOf(kind, namespace, name)
+    const found = await orMissing(() =>
+      kind === 'Secret'
+        ? this.config.change<{ metadata: ObjectMetadata }>('PATCH', path, {}, mergePatch({}))
+        : this.config.getMetadata<{ metadata: ObjectMetadata }>(path),
+    )
+    return found?.metadata ?? null
+  }
+
   annotate(kind: Kind, { namespace, name }: Place, annotations: Record<string, string>): Promise<void> {
     return this.#merge(pathOf(kind, namespace, name), { metadata: { annotations } })
   }
@@ -163,8 +159,7 @@ export class ClusterClient {
 
   /** Changes fields of an object; one that is gone is ignored. */
   async #merge(path: string, fields: object): Promise<void> {
-    const body = { type: 'application/merge-patch+json', text: JSON.stringify(fields) }
-    await orMissing(() => this.config.change('PATCH', path, {}, body))
+    await orMissing(() => this.config.change('PATCH', path, {}, mergePatch(fields)))
   }
 
   /** Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. */
@@ -208,21 +203,6 @@ export class ClusterClient {
 export function refusalOf(error: unknown): { status: number; reason: string } | null {
   const cause = error instanceof AppError ? error.cause : error
   return cause instanceof ApiRefusal ? { status: cause.status, reason: cause.message } : null
-}
-
-/** Of an object to be applied. */
-export function kindOf({ apiVersion, kind }: Manifest): Kind {
-  const name = extensionKinds[`${apiVersion} ${kind}`] ?? kind
-  if (name in kinds) return name as Kind
-  throw new Error(`${apiVersion} ${kind} is not among the kinds that Longshore writes`)
-}
-
-/** Of one object, or of the objects in all namespaces. */
-function pathOf(kind: Kind, namespace?: string, name?: string): string {
-  const [version, collection] = kinds[kind]
-  const api = `${version.includes('/') ? 'apis' : 'api'}/${version}`
-  const place = namespace === undefined ? '' : `/namespaces/${namespace}`
-  return `${api}${place}/${collection}${name === undefined ? '' : `/${name}`}`
 }
 
 /** The items of each page of a list. */
@@ -282,12 +262,16 @@ async function called<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Null for what the cluster does not have. */
-async function orMissing<T>(call: () => Promise<T>): Promise<T | null> {
+/** Null for what the cluster does not have: it answers with one of these statuses. */
+async function orMissing<T>(call: () => Promise<T>, statuses: readonly number[] = [404]): Promise<T | null> {
   try {
     return await call()
   } catch (cause) {
-    if (cause instanceof ApiRefusal && cause.status === 404) return null
+    if (cause instanceof ApiRefusal && statuses.includes(cause.status)) return null
     throw clusterAway(cause)
   }
+}
+
+function mergePatch(fields: object) {
+  return { type: 'application/merge-patch+json', text: JSON.stringify(fields) }
 }

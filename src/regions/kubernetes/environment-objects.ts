@@ -4,10 +4,11 @@ import type { Log } from '../../log.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
 import type { ClusterAccounts } from './accounts.ts'
-import { AppliedObjects, type ListedObjects } from './applied.ts'
-import type { Observed } from './cache.ts'
+import { AppliedObjects, keyOf, type ListedObjects } from './applied.ts'
+import { type Observed, workloadsIn } from './cache.ts'
 import { type ClusterClient, refusalOf } from './client.ts'
 import { type ClusterOptions, type Manifest, namespaceOf, secretName } from './manifests/workload.ts'
+import { type NameClaims, OwnedNames } from './owned-names.ts'
 import { removeEnvironment } from './removal.ts'
 import { manifestsOf, workloadOf } from './workload-of.ts'
 
@@ -19,21 +20,26 @@ export interface EnvironmentObjectsDeps {
   secrets: SecretBox
   clockScale: number
   accounts: ClusterAccounts
+  claims: NameClaims
 }
 
 /** The objects of one environment in a cluster. */
 export class EnvironmentObjects {
+  readonly #appEnvId: string
   readonly #deps: EnvironmentObjectsDeps
   readonly #applied = new AppliedObjects()
-  /** Versions whose variables the cluster may have. */
-  readonly #given = new Set<string>()
+  readonly #names: OwnedNames
+  /** Secrets that the cluster may have: their names, and the namespace of each. */
+  readonly #secrets = new Map<string, string>()
   /** The cluster may have an autoscaler of it: of the time before this process, or of the last version applied. */
   #mayScale = true
   /** The cluster may have an Ingress of the time before the region had a gateway. */
   #mayHaveIngress = true
 
-  constructor(deps: EnvironmentObjectsDeps) {
+  constructor(appEnvId: string, deps: EnvironmentObjectsDeps) {
+    this.#appEnvId = appEnvId
     this.#deps = deps
+    this.#names = new OwnedNames(appEnvId, deps)
   }
 
   /** The next `apply` applies all of them, whatever is known of them. */
@@ -46,11 +52,16 @@ export class EnvironmentObjects {
     return this.#applied.isDrifted(observed)
   }
 
-  isAsListed(listed: ListedObjects): boolean {
+  /** Whether the objects are as they were applied. */
+  compare(listed: ListedObjects): boolean {
+    this.#names.add(listed.environments.get(this.#appEnvId) ?? [])
     return this.#applied.isAsListed(listed)
   }
 
-  /** Applies what is different from last time. Returns why the cluster refuses the version; null if it takes it. */
+  /**
+   * Applies what is different from last time. Returns why the cluster refuses the version; null if it takes it. Throws
+   * while the cluster has objects of a deleted environment of the same name.
+   */
   async apply(
     view: EnvironmentView,
     version: RolloutView,
@@ -63,16 +74,19 @@ export class EnvironmentObjects {
     const name = workloadName(workload.envName)
     if (view.app.isFunction && workload.containers === 0) {
       this.forget()
-      if (observed?.service) await client.delete('KnativeService', namespace, name)
+      if (observed?.service) await client.deleteOne('KnativeService', observed.service.metadata)
       return null
     }
     const manifests = manifestsOf(view, version, workload, { ...options, secrets }).map((manifest) =>
       withOwner(manifest, observed),
     )
     const isOther = (manifest: Manifest) => !this.#applied.has(manifest)
-    if (manifests.some(isOther)) await this.ensureAccount(view)
-    this.#given.add(version.rollout.rolloutId)
-    for (const manifest of manifests.filter(isOther)) {
+    const others = manifests.filter(isOther)
+    if (others.length > 0) await this.ensureAccount(view)
+    this.#names.add(workloadsIn(observed).map(([kind, { metadata }]) => keyOf(kind, metadata)))
+    await this.#names.require(`${namespace}/${name}`, others)
+    for (const manifest of others) {
+      if (manifest.kind === 'Secret') this.#secrets.set(manifest.metadata.name, namespace)
       const refused = await this.#applyOne(manifest, view)
       if (refused !== null) return refused
     }
@@ -97,18 +111,32 @@ export class EnvironmentObjects {
     known: readonly (RolloutView | null)[],
   ): Promise<void> {
     const namespace = namespaceOf(this.#deps.options, environment.accountId)
-    for (const version of known) if (version) this.#given.add(version.rollout.rolloutId)
-    for (const rolloutId of this.#given) {
-      if (rolloutId === kept?.rollout.rolloutId) continue
-      const name = secretName({ envName: environment.cliEnvName, rolloutId })
+    const nameOf = ({ rollout: { rolloutId } }: RolloutView) =>
+      secretName({ envName: environment.cliEnvName, rolloutId })
+    for (const version of known) if (version) this.#secrets.set(nameOf(version), namespace)
+    const keptName = kept && nameOf(kept)
+    for (const name of this.#secrets.keys()) {
+      if (name === keptName) continue
       await this.#deps.client.delete('Secret', namespace, name)
-      this.#given.delete(rolloutId)
+      this.#secrets.delete(name)
     }
   }
 
-  async remove(observed: Observed, how: { keepsData?: boolean } = {}): Promise<void> {
+  /** `keepsData`: the environment exists, but no version of it should run; `endsCopies`: it was deleted. */
+  async remove(
+    observed: Observed | undefined,
+    { keepsData = false, endsCopies = false } = {},
+  ): Promise<void> {
     this.forget()
-    await removeEnvironment(this.#deps.client, observed, how)
+    const { client, installationId, options } = this.#deps
+    const removal = { appEnvId: this.#appEnvId, observed, secrets: this.#secrets, keepsData, endsCopies }
+    await removeEnvironment({ client, installationId, options }, removal)
+    this.#secrets.clear()
+  }
+
+  /** Nothing more of it is applied: another environment may take its name. */
+  release(): void {
+    this.#names.release()
   }
 
   async #applyOne(manifest: Manifest, { app, environment, wanted }: EnvironmentView): Promise<string | null> {

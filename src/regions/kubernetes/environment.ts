@@ -11,7 +11,7 @@ import { partIn, servesOn } from '../rollouts/move.ts'
 import { continueMove, holds, startable } from '../rollouts/volume-move.ts'
 import type { RolloutWriter } from '../rollouts/writer.ts'
 import type { ListedObjects } from './applied.ts'
-import type { Observed } from './cache.ts'
+import { type Observed, workloadsIn } from './cache.ts'
 import { databaseState } from './databases/state.ts'
 import { EnvironmentObjects, type EnvironmentObjectsDeps } from './environment-objects.ts'
 import { podLines } from './log-lines.ts'
@@ -58,14 +58,18 @@ export class ClusterEnvironment {
   #changing = true
   readonly #objects: EnvironmentObjects
   #podsSeen: string | null = null
+  /** It was deleted, and so was each of its objects. */
+  #isRemoved = false
   /** A version that is ready but not promoted, and since when. */
   #readySince: { rolloutId: string; atMs: number } | null = null
+  /** The version that is on its way, and since when: what waited before, as for the cluster, is no failure of it. */
+  #appliedSince: { rolloutId: string; wallMs: number } | null = null
   #applyAllAtMs: number
 
   constructor(appEnvId: string, deps: ClusterEnvironmentDeps) {
     this.#appEnvId = appEnvId
     this.#deps = deps
-    this.#objects = new EnvironmentObjects(deps)
+    this.#objects = new EnvironmentObjects(appEnvId, deps)
     this.#applyAllAtMs = this.#nextApplyAllMs()
     const wake = () => deps.wake(appEnvId)
     const { clock, log, images, engine } = deps
@@ -86,7 +90,8 @@ export class ClusterEnvironment {
   /** How closely it has to be looked at in a resync that found these objects. */
   depthFor(listed: ListedObjects): Depth {
     const isOld = this.#deps.clock.monotonicMs() >= this.#applyAllAtMs
-    return isOld || !this.#objects.isAsListed(listed) ? 'all' : 'stored'
+    const isAsApplied = this.#objects.compare(listed)
+    return isOld || !isAsApplied ? 'all' : 'stored'
   }
 
   /** Resolves to false once nothing of it is left here. */
@@ -102,7 +107,9 @@ export class ClusterEnvironment {
         this.#objects.forget()
         this.#applyAllAtMs = this.#nextApplyAllMs()
       }
-      return await this.#compare(observed, seen)
+      const isLeft = await this.#compare(observed, seen)
+      if (!isLeft) this.#objects.release()
+      return isLeft
     } catch (error) {
       this.#changing = true
       this.#deps.log.warn(
@@ -120,20 +127,19 @@ export class ClusterEnvironment {
 
   async #compare(observed: Observed | undefined, seen: string): Promise<boolean> {
     const { ended } = this.#images
-    const { db, region, clock, engine, removeJobs } = this.#deps
+    const { db, region, clock, engine } = this.#deps
     const isHere = (one: string) => one === region
     const whole = await loadView(db, this.#appEnvId)
-    const isMoved = !whole || (await continueMove(whole, { ...this.#deps, isHere, engineOf: () => engine }))
+    if (!whole) return this.#removeDeleted(observed)
+    const isMoved = await continueMove(whole, { ...this.#deps, isHere, engineOf: () => engine })
     if (!isMoved) this.#changing = true
-    const view = whole && partIn(whole, isHere)
-    const isOwn = whole !== null && isHere(whole.environment.region)
-    if (!view || (!isOwn && !view.current && !view.wanted)) {
+    const view = partIn(whole, isHere)
+    const isOwn = isHere(whole.environment.region)
+    if (!isOwn && !view.current && !view.wanted) {
       this.#images.abort()
-      if (!whole) await removeJobs(this.#appEnvId)
       // Their rows end too.
-      else await this.#storePods(whole, observed?.pods ?? [])
-      if (observed && !(whole && servesOn(whole, isHere, clock.wallMs())))
-        await this.#objects.remove(observed)
+      await this.#storePods(whole, observed?.pods ?? [])
+      if (observed && !servesOn(whole, isHere, clock.wallMs())) await this.#objects.remove(observed)
       this.#podsSeen = null
       return isOwn || observed !== undefined || !isMoved
     }
@@ -151,6 +157,19 @@ export class ClusterEnvironment {
     // Until it runs in another region, it serves here.
     this.#changing = (await this.#converge(view, observed)) || !isOwn || !isMoved
     return true
+  }
+
+  /** Whatever is observed: a version that failed or was stopped leaves a volume and nothing else. */
+  async #removeDeleted(observed: Observed | undefined): Promise<boolean> {
+    this.#images.abort()
+    await this.#deps.removeJobs(this.#appEnvId)
+    // What ends only with its pods is not looked for again in each pass until then.
+    if (!this.#isRemoved || workloadsIn(observed).length > 0)
+      await this.#objects.remove(observed, { endsCopies: true })
+    this.#objects.release()
+    this.#isRemoved = true
+    this.#podsSeen = null
+    return observed !== undefined
   }
 
   /** Applies what should run; true while it is on its way. */
@@ -171,6 +190,8 @@ export class ClusterEnvironment {
     // The first version failed, or was stopped on its way: what it left would go on running.
     if (!version && observed) await this.#objects.remove(observed, { keepsData: true })
     const refused = version && (await this.#objects.apply(view, version, observed))
+    if (next && this.#appliedSince?.rolloutId !== next.rollout.rolloutId)
+      this.#appliedSince = { rolloutId: next.rollout.rolloutId, wallMs: this.#deps.clock.wallMs() }
     if (!next || holds(view)) return wanted !== null
     const state: RolloutState = refused
       ? { is: 'failed', reason: 'not supported', message: refused }
@@ -205,8 +226,8 @@ export class ClusterEnvironment {
       ({ metadata }) => metadata.labels?.[label.rollout] === rollout.rolloutId && !metadata.deletionTimestamp,
     )
     if (app.isDatabase) {
-      const { createdAt, settings } = rollout
-      return databaseState(pods, { desired: settings.containers, createdAt, nowMs })
+      const sinceMs = this.#appliedSince?.wallMs ?? nowMs
+      return databaseState(pods, { desired: rollout.settings.containers, sinceMs, nowMs })
     }
     const object = app.isFunction ? observed?.service : observed?.deployment
     const { labels, annotations } = object?.spec?.template?.metadata ?? {}

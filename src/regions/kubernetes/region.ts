@@ -21,6 +21,7 @@ import type { ClusterEngine } from './engine.ts'
 import { ClusterEnvironment, type Depth } from './environment.ts'
 import { NotListed } from './informer.ts'
 import type { ClusterOptions } from './manifests/workload.ts'
+import { NameClaims } from './owned-names.ts'
 import { runsOfPod } from './pods.ts'
 import { listObjects } from './resync.ts'
 import { WorkQueue } from './work-queue.ts'
@@ -92,6 +93,7 @@ export class ClusterRegion {
     this.#shared = {
       ...{ db, clock, log, secrets, engine, transitions, images, followers: this.#followers },
       ...{ installationId, options, client, region, wake, clockScale, accounts: this.#accounts },
+      claims: new NameClaims(),
       removeJobs: (appEnvId) => this.#removeJobs(appEnvId),
     }
     this.#jobs = new JobScheduler({
@@ -192,7 +194,10 @@ export class ClusterRegion {
     const listed = await listObjects(client, installationId, options)
     this.#accounts.compare(listed)
     const own = await db.read((tx) => listEnvironmentIdsIn(tx, [region]))
-    for (const appEnvId of new Set([...own, ...cache.environmentIds, ...cache.jobEnvironmentIds]))
+    const running = [...cache.environmentIds, ...cache.jobEnvironmentIds]
+    // Of a deleted environment the cluster may have a volume and nothing that is watched.
+    const known = [...own, ...running, ...listed.environments.keys(), ...this.#environments.keys()]
+    for (const appEnvId of new Set(known))
       this.#queue.add(appEnvId, 'background', this.#environment(appEnvId).depthFor(listed))
   }
 

@@ -1,39 +1,99 @@
-import type { Observed } from './cache.ts'
-import type { ClusterClient } from './client.ts'
+import { isNamespaceOf } from '../../domain/environments/cluster-names.ts'
+import { type Observed, workloadsIn } from './cache.ts'
+import type { ClusterClient, ObjectMetadata } from './client.ts'
 import { credentialsName } from './databases/workload.ts'
-import { label, secretName, volumeClaim } from './manifests/workload.ts'
-import type { WorkloadObject } from './status.ts'
+import type { Kind } from './kinds.ts'
+import { copyLabel } from './manifests/volume-copy.ts'
+import { type ClusterOptions, label, secretName, workloadOfClaim } from './manifests/workload.ts'
+
+interface RemovalDeps {
+  client: ClusterClient
+  installationId: string
+  options: ClusterOptions
+}
+
+interface Removal {
+  appEnvId: string
+  observed: Observed | undefined
+  /** Secrets that the cluster may have: their names, and the namespace of each. They cannot be listed. */
+  secrets: ReadonlyMap<string, string>
+  /** The environment exists, but no version of it should run: its volume stays. */
+  keepsData: boolean
+  /** It was deleted: what copies its volume would keep that until its own end. */
+  endsCopies: boolean
+}
 
 /**
- * Removes what the cluster has of an environment that was deleted, or runs in another region now. `keepsData`: it is
- * there, but no version of it should run.
+ * Removes what the cluster has of an environment that was deleted, or runs in another region now. By its label and by
+ * the ids of objects, never by their names: another environment may have these by now.
  */
 export async function removeEnvironment(
-  client: ClusterClient,
-  observed: Observed,
-  { keepsData = false }: { keepsData?: boolean } = {},
+  deps: RemovalDeps,
+  { appEnvId, observed, secrets, keepsData, endsCopies }: Removal,
 ): Promise<void> {
-  const { deployment, service, statefulSet, postgres } = observed
-  const found = deployment ?? service ?? statefulSet ?? postgres
-  if (!found) return
-  const { namespace, name, labels } = found.metadata
-  const rolloutId = found.spec?.template?.metadata?.labels?.[label.rollout]
-  if (deployment) {
-    for (const kind of ['Ingress', 'HorizontalPodAutoscaler', 'PodDisruptionBudget'] as const)
-      await client.delete(kind, namespace, name)
+  const { client, options } = deps
+  const workloads = workloadsIn(observed)
+  const services = await labeled(deps, 'Service', label.environment, appEnvId)
+  const volumes = await labeled(deps, 'PersistentVolumeClaim', label.environment, appEnvId)
+  const names = [
+    ...[...workloads.map(([, { metadata }]) => metadata), ...services],
+    ...volumes.map((one) => ({ ...one, name: workloadOfClaim(one.name) })),
+  ]
+  const kinds: Kind[] = ['Ingress', 'HorizontalPodAutoscaler', 'PodDisruptionBudget']
+  if (options.gateway) kinds.push('HTTPRoute')
+  if (observed?.postgres) kinds.push('ImageCatalog')
+  for (const kind of kinds) await remove(client, kind, await labeled(deps, kind, label.environment, appEnvId))
+  await remove(client, 'Service', services)
+  for (const [name, namespace] of [...secrets, ...secretsOf(names, observed)]) {
+    const found = await client.identify('Secret', namespace, name)
+    if (found?.labels?.[label.environment] === appEnvId) await client.deleteOne('Secret', found)
   }
-  if (!service) {
-    const selector = `${label.environment}=${labels?.[label.environment]}`
-    for (const { metadata } of await client.list<WorkloadObject>('Service', selector))
-      await client.delete('Service', namespace, metadata.name)
-  }
-  if (!keepsData) await client.delete('PersistentVolumeClaim', namespace, volumeClaim(name))
-  await client.delete('Secret', namespace, credentialsName(name))
-  if (rolloutId) await client.delete('Secret', namespace, secretName({ envName: name, rolloutId }))
-  if (postgres) await client.delete('ImageCatalog', namespace, name)
+  if (endsCopies) await remove(client, 'Job', await labeled(deps, 'Job', copyLabel, appEnvId))
+  if (!keepsData) await remove(client, 'PersistentVolumeClaim', volumes)
   // Last, because it is what the next pass would find.
-  if (service) await client.delete('KnativeService', namespace, name)
-  if (deployment) await client.delete('Deployment', namespace, name)
-  if (statefulSet) await client.delete('StatefulSet', namespace, name)
-  if (postgres) await client.delete('PostgresCluster', namespace, name)
+  for (const [kind, { metadata }] of workloads) await client.deleteOne(kind, metadata)
+}
+
+/** Removes the volumes of an environment that moved away. */
+export async function removeVolumes(deps: RemovalDeps, appEnvId: string): Promise<void> {
+  const kind = 'PersistentVolumeClaim'
+  await remove(deps.client, kind, await labeled(deps, kind, label.environment, appEnvId))
+}
+
+/** Objects of this region with a label; another region may have its own in the same cluster. */
+async function labeled(
+  { client, installationId, options }: RemovalDeps,
+  kind: Kind,
+  by: string,
+  appEnvId: string,
+): Promise<ObjectMetadata[]> {
+  const found: ObjectMetadata[] = []
+  const selector = `${label.installation}=${installationId},${by}=${appEnvId}`
+  await client.eachMetadata(kind, selector, (metadata) => {
+    if (isNamespaceOf(options.namespacePrefix, metadata.namespace ?? '')) found.push(metadata)
+  })
+  return found
+}
+
+/** What an operator made goes with the object that it made it for. */
+async function remove(client: ClusterClient, kind: Kind, objects: readonly ObjectMetadata[]): Promise<void> {
+  for (const one of objects)
+    if (!one.deletionTimestamp && !one.ownerReferences?.some(({ controller }) => controller))
+      await client.deleteOne(kind, one)
+}
+
+/** The credentials of a database, and the variables of the versions that run. */
+function secretsOf(
+  names: readonly Pick<ObjectMetadata, 'name' | 'namespace'>[],
+  observed: Observed | undefined,
+): Map<string, string> {
+  const templates = workloadsIn(observed).map(([, { spec }]) => spec?.template?.metadata)
+  const pods = observed?.pods.map(({ metadata }) => metadata) ?? []
+  const rollouts = new Set([...templates, ...pods].flatMap((one) => one?.labels?.[label.rollout] ?? []))
+  const found = new Map<string, string>()
+  for (const { namespace = '', name } of names) {
+    found.set(credentialsName(name), namespace)
+    for (const rolloutId of rollouts) found.set(secretName({ envName: name, rolloutId }), namespace)
+  }
+  return found
 }

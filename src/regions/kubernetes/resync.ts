@@ -1,5 +1,8 @@
+import { isNamespaceOf } from '../../domain/environments/cluster-names.ts'
 import { keyOf, type ListedObjects, lastWriteOf } from './applied.ts'
-import type { ClusterClient, Kind } from './client.ts'
+import { environmentOf } from './cache.ts'
+import type { ClusterClient } from './client.ts'
+import type { Kind } from './kinds.ts'
 import { type ClusterOptions, label } from './manifests/workload.ts'
 
 /** Kinds that no watch follows. Secrets are not among them: the platform may write but not read them. */
@@ -12,13 +15,19 @@ const kinds: readonly Kind[] = [
 export async function listObjects(
   client: ClusterClient,
   installationId: string,
-  { gateway }: Pick<ClusterOptions, 'gateway'>,
+  { gateway, namespacePrefix }: Pick<ClusterOptions, 'gateway' | 'namespacePrefix'>,
 ): Promise<ListedObjects> {
   const listed = [...kinds, gateway ? ('HTTPRoute' as const) : ('Ingress' as const)]
   const lastWrites = new Map<string, string>()
+  const environments = new Map<string, string[]>()
   for (const kind of listed)
     await client.eachMetadata(kind, `${label.installation}=${installationId}`, (metadata) => {
-      lastWrites.set(keyOf(kind, metadata), lastWriteOf(metadata))
+      const key = keyOf(kind, metadata)
+      lastWrites.set(key, lastWriteOf(metadata))
+      const appEnvId = environmentOf({ metadata })
+      if (appEnvId === '' || !isNamespaceOf(namespacePrefix, metadata.namespace ?? '')) return
+      const keys = environments.get(appEnvId) ?? []
+      environments.set(appEnvId, [...keys, key])
     })
-  return { kinds: new Set(listed), lastWrites }
+  return { kinds: new Set(listed), lastWrites, environments }
 }

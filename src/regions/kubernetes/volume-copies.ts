@@ -8,6 +8,7 @@ import { type ClusterClient, refusalOf } from './client.ts'
 import { copyLabel, volumeCopyJob } from './manifests/volume-copy.ts'
 import { type ClusterOptions, containerName, label, namespaceOf, volumeClaim } from './manifests/workload.ts'
 import { runInPod } from './pod-exec.ts'
+import { removeVolumes } from './removal.ts'
 import { podProblem, type WorkloadPod } from './status.ts'
 
 interface ClusterVolumesDeps {
@@ -90,10 +91,8 @@ export class ClusterVolumes implements VolumeCopies {
     await this.#withPod(spec, signal, (pod) => this.#run(pod, loadScript, spec, { input, signal }))
   }
 
-  async remove({ accountId, envName }: VolumeSpec): Promise<void> {
-    const { client, options } = this.#deps
-    const claim = volumeClaim(workloadName(envName))
-    await client.delete('PersistentVolumeClaim', namespaceOf(options, accountId), claim)
+  async remove({ appEnvId }: VolumeSpec): Promise<void> {
+    await removeVolumes(this.#deps, appEnvId)
   }
 
   async #run(
@@ -112,6 +111,7 @@ export class ClusterVolumes implements VolumeCopies {
     const { client, installationId, options } = this.#deps
     const job = volumeCopyJob(spec, installationId, options)
     const { namespace = '', name } = job.metadata
+    await this.#requireOwn(spec)
     await client.delete('Job', namespace, name)
     await this.#untilGone(copyLabel, spec, signal)
     try {
@@ -124,6 +124,16 @@ export class ClusterVolumes implements VolumeCopies {
     } finally {
       await client.delete('Job', namespace, name)
     }
+  }
+
+  /** A deleted environment of the same name may have left its volume, which is removed soon. */
+  async #requireOwn({ appEnvId, accountId, envName }: VolumeSpec): Promise<void> {
+    const { client, options } = this.#deps
+    const claim = volumeClaim(workloadName(envName))
+    const found = await client.identify('PersistentVolumeClaim', namespaceOf(options, accountId), claim)
+    const owner = found?.labels?.[label.environment] ?? appEnvId
+    if (owner !== appEnvId)
+      throw new AppError('unavailable', 'The volume of another environment of this name is being removed')
   }
 
   async #started(spec: VolumeSpec, signal: AbortSignal): Promise<WorkloadPod> {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readConfigFile } from '../../../src/config-file.ts'
 import { autoscalingDefaults } from '../../../src/contract/app-envs.ts'
+import { metadataRanges } from '../../../src/domain/environments/metadata-ranges.ts'
 import { randomText } from '../../../src/domain/ids.ts'
 import { jobManifests } from '../../../src/regions/kubernetes/jobs/manifest.ts'
 import { accountManifests } from '../../../src/regions/kubernetes/manifests/account.ts'
@@ -107,7 +108,7 @@ describe.skipIf(!hasHelm || !cluster.kubeconfig)('the chart', () => {
     expect(spec.ingress[0].ports).toEqual([{ port: 'api', protocol: 'TCP' }])
     expect(spec.ingress[0].from).toHaveLength(2)
     expect(spec.ingress[0].from[1]).toEqual({ namespaceSelector: { matchLabels: { team: 'edge' } } })
-    expect(spec.egress[0].to[0].ipBlock.except).toEqual(['169.254.0.0/16'])
+    expect(spec.egress[0].to[0].ipBlock.except).toEqual([...metadataRanges])
   })
 
   it('makes an Ingress and a ServiceMonitor where they are wanted', async () => {

@@ -4,16 +4,18 @@ import { notReady, podProblem, type RolloutState, type WorkloadPod } from '../st
 const deadlineMs = 600_000
 
 /**
- * The state of a version of a database at `nowMs`. `pods` are those of this version; `desired`: how many must be ready.
+ * The state at `nowMs` of a version of a database that was applied at `sinceMs`. `pods` are those of this version;
+ * `desired`: how many must be ready.
  */
 export function databaseState(
   pods: readonly WorkloadPod[],
-  { desired, createdAt, nowMs }: { desired: number; createdAt: string; nowMs: number },
+  { desired, sinceMs, nowMs }: { desired: number; sinceMs: number; nowMs: number },
 ): RolloutState {
   const problem = podProblem(pods)
   if (problem) return { is: 'failed', ...problem }
   const ready = pods.filter(({ status }) => status?.containerStatuses?.some((one) => one.ready))
   if (ready.length >= desired) return { is: 'ready' }
-  const sinceMs = Date.parse(pods[0]?.metadata.creationTimestamp ?? createdAt)
-  return nowMs - sinceMs < deadlineMs ? { is: 'progressing' } : { is: 'failed', ...notReady(pods, []) }
+  const { creationTimestamp } = pods[0]?.metadata ?? {}
+  const beganMs = creationTimestamp === undefined ? sinceMs : Date.parse(creationTimestamp)
+  return nowMs - beganMs < deadlineMs ? { is: 'progressing' } : { is: 'failed', ...notReady(pods, []) }
 }

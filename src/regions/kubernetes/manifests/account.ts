@@ -1,7 +1,10 @@
 import { zCloudSize } from '../../../domain/environments/environment.ts'
+import { metadataRanges } from '../../../domain/environments/metadata-ranges.ts'
 import { type ClusterOptions, label, type Manifest, namespaceOf } from './workload.ts'
 
 const quotaFactor = 3
+/** Networks of clusters and of machines: pods and Services of other tenants, and the nodes. */
+const privateRanges = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10']
 
 /**
  * The namespace of an account. Pod Security is `baseline` unless the region says `restricted`, because images of tenants
@@ -88,16 +91,7 @@ function networkPolicy(metadata: Manifest['metadata']): Manifest {
           ],
         },
         // The internet, but neither the cluster's own network nor instance metadata.
-        {
-          to: [
-            {
-              ipBlock: {
-                cidr: '0.0.0.0/0',
-                except: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10'],
-              },
-            },
-          ],
-        },
+        { to: [{ ipBlock: { cidr: '0.0.0.0/0', except: [...privateRanges, ...metadataRanges] } }] },
       ],
     },
   }

@@ -119,6 +119,10 @@ export function volumeClaim(workload: string): string {
   return `${workload}-data`
 }
 
+export function workloadOfClaim(claim: string): string {
+  return claim.replace(/-data$/, '')
+}
+
 export function volumeClaimManifest(
   diskMb: number,
   { storageClass }: ClusterOptions,

@@ -1,6 +1,8 @@
+import { BlockList } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { databaseEndpoints } from '../../../../src/domain/databases/credentials.ts'
+import { metadataRanges } from '../../../../src/domain/environments/metadata-ranges.ts'
 import { databaseManifests } from '../../../../src/regions/kubernetes/databases/manifest.ts'
 import type { DatabaseWorkload } from '../../../../src/regions/kubernetes/databases/workload.ts'
 import { jobManifests } from '../../../../src/regions/kubernetes/jobs/manifest.ts'
@@ -79,6 +81,18 @@ const rabbit = database('RABBITMQ', '4.0', { mqttHost: 'mqtt-a1b2c3.localhost' }
 const golden = (name: string, manifests: Manifest[]) =>
   expect(manifests.map((one) => stringify(one)).join('---\n')).toMatchFileSnapshot(`./golden/${name}.yaml`)
 
+function partsOf(range: string): [network: string, prefix: number] {
+  const [network = '', prefix] = range.split('/')
+  return [network, Number(prefix)]
+}
+
+/** The first and the last address of a range whose prefix ends at a byte. */
+function edgesOf(range: string): string[] {
+  const [network, prefix] = partsOf(range)
+  const last = network.split('.').map((byte, index) => (index < prefix / 8 ? byte : '255'))
+  return [network, last.join('.')]
+}
+
 /** The containers of the pod template of an object. */
 function containersIn(object: object): { securityContext?: object }[] {
   const { spec } = object as { spec?: { template?: { spec?: { containers?: object[] } } } }
@@ -88,6 +102,20 @@ function containersIn(object: object): { securityContext?: object }[] {
 describe('the objects of a cluster region', () => {
   it('of an account: a namespace that is closed by default', () =>
     golden('account', accountManifests(app.accountId, app.installationId, { ...options, zCloudLimit: 64 })))
+
+  it.each(metadataRanges)('of an account: no way out to instance metadata at %s', (range) => {
+    const objects = accountManifests(app.accountId, app.installationId, { ...options, zCloudLimit: 64 })
+    const { spec } = objects.find(({ kind }) => kind === 'NetworkPolicy') as unknown as {
+      spec: { egress: { to: { ipBlock?: { except: string[] } }[] }[] }
+    }
+    const blocks = spec.egress.flatMap(({ to }) => to.flatMap(({ ipBlock }) => ipBlock ?? []))
+    expect(blocks).toHaveLength(1)
+    for (const { except } of blocks) {
+      const closed = new BlockList()
+      for (const one of except) closed.addSubnet(...partsOf(one))
+      expect(edgesOf(range).filter((address) => !closed.check(address))).toEqual([])
+    }
+  })
 
   it('of an app', () => golden('app', appManifests(app, options)))
   it('of an app that scales by itself', () =>

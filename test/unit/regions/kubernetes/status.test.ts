@@ -120,9 +120,9 @@ describe('the state of the newest revision of a Knative Service', () => {
 })
 
 describe('the state of a version of a database', () => {
-  const createdAt = '2026-11-01T11:58:00Z'
+  const sinceMs = Date.parse('2026-11-01T11:58:00Z')
   const at = (pods: WorkloadPod[], desired = 1, ms = nowMs) =>
-    databaseState(pods, { desired, createdAt, nowMs: ms })
+    databaseState(pods, { desired, sinceMs, nowMs: ms })
   const ready = pod({ name: 'app', ready: true, restartCount: 0, state: { running: {} } })
 
   it('is ready once as many of its own containers are ready as it should have', () => {

@@ -1,0 +1,27 @@
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import { ClusterVolumes } from '../../../../src/regions/kubernetes/volume-copies.ts'
+import { TestClock } from '../../../../testkit/fakes/clock.ts'
+import { FakeCluster } from '../../../../testkit/kubernetes/fake-cluster.ts'
+
+it('neither fills nor removes the volume of another environment of the same name', async () => {
+  const cluster = new FakeCluster()
+  const labels = { 'longshore.dev/installation': 'ins_1', 'longshore.dev/environment': 'env_deleted' }
+  cluster.put('persistentvolumeclaims', {
+    metadata: { name: 'shop-prod-data', namespace: 'ls-account', labels },
+  })
+  const volumes = new ClusterVolumes({
+    ...{ client: cluster.client, clock: new TestClock(), installationId: 'ins_1' },
+    options: { namespacePrefix: 'ls-', appDomain: 'app.example.com' },
+  })
+  const mount = { volume: 'data', path: '/data' }
+  const named = { accountId: 'acc_account', envName: 'shop-prod', image: 'shop:1', mount }
+  const spec = { ...named, appEnvId: 'env_new', isAtRest: true }
+  await volumes.remove(spec)
+  await expect(volumes.load(spec, Readable.from(['x']), new AbortController().signal)).rejects.toThrow(
+    'The volume of another environment of this name is being removed',
+  )
+  expect(cluster.names('')).toEqual(['persistentvolumeclaims shop-prod-data'])
+  await volumes.remove({ ...spec, appEnvId: 'env_deleted' })
+  expect(cluster.names('')).toEqual([])
+})
