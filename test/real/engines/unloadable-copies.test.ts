@@ -55,11 +55,12 @@ class Database {
 
   async load(
     copy: Buffer | string,
-    of: Readable = Readable.from([]),
-    by: AbortSignal = signal,
+    more: { of?: Readable; by?: AbortSignal; adminPassword?: string } = {},
   ): Promise<void> {
-    const source = async () => (copy === '' ? of : Readable.from([Buffer.from(copy as string)]))
-    await this.#engine.loadDatabase?.(this.#spec, source, 'rst_one', by)
+    const { of, by = signal, adminPassword = this.#spec.database.adminPassword } = more
+    const database = { ...this.#spec.database, adminPassword }
+    const source = async () => of ?? Readable.from([Buffer.from(copy as string)])
+    await this.#engine.loadDatabase?.({ ...this.#spec, database }, source, 'rst_one', by)
   }
 }
 
@@ -101,7 +102,7 @@ describe.skipIf(!hasMariadb)('a MySQL restore (skipped where no MariaDB is insta
     const copy = await database.dump()
     const stop = new AbortController()
     const endless = new PassThrough()
-    const interrupted = database.load('', endless, stop.signal).catch(() => 'interrupted')
+    const interrupted = database.load('', { of: endless, by: stop.signal }).catch(() => 'interrupted')
     endless.write('create table begun (n int);\n')
     await until('it has begun', async () => ((await schemas()) === '1' ? true : null))
     stop.abort()
@@ -114,6 +115,17 @@ describe.skipIf(!hasMariadb)('a MySQL restore (skipped where no MariaDB is insta
     expect(await sql('select count(*) from log')).toBe('2')
     expect(await schemas()).toBe('0')
     await expect(sql('create database ls_restore_new')).rejects.toThrow('denied')
+  })
+
+  it('without the administrator loads the copy directly, and says of a failure that the old data is gone', async () => {
+    const copy = await database.dump()
+    const adminPassword = 'another'
+    const refused = `create table t (n int) collate utf8mb4_of_the_future_ci;${end}`
+    await expect(database.load(refused, { adminPassword })).rejects.toThrow(
+      /Unknown collation.* The old data is gone. Restore a backup again.$/,
+    )
+    await database.load(copy, { adminPassword })
+    expect(await sql('select count(*) from t')).toBe('2')
   })
 })
 
@@ -145,6 +157,22 @@ describe.skipIf(!hasRedis)('a Redis restore (skipped where no Redis is installed
     await expect(database.load(copy)).rejects.toThrow(why)
     expect(await redis('get', 'word')).toBe('old')
     expect(await redis('dbsize')).toBe('1')
+  })
+
+  it('that fails after the old keys were removed says so', async () => {
+    const copy = await database.dump()
+    const code = Buffer.from('#!none name=f')
+    const broken = Buffer.concat([
+      Buffer.from('REDIS0010'),
+      Buffer.from([245, code.length]),
+      code,
+      Buffer.from([255]),
+    ])
+    await expect(database.load(broken)).rejects.toThrow(
+      /Redis answered: .* The old data is gone. Restore a backup again.$/,
+    )
+    await database.load(copy)
+    expect(await redis('get', 'word')).toBe('old')
   })
 
   it('replaces the keys, and leaves none of its samples', async () => {
