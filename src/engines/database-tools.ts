@@ -25,7 +25,10 @@ export function loadTool(database: DatabaseSpec, port: number, restoreId: string
     case 'POSTGRESQL':
       return { script: postgresLoad, env: { ...postgresEnv(database, port), LS_RESTORE_ID: restoreId } }
     case 'MYSQL':
-      return { script: mysqlLoad, env: mysqlEnv(database, port) }
+      return {
+        script: mysqlLoad,
+        env: { ...mysqlEnv(database, port), LS_ADMIN_PASSWORD: database.adminPassword },
+      }
     default:
       return null
   }
@@ -121,20 +124,64 @@ server="--no-defaults --protocol=tcp --host=127.0.0.1 --port=$LS_PORT --user=$LS
  * Views, routines and triggers get the current user as definer, because the restored user may have another name. Only
  * such definitions begin a line this way: line breaks within rows are escaped.
  */
-const mysqlDump = `${mysqlPrograms}
+const mysqlCopy = `${mysqlPrograms}
 copy() {
   $dump $server --single-transaction --quick --no-tablespaces --routines --triggers --events --hex-blob \\
-    --default-character-set=utf8mb4 "$LS_DATABASE"
+    --default-character-set=utf8mb4 "$1"
 }
 own='DEFINER=\`'$LS_USER'\`@\`[^\`]*\`'
+ours() { sed -E "/^(CREATE|\\/\\*!)/s/$own/DEFINER=CURRENT_USER/"; }
 exec 4>&1
-failed=$({ { copy || echo yes >&3; } | sed -E "/^(CREATE|\\/\\*!)/s/$own/DEFINER=CURRENT_USER/" >&4; } 3>&1)
+`
+
+const mysqlDump = `${mysqlCopy}
+failed=$({ { copy "$LS_DATABASE" || echo yes >&3; } | ours >&4; } 3>&1)
 [ -z "$failed" ]
 `
 
-const mysqlLoad = `${mysqlPrograms}
-$client $server -e "drop database if exists \\\`$LS_DATABASE\\\`; create database \\\`$LS_DATABASE\\\`"
-exec $client $server --batch --default-character-set=utf8mb4 "$LS_DATABASE"
+/** A line of standard error. */
+const oldDataGone = 'longshore: the old data is gone'
+
+/**
+ * Loads the dump into a second database first, which shows that all of it can be loaded, then replaces the data by a copy of
+ * that one. Renaming tables would lose views and triggers. The user owns no other database, so the administrator makes it; a
+ * server whose administrator has another password gets the dump directly. A broken connection ends the input as its end does,
+ * so the last line of a dump is looked for.
+ */
+const mysqlLoad = `${mysqlCopy}
+sql() { $client $server --batch --default-character-set=utf8mb4 "$@"; }
+root() (
+  cd "$(sql -N -e 'select @@datadir')" < /dev/null || exit 1
+  socket=$(sql -N -e 'select @@socket')
+  MYSQL_PWD="$LS_ADMIN_PASSWORD" $client --no-defaults --protocol=socket --socket="$socket" --user=root -e "$1" < /dev/null
+)
+load() {
+  last=$({ tee /dev/fd/3 | sql "$1" >&4 || echo broken >&3; } 3>&1 | tail -c 200)
+  case $last in
+    *broken) return 1 ;;
+    *'-- Dump completed'*) ;;
+    *)
+      echo 'ERROR: The copy ends too early.' >&2
+      return 1
+      ;;
+  esac
+}
+empty() {
+  sql -e "drop database if exists \\\`$LS_DATABASE\\\`" < /dev/null
+  echo '${oldDataGone}' >&2
+  sql -e "create database \\\`$LS_DATABASE\\\`" < /dev/null
+}
+clean() { root "drop database if exists ls_restore_new; revoke all privileges on ls_restore_new.* from '$LS_USER'@'%'" > /dev/null 2>&1 || true; }
+if ! root 'select 1' > /dev/null 2>&1; then
+  empty
+  load "$LS_DATABASE"
+  exit
+fi
+trap clean EXIT
+root "drop database if exists ls_restore_new; create database ls_restore_new; grant all privileges on ls_restore_new.* to '$LS_USER'@'%'"
+load ls_restore_new
+empty
+copy ls_restore_new < /dev/null | ours | load "$LS_DATABASE"
 `
 
 const mysqlPassword = `${mysqlPrograms}
@@ -148,11 +195,14 @@ SQL
 
 /** The tool's standard error as one short sentence without passwords. It contains error messages, never rows. */
 export function toolFailure(stderr: string, database: DatabaseSpec): string {
-  const lines = stderr.split('\n').filter((line) => /error|fatal|denied|not found|refused/i.test(line))
-  const line = (lines[0] ?? stderr.trim().split('\n').at(-1) ?? '').replace(/\s+/g, ' ').trim().slice(0, 300)
+  const printed = stderr.trim().split('\n')
+  const own = printed.filter((line) => line !== oldDataGone)
+  const found = own.find((line) => /error|fatal|denied|not found|refused/i.test(line))
+  const line = (found ?? own.at(-1) ?? '').replace(/\s+/g, ' ').trim().slice(0, 300)
   const message = [database.password, database.adminPassword].reduce(
     (text, one) => text.replaceAll(one, '***'),
     line,
   )
-  return message || 'The program failed without an error message.'
+  const why = message || 'The program failed without an error message.'
+  return printed.includes(oldDataGone) ? `${why} The old data is gone. Restore a backup again.` : why
 }

@@ -184,6 +184,9 @@ export interface Isolation {
   reason?: string
 }
 
+/** Opens a copy from its beginning: what is checked before it replaces anything is read twice. The caller closes it. */
+export type CopySource = () => Promise<Readable>
+
 /**
  * The port to an engine that runs containers. Every method is idempotent and none uses the store. Failures of the
  * tenant's code throw `EngineFailure`; an unavailable engine throws an `AppError` of kind `unavailable` with the
@@ -243,12 +246,13 @@ export interface Engine {
    */
   dumpDatabase?(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void>
   /**
-   * Replaces the data by a dump. May be repeated after an interruption: `restoreId` identifies the restore, so that a
+   * Replaces the data by a dump, once the server is known to load it, where it can tell. A failure says if the old data is
+   * gone. May be repeated after an interruption: `restoreId` identifies the restore, so that a
    * completed one is not applied twice, if the server can store the id.
    */
   loadDatabase?(
     spec: DatabaseContainerSpec,
-    source: Readable,
+    source: CopySource,
     restoreId: string,
     signal: AbortSignal,
   ): Promise<void>

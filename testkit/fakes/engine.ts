@@ -1,4 +1,4 @@
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type Clock, sleep, systemClock } from '../../src/clock.ts'
 import type { DatabasePresetName } from '../../src/contract/fields.ts'
@@ -7,6 +7,7 @@ import {
   type BuildSpec,
   type BuiltImage,
   type ContainerSpec,
+  type CopySource,
   type Engine,
   type EngineCapabilities,
   type EngineContainer,
@@ -146,9 +147,9 @@ export class FakeEngine implements Engine {
     })
   }
 
-  loadDatabase(spec: ContainerSpec, source: Readable): Promise<void> {
+  loadDatabase(spec: ContainerSpec, source: CopySource): Promise<void> {
     return this.#call(`loadDatabase ${spec.name}`, async () => {
-      this.host.databases.set(spec.appEnvId, await text(source))
+      this.host.databases.set(spec.appEnvId, await text(await source()))
     })
   }
 

@@ -70,6 +70,12 @@ export function isOver({ status }: { status: BackupStatus }): boolean {
 
 type Format = BackupResponse['format']
 
+interface RestoreTarget {
+  app: Pick<App, 'dockerPreset'>
+  environment: Pick<Environment, 'dockerPresetVersion'>
+  format: Format
+}
+
 /** How backups of an environment are written; throws if it has none. */
 export function backupFormat(app: Pick<App, 'dockerPreset'>, { applied }: Environment): Format {
   if (applied.useVolume) return volumeFormat
@@ -118,8 +124,8 @@ function checkDeployed({ currentRolloutId, cliEnvName }: Environment): void {
   throw invalid('The environment has no volume yet', `Deploy ${cliEnvName} once, which makes its volume.`)
 }
 
-/** Rejects a backup of another engine, and an incomplete backup. */
-export function checkRestorable(backup: Backup, app: Pick<App, 'dockerPreset'>, format: Format): void {
+/** Rejects a backup of another engine or of a newer version, and an incomplete backup. */
+export function checkRestorable(backup: Backup, { app, environment, format }: RestoreTarget): void {
   if (backup.format !== format) {
     const { dockerPreset: from } = backup
     throw backup.format === volumeFormat
@@ -132,6 +138,7 @@ export function checkRestorable(backup: Backup, app: Pick<App, 'dockerPreset'>, 
           `This one is ${app.dockerPreset}. Create an environment of the same preset.`,
         )
   }
+  if (format !== volumeFormat) checkVersion(backup, environment.dockerPresetVersion ?? '')
   if (backup.status !== 'SUCCEEDED') {
     throw invalid(
       `The backup is ${backup.status}`,
@@ -140,6 +147,27 @@ export function checkRestorable(backup: Backup, app: Pick<App, 'dockerPreset'>, 
         : 'Wait until list-app-env-backups says SUCCEEDED.',
     )
   }
+}
+
+/** A program reads what older versions of it wrote. Versions of different programs, such as MariaDB's, do not compare. */
+function checkVersion({ dockerPreset, dockerPresetVersion: from }: Backup, into: string): void {
+  const [one, other] = [versionOf(from), versionOf(into)]
+  if (!one || !other || one.program !== other.program || !isNewer(one.numbers, other.numbers)) return
+  throw invalid(
+    `A backup of ${dockerPreset} ${from} needs that version or a newer one`,
+    `This environment has ${dockerPreset} ${into}. Create one of version ${from}, and restore there.`,
+  )
+}
+
+/** Of a version's key, such as `7.4`, `17-pgvector` or `mariadb-10.11`. */
+function versionOf(key: string): { program: string; numbers: number[] } | null {
+  const [, program = '', numbers] = /^(?:([a-z]+)-)?(\d+(?:\.\d+)*)/.exec(key) ?? []
+  return numbers === undefined ? null : { program, numbers: numbers.split('.').map(Number) }
+}
+
+function isNewer(one: readonly number[], other: readonly number[]): boolean {
+  const at = one.findIndex((number, index) => number !== (other[index] ?? 0))
+  return at >= 0 && one[at]! > (other[at] ?? 0)
 }
 
 function invalid(message: string, details: string): AppError {

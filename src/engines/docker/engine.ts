@@ -1,5 +1,5 @@
 import os from 'node:os'
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import type Docker from 'dockerode'
 import { timestamp } from '../../clock.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../domain/databases/presets.ts'
@@ -7,6 +7,7 @@ import {
   type BuildSpec,
   type BuiltImage,
   type ContainerSpec,
+  type CopySource,
   type DatabaseContainerSpec,
   type Engine,
   type EngineContainer,
@@ -120,7 +121,7 @@ class DockerEngine implements Engine {
     return dumpDatabase(() => this.#running(spec.name), spec.database, sink, signal)
   }
 
-  loadDatabase(spec: DatabaseContainerSpec, source: Readable, restoreId: string, signal: AbortSignal) {
+  loadDatabase(spec: DatabaseContainerSpec, source: CopySource, restoreId: string, signal: AbortSignal) {
     return loadDatabase(() => this.#running(spec.name), spec.database, source, { restoreId, signal })
   }
 

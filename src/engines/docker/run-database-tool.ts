@@ -2,7 +2,7 @@ import type { Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type Docker from 'dockerode'
 import { type DatabaseTool, dumpTool, loadTool, passwordTool, toolFailure } from '../database-tools.ts'
-import { type DatabaseSpec, EngineFailure } from '../engine.ts'
+import { type CopySource, type DatabaseSpec, EngineFailure } from '../engine.ts'
 import { drained } from '../redis/connection.ts'
 import { changeRedisPassword, dumpRedis, loadRedis } from '../redis/copy.ts'
 import { engineCall, requestInTime } from './client.ts'
@@ -27,12 +27,12 @@ export async function dumpDatabase(
 export async function loadDatabase(
   container: Container,
   database: DatabaseSpec,
-  input: Readable,
+  source: CopySource,
   { restoreId, signal }: { restoreId: string; signal: AbortSignal },
 ): Promise<void> {
   const tool = loadTool(database, database.ports[0]!.port, restoreId)
-  if (!tool) return await loadRedis(database, input, signal)
-  await runDatabaseTool(await container(), tool, database, { input, signal })
+  if (!tool) return await loadRedis(database, source, signal)
+  await runDatabaseTool(await container(), tool, database, { input: await source(), signal })
 }
 
 export async function changeDatabasePassword(

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { type Clock, sleep, timestamp } from '../../clock.ts'
 import type { DatabasePresetName } from '../../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../domain/databases/presets.ts'
@@ -10,6 +10,7 @@ import {
   type BuildSpec,
   type BuiltImage,
   type ContainerSpec,
+  type CopySource,
   type DatabaseContainerSpec,
   type Engine,
   type EngineContainer,
@@ -163,7 +164,7 @@ class ProcessEngine implements Engine {
 
   loadDatabase(
     spec: DatabaseContainerSpec,
-    source: Readable,
+    source: CopySource,
     restoreId: string,
     signal: AbortSignal,
   ): Promise<void> {

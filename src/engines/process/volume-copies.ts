@@ -18,17 +18,21 @@ import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 import type { VolumeCopies, VolumeSpec } from '../volume-copies.ts'
 import { eachEntry, notUtf8, type VolumeEntry } from '../volume-tar.ts'
-import { volumeFolder } from './volumes.ts'
+import { recoverVolume, replacedFolder, volumeFolder } from './volumes.ts'
 
 /** Volumes are folders. A restore fills a new one beside the old one, which it then replaces. */
 export function folderCopies(volumesDir: string): VolumeCopies {
   const folderOf = ({ appEnvId, mount }: VolumeSpec) => volumeFolder(volumesDir, appEnvId, mount.volume)
   return {
-    dump: (spec) => packFolder(folderOf(spec)),
+    dump(spec) {
+      const folder = folderOf(spec)
+      recoverVolume(folder)
+      return packFolder(folder)
+    },
     async load(spec, source, signal) {
       const folder = folderOf(spec)
-      // Names that no volume has, because of the dot.
-      const [next, old] = [`${folder}.next`, `${folder}.old`]
+      recoverVolume(folder)
+      const [next, old] = [`${folder}.next`, replacedFolder(folder)]
       await rm(next, { recursive: true, force: true })
       await mkdir(next, { recursive: true, mode: 0o700 })
       try {
@@ -44,7 +48,7 @@ export function folderCopies(volumesDir: string): VolumeCopies {
     },
     async remove(spec) {
       const folder = folderOf(spec)
-      for (const one of [folder, `${folder}.next`, `${folder}.old`])
+      for (const one of [folder, `${folder}.next`, replacedFolder(folder)])
         await rm(one, { recursive: true, force: true })
     },
   }

@@ -30,6 +30,7 @@ export function mountVolumes(spec: ContainerSpec, root: string, volumesDir: stri
   uncover(paths, covered, new Set(mounts.map((mount) => coverName(mount.path))))
   for (const mount of mounts) {
     const volume = volumeFolder(volumesDir, spec.appEnvId, mount.volume)
+    recoverVolume(volume)
     mkdirSync(volume, { recursive: true, mode: 0o700 })
     linkVolume(paths, covered, mount.path, volume)
   }
@@ -37,6 +38,17 @@ export function mountVolumes(spec: ContainerSpec, root: string, volumesDir: stri
 
 export function volumeFolder(volumesDir: string, appEnvId: string, volume: string): string {
   return path.join(volumesDir, assertFileName(appEnvId), assertFileName(volume))
+}
+
+/** Where a restore puts the files that it replaces; a name that no volume has, because of the dot. */
+export function replacedFolder(folder: string): string {
+  return `${folder}.old`
+}
+
+/** A restore that was killed while it replaced the folder may leave the files beside it. The old ones count. */
+export function recoverVolume(folder: string): void {
+  const old = replacedFolder(folder)
+  if (!existsSync(folder) && existsSync(old)) renameSync(old, folder)
 }
 
 export async function removeVolumes(volumesDir: string, appEnvId: string): Promise<void> {

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import type { Readable, Writable } from 'node:stream'
-import { type DatabaseSpec, EngineFailure } from '../engine.ts'
+import { type CopySource, type DatabaseSpec, EngineFailure } from '../engine.ts'
 import { RedisConnection } from './connection.ts'
 import { crc64 } from './crc64.ts'
 import { readRdb } from './rdb-reader.ts'
@@ -38,40 +39,89 @@ export async function changeRedisPassword(
 }
 
 /**
- * Replaces everything by the contents of the dump. An interruption leaves a part of it; a second run completes it.
+ * Replaces everything by the contents of the dump, once the whole dump is read and the server has taken samples of it. An
+ * interruption leaves a part of it; a second run completes it.
  */
 export async function loadRedis(
   database: DatabaseSpec,
-  source: Readable,
+  source: CopySource,
   signal: AbortSignal,
 ): Promise<void> {
   const redis = await RedisConnection.open(database, signal)
   try {
-    let waiting = 0
-    const awaitReplies = async (most: number) => {
-      for (; waiting > most; waiting--) await redis.answer()
-    }
-    const tell = async (...words: (string | Buffer)[]) => {
-      await redis.send(words)
-      waiting++
-      if (waiting >= window) await awaitReplies(window / 2)
-    }
-    await tell('FLUSHALL')
-    let selected = 0
-    for await (const item of readRdb(source)) {
-      if (item.kind === 'function') {
-        await tell('FUNCTION', 'LOAD', 'REPLACE', item.code)
-        continue
-      }
-      if (item.db !== selected) await tell('SELECT', String(item.db))
-      selected = item.db
-      const expiry = String(item.expiresAtMs ?? 0)
-      await tell('RESTORE', item.key, expiry, payload(item.value, item.version), 'REPLACE', 'ABSTTL')
-    }
-    await awaitReplies(0)
+    const checked = await source()
+    await checkLoadable(redis, checked).finally(() => checked.destroy())
+    const copy = await source()
+    await replaceAll(redis, copy).catch((error) => {
+      if (!(error instanceof EngineFailure)) throw error
+      throw new EngineFailure('database', `${error.message} The old data is gone. Restore a backup again.`, {
+        cause: error,
+      })
+    })
   } finally {
     redis.close()
   }
+}
+
+/** Larger values are not sampled: the old data still takes its memory. */
+const longestSample = 65_536
+const sampleLifeMs = '60000'
+
+/** Throws if the dump is damaged, or the server refuses its version or a type of its values. */
+async function checkLoadable(redis: RedisConnection, source: Readable): Promise<void> {
+  const name = `longshore:sample:${randomUUID()}`
+  const sampled = new Set<number>()
+  let isVersionTaken = false
+  const sample = async (value: Buffer, version: number) => {
+    try {
+      await redis.ask('RESTORE', name, sampleLifeMs, payload(value, version), 'REPLACE')
+      await redis.ask('DEL', name)
+    } catch (error) {
+      const { message } = error as Error
+      // Of the value this says nothing, and the flush makes room.
+      if (message.startsWith('Redis answered: OOM')) return
+      if (!message.startsWith('Redis answered: ')) throw error
+      const why = 'This version of Redis cannot load the copy. The data is as it was.'
+      throw new EngineFailure('database', `${why} ${message}`, { cause: error })
+    }
+  }
+  for await (const item of readRdb(source)) {
+    if (item.kind === 'function') continue
+    const type = item.value[0]!
+    if (!isVersionTaken) await sample(shortString, item.version)
+    isVersionTaken = true
+    if (sampled.has(type) || item.value.length > longestSample) continue
+    sampled.add(type)
+    await sample(item.value, item.version)
+  }
+}
+
+/** A string of one letter, as in the file. */
+const shortString = Buffer.from([0, 1, 120])
+
+async function replaceAll(redis: RedisConnection, source: Readable): Promise<void> {
+  let waiting = 0
+  const awaitReplies = async (most: number) => {
+    for (; waiting > most; waiting--) await redis.answer()
+  }
+  const tell = async (...words: (string | Buffer)[]) => {
+    await redis.send(words)
+    waiting++
+    if (waiting >= window) await awaitReplies(window / 2)
+  }
+  await tell('FLUSHALL')
+  let selected = 0
+  for await (const item of readRdb(source)) {
+    if (item.kind === 'function') {
+      await tell('FUNCTION', 'LOAD', 'REPLACE', item.code)
+      continue
+    }
+    if (item.db !== selected) await tell('SELECT', String(item.db))
+    selected = item.db
+    const expiry = String(item.expiresAtMs ?? 0)
+    await tell('RESTORE', item.key, expiry, payload(item.value, item.version), 'REPLACE', 'ABSTTL')
+  }
+  await awaitReplies(0)
 }
 
 /** The payload of RESTORE: type and value as in the file, the format's version, and a checksum of both. */

@@ -1,6 +1,8 @@
 import { deleteAppEnvBackup } from '../../contract/backups.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
-import { deleteBackup } from '../../store/repositories/backups.ts'
+import { AppError } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
+import { deleteBackup, isBeingRestored } from '../../store/repositories/backups.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
 
@@ -8,6 +10,7 @@ import { handler } from '../core/handler.ts'
 export default handler(deleteAppEnvBackup, async ({ tx }, _input, { backup }) => {
   const environment = await findEnvironment(tx, { appEnvId: backup.appEnvId })
   if (environment?.volumeMove?.backupId === backup.backupId) refuseWhileCopying(environment)
+  await refuseWhileRestored(tx, backup.backupId)
   await deleteBackup(tx, backup.backupId)
   return {
     answer: { message: `Backup ${backup.backupId} deleted` },
@@ -22,3 +25,15 @@ export default handler(deleteAppEnvBackup, async ({ tx }, _input, { backup }) =>
     wake: [backup.appEnvId],
   }
 })
+
+/**
+ * The rows of its restores go with the backup. Of one that is not finished, the row keeps the environment from starting on
+ * half of the files, and makes a control plane repeat the restore after a crash.
+ */
+async function refuseWhileRestored(tx: Tx, backupId: string): Promise<void> {
+  if (!(await isBeingRestored(tx, backupId))) return
+  throw new AppError('conflict', 'A restore from this backup is under way', {
+    details:
+      'Wait until it has ended, then delete the backup. list-app-env-backups shows the restores of the environments that you can access.',
+  })
+}

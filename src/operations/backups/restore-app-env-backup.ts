@@ -21,7 +21,7 @@ export default handler(restoreAppEnvBackup, async (context, input, { environment
   const { backup } = await loadVisible({ tx, caller, operation: restoreAppEnvBackup, input }, 'backup')
   // Data never crosses from one account to another, also for a member of both.
   if (backup.accountId !== environment.accountId) throw notFound('backup')
-  checkRestorable(backup, app, format)
+  checkRestorable(backup, { app, environment, format })
   checkReplaced(format, environment)
   if (await isRestoring(tx, environment.appEnvId, environment.region)) {
     throw new AppError('conflict', 'A restore of this environment is already running', {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Environment } from '../../domain/environments/environment.ts'
+import type { Environment, StoredVariable } from '../../domain/environments/environment.ts'
 import { checkMove } from '../../domain/environments/move.ts'
 import { checkFunctionConfig } from '../../domain/functions/config.ts'
 import { findApp } from '../../store/repositories/apps.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { UndoHandler } from '../audit/undo-handler.ts'
 import { changeWantedSettings, noteActivity } from '../deployments/begin-rollout.ts'
 import { saveChange } from './change-environment.ts'
@@ -23,11 +24,11 @@ export const undoEnvironment: UndoHandler<Environment> = {
   ],
   follows: { region: ['changingRegion', 'servedFrom', 'volumeMove', 'status', 'wantedRolloutId'] },
   same:
-    ({ secrets }, { appEnvId }) =>
+    ({ secrets }, { appEnvId, saved }) =>
     (path, one, other) => {
       const clear = (value: unknown) =>
-        openVariable(value, path, (text, name) => secrets.open(text, `${appEnvId}/${name}`))
-      return isDeepStrictEqual(clear(one), clear(other))
+        openVariable(value, path, saved.envVars, (text, name) => opened(secrets, text, `${appEnvId}/${name}`))
+      return isDeepStrictEqual(one, other) || isDeepStrictEqual(clear(one), clear(other))
     },
   async save(context, { account, membership }, environment, draft) {
     const stored = await findApp(context.tx, environment.appId)
@@ -60,17 +61,32 @@ export const undoEnvironment: UndoHandler<Environment> = {
   },
 }
 
-/** Secrets compare by their clear value: sealing the same value twice gives other bytes. */
+/**
+ * Secrets compare by their clear value: sealing the same value twice gives other bytes. The variable decides whether a value
+ * is sealed, never its text: a plain one may have any. Where only one side is sealed, the two differ.
+ */
 function openVariable(
   value: unknown,
   path: readonly string[],
-  open: (sealed: string, name: string) => string,
+  variables: readonly StoredVariable[],
+  open: (sealed: string, name: string) => unknown,
 ): unknown {
-  const [, field, name] = path
+  const [, field, name, leaf] = path
   if (field !== 'envVars' || name === undefined) return value
-  if (typeof value === 'string')
-    return path.at(-1) === 'value' && value.startsWith('v1.key_') ? open(value, name) : value
+  if (typeof value === 'string') {
+    const isSealed = leaf === 'value' && variables.some((one) => one.name === name && one.isSecret)
+    return isSealed ? open(value, name) : value
+  }
   const variable = value as { isSecret?: boolean; value?: string } | undefined
   if (variable?.isSecret !== true || variable.value === undefined) return value
   return { ...variable, value: open(variable.value, name) }
+}
+
+/** Of text that is not sealed, such as the value of a variable that was plain, something that equals no secret. */
+function opened(secrets: SecretBox, text: string, boundTo: string): { secret: string } | { text: string } {
+  try {
+    return { secret: secrets.open(text, boundTo) }
+  } catch {
+    return { text }
+  }
 }

@@ -1,7 +1,12 @@
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Backup, Restore } from '../../domain/backups/backup.ts'
-import { type DatabaseContainerSpec, type Engine, EngineFailure } from '../../engines/engine.ts'
+import {
+  type CopySource,
+  type DatabaseContainerSpec,
+  type Engine,
+  EngineFailure,
+} from '../../engines/engine.ts'
 import { checkedTar } from '../../engines/volume-tar.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { containerSpec, mountsOf } from '../rollouts/container-spec.ts'
@@ -12,7 +17,7 @@ export interface DataPlace {
   /** Another one after a change of the environment, to which a failure may be due. */
   name: string
   dump(sink: Writable, signal: AbortSignal): Promise<void>
-  load(source: Readable, restoreId: string, signal: AbortSignal): Promise<void>
+  load(source: CopySource, restoreId: string, signal: AbortSignal): Promise<void>
 }
 
 /** A requested copy of data, and what it is of. */
@@ -85,7 +90,7 @@ function volumePlace(
   return {
     name: rolloutId,
     dump: (sink, signal) => pipeline(checkedTar(volumes.dump(spec, signal)), sink, { end: false, signal }),
-    load: (source, _restoreId, signal) => volumes.load(spec, source, signal),
+    load: async (source, _restoreId, signal) => volumes.load(spec, await source(), signal),
   }
 }
 

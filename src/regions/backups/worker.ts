@@ -145,8 +145,15 @@ export class BackupWorker {
       } else {
         const backup = await db.read((tx) => findBackup(tx, work.of.backupId))
         if (!backup) throw new EngineFailure('interrupted', 'The backup was deleted.')
-        const copy = await files.read(backup)
-        await place.load(copy, work.id, signal).finally(() => copy.destroy())
+        const copies: Readable[] = []
+        const open = async () => {
+          const copy = await files.read(backup)
+          copies.push(copy)
+          return copy
+        }
+        await place.load(open, work.id, signal).finally(() => {
+          for (const copy of copies) copy.destroy()
+        })
         await this.#saveOutcome(work, { status: 'SUCCEEDED' })
       }
     } catch (error) {

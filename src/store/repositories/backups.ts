@@ -145,6 +145,17 @@ export async function listActiveRestores(tx: Tx): Promise<Restore[]> {
   return restoreRecord.all(await query.orderBy('created_at').execute())
 }
 
+/** Whether an environment still waits for the data of this backup. */
+export async function isBeingRestored(tx: Tx, backupId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('restores')
+    .select('restore_id')
+    .where('backup_id', '=', backupId)
+    .where('status', 'in', activeStatuses)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Whether its data in this region is being replaced; a region that is gone may never say that it is done. */
 export async function isRestoring(tx: Tx, appEnvId: string, inRegion: string): Promise<boolean> {
   const rows = await tx

@@ -24,6 +24,10 @@ async function request(method: string, pathname: string, input: Record<string, u
 
 async function database(dockerPreset = 'POSTGRESQL', rows = 'one, two'): Promise<string> {
   const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset } })
+  return running(appEnvId, rows)
+}
+
+async function running(appEnvId: string, rows = 'one, two'): Promise<string> {
   await until(`${appEnvId} runs`, async () => {
     const { json } = await request('GET', '/app-env/status', { appEnvId })
     return json.status === 'RUNNING' ? json : null
@@ -179,6 +183,31 @@ describe('a restore', () => {
     const redis = await database('REDIS')
     const refused = await request('POST', '/app-env/restore', { appEnvId: redis, backupId })
     expect(refused.json.error).toBe('A POSTGRESQL backup needs a POSTGRESQL environment')
+  })
+
+  it('refuses a backup of a newer version, which the older program may not read, and takes an older one', async () => {
+    const ofVersion = async (dockerPreset: string, dockerPresetVersion: string) => {
+      const environment = { dockerPresetVersion }
+      const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset }, environment })
+      return appEnvId
+    }
+    const newer = await backedUp(await running(await ofVersion('REDIS', '7.4')))
+    const older = await running(await ofVersion('REDIS', '7.2'))
+    const refused = await request('POST', '/app-env/restore', { appEnvId: older, backupId: newer.backupId })
+    expect([refused.status, refused.json]).toMatchObject([
+      400,
+      {
+        error: 'A backup of REDIS 7.4 needs that version or a newer one',
+        details: expect.stringContaining('REDIS 7.2'),
+      },
+    ])
+    const { backupId } = await backedUp(older)
+    const into = await running(await ofVersion('REDIS', '7.4'))
+    expect((await request('POST', '/app-env/restore', { appEnvId: into, backupId })).status).toBe(200)
+    const vectors = await backedUp(await running(await ofVersion('POSTGRESQL', '16-pgvector')))
+    const plain = await running(await ofVersion('POSTGRESQL', '16'))
+    const taken = await request('POST', '/app-env/restore', { appEnvId: plain, backupId: vectors.backupId })
+    expect(taken.status).toBe(200)
   })
 
   it('of a damaged file fails before replacing any data', async () => {

@@ -3,9 +3,16 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAppEnv, stopAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
-import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
+import { deleteAppEnv } from '../../../src/contract/app-envs.ts'
+import {
+  createAppEnvBackup,
+  deleteAppEnvBackup,
+  getAppEnvBackup,
+  restoreAppEnvBackup,
+} from '../../../src/contract/backups.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { FakeEngine } from '../../../testkit/fakes/engine.ts'
+import { later } from '../../../testkit/later.ts'
 import { until } from '../../../testkit/platform/story.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
@@ -110,6 +117,55 @@ describe('a backup of a volume', () => {
     await platform.restart()
     expect((await ended(backupId)).restores[0]).toMatchObject({ status: 'SUCCEEDED' })
     expect(filesOf(appEnvId).get('note')).toBe('kept')
+  })
+
+  it('stays while another environment is restored from it, which then waits with its start', async () => {
+    const appEnvId = await made()
+    filesOf(appEnvId).set('note', 'kept')
+    const { backupId } = await backedUp(appEnvId)
+    const into = await made()
+    const held = later()
+    engine.knobs.holdLoads = held.promise
+    await call(stopAppEnv, { appEnvId: into })
+    await call(restoreAppEnvBackup, { appEnvId: into, backupId })
+    const refusal = {
+      kind: 'conflict',
+      message: 'A restore from this backup is under way',
+      details: expect.stringContaining('Wait until it has ended'),
+    }
+    // While it is PENDING, and while it is RUNNING.
+    await expect(call(deleteAppEnvBackup, { backupId })).rejects.toMatchObject(refusal)
+    await until(
+      () => call(getAppEnvBackup, { backupId }),
+      ({ restores }) => restores[0]?.status === 'RUNNING',
+      'RUNNING',
+    )
+    await expect(call(deleteAppEnvBackup, { backupId })).rejects.toMatchObject(refusal)
+    await expect(call(startAppEnv, { appEnvId: into })).rejects.toMatchObject({
+      message: 'A restore of its volume is under way',
+    })
+    engine.knobs.holdLoads = null
+    held.resolve()
+    expect((await ended(backupId)).restores[0]).toMatchObject({ status: 'SUCCEEDED' })
+    await call(deleteAppEnvBackup, { backupId })
+    expect(filesOf(into).get('note')).toBe('kept')
+    await call(startAppEnv, { appEnvId: into })
+    await runs(into)
+  })
+
+  it('goes while nothing waits for it: its environment was deleted during the restore', async () => {
+    const appEnvId = await made()
+    const { backupId } = await backedUp(appEnvId)
+    const into = await made()
+    const held = later()
+    engine.knobs.holdLoads = held.promise
+    await call(stopAppEnv, { appEnvId: into })
+    await call(restoreAppEnvBackup, { appEnvId: into, backupId })
+    await call(deleteAppEnv, { appEnvId: into })
+    await call(deleteAppEnvBackup, { backupId })
+    engine.knobs.holdLoads = null
+    held.resolve()
+    await expect(call(getAppEnvBackup, { backupId })).rejects.toMatchObject({ kind: 'not-found' })
   })
 
   it.each([

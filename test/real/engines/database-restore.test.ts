@@ -70,26 +70,29 @@ describe.skipIf(!hasPostgres)('a PostgreSQL restore (skipped where no PostgreSQL
   it('that came to its end is not repeated over newer rows; another one is', async () => {
     await sql('create table rows (n int); insert into rows values (1)')
     const copy = await dump()
-    await engine.loadDatabase?.(spec, Readable.from([copy]), 'rst_one', signal)
+    await engine.loadDatabase?.(spec, opening(copy), 'rst_one', signal)
     await sql('insert into rows values (2)')
-    await engine.loadDatabase?.(spec, Readable.from([copy]), 'rst_one', signal)
+    await engine.loadDatabase?.(spec, opening(copy), 'rst_one', signal)
     expect(await sql('select count(*) from rows')).toBe('2')
-    await engine.loadDatabase?.(spec, Readable.from([copy]), 'rst_two', signal)
+    await engine.loadDatabase?.(spec, opening(copy), 'rst_two', signal)
     expect(await sql('select count(*) from rows')).toBe('1')
   })
 
   it('of half a copy changes nothing, says why without a password, and leaves no database behind for long', async () => {
     const copy = await dump()
     const half = copy.subarray(0, copy.length - 40)
-    const failed = engine.loadDatabase?.(spec, Readable.from([half]), 'rst_half', signal)
+    const failed = engine.loadDatabase?.(spec, opening(half), 'rst_half', signal)
     await expect(failed).rejects.toThrow(/^(?!.*secret).*error/s)
     expect(await sql('select count(*) from rows')).toBe('1')
     await sql('insert into rows values (3)')
-    await engine.loadDatabase?.(spec, Readable.from([copy]), 'rst_three', signal)
+    await engine.loadDatabase?.(spec, opening(copy), 'rst_three', signal)
     expect(await sql('select count(*) from rows')).toBe('1')
     expect(await sql(`select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
   })
 })
+
+/** As it is opened before each reading. */
+const opening = (copy: Buffer) => async () => Readable.from([copy])
 
 describe('a dump of Redis', () => {
   it('is refused when it is none, and when it ends early', async () => {

@@ -1,12 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import type { DatabaseVersion } from '../../../contract/databases.ts'
 import type { DatabasePresetName } from '../../../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../../domain/databases/presets.ts'
 import { dumpTool, loadTool, passwordTool } from '../../database-tools.ts'
 import {
   type ContainerSpec,
+  type CopySource,
   type DatabaseContainerSpec,
   type DatabaseSpec,
   EngineFailure,
@@ -97,14 +98,19 @@ export class HostDatabases {
   /** Replaces the data of a running database by a dump. */
   async load(
     spec: DatabaseContainerSpec,
-    source: Readable,
+    source: CopySource,
     restoreId: string,
     signal: AbortSignal,
   ): Promise<void> {
     const { database } = spec
     const tool = loadTool(database, database.ports[0]!.hostPort, restoreId)
     if (!tool) return await loadRedis(database, source, signal)
-    await runDatabaseTool(tool, database, { input: source }, { path: await this.#toolPath(spec), signal })
+    await runDatabaseTool(
+      tool,
+      database,
+      { input: await source() },
+      { path: await this.#toolPath(spec), signal },
+    )
   }
 
   async changePassword(spec: DatabaseContainerSpec, previous: string, signal: AbortSignal): Promise<void> {

@@ -120,6 +120,7 @@ function redis(database: DatabaseSpec, { server, memoryMb, port }: Place): Datab
   }
 }
 
+/** The installation makes administrators without a password for loopback; those of earlier versions had them too. */
 const mariadbScript = `${intoDataFolder}
 if [ ! -d data/mysql ]; then
   rm -rf data.new
@@ -136,7 +137,8 @@ SQL
   mv data.new data
 fi
 unset LS_PASSWORD LS_ADMIN_PASSWORD
-exec "$LS_SERVER" --no-defaults --datadir="$PWD/data" "$@"
+echo "drop user if exists 'root'@'127.0.0.1', 'root'@'::1';" > init.sql
+exec "$LS_SERVER" --no-defaults --datadir="$PWD/data" --init-file="$PWD/init.sql" "$@"
 `
 
 function mariadb(database: DatabaseSpec, { server, memoryMb, port }: Place): DatabaseStart {

@@ -2,7 +2,12 @@ import type { Readable, Writable } from 'node:stream'
 import type { DatabaseVersion } from '../../../contract/databases.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../../domain/databases/presets.ts'
 import { type DatabaseTool, dumpTool, loadTool, passwordTool } from '../../../engines/database-tools.ts'
-import { type DatabaseContainerSpec, type DatabaseSpec, EngineFailure } from '../../../engines/engine.ts'
+import {
+  type CopySource,
+  type DatabaseContainerSpec,
+  type DatabaseSpec,
+  EngineFailure,
+} from '../../../engines/engine.ts'
 import { changeRedisPassword, dumpRedis, loadRedis } from '../../../engines/redis/copy.ts'
 import type { ClusterClient } from '../client.ts'
 import { type ClusterOptions, label } from '../manifests/workload.ts'
@@ -71,13 +76,14 @@ export class ClusterDatabases {
 
   async load(
     spec: DatabaseContainerSpec,
-    source: Readable,
+    source: CopySource,
     restoreId: string,
     signal: AbortSignal,
   ): Promise<void> {
     const { database } = spec
     const tool = loadTool(database, portOf(database), restoreId)
-    await this.#inside(spec, tool, { input: source, signal }, (reached) => loadRedis(reached, source, signal))
+    const streams = tool ? { input: await source(), signal } : { signal }
+    await this.#inside(spec, tool, streams, (reached) => loadRedis(reached, source, signal))
   }
 
   async changePassword(spec: DatabaseContainerSpec, previous: string, signal: AbortSignal): Promise<void> {
