@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { restartAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { redeployAppEnv } from '../../../src/contract/deployments.ts'
-import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
+import { DatabaseBed, mysql, present } from '../../../testkit/databases/bed.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/story.ts'
 
@@ -39,7 +39,13 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
       await installation.client().call(redeployAppEnv, { appEnvId })
       await bed.untilRunning(appEnvId)
       await again('1,2,3')
-      const { password } = new URL(await bed.url(appEnvId))
+      const url = new URL(await bed.url(appEnvId))
+      const { password } = url
+      for (const user of ['root', '']) {
+        await expect(
+          mysql(Object.assign(new URL(url), { username: user, password: '' }).href, 'select 1'),
+        ).rejects.toThrow(/denied/)
+      }
       await expect(bed.mysql(appEnvId, `select 1 from mysql.user`)).rejects.toThrow(/denied/)
       expect(installation.stderr).not.toContain(password)
     },
