@@ -5,7 +5,7 @@ import { type ToolGroup, toolGroups } from './tool-groups.ts'
 const scope = z.enum(allScopes as [Scope, ...Scope[]])
 const idOf = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[\\w-]{1,128}$`))
 /** What the agent is held to. `env`: one environment, which its calls need not name; `environments`: several. */
-const pin = z.strictObject({
+const grantedScope = z.strictObject({
   account: idOf('acc').nullable().default(null),
   app: idOf('app').nullable().default(null),
   env: idOf('env').nullable().default(null),
@@ -24,7 +24,7 @@ export const consentDecision = z.strictObject({
     .max(toolGroups.length)
     .nullable()
     .default(null),
-  pin: pin.prefault({}),
+  pin: grantedScope.prefault({}),
   expiresAt: z.iso.datetime({ offset: true }).nullable().default(null),
 })
 export type ConsentDecision = z.output<typeof consentDecision>

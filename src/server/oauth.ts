@@ -101,13 +101,13 @@ export function mcpAccess(
   }
 }
 
-function limitsOf({ limits: { readOnly, groups, pin }, scopes }: StoredGrant): Partial<ToolPolicy> {
-  const { account, app, env } = pin
+function limitsOf({ limits: { readOnly, groups, pin: scope }, scopes }: StoredGrant): Partial<ToolPolicy> {
+  const { account, app, env } = scope
   return {
     readOnly,
     groups,
     scope: { account, app, env },
-    environments: environmentsIn(pin),
+    environments: environmentsIn(scope),
     scopes,
     allowSecrets: scopes.includes('secrets:read'),
   }

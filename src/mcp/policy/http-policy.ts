@@ -7,8 +7,8 @@ import { narrowed, type ToolPolicy } from './tool-policy.ts'
 const otherHeaders = new Set(['longshore-surface'])
 
 /**
- * The exposure of one request: what its address (`/mcp?read-only=1&tools=apps,logs`) and its headers
- * (`Longshore-Read-Only: 1`) ask for, never weaker than `base`. Throws `invalid` for a choice that is not
+ * The tool policy of one request: what its address (`/mcp?read-only=1&tools=apps,logs`) and its headers
+ * (`Longshore-Read-Only: 1`) request, never weaker than `base`. Throws `invalid` for a choice that is not
  * understood: the caller must not believe in a limit that is not there.
  */
 export function toolPolicyOfRequest(

@@ -46,7 +46,13 @@ describe('waiting through a proxy, which accepts before anything listens', () =>
 
   it.each([
     ['a slow first refusal', () => 150],
-    ['refusals that become slower', ((refusals: number) => () => 10 * 3 ** Math.min(++refusals, 4))(0)],
+    [
+      'refusals that become slower',
+      (
+        (refusals: number) => () =>
+          10 * 3 ** Math.min(++refusals, 4)
+      )(0),
+    ],
   ])('is not misled by %s', async (_case, refusesAfterMs) => {
     const { port, listens } = await proxyThat(refusesAfterMs)
     let outcome: string | null = null

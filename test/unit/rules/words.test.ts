@@ -6,7 +6,7 @@ const exempt = ['test/unit/rules/words.test.ts', 'src/store/migrations/']
 
 /** Words of other people's interfaces that look like one of ours. */
 const foreign =
-  /allSettled|npm notice|formatToParts|journal_mode|Colou?rStream|notice: (?:z\.string|'logs)|notice\|copying|<mark>|mark\(|notifications\/cancelled|cancelledIdOf/g
+  /allSettled|npm notice|formatToParts|journal_mode|Colou?rStream|notice: (?:z\.string|'logs)|notice\|copying|<mark>|mark\(|\bpin\b(?=[:.,)\]?`']| [}?])|notifications\/cancelled|cancelledIdOf/g
 
 /** In comments, texts and identifiers alike; compound identifiers are split into their words. */
 const words: Record<string, RegExp> = {
@@ -21,6 +21,8 @@ const words: Record<string, RegExp> = {
   'the process that, the user who': /\bwhoever\b/i,
   'fix, repair': /\bmend(?:s|ed|ing)?\b/i,
   again: /\banew\b/i,
+  scope: /\bpin(?:s|ned)?\b/i,
+  'tool policy': /\bexposures?\b/i,
   'does not know, or the reason': /\bknows? nothing\b|\bknows? of no\b/i,
   'anyway, still': /\ball the same\b/i,
   'a personified program': /\b(?:hopes?|hoped|speaks? for|minds its|on its own behalf)\b/i,
@@ -44,10 +46,10 @@ const names: Record<string, RegExp> = {
     /\b(?:class|interface|type) (?:Serving|PassOn)\b|container-pool|ContainerPool|take-port|takePort|pass-?on\.ts|passOn\b/,
   'afterCommit, preview': /\bforesee\w*|\b(?:function|const) settle\b|\.settle\(/,
   'AccessRequest, RequestOrigin': /\b(?:class|interface|type) (?:Asking|Approach)\b/,
-  'load*, authorize*': /\breach[A-Z]\w*/,
+  'load*, authorize*, scope': /\breach[A-Z]\w*|[a-z]Reach\b|\bReach\b/,
   'responses, permissions': /[\w-]+-answers\.ts|\b(?:function|const|interface|type) acted\b/i,
   'lazy initialize, ToolPolicy, destructive effect, warn*, sanitize':
-    /\bFrontDesk|front-desk|\bclass Exposure\b|\blossOf\w*|\bsays[A-Z]\w*|\b(?:function|const) visible\b/,
+    /\bFrontDesk|front-desk|\blossOf\w*|\bsays[A-Z]\w*|\b(?:function|const) visible\b/,
   'RolloutWriter, ImageBuilder, metric targets, sample':
     /\b(?:class|interface|type) Transitions\b|\b[Ii]mage-?[Mm]ak(?:er|ing)\b|\b(?:function|const|let|interface|type) measured\b|\b(?:function|interface|type) turns?\b|[a-z]Turns?\b/,
   'cross-tenant image guard, restoreId, purge, availability':

@@ -118,7 +118,7 @@ describe('the tool list', () => {
     expect(inputOf(true)).toHaveProperty('decrypt')
   })
 
-  it('is pinned', () => {
+  it('is the stored list', () => {
     expect(list).toMatchSnapshot()
   })
 })
