@@ -62,7 +62,7 @@ function listLines({ alert, envName, details }: ListedAlert, nowMs: number): str
 export function alertReport(alert: AlertDetails, envName: string, nowMs: number): string[] {
   const named = new Map(alert.contactPoints.map((point) => [point.contactPointId, printable(point.name)]))
   const description = alert.description === '' ? [] : [`  ${printable(alert.description)}`]
-  const tells = alert.contactPoints.map(({ name, type }) => `${printable(name)} (${type})`)
+  const notifies = alert.contactPoints.map(({ name, type }) => `${printable(name)} (${type})`)
   const { alertId, enabled } = alert
   return [
     `${signs[shownStateOf(alert)].trim()}  ${printable(alert.name)}  (${envName})`,
@@ -71,7 +71,7 @@ export function alertReport(alert: AlertDetails, envName: string, nowMs: number)
     `  Fires when  ${conditionText(alert)}`,
     `  Now         ${nowLine(alert)}; ${sinceLine(alert, nowMs)}`,
     `  Evaluated   ${alert.lastStateCheck === null ? 'not yet' : `${agoText(alert.lastStateCheck, nowMs)} ago`}`,
-    `  Notifies    ${tells.length === 0 ? 'no contact point is set' : tells.join(', ')}`,
+    `  Notifies    ${notifies.length === 0 ? 'no contact point is set' : notifies.join(', ')}`,
     '',
     ...section(
       'What happened',

@@ -1,21 +1,12 @@
 import type { Client } from '../client/client.ts'
 import { systemClock } from '../clock.ts'
 import { listAccounts } from '../contract/accounts.ts'
-import {
-  createAlert,
-  deleteAlert,
-  getAlert,
-  listAlerts,
-  refreshAlert,
-  toggleAlert,
-  updateAlert,
-} from '../contract/alerts.ts'
+import { createAlert, getAlert, listAlerts, toggleAlert, updateAlert } from '../contract/alerts.ts'
 import { getAppEnv } from '../contract/app-envs.ts'
 import { defaultThresholds, type Metric, metrics, metricUnits } from '../contract/metrics.ts'
 import type { Operation, OutputOf } from '../contract/operation.ts'
 import { addConditionOptions, conditionOf, newAlertOf } from './alert-options.ts'
 import {
-  alertReport,
   conditionText,
   type ListedAlert,
   listReport,
@@ -29,7 +20,6 @@ import { exitCodes } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
 import { withIds } from './known-names.ts'
 import { printable } from './progress.ts'
-import { rowCommand } from './row-command.ts'
 
 const readersAtOnce = 8
 const environmentHint = 'its id or cliEnvName'
@@ -43,19 +33,6 @@ export function addAlertCommands(alerts: CliCommand, cli: Cli, done: Done): void
     enabled: false,
   })
   simple(alerts, cli, done, 'resume', 'resume a paused alert', toggleAlert, { enabled: true })
-  rowCommand(alerts.command('delete'), deleteAlert, cli, done)
-  alerts
-    .command('refresh')
-    .description('evaluate an alert now')
-    .argument('<alertId>', alertHint)
-    .runs(cli, done, async ([alertId]) => {
-      const { client } = await connected(cli)
-      const answer = await client.call(refreshAlert, { alertId })
-      const { state, previousState, lastStateCheck } = answer
-      const was = previousState === state ? 'as before' : `was ${previousState}`
-      print(cli, answer, [`${state} (${was}), evaluated at ${lastStateCheck}`])
-      return exitCodes.done
-    })
   alerts
     .command('metrics')
     .description('the metrics and their units')
@@ -77,17 +54,6 @@ function addReadCommands(alerts: CliCommand, cli: Cli, done: Done): void {
     .argument('[environment]', environmentHint)
     .option('--firing', 'only firing alerts; exit code 1 if there are any')
     .runs(cli, done, async ([environment], { firing }) => list(cli, environment, firing === true))
-  alerts
-    .command('get')
-    .description('one alert: current value, history, delivery of notifications')
-    .argument('<alertId>', alertHint)
-    .runs(cli, done, async ([alertId]) => {
-      const { client } = await connected(cli)
-      const alert = await client.call(getAlert, { alertId })
-      const { cliEnvName } = await client.call(getAppEnv, { appEnvId: alert.appEnvId })
-      print(cli, alert, alertReport(alert, cliEnvName, systemClock.wallMs()))
-      return exitCodes.done
-    })
 }
 
 function addConditionCommands(alerts: CliCommand, cli: Cli, done: Done): void {
@@ -106,12 +72,12 @@ function addConditionCommands(alerts: CliCommand, cli: Cli, done: Done): void {
     const answer = await client.call(createAlert, named)
     const { alert } = answer
     const names = alert.contactPoints.map(({ name }) => printable(name))
-    const tells =
+    const notifies =
       names.length === 0
         ? `No contact point is set; add one with longshore alerts update ${alert.alertId} --contact-point-ids <id or name>.`
         : `Notifies ${names.join(', ')}.`
     const condition = `${alert.alertId} fires when ${conditionText(alert)}.`
-    print(cli, answer, [printable(answer.message), condition, tells])
+    print(cli, answer, [printable(answer.message), condition, notifies])
     return exitCodes.done
   })
   addConditionOptions(
@@ -159,8 +125,9 @@ function simple(
     done,
     async ([alertId], { dryRun }) => {
       const { client } = await connected(cli)
-      if (dryRun === true) return printDryRun(cli, client, row, { alertId, ...input })
-      const answer = await client.call(row, { alertId, ...input })
+      const named = await withIds(client, { alertId, ...input })
+      if (dryRun === true) return printDryRun(cli, client, row, named)
+      const answer = await client.call(row, named)
       print(cli, answer, [printable(answer.message)])
       return exitCodes.done
     },

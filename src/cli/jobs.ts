@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import { systemClock } from '../clock.ts'
 import type { LogLine } from '../contract/app-env-reads.ts'
 import { getAppEnv } from '../contract/app-envs.ts'
-import { cancelJobRun, getJobRun, type JobRunResponse, listJobRuns, startJobRun } from '../contract/jobs.ts'
+import { getJobRun, type JobRunResponse, startJobRun } from '../contract/jobs.ts'
 import { AppError } from '../errors.ts'
 import {
   type Cli,
@@ -10,15 +10,13 @@ import {
   connected,
   type Done,
   environmentRef,
-  given,
   type Options,
   print,
-  wholeNumber,
 } from './cli-command.ts'
 import { exitCodes } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
 import { addRunOptions, overridesOf } from './job-options.ts'
-import { endText, runReport, runsReport, settingsReport } from './job-report.ts'
+import { endText, settingsReport } from './job-report.ts'
 import { createRunLog, watchRun } from './job-watch.ts'
 import { createProgress, type Progress, printable, readableDuration } from './progress.ts'
 
@@ -53,45 +51,10 @@ export function addJobCommands(jobs: CliCommand, cli: Cli, done: Done): void {
       .option('-f, --follow', 'follow until the run ends'),
     (run, [jobRunId = ''], { follow }) => showLog(run, jobRunId, follow === true),
   )
-  add(
-    addDryRun(
-      jobs
-        .command('cancel')
-        .description('stop a run; no further attempt is made')
-        .argument('<jobRunId>', runHint),
-    ),
-    (run, [jobRunId = ''], { dryRun }) =>
-      dryRun === true ? printDryRun(cli, run.client, cancelJobRun, { jobRunId }) : cancel(run, jobRunId),
-  )
 }
 
 function addReadCommands(jobs: CliCommand, cli: Cli, done: Done): void {
   const add = adder(cli, done)
-  add(
-    jobs
-      .command('list')
-      .description('runs, newest first')
-      .argument('<environment>', environmentHint)
-      .addOption(wholeNumber('--limit <n>', 'how many'))
-      .addOption(wholeNumber('--offset <n>', 'how many to skip')),
-    async ({ client, signal }, [environment = ''], { limit, offset }) => {
-      const input = { ...environmentRef(environment), ...given({ limit, offset }) }
-      const answer = await client.call(listJobRuns, input, { signal })
-      print(cli, answer, runsReport(answer.jobRuns, answer.pagination.total, systemClock.wallMs()))
-      return exitCodes.done
-    },
-  )
-  add(
-    jobs
-      .command('get')
-      .description('one run: its progress, its settings and their sources')
-      .argument('<jobRunId>', runHint),
-    async ({ client, signal }, [jobRunId]) => {
-      const answer = await client.call(getJobRun, { jobRunId }, { signal })
-      print(cli, answer, runReport(answer.jobRun, answer.snapshotFrom, systemClock.wallMs()))
-      return exitCodes.done
-    },
-  )
   add(
     jobs
       .command('settings')
@@ -207,17 +170,6 @@ async function showLog(run: Run, jobRunId: string, follow: boolean): Promise<num
   const onLine = (line: LogLine) => void (run.cli.json ? lines.push(line) : writeLine(run, line))
   await createRunLog({ client, jobRun, signal, onLine }).show()
   if (run.cli.json) print(run.cli, { jobRunId, logs: lines }, [])
-  return exitCodes.done
-}
-
-async function cancel(run: Run, jobRunId: string): Promise<number> {
-  const answer = await run.client.call(cancelJobRun, { jobRunId }, { signal: run.signal })
-  const { status } = answer.jobRun
-  const text =
-    status === 'CANCELED'
-      ? `Run ${jobRunId} is canceled; its container is stopped.`
-      : `Run ${jobRunId} had already ended: ${status}.`
-  print(run.cli, answer, [text])
   return exitCodes.done
 }
 

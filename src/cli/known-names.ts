@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import { nearestEnvironments } from '../client/nearest-environments.ts'
 import { listAccounts } from '../contract/accounts.ts'
+import { listAlerts } from '../contract/alerts.ts'
 import { listAppEnvs } from '../contract/app-envs.ts'
 import { listApps } from '../contract/apps.ts'
 import { listAudit } from '../contract/audit.ts'
@@ -50,6 +51,16 @@ const kinds: readonly Kind[] = [
       ]),
   },
   {
+    noun: 'alert',
+    listedBy: 'longshore alerts list',
+    prefix: 'alr_',
+    read: async (client, accountId) =>
+      (await client.call(listAlerts, { accountId, limit: 1000 })).alerts.map((one) => [
+        one.alertId,
+        one.name,
+      ]),
+  },
+  {
     noun: 'member',
     listedBy: 'longshore members list',
     prefix: 'mem_',
@@ -60,6 +71,7 @@ const kinds: readonly Kind[] = [
 
 /** Fields of inputs that take a name in place of the id: the name of an app, the e-mail address of a member. */
 const fields: Readonly<Record<string, string>> = {
+  alertId: 'alr_',
   appId: 'app_',
   contactPointId: 'cp_',
   contactPointIds: 'cp_',

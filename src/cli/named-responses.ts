@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import type { getAlert } from '../contract/alerts.ts'
 import type { getAppEnvHistory } from '../contract/app-env-reads.ts'
 import { getAppEnv } from '../contract/app-envs.ts'
 import type { listAudit } from '../contract/audit.ts'
@@ -12,6 +13,10 @@ import { namesOf } from './known-names.ts'
 type Naming = (client: Client, answer: never, input: Options) => Promise<unknown>
 
 const namings: Readonly<Record<string, Naming>> = {
+  'get-alert': async (client, alert: OutputOf<typeof getAlert>) => {
+    const { cliEnvName: envName } = await client.call(getAppEnv, { appEnvId: alert.appEnvId })
+    return { ...alert, envName }
+  },
   'list-audit': async (client, { entries, cursor }: OutputOf<typeof listAudit>, { accountId }) => {
     const ids = entries.map(({ objectId }) => objectId)
     const names = await namesOf(client, String(accountId), ids)

@@ -10,7 +10,18 @@ import { healthReport } from './health-report.ts'
 import { renderTable } from './render.ts'
 import { namedValue } from './row-fields.ts'
 import { wordsOf } from './row-names.ts'
-import { accessLines, accountLines, causeLines, presetLines, regionLines } from './row-reports.ts'
+import {
+  accessLines,
+  accountLines,
+  alertLines,
+  cancelLines,
+  causeLines,
+  presetLines,
+  regionLines,
+  runDetails,
+  runLines,
+  stateLines,
+} from './row-reports.ts'
 
 type Input = Record<string, unknown>
 
@@ -41,6 +52,11 @@ const extras: Readonly<Record<string, RowExtras>> = {
   'explain-access': { render: accessLines },
   'get-account-health': { render: healthReport },
   'get-app': { after: environmentsOf },
+  'get-alert': { render: alertLines },
+  'refresh-alert': { render: stateLines },
+  'list-job-runs': { render: runLines },
+  'get-job-run': { render: runDetails },
+  'cancel-job-run': { render: cancelLines },
   'update-app-env-variables': {
     options: [
       repeated(

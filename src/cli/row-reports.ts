@@ -1,9 +1,14 @@
+import { systemClock } from '../clock.ts'
 import type { listAccounts } from '../contract/accounts.ts'
+import type { AlertDetails, refreshAlert } from '../contract/alerts.ts'
 import type { explainAccess } from '../contract/audit.ts'
 import type { DatabasePresetRead } from '../contract/databases.ts'
 import type { listDiagnosisCauses } from '../contract/diagnosis.ts'
+import type { cancelJobRun, getJobRun, listJobRuns } from '../contract/jobs.ts'
 import type { OutputOf } from '../contract/operation.ts'
 import type { listRegions } from '../contract/regions.ts'
+import { alertReport } from './alert-report.ts'
+import { runReport, runsReport } from './job-report.ts'
 import { printable } from './progress.ts'
 import { aligned, renderBlocks, renderResult } from './render.ts'
 
@@ -56,4 +61,32 @@ export function presetLines({ presets }: { presets: readonly DatabasePresetRead[
     ]),
   )
   return aligned([['preset', 'version', 'label', 'variant', 'available'], ...rows])
+}
+
+/** One alert; `envName` is the name of its environment. */
+export function alertLines(alert: AlertDetails & { envName: string }): string[] {
+  return alertReport(alert, alert.envName, systemClock.wallMs())
+}
+
+export function stateLines({
+  state,
+  previousState,
+  lastStateCheck,
+}: OutputOf<typeof refreshAlert>): string[] {
+  const was = previousState === state ? 'as before' : `was ${previousState}`
+  return [`${state} (${was}), evaluated at ${lastStateCheck}`]
+}
+
+export function runLines({ jobRuns, pagination }: OutputOf<typeof listJobRuns>): string[] {
+  return runsReport(jobRuns, pagination.total, systemClock.wallMs())
+}
+
+export function runDetails({ jobRun, snapshotFrom }: OutputOf<typeof getJobRun>): string[] {
+  return runReport(jobRun, snapshotFrom, systemClock.wallMs())
+}
+
+export function cancelLines({ jobRun: { jobRunId, status } }: OutputOf<typeof cancelJobRun>): string[] {
+  return status === 'CANCELED'
+    ? [`Run ${jobRunId} is canceled; its container is stopped.`]
+    : [`Run ${jobRunId} had already ended: ${status}.`]
 }
