@@ -132,7 +132,7 @@ async function ended<One extends BackupResponse | RestoreResponse>(
     const one = pick(await client.call(getAppEnvBackup, { backupId }))
     if (one?.status === 'SUCCEEDED') return one
     if (one?.status === 'FAILED') {
-      throw new AppError('invalid', 'It failed', {
+      throw new AppError('conflict', `The ${'restoreId' in one ? 'restore' : 'backup'} failed`, {
         details: one.failure ?? 'The platform reported no reason.',
       })
     }

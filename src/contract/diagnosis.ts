@@ -204,7 +204,7 @@ export const whatChanged = operation({
   method: 'GET',
   path: '/app-env/changes',
   summary:
-    'One timeline of deployments, variables (names only), settings, scale, access, alerts and platform events, ranked against the moment a metric broke.',
+    'One timeline of deployments, variables (names only), settings, scale, access, alerts and platform events, ranked by how likely they broke a metric.',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,

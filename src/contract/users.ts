@@ -110,7 +110,7 @@ export const rotateAppEnvToken = operation({
   id: 'rotate-app-env-token',
   method: 'POST',
   path: '/app-env/token',
-  summary: 'Makes a new token of an environment, shown once; the ones before it are dead at once.',
+  summary: 'Creates a new token for an environment and shows it once. Older tokens stop working immediately.',
   policy: { on: 'environment', needs: 'admin' },
   input: z.strictObject({ ...environmentRef, expectedRevision }),
   output: z.object({ token: z.string() }),

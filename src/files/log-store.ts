@@ -20,7 +20,7 @@ interface LogStoreOptions {
   archive?: LogArchive | null
   segmentBytes?: number
   /**
-   * Where control planes take turns to write, who begins now: a number that none had before, such as the time in
+   * If another control plane wrote before: a number that none had before, such as the time in
    * seconds. What the others wrote is then in the archive alone, and their pods may still run.
    */
   firstSegment?: number

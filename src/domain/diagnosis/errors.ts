@@ -70,7 +70,7 @@ function unnamed(facts: Facts, kind: Kind): [DiagnosisCause, string] {
   if (kind === 'timed-out')
     return ['request-timeout', `: the slowest take the ${timeoutSeconds(facts)} s that a request may take`]
   if (kind === 'unanswered') return ['unanswered-requests', '']
-  return ['error-burst', '; no known cause stands in the log']
+  return ['error-burst', '; the log shows no known cause']
 }
 
 /** Whether so many requests of the last minute went wrong that it counts. */

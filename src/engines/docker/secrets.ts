@@ -43,7 +43,7 @@ export function secretsTaken(
   }
 }
 
-/** Says whether a value stands anywhere in something, as it is or as JSON, URLs and base64 write it. */
+/** Whether a value occurs anywhere in an object, as it is or as JSON, URLs and base64 write it. */
 function searchFor(secrets: readonly BuildSecret[]): (value: unknown) => boolean {
   const sought = secrets.filter((secret) => !secret.isWritten && secret.value.length >= shortestSought)
   const mask = createMask(

@@ -86,14 +86,14 @@ export function answerTo(refusal: Refusal): LocalReply {
         error: 'No container is running',
         details:
           refusal.problem ??
-          'This environment has no container that takes requests now. Its status says why.',
+          'This environment has no container that takes requests now. get-app-env-status shows the reason.',
         retryAfter: 5,
       }
     case 'never-served':
       return {
         status: 503,
         error: 'No version is serving',
-        details: `The first version of this environment could not be deployed (${refusal.reason}). Its status says why.`,
+        details: `The first version of this environment could not be deployed (${refusal.reason}). get-app-env-status shows the reason.`,
         retryAfter: 30,
       }
     case 'start-failed':

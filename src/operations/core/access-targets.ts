@@ -46,7 +46,7 @@ export type TargetOf<P extends Policy> = P['on'] extends PolicyType
 /** A target with its types erased: objects by their keys. */
 export type Target = Record<string, unknown>
 
-/** One question to the authorization: who wants to do what. */
+/** Input of one authorization check. */
 export interface AccessRequest {
   tx: Tx
   caller: Caller

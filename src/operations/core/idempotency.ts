@@ -6,8 +6,7 @@ import type { Call, Reply } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /**
- * What is stored of an answer: nothing of one that shows a token (a null token shows none), and the sealed text of one
- * that grants access.
+ * The stored form of an answer: empty if it shows a token (a null token shows none), encrypted if it grants access.
  */
 export function keptBody(secrets: SecretBox, caller: Caller, call: Call, body: string): string {
   const { answersSecret, answersCapability } = call.operation

@@ -194,7 +194,7 @@ export class BackupWorker {
     if (failure === null) log.error({ err: error, [work.kind]: work.id }, 'a backup or restore failed')
     await this.#saveOutcome(work, {
       status: 'FAILED',
-      failure: failure ?? 'The platform failed; its log says why.',
+      failure: failure ?? 'Internal error; the log of the platform shows the cause.',
     })
     this.#waitingSinceMs.delete(work.id)
   }

@@ -69,7 +69,7 @@ export class JobScheduler {
   }
 
   async #pass(): Promise<void> {
-    // Of before the rows are read: a call that ends meanwhile may have changed its row since, and leads to another pass.
+    // Read before the rows: a call that ends meanwhile may have changed its row since, and leads to another pass.
     const calls = this.#containers.calls()
     const live = await this.#load()
     // List after reading the rows: a container of an acknowledged attempt that is missing from the list is lost.

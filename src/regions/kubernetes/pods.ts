@@ -38,8 +38,8 @@ export function runsOfPod(pod: WorkloadPod, nowMs: number): MeteredContainer[] {
 const reportMs = 15_000
 
 /**
- * When a container ended of which the cluster still says that it runs, because its node is gone: at its eviction, or when
- * it would have been killed at last. Null: it may run.
+ * End time of a container on a lost node, which the cluster still reports as running: its eviction, or the latest time of its
+ * kill. Null: it may run.
  */
 function lostAt({ metadata, status }: WorkloadPod, nowMs: number): string | null {
   const evicted = status?.conditions?.find(
@@ -122,7 +122,7 @@ function observed(pod: WorkloadPod, nowMs: number) {
   const status = ownContainer(pod)
   const ended = status?.lastState?.terminated ?? status?.state?.terminated
   const isRunning = status?.state?.running !== undefined && lostAt(pod, nowMs) === null
-  // Of a node that is away, the container's own status is the last that was heard.
+  // On a node that is away, the container's own status is the last one reported.
   const isUnready = pod.status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'False')
   return {
     desiredState: pod.metadata.deletionTimestamp ? ('end' as const) : ('run' as const),

@@ -58,7 +58,7 @@ export class WorkQueue<Task> {
     this.#fill()
   }
 
-  /** Nothing more is begun, and what waits goes on waiting. */
+  /** Starts nothing more; queued work stays queued. */
   close(): void {
     this.#isOpen = false
     this.#interrupt()

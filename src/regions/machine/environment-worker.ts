@@ -252,7 +252,7 @@ export class EnvironmentWorker {
     }
   }
 
-  /** Who reads DEPLOYED may send a request at once, so the gateway hears before it where nothing else serves. */
+  /** Update the gateway first: a client that reads DEPLOYED may send a request immediately. */
   async #promote(rolloutId: string, view: EnvironmentView): Promise<void> {
     const promoted = promotedView(view)
     if (!view.serving) {

@@ -43,7 +43,7 @@ describe('routing', () => {
     const failed = await get(port, 'n.app.localhost')
     expect([failed.status, JSON.parse(failed.body).details]).toEqual([
       503,
-      'The first version of this environment could not be deployed (wrong-port). Its status says why.',
+      'The first version of this environment could not be deployed (wrong-port). get-app-env-status shows the reason.',
     ])
     const deploying = await get(port, 'd.app.localhost')
     expect(deploying.body).toMatch(/^\{"error":"Deploying",.*is being deployed, and none serves yet/)
