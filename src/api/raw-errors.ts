@@ -19,7 +19,7 @@ const lingerMs = 1000
  * requests expire at once.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  beginFairly('', () => answerNow(error, socket))
+  beginFairly(socket.remoteAddress ?? '', '', () => answerNow(error, socket))
 }
 
 function answerNow(error: NodeJS.ErrnoException, socket: Socket): void {

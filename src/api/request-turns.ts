@@ -3,7 +3,37 @@ const mostInRound = 16
 /** While clients connect, of which a round accepts one: rounds without work, and requests that begin after them. */
 const mostSkipped = 8
 const mostBesideConnects = 2
-const waiting = new Map<string, (() => void)[]>()
+
+type Begin = () => void
+
+/** What waits, by its key; the first one has waited longest for its turn. Each step takes the same time, however many wait. */
+class WaitingByKey<Value> {
+  readonly #values = new Map<string, Value>()
+  /** Kept: another iterator would pass all removed keys again. It never ends, because what it passes is taken. */
+  readonly #order = this.#values.entries()
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  get(key: string): Value | undefined {
+    return this.#values.get(key)
+  }
+
+  append(key: string, value: Value): void {
+    this.#values.set(key, value)
+  }
+
+  /** Only if something waits. */
+  takeFirst(): [key: string, value: Value] {
+    const first: [string, Value] = this.#order.next().value!
+    this.#values.delete(first[0])
+    return first
+  }
+}
+
+/** The requests of each token of each address. */
+const waiting = new WaitingByKey<WaitingByKey<Begin[]>>()
 let begun = 0
 let skipped = 0
 let isCounting = false
@@ -17,18 +47,24 @@ export function noteConnect(): void {
 
 /**
  * Begins the work of a request in this round or in a later one. Thousands may arrive at once, and probes, new connections
- * and other callers would wait for all of them: callers take turns, each with one request.
+ * and other callers would wait for all of them: addresses take turns, and at each address its tokens, each with one
+ * request. The token is not checked yet, and a stranger can make up thousands of them, but not of addresses.
  */
-export function beginFairly(caller: string, begin: () => void): void {
+export function beginFairly(address: string, token: string, begin: Begin): void {
   countRounds()
   if (begun < mostInRound && waiting.size === 0 && !isConnecting) {
     begun += 1
     begin()
     return
   }
-  const own = waiting.get(caller)
+  let tokens = waiting.get(address)
+  if (!tokens) {
+    tokens = new WaitingByKey()
+    waiting.append(address, tokens)
+  }
+  const own = tokens.get(token)
   if (own) own.push(begin)
-  else waiting.set(caller, [begin])
+  else tokens.append(token, [begin])
 }
 
 function countRounds(): void {
@@ -48,13 +84,14 @@ function beginRound(): void {
 }
 
 function beginWaiting(most: number): void {
-  for (const [caller, own] of waiting) {
-    if (begun === most) return
+  while (begun < most && waiting.size > 0) {
     begun += 1
-    waiting.delete(caller)
+    const [address, tokens] = waiting.takeFirst()
+    const [token, own] = tokens.takeFirst()
     const begin = own.shift()
-    // At the end of the line.
-    if (own.length > 0) waiting.set(caller, own)
+    // Both at the end of their lines.
+    if (own.length > 0) tokens.append(token, own)
+    if (tokens.size > 0) waiting.append(address, tokens)
     begin?.()
   }
 }

@@ -142,7 +142,7 @@ function addHooks(app: FastifyInstance, options: ApiServerOptions): void {
     // A request of this process to itself is part of one that has waited.
     const isInside = !(raw.socket instanceof Socket)
     if (isInside || /^\/(?:healthz|readyz)\b/.test(url)) done()
-    else beginFairly(headers.authorization ?? ip, done)
+    else beginFairly(ip, headers.authorization ?? ip, done)
   })
   app.addHook('onRoute', ({ url, method }) => {
     allowed.set(url, (allowed.get(url) ?? []).concat(method))

@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:net'
 import path from 'node:path'
 import { type Clock, every } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { mostClients } from '../open-files.ts'
 import type { FromGateway, ToGateway } from './control/protocol.ts'
 import type { RequestLogMode } from './control/request-record.ts'
 import { ControlServer } from './control/server.ts'
@@ -95,8 +94,6 @@ class RunningGateway implements Gateway {
     this.#server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
       this.#serving.accept(socket),
     )
-    // Each request also has a connection to a container.
-    this.#server.maxConnections = Math.floor(mostClients() / 1.5)
     this.#control = this.#controlServer()
   }
 

@@ -26,24 +26,52 @@ it.each([
   expect(new Set(rounds).size).toBe(20)
 })
 
-/** Begins so many requests of a caller, and answers the rounds in which their work began. */
-function requests(caller: string, count: number): Promise<number[]> {
+/** Begins so many requests with a token from an address, and answers the rounds in which their work began. */
+function requests(count: number, token: string | ((nth: number) => string), address = '192.0.2.1') {
+  const tokenOf = typeof token === 'string' ? () => token : token
   return Promise.all(
-    Array.from({ length: count }, () =>
-      new Promise<void>((begin) => beginFairly(caller, begin)).then(() => round),
+    Array.from({ length: count }, (_, nth) =>
+      new Promise<void>((begin) => beginFairly(address, tokenOf(nth), begin)).then(() => round),
     ),
   )
 }
 
-it('begins a few requests in a round, those of callers in turn', async () => {
+it('begins a few requests in a round, those of the tokens of an address in turn', async () => {
   countRounds()
-  const many = requests('one', 500)
-  const [other] = await requests('other', 1)
+  const many = requests(500, 'one')
+  const [other] = await requests(1, 'other')
   const rounds = await many
   const first = Math.min(...rounds)
   const inRound = (wanted: number) => rounds.filter((one) => one === wanted).length
   expect(Math.max(...rounds.map(inRound))).toBeLessThanOrEqual(16)
   expect(other! - first).toBeLessThanOrEqual(2)
+})
+
+it('lets no address go first by many tokens, which a stranger can make up', async () => {
+  countRounds()
+  const strangers = requests(1_000, (nth) => `made-up-${nth}`)
+  const [other] = await requests(1, 'valid', '192.0.2.2')
+  const rounds = await strangers
+  expect(other! - Math.min(...rounds)).toBeLessThanOrEqual(2)
+  // All are served: sixteen in a round.
+  expect(Math.max(...rounds) - Math.min(...rounds)).toBeGreaterThan(1_000 / 16 - 2)
+})
+
+it('gives each address one request in turn, and each token of it', async () => {
+  const order: string[] = []
+  // So that all of them wait.
+  noteConnect()
+  const all = ['a1', 'a1', 'a2', 'b1', 'b2', 'a1'].map(
+    (name) =>
+      new Promise<void>((resolve) => {
+        beginFairly(name[0]!, name, () => {
+          order.push(name)
+          resolve()
+        })
+      }),
+  )
+  await Promise.all(all)
+  expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a1', 'a1'])
 })
 
 it('leaves rounds to clients that connect', async () => {
@@ -53,7 +81,7 @@ it('leaves rounds to clients that connect', async () => {
     connecting = setImmediate(connect)
   })
   noteConnect()
-  const rounds = await requests('one', 20)
+  const rounds = await requests(20, 'one')
   clearImmediate(connecting)
   expect(Math.max(...rounds) - Math.min(...rounds)).toBeGreaterThan(60)
 })

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { ReadProgress } from '../../read-progress.ts'
 import { BadChunk } from './chunk-scanner.ts'
 import { handOffConnection } from './connection-handle.ts'
 import { answers, answerTo, type LocalReply, renderResult } from './local-reply.ts'
@@ -15,6 +16,8 @@ const idleMs = 75_000
 const headMs = 15_000
 const stalledBodyMs = 60_000
 const lingerMs = 2_000
+/** A client that reads nothing for so long while bytes wait for it loses its connection. */
+const unreadMs = 60_000
 
 /**
  * `head`: between requests or inside a request head. `body`: a request body is still arriving. `answer`: the request
@@ -32,6 +35,7 @@ export class ClientConnection implements RequestClient {
   #exchange: ProxiedRequest | null = null
   readonly #ahead = new ReadAhead()
   #paused = false
+  readonly #reading = new ReadProgress()
   /** Monotonic time at which the current mode times out. */
   #deadlineMs: number
   #body: RequestBody | null = null
@@ -152,13 +156,24 @@ export class ClientConnection implements RequestClient {
   sweep(nowMs: number): void {
     const exchange = this.#exchange
     if (exchange) exchange.sweep(nowMs)
-    if (nowMs < this.#deadlineMs || this.#exchange !== exchange) return
+    if (this.socket.writableLength > 0) this.#sweepUnread(nowMs)
+    if (this.socket.destroyed || nowMs < this.#deadlineMs || this.#exchange !== exchange) return
     if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard')
       this.socket.destroy()
     else if (this.#mode === 'body' && exchange?.waitsForBody) exchange.clientStalled()
     else if (this.#mode === 'head') {
       if (this.#ahead.bytes === 0) this.end()
       else this.answer(answers.slowRequest, null)
+    }
+  }
+
+  #sweepUnread(nowMs: number): void {
+    if (this.#reading.stalledMs(this.socket, nowMs) >= unreadMs) {
+      // A reset frees what the system holds; after an ordinary end, a response without a length would look complete.
+      this.socket.resetAndDestroy()
+    } else if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard') {
+      // What was written is sent first: the time to linger begins after its last byte.
+      this.#deadlineMs = Math.max(this.#deadlineMs, nowMs + lingerMs)
     }
   }
 
@@ -264,10 +279,8 @@ export class ClientConnection implements RequestClient {
       this.#exchange?.tunnel?.clientEnded()
       return
     }
-    if (this.#mode === 'closing') {
-      this.socket.destroy()
-      return
-    }
+    // Both sides have ended: the socket closes itself when all is written.
+    if (this.#mode === 'closing') return
     this.#exchange?.clientLeft()
     this.#exchange = null
     this.socket.end()

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { type Clock, every, sleep } from '../../clock.ts'
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
+import { mostClients } from '../../open-files.ts'
 import type { FromGateway, Route, ToGateway } from '../control/protocol.ts'
 import type { RequestBatch, RequestLogMode } from '../control/request-record.ts'
 import { ClientConnection } from '../http/client-connection.ts'
@@ -18,6 +19,8 @@ interface ProxyServerOptions {
   report(message: FromGateway): void
   /** The handoff for a connection with an unknown host; null if there is none. */
   elsewhere?(host: string): Handoff | null
+  /** Open connections of this process; more are closed at once. Default: what its limit of open files allows. */
+  mostConnections?: number
 }
 
 /** Updates from the control plane about environments. */
@@ -34,6 +37,7 @@ export class ProxyServer {
   readonly table: RouteTable
   readonly #options: ProxyServerOptions
   readonly #context: ProxyContext
+  readonly #mostConnections: number
   readonly #timers: (() => void)[] = []
   #muted = false
   /** Requests that each environment may log until the next report. */
@@ -41,6 +45,8 @@ export class ProxyServer {
 
   constructor(options: ProxyServerOptions) {
     this.#options = options
+    // Each request also has a connection to a container.
+    this.#mostConnections = options.mostConnections ?? Math.floor(mostClients() / 1.5)
     const host: EnvironmentHost = {
       clock: options.clock,
       clockScale: options.clockScale,
@@ -71,6 +77,10 @@ export class ProxyServer {
 
   /** Accepts a connection; `read` is the part that another process has already read. */
   accept(socket: Socket, read?: Buffer): void {
+    if (this.#context.connections.size >= this.#mostConnections) {
+      socket.destroy()
+      return
+    }
     const connection = new ClientConnection(socket, this.#context)
     if (read) connection.begin(read)
   }

@@ -30,3 +30,19 @@ it('a client that reads nothing of a response loses its connection, and one that
   idle.destroy()
   server.close()
 })
+
+it('a client that reads nothing loses its connection although the server writes on', async () => {
+  const server = createServer((_request, response) => {
+    response.write(answer)
+    const writing = setInterval(() => response.write('more'), 10)
+    response.once('close', () => clearInterval(writing))
+  }).listen(0, '127.0.0.1')
+  endSlowReaders(server, 400)
+  await once(server, 'listening')
+  const idle = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {})
+  idle.pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [connection] = await once(server, 'connection')
+  await once(connection, 'close')
+  idle.destroy()
+  server.close()
+})

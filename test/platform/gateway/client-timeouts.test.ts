@@ -1,45 +1,24 @@
-import net from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { ProxyServer } from '../../../src/gateway/workers/proxy-server.ts'
-import { TestClock } from '../../../testkit/fakes/clock.ts'
-import {
-  afterwards,
-  functionRoute,
-  listening,
-  rawConnection,
-  upstream,
-} from '../../../testkit/gateway/harness.ts'
+import { functionRoute, upstream } from '../../../testkit/gateway/harness.ts'
+import { gatewayOnTestClock } from '../../../testkit/gateway/on-test-clock.ts'
 import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
 
 /** One gateway process on a clock that the test moves, with one client connected to it. */
 async function connected() {
-  const clock = new TestClock()
   const container = await upstream((request, response) => {
     request.resume().on('end', () => response.end('ok'))
   })
-  const serving = new ProxyServer({ clock, clockScale: 1, linked: () => true, report: () => {} })
   const long = { timeoutSeconds: 3600, responseStartTimeoutSeconds: 3600 }
-  serving.take({ type: 'routes', routes: [functionRoute([container.container('one')], long)] })
-  serving.startTimers()
-  let accepted: net.Socket | undefined
-  const server = net.createServer((socket) => {
-    accepted = socket
-    serving.accept(socket)
-  })
-  const client = rawConnection(await listening(server))
-  await until(() => accepted !== undefined, 'connected')
-  afterwards(() => {
-    serving.stop()
-    server.close()
-  })
+  const { clock, connect } = await gatewayOnTestClock([functionRoute([container.container('one')], long)])
+  const { client, accepted } = await connect()
   let sent = 0
   /** Resolves when the gateway has read it. */
   const send = async (text: string) => {
     client.socket.write(text)
     sent += text.length
-    await until(() => accepted!.bytesRead === sent, 'read')
+    await until(() => accepted.bytesRead === sent, 'read')
   }
   return { clock, client, container, send }
 }
