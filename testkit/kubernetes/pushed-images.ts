@@ -16,9 +16,9 @@ import { cluster } from './cluster.ts'
 
 const run = promisify(execFile)
 /** Nodes keep what they have pulled under a name, so a changed recipe takes another one. */
-const source = 'longshore-test-db/recipe-2'
+const source = 'longshore-test-db/recipe-3'
 const share = '/usr/share/mysql'
-const tools = 'cat chmod chown env id mkdir mv printf rm sed setpriv sleep'.split(' ')
+const tools = 'cat chmod chown env id mkdir mv printf rm sed setpriv sleep tail tee'.split(' ')
 const servers = 'mariadbd mariadb mariadb-dump'.split(' ')
 
 /** Does with this machine's MariaDB what the official image of MySQL does with its server. */
@@ -38,6 +38,7 @@ if [ ! -d "$data/mysql" ]; then
     echo "create database \\\`$MYSQL_DATABASE\\\`;"
     echo "create user '$MYSQL_USER'@'%' identified by '$MYSQL_PASSWORD';"
     echo "grant all privileges on \\\`$MYSQL_DATABASE\\\`.* to '$MYSQL_USER'@'%';"
+    echo "alter user 'root'@'localhost' identified by '$MYSQL_ROOT_PASSWORD';"
   } | mariadbd --no-defaults --datadir="$data" --bootstrap
 fi
 exec mariadbd --no-defaults --datadir="$data" --bind-address=0.0.0.0 --skip-name-resolve --socket=/tmp/server.sock
