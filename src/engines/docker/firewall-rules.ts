@@ -1,7 +1,10 @@
 import { metadataRanges } from '../../domain/environments/metadata-ranges.ts'
 
-/** The chains the kernel checks: for packets to other machines, and for packets to this one. */
-const parents = { forward: 'DOCKER-USER', input: 'INPUT' } as const
+/**
+ * The chains the kernel checks: for packets to other machines and containers, and for packets to this one. Docker takes its jump
+ * to DOCKER-USER away for milliseconds whenever it creates a network, and puts its own rules first when it starts: so both.
+ */
+const parents = { forward: ['DOCKER-USER', 'FORWARD'], input: ['INPUT'] } as const
 
 interface FirewallState {
   /** Distinguishes the chains of installations on one machine: 8 hex digits. */
@@ -22,24 +25,28 @@ export function firewallScript(desiredState: FirewallState, current: string): st
   const chains = { forward: `LONGSHORE-${desiredState.id}-F`, input: `LONGSHORE-${desiredState.id}-I` }
   const lines: string[] = []
   for (const way of ['forward', 'input'] as const) {
-    const [chain, parent] = [chains[way], parents[way]]
-    const jump = (bridge: string) => `${parent} -i ${bridge} -j ${chain}`
-    const present = current
-      .split('\n')
-      .filter((line) => line.startsWith(`-A ${parent} `) && line.endsWith(` -j ${chain}`))
-      .map((line) => line.slice('-A '.length))
-    const wanted = desiredState.bridges.map(jump)
-    const extra = present.filter((rule, at) => !wanted.includes(rule) || present.indexOf(rule) !== at)
+    const chain = chains[way]
     const known = desiredState.bridges.length > 0 || current.includes(`-N ${chain}\n`)
     if (!known) continue
     // Declaring a chain empties it.
     lines.push(`:${chain} - [0:0]`)
-    lines.push(...extra.map((rule) => `-D ${rule}`))
-    lines.push(...wanted.filter((rule) => !present.includes(rule)).map(inserted))
+    for (const parent of parents[way]) lines.push(...jumps(parent, chain, desiredState, current))
     if (desiredState.bridges.length === 0) lines.push(`-X ${chain}`)
     else lines.push(...rulesOf(way, desiredState).map((rule) => `-A ${chain} ${rule}`))
   }
   return lines.length === 0 ? '' : ['*filter', ...lines, 'COMMIT', ''].join('\n')
+}
+
+/** The changes that leave one jump to the chain for each bridge. */
+function jumps(parent: string, chain: string, { bridges }: FirewallState, current: string): string[] {
+  const present = current
+    .split('\n')
+    .filter((line) => line.startsWith(`-A ${parent} `) && line.endsWith(` -j ${chain}`))
+    .map((line) => line.slice('-A '.length))
+  const wanted = bridges.map((bridge) => `${parent} -i ${bridge} -j ${chain}`)
+  const extra = present.filter((rule, at) => !wanted.includes(rule) || present.indexOf(rule) !== at)
+  const missing = wanted.filter((rule) => !present.includes(rule))
+  return [...extra.map((rule) => `-D ${rule}`), ...missing.map(inserted)]
 }
 
 /** Inserts at the top of the chain, before the accept rules of Docker and others. */
@@ -48,12 +55,16 @@ function inserted(rule: string): string {
   return `-I ${parent} 1 ${rest.join(' ')}`
 }
 
-function rulesOf(way: keyof typeof parents, { nameservers, openPorts }: FirewallState): string[] {
+function rulesOf(way: keyof typeof parents, { bridges, nameservers, openPorts }: FirewallState): string[] {
   const dns = nameservers.flatMap((address) =>
     ['udp', 'tcp'].map((protocol) => `-d ${address}/32 -p ${protocol} -m ${protocol} --dport 53 -j RETURN`),
   )
   // IPv6 addresses of metadata (fd00:ec2::254) are unreachable: account networks have no IPv6.
-  if (way === 'forward') return [...dns, ...metadataRanges.map((range) => `-d ${range} -j REJECT`)]
+  if (way === 'forward') {
+    const metadata = metadataRanges.map((range) => `-d ${range} -j REJECT`)
+    // Docker keeps networks apart too, but not while it creates one.
+    return [...dns, ...metadata, ...bridges.map((bridge) => `! -i ${bridge} -o ${bridge} -j DROP`)]
+  }
   return [
     // Connections that the gateway opened to a container, and their responses.
     '-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN',

@@ -109,11 +109,38 @@ describe.skipIf(!here)(
       await bed.engine.remove(spec.name)
     })
 
+    it('keeps accounts apart also while Docker creates networks, when it takes its own rules away for moments', async () => {
+      await open()
+      const spec = bed.spec()
+      const { address } = await bed.engine.apply(spec)
+      const end = Date.now() + 8_000
+      const tries = bed.run(
+        `const { connect } = require('net')
+        let [tried, reached] = [0, 0]
+        const attempt = () => {
+          if (Date.now() > ${end}) { console.log(tried > 100, reached); process.exit() }
+          tried += 1
+          const socket = connect(${address!.port}, '${address!.host}', () => { reached += 1; socket.destroy() })
+          socket.on('error', () => {})
+          setTimeout(() => { socket.destroy(); attempt() }, 20)
+        }
+        for (let many = 0; many < 10; many += 1) attempt()`,
+        { accountId: 'acc_2' },
+      )
+      for (let at = 0; Date.now() < end; at += 1) {
+        const network = await bed.docker.createNetwork({ Name: `${bed.installationId}-passing-${at}` })
+        await network.remove()
+      }
+      expect(await tries).toEqual(['true 0'])
+      await bed.engine.remove(spec.name)
+    })
+
     it('gets its rules back when somebody took them away, and keeps none of networks that are gone', async () => {
       const engine = await open()
-      const jumps = () => rules().match(new RegExp(`^-A (?:INPUT|DOCKER-USER) .* -j ${chain}-.$`, 'gm')) ?? []
+      const jumps = () =>
+        rules().match(new RegExp(`^-A (?:INPUT|DOCKER-USER|FORWARD) .* -j ${chain}-.$`, 'gm')) ?? []
       const before = jumps()
-      expect(before.length).toBeGreaterThanOrEqual(2)
+      expect(before.length).toBeGreaterThanOrEqual(3)
       execFileSync('iptables', ['-w', ...before[0]!.replace('-A', '-D').split(' ')])
       await open()
       expect(jumps().toSorted()).toEqual(before.toSorted())

@@ -16,21 +16,24 @@ const applied = [
   '-N LONGSHORE-ab12cd34-I',
   '-A INPUT -i br-1 -j LONGSHORE-ab12cd34-I',
   '-A DOCKER-USER -i br-1 -j LONGSHORE-ab12cd34-F',
+  '-A FORWARD -i br-1 -j LONGSHORE-ab12cd34-F',
   '-A INPUT -i br-1 -j LONGSHORE-99999999-I',
   '-A INPUT -p tcp -j ACCEPT',
   '',
 ].join('\n')
 
-it('closes metadata on the way out and everything of the machine, but for answers, DNS and the platform’s ports', () => {
+it('closes metadata and other accounts on the way out, and everything of the machine, but for answers, DNS and the platform’s ports', () => {
   expect(firewallScript(desiredState, empty).split('\n')).toEqual([
     '*filter',
     ':LONGSHORE-ab12cd34-F - [0:0]',
     '-I DOCKER-USER 1 -i br-1 -j LONGSHORE-ab12cd34-F',
+    '-I FORWARD 1 -i br-1 -j LONGSHORE-ab12cd34-F',
     '-A LONGSHORE-ab12cd34-F -d 169.254.169.254/32 -p udp -m udp --dport 53 -j RETURN',
     '-A LONGSHORE-ab12cd34-F -d 169.254.169.254/32 -p tcp -m tcp --dport 53 -j RETURN',
     '-A LONGSHORE-ab12cd34-F -d 169.254.0.0/16 -j REJECT',
     '-A LONGSHORE-ab12cd34-F -d 168.63.129.16/32 -j REJECT',
     '-A LONGSHORE-ab12cd34-F -d 100.100.100.200/32 -j REJECT',
+    '-A LONGSHORE-ab12cd34-F ! -i br-1 -o br-1 -j DROP',
     ':LONGSHORE-ab12cd34-I - [0:0]',
     '-I INPUT 1 -i br-1 -j LONGSHORE-ab12cd34-I',
     '-A LONGSHORE-ab12cd34-I -m conntrack --ctstate RELATED,ESTABLISHED -j RETURN',
@@ -53,6 +56,8 @@ it('adds no jump twice, and takes away those of bridges that are gone, and doubl
   expect(moved.match(/^-[ID] .*/gm)).toEqual([
     '-D DOCKER-USER -i br-1 -j LONGSHORE-ab12cd34-F',
     '-I DOCKER-USER 1 -i br-2 -j LONGSHORE-ab12cd34-F',
+    '-D FORWARD -i br-1 -j LONGSHORE-ab12cd34-F',
+    '-I FORWARD 1 -i br-2 -j LONGSHORE-ab12cd34-F',
     '-D INPUT -i br-1 -j LONGSHORE-ab12cd34-I',
     '-I INPUT 1 -i br-2 -j LONGSHORE-ab12cd34-I',
   ])
