@@ -37,15 +37,20 @@ export function firewallScript(desiredState: FirewallState, current: string): st
   return lines.length === 0 ? '' : ['*filter', ...lines, 'COMMIT', ''].join('\n')
 }
 
-/** The changes that leave one jump to the chain for each bridge. */
+/** The changes that leave one jump to the chain for each bridge, before the rule that accepts what comes from it. */
 function jumps(parent: string, chain: string, { bridges }: FirewallState, current: string): string[] {
-  const present = current
-    .split('\n')
-    .filter((line) => line.startsWith(`-A ${parent} `) && line.endsWith(` -j ${chain}`))
-    .map((line) => line.slice('-A '.length))
-  const wanted = bridges.map((bridge) => `${parent} -i ${bridge} -j ${chain}`)
-  const extra = present.filter((rule, at) => !wanted.includes(rule) || present.indexOf(rule) !== at)
-  const missing = wanted.filter((rule) => !present.includes(rule))
+  const rules = current.split('\n').map((line) => line.slice('-A '.length))
+  const isAccepting = (rule: string, bridge: string) =>
+    rule.startsWith(`${parent} -i ${bridge} `) && rule.endsWith(' -j ACCEPT')
+  const isInEffect = (jump: string, bridge: string) => {
+    const at = rules.indexOf(jump)
+    return at >= 0 && !rules.slice(0, at).some((rule) => isAccepting(rule, bridge))
+  }
+  const present = rules.filter((rule) => rule.startsWith(`${parent} `) && rule.endsWith(` -j ${chain}`))
+  const all = bridges.map((bridge) => ({ bridge, jump: `${parent} -i ${bridge} -j ${chain}` }))
+  const kept = all.filter(({ bridge, jump }) => isInEffect(jump, bridge)).map(({ jump }) => jump)
+  const extra = present.filter((rule, at) => !kept.includes(rule) || present.indexOf(rule) !== at)
+  const missing = all.map(({ jump }) => jump).filter((jump) => !kept.includes(jump))
   return [...extra.map((rule) => `-D ${rule}`), ...missing.map(inserted)]
 }
 

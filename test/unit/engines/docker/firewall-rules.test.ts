@@ -63,6 +63,17 @@ it('adds no jump twice, and takes away those of bridges that are gone, and doubl
   ])
 })
 
+it('puts a jump first again when Docker has put its own rules before it, as it does when it starts', () => {
+  const jump = '-A FORWARD -i br-1 -j LONGSHORE-ab12cd34-F'
+  const accepting = '-A FORWARD -i br-1 ! -o br-1 -j ACCEPT'
+  expect(firewallScript(desiredState, applied.replace(jump, `${jump}\n${accepting}`))).not.toMatch(/^-[ID] /m)
+  const sunk = firewallScript(desiredState, applied.replace(jump, `${accepting}\n${jump}`))
+  expect(sunk.match(/^-[ID] .*/gm)).toEqual([
+    '-D FORWARD -i br-1 -j LONGSHORE-ab12cd34-F',
+    '-I FORWARD 1 -i br-1 -j LONGSHORE-ab12cd34-F',
+  ])
+})
+
 it('takes everything of its own away with the last bridge, and nothing else', () => {
   const script = firewallScript({ ...desiredState, bridges: [] }, applied)
   expect(script).toContain('-X LONGSHORE-ab12cd34-F\n')
