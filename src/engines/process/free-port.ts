@@ -6,7 +6,7 @@ import net from 'node:net'
  * when the container wants to listen on it.
  */
 export class PortPicker {
-  readonly #taken = new Set<number>()
+  readonly #taken = new Map<number, net.Server>()
   readonly #first: number
   readonly #last: number
   #next: number
@@ -25,16 +25,32 @@ export class PortPicker {
       const port = this.#next
       this.#next = port >= this.#last ? this.#first : port + 1
       if (this.#taken.has(port)) continue
-      this.#taken.add(port)
+      const claim = await claimed(port)
+      if (claim === null) continue
+      this.#taken.set(port, claim)
       if (await isFree(port)) return port
-      this.#taken.delete(port)
+      this.release(port)
     }
     throw new Error('no free port is left on this machine')
   }
 
   release(port: number): void {
+    this.#taken.get(port)?.close()
     this.#taken.delete(port)
   }
+}
+
+/**
+ * Keeps a port from the other installations of this machine until the claim is closed; null if one of them has it. A port is
+ * free until a program listens, and who listens first would answer for the container of both. The name of a Unix socket in
+ * the abstract namespace ends with its process, and belongs to the network in which the port does.
+ */
+function claimed(port: number): Promise<net.Server | null> {
+  return new Promise((resolve) => {
+    const claim = net.createServer((socket) => socket.destroy()).unref()
+    claim.once('error', () => resolve(null))
+    claim.listen(`\0longshore-port-${port}`, () => resolve(claim))
+  })
 }
 
 function isFree(port: number): Promise<boolean> {
