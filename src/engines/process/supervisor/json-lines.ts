@@ -5,11 +5,14 @@ import { JsonLines, jsonLine } from '../../../json-lines.ts'
 export function onJsonLine(socket: Socket, onMessage: (message: unknown) => void): void {
   const lines = new JsonLines<unknown>()
   socket.on('data', (chunk: Buffer) => {
+    let messages: unknown[]
     try {
-      for (const message of lines.read(chunk)) onMessage(message)
+      messages = lines.read(chunk)
     } catch {
       socket.destroy()
+      return
     }
+    for (const message of messages) onMessage(message)
   })
 }
 
