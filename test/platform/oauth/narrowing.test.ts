@@ -134,7 +134,10 @@ describe('what a person narrows holds at every call', () => {
     for (const [refused, why] of [
       [write, 'You have no access to this app environment'],
       [call(getAppEnv, { appEnvId }), 'You have no access to this app environment'],
-      [call(createApp, { accountId, name: 'x', port: 80, dockerPreset: 'CUSTOM' }), 'The agent is not allowed to do this'],
+      [
+        call(createApp, { accountId, name: 'x', port: 80, dockerPreset: 'CUSTOM' }),
+        'The agent is not allowed to do this',
+      ],
       [call(getAppEnv, { ...inside, decrypt: true }), 'insufficient_scope'],
     ] as const)
       await expect(platform.runner.run({ ...refused, ...byAgent }), why).rejects.toThrow(why)
