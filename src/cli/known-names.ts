@@ -1,82 +1,25 @@
 import type { Client } from '../client/client.ts'
 import { nearestEnvironments } from '../client/nearest-environments.ts'
 import { listAccounts } from '../contract/accounts.ts'
-import { listAlerts } from '../contract/alerts.ts'
-import { listAppEnvs } from '../contract/app-envs.ts'
-import { listApps } from '../contract/apps.ts'
 import { listAudit } from '../contract/audit.ts'
-import { listContactPoints } from '../contract/contact-points.ts'
-import { listMembers } from '../contract/members.ts'
+import { factsOf, type ResourceType, resourceTypes } from '../contract/resources.ts'
 import { getUser } from '../contract/users.ts'
 import { AppError } from '../errors.ts'
 import { nearestName } from '../nearest.ts'
+import { type Named, namedTypes } from './named-types.ts'
 import { printable } from './progress.ts'
+import { wordsOf } from './row-names.ts'
 
 type Input = Readonly<Record<string, unknown>>
 
-/** An id with the name that people know. */
-type Named = readonly [id: string, name: string]
-
-interface Kind {
-  noun: string
-  /** The command that shows the names. */
-  listedBy: string
-  prefix: string
-  read(client: Client, accountId: string): Promise<Named[]>
-}
-
-const kinds: readonly Kind[] = [
-  {
-    noun: 'environment',
-    listedBy: 'longshore envs list',
-    prefix: 'env_',
-    read: async (client, accountId) =>
-      (await client.call(listAppEnvs, { accountId })).appEnvs.map((one) => [one.appEnvId, one.cliEnvName]),
-  },
-  {
-    noun: 'app',
-    listedBy: 'longshore apps list',
-    prefix: 'app_',
-    read: async (client, accountId) =>
-      (await client.call(listApps, { accountId })).apps.map((one) => [one.appId, one.name]),
-  },
-  {
-    noun: 'contact point',
-    listedBy: 'longshore contact-points list',
-    prefix: 'cp_',
-    read: async (client, accountId) =>
-      (await client.call(listContactPoints, { accountId })).contactPoints.map((one) => [
-        one.contactPointId,
-        one.name,
-      ]),
-  },
-  {
-    noun: 'alert',
-    listedBy: 'longshore alerts list',
-    prefix: 'alr_',
-    read: async (client, accountId) =>
-      (await client.call(listAlerts, { accountId, limit: 1000 })).alerts.map((one) => [
-        one.alertId,
-        one.name,
-      ]),
-  },
-  {
-    noun: 'member',
-    listedBy: 'longshore members list',
-    prefix: 'mem_',
-    read: async (client, accountId) =>
-      (await client.call(listMembers, { accountId })).members.map((one) => [one.membershipId, one.email]),
-  },
-]
-
 /** Fields of inputs that take a name in place of the id: the name of an app, the e-mail address of a member. */
-const fields: Readonly<Record<string, string>> = {
-  alertId: 'alr_',
-  appId: 'app_',
-  contactPointId: 'cp_',
-  contactPointIds: 'cp_',
-  membershipId: 'mem_',
-  allowedAppEnvIds: 'env_',
+const fields: Readonly<Record<string, ResourceType>> = {
+  alertId: 'alert',
+  appId: 'app',
+  contactPointId: 'contact-point',
+  contactPointIds: 'contact-point',
+  membershipId: 'member',
+  allowedAppEnvIds: 'environment',
 }
 
 /** A client whose errors name the environment that was probably meant: a mistyped name, or the name of the app. */
@@ -101,30 +44,40 @@ export function suggestingNames(client: Client): Client {
 /** The input with ids for the names in it. Throws `AppError` for a name that no object or several have. */
 export async function withIds<Given extends Input>(client: Client, input: Given): Promise<Given> {
   const found: Record<string, unknown> = { ...input }
-  for (const [field, prefix] of Object.entries(fields)) {
+  for (const [field, type] of Object.entries(fields)) {
     const given = input[field]
-    const kind = kinds.find((one) => one.prefix === prefix)!
-    const idOf = (word: string) => (word.startsWith(prefix) ? word : lookUp(client, kind, word, input))
+    const idOf = (word: string) => (isIdOf(type, word) ? word : lookUp(client, type, word, input))
     if (typeof given === 'string') found[field] = await idOf(given)
     if (Array.isArray(given)) found[field] = await Promise.all(given.map((word) => idOf(String(word))))
   }
   return found as Given
 }
 
-async function lookUp(client: Client, kind: Kind, word: string, { accountId }: Input): Promise<string> {
+const isIdOf = (type: ResourceType, word: string) => word.startsWith(`${factsOf(type).idPrefix}_`)
+
+async function lookUp(
+  client: Client,
+  type: ResourceType,
+  word: string,
+  { accountId }: Input,
+): Promise<string> {
+  const { listedBy = '' } = factsOf(type)
+  const noun = factsOf(type).noun.toLowerCase()
   const all: Named[] = []
-  for (const account of await accountsOf(client, accountId)) all.push(...(await kind.read(client, account)))
+  for (const account of await accountsOf(client, accountId)) {
+    all.push(...((await namedTypes[type]?.all?.(client, account)) ?? []))
+  }
   const ids = all.filter(([, name]) => name === word).map(([id]) => id)
   if (ids.length === 1) return ids[0]!
   if (ids.length > 1) {
-    throw new AppError('invalid', `${ids.length} ${kind.noun}s have the name ${printable(word)}`, {
+    throw new AppError('invalid', `${ids.length} ${noun}s have the name ${printable(word)}`, {
       details: `Give the id: ${ids.join(', ')}.`,
     })
   }
   const names = all.map(([, name]) => name)
   const near = nearestName(word, names)
-  throw new AppError('not-found', `There is no ${kind.noun} ${printable(word)}`, {
-    details: `${near === null ? '' : `Did you mean ${printable(near)}? `}${kind.listedBy} shows those you can reach.`,
+  throw new AppError('not-found', `There is no ${noun} ${printable(word)}`, {
+    details: `${near === null ? '' : `Did you mean ${printable(near)}? `}longshore ${wordsOf(listedBy).join(' ')} shows those you can reach.`,
   })
 }
 
@@ -139,8 +92,8 @@ export async function namesOf(
   accountId: string,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
-  const needed = kinds.filter(({ prefix }) => ids.some((id) => id.startsWith(prefix)))
-  const reads = needed.map((kind) => kind.read(client, accountId))
+  const needed = resourceTypes.filter((type) => ids.some((id) => isIdOf(type, id)))
+  const reads = needed.flatMap((type) => namedTypes[type]?.all?.(client, accountId) ?? [])
   if (ids.some((id) => id.startsWith('usr_'))) reads.push(usersOf(client, accountId))
   return new Map((await Promise.all(reads.map(allowed))).flat())
 }

@@ -128,13 +128,13 @@ async function confirm(
   const refusal = 'this cannot be undone: add --yes to confirm, or --dry-run to see what it would do'
   if (!agreed && !io.ask) throw new UsageError(refusal)
   // With --yes the name is only shown, so the call itself reports what is wrong with the id.
-  const object = await namedObject(client, input).catch((error) => {
+  const object = await namedObject(client, row, input).catch((error) => {
     if (!agreed) throw error
     return null
   })
   const rows = object
     ? [
-        [object.kind, printable(object.name)],
+        [object.noun, printable(object.name)],
         ['id', object.id],
       ]
     : []

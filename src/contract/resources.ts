@@ -231,6 +231,11 @@ export function typesNamedBy(on: PolicyTarget): readonly ResourceType[] {
   return isScope(on) ? scopes[on].names : [on]
 }
 
+/** The field in which an input names an object of this type. */
+export function fieldGiven(type: ResourceType, input: Readonly<Record<string, unknown>>): string | undefined {
+  return factsOf(type).idFields.find((field) => input[field] !== undefined)
+}
+
 function isScope(on: string): on is keyof typeof scopes {
   return Object.hasOwn(scopes, on)
 }

@@ -2,6 +2,7 @@ import type { App } from '../../contract/apps.ts'
 import { isRead, type Policy } from '../../contract/operation.ts'
 import {
   factsOf,
+  fieldGiven,
   type Permission,
   type PolicyType,
   type ResourceType,
@@ -137,10 +138,6 @@ async function findNamed(tx: Tx, type: PolicyType, input: AccessRequest['input']
   if (field === undefined) throw idRequired([type])
   const id = input[field]
   return resourceOf(type).find(tx, typeof id === 'string' ? id : '', field)
-}
-
-function fieldGiven(type: ResourceType, input: AccessRequest['input']): string | undefined {
-  return factsOf(type).idFields.find((field) => input[field] !== undefined)
 }
 
 function idRequired(types: readonly ResourceType[]): AppError {
