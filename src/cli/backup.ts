@@ -12,13 +12,13 @@ import {
   volumeFormat,
 } from '../contract/backups.ts'
 import { AppError } from '../errors.ts'
-import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
-import { positionalHelp } from './field-help.ts'
-import { namesOf } from './known-names.ts'
+import { namesOf } from './names/lookup.ts'
 import { printable, readableBytes } from './progress.ts'
 import { aligned } from './render.ts'
+import { positionalHelp } from './rows/field-help.ts'
 
 const pauseMs = 300
 

@@ -4,11 +4,11 @@ import os from 'node:os'
 import path from 'node:path'
 import { errorFromResponse } from '../client/answer-error.ts'
 import { sendWithUndici } from '../client/undici-send.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { AppError } from '../errors.ts'
-import type { Cli, CliCommand, Done } from './cli-command.ts'
+import type { Cli, CliCommand, Done } from './command.ts'
 import { errorText, exitCodes } from './command-io.ts'
-import { type Connection, resolveConnection } from './local-installation.ts'
+import { type Connection, resolveConnection } from './local/installation.ts'
 
 /** `longshore console`: the address goes to standard output, everything else to standard error. */
 export function addConsoleCommand(

@@ -2,10 +2,10 @@ import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import { createApp, deleteApp } from '../contract/apps.ts'
 import { listRegions } from '../contract/regions.ts'
 import { AppError } from '../errors.ts'
-import { type Cli, type CliCommand, connected, type Done, type Options, print } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done, type Options, print } from './command.ts'
 import { exitCodes } from './command-io.ts'
-import { accountOf, addFields, inputOf } from './row-command.ts'
-import { fieldsOf } from './row-fields.ts'
+import { accountOf, addFields, inputOf } from './rows/command.ts'
+import { fieldsOf } from './rows/fields.ts'
 
 /** Fields of the environment that are set from the app or from options of this command. */
 const ofEnvironment = ['accountId', 'appId', 'name', 'region', 'jobConfig', 'healthCheck']

@@ -1,10 +1,10 @@
 import type { Client } from '../client/client.ts'
 import type { Operation } from '../contract/operation.ts'
-import { type Cli, type CliCommand, print } from './cli-command.ts'
+import { type Cli, type CliCommand, print } from './command.ts'
 import { exitCodes } from './command-io.ts'
 import { printable } from './progress.ts'
 import { cell } from './render.ts'
-import { inShellWords } from './row-names.ts'
+import { inShellWords } from './rows/words.ts'
 
 export interface DryRunAnswer {
   effects?: string[]

@@ -6,7 +6,7 @@ import type { OutputOf } from '../contract/operation.ts'
 import { statusSentence, stoppedText } from '../contract/status-sentence.ts'
 import { printable } from './progress.ts'
 import { aligned, renderResult } from './render.ts'
-import { failureText, inShellWords } from './row-names.ts'
+import { failureText, inShellWords } from './rows/words.ts'
 
 type Status = OutputOf<typeof getAppEnvStatus>
 

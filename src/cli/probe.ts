@@ -10,9 +10,9 @@ import {
   given,
   print,
   wholeNumber,
-} from './cli-command.ts'
+} from './command.ts'
 import { exitCodes } from './command-io.ts'
-import { inShellWords } from './row-names.ts'
+import { inShellWords } from './rows/words.ts'
 
 type Probe = OutputOf<typeof probeFunction>
 

@@ -1,6 +1,6 @@
 import { listRegions, type Region } from '../contract/regions.ts'
 import { AppError } from '../errors.ts'
-import { type Cli, type CliCommand, connected, type Done, print } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done, print } from './command.ts'
 import { exitCodes } from './command-io.ts'
 import { printable } from './progress.ts'
 

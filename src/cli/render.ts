@@ -1,5 +1,5 @@
 import { printable } from './progress.ts'
-import { inShellWords } from './row-names.ts'
+import { inShellWords } from './rows/words.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

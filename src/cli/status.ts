@@ -1,5 +1,5 @@
 import { getAppEnvStatus } from '../contract/app-env-reads.ts'
-import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './command.ts'
 import { exitCodes } from './command-io.ts'
 import { statusLines } from './env-lines.ts'
 import { hostHints } from './host-hints.ts'

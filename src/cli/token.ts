@@ -2,13 +2,13 @@ import { renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Option } from 'commander'
 import { systemClock, timestamp } from '../clock.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { createUserToken, listUserTokens, revokeUserToken } from '../contract/users.ts'
 import { AppError } from '../errors.ts'
-import { type Cli, type CliCommand, connected, type Done } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done } from './command.ts'
 import { exitCodes } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
-import { readAdminToken } from './local-installation.ts'
+import { readAdminToken } from './local/installation.ts'
 
 const dayMs = 86_400_000
 

@@ -3,13 +3,13 @@ import { getAppEnv } from '../contract/app-envs.ts'
 import { diagnoseAppEnv, type Evidence, type Finding, getAccountHealth } from '../contract/diagnosis.ts'
 import { operations } from '../contract/index.ts'
 import type { OutputOf } from '../contract/operation.ts'
-import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './cli-command.ts'
+import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './command.ts'
 import { exitCodes } from './command-io.ts'
 import { healthReport, severitySigns as signs } from './health-report.ts'
 import { printable } from './progress.ts'
-import { accountOf } from './row-command.ts'
-import { kebab } from './row-fields.ts'
-import { inShellWords, wordsOf } from './row-names.ts'
+import { accountOf } from './rows/command.ts'
+import { kebab } from './rows/fields.ts'
+import { inShellWords, wordsOf } from './rows/words.ts'
 
 const environmentId = /\benv_[a-z0-9]+\b/g
 

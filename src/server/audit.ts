@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { AppError } from '../errors.ts'
 import type { Db } from '../store/db.ts'
 import { hasStore, openStore } from '../store/open.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { ClusterSetting } from '../config-file.ts'
+import type { ClusterSetting } from '../config/file.ts'
 import { buildWithBuildKit } from '../engines/buildkit/build.ts'
 import { buildProblem } from '../engines/buildkit/check.ts'
 import type { Engine } from '../engines/engine.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { accountSettings } from '../contract/accounts.ts'
 import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
 import type { ServerNames } from '../host-check.ts'

@@ -4,7 +4,7 @@ type Run = (args: string[]) => Promise<number>
 
 /** Commands that hosts and the platform start; they must respond within milliseconds, so they load no parser. */
 const direct: Record<string, Run> = {
-  mcp: async (args) => (await import('../cli/mcp.ts')).runMcp(args, process.env),
+  mcp: async (args) => (await import('../cli/mcp/command.ts')).runMcp(args, process.env),
   gateway: async (args) => (await import('../gateway/control/command.ts')).gatewayCommand(args),
   supervise: async (args) => (await import('./supervise.ts')).runSupervise(args),
 }

@@ -1,22 +1,22 @@
 import type { Command, Option } from 'commander'
-import { addAlertCommands } from '../cli/alerts.ts'
+import { addAlertCommands } from '../cli/alerts/command.ts'
+import { addContactPointCommands, addTestCommand } from '../cli/alerts/contact-points.ts'
 import { addBackupCommands, addRestoreCommand } from '../cli/backup.ts'
-import { type Cli, CliCommand, type Done, repeated } from '../cli/cli-command.ts'
+import { type Cli, CliCommand, type Done, repeated } from '../cli/command.ts'
 import { addConsoleCommand } from '../cli/console.ts'
-import { addContactPointCommands, addTestCommand } from '../cli/contact-point-commands.ts'
 import { addCreateCommand } from '../cli/create.ts'
-import { addDeployCommand } from '../cli/deploy.ts'
-import { addExamples } from '../cli/examples.ts'
-import { addJobCommands } from '../cli/jobs.ts'
-import { addLogsCommand } from '../cli/logs.ts'
-import { addMcpDoctorCommand } from '../cli/mcp-doctor.ts'
-import { addMcpInstallCommand } from '../cli/mcp-install.ts'
+import { addDeployCommand } from '../cli/deploy/command.ts'
+import { addJobCommands } from '../cli/jobs/command.ts'
+import { addLogsCommand } from '../cli/logs/command.ts'
+import { addMcpDoctorCommand } from '../cli/mcp/doctor.ts'
+import { addMcpInstallCommand } from '../cli/mcp/install.ts'
+import { addToolPolicyFlags } from '../cli/mcp/tool-policy-flags.ts'
 import { addProbeCommand } from '../cli/probe.ts'
 import { addRegionCheckCommand } from '../cli/region-check.ts'
-import { addRowCommands, nounOf } from '../cli/row-tree.ts'
+import { addExamples } from '../cli/rows/examples.ts'
+import { addRowCommands, nounOf } from '../cli/rows/tree.ts'
 import { addStatusCommand } from '../cli/status.ts'
 import { addTokenCommands } from '../cli/token.ts'
-import { addToolPolicyFlags } from '../cli/tool-policy-flags.ts'
 import { addWhyCommand } from '../cli/why.ts'
 
 /**
@@ -138,7 +138,7 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
       ),
     '',
   ).option('--allow-secrets', 'tools may show unmasked secret values (decrypt)') as CliCommand
-  mcp.runs(cli, done, async () => (await import('../cli/mcp.ts')).runMcp(cli.words.slice(1), cli.env))
+  mcp.runs(cli, done, async () => (await import('../cli/mcp/command.ts')).runMcp(cli.words.slice(1), cli.env))
   addMcpInstallCommand(mcp, cli, done)
   addMcpDoctorCommand(mcp, cli, done)
   program
@@ -157,7 +157,7 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
     )
     .option('--engine <engine>', 'process, docker or kubernetes')
     .runs(cli, done, async (_words, { engine }) =>
-      (await import('../cli/demo.ts')).runDemo(cli.env, cli.io, engine as string | undefined),
+      (await import('../cli/demo/command.ts')).runDemo(cli.env, cli.io, engine as string | undefined),
     )
 }
 

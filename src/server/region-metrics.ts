@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { workloadName } from '../domain/environments/cluster-names.ts'
 import { PrometheusClient } from '../metrics/prometheus/client.ts'
 import type { PrometheusTarget } from '../metrics/prometheus/queries.ts'

@@ -1,13 +1,13 @@
 import path from 'node:path'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import type { RegionSetting } from '../config/regions.ts'
 import { createDockerEngine } from '../engines/docker/engine.ts'
 import { dockerSocketAnswers } from '../engines/docker/socket.ts'
 import type { Engine } from '../engines/engine.ts'
 import { createProcessEngine } from '../engines/process/engine.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { RegionSetting } from '../region-setting.ts'
 import type { Db, Tx } from '../store/db.ts'
 import {
   environmentsDeployedIn,

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
-import type { Cli } from '../cli/cli-command.ts'
+import type { Cli } from '../cli/command.ts'
 import { type CommandIo, errorJson, errorText, exitCodes, processIo, UsageError } from '../cli/command-io.ts'
-import { inShellWords } from '../cli/row-names.ts'
+import { inShellWords } from '../cli/rows/words.ts'
 import { AppError } from '../errors.ts'
 import { createProgram } from './program.ts'
 

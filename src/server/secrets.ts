@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { AppError } from '../errors.ts'
 import { type Home, openHome, requireHome, servingPid } from '../store/data-directory.ts'
 import type { Db } from '../store/db.ts'

@@ -1,5 +1,5 @@
 import { sleep, systemClock } from '../clock.ts'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { counted } from '../counted.ts'
 import { AppError } from '../errors.ts'
 import { connectGateway } from '../gateway/control/client.ts'

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { copyStore } from '../store/copy.ts'

@@ -9,6 +9,6 @@ if (command === 'serve') {
   const { serveFake } = await import('../platform/serve-fake.ts')
   await serveFake(process.env)
 } else {
-  const { runMcp } = await import('../../src/cli/mcp.ts')
+  const { runMcp } = await import('../../src/cli/mcp/command.ts')
   process.exit(await runMcp(rest, process.env))
 }

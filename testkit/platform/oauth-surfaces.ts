@@ -2,7 +2,7 @@ import { createFetchDocument } from '../../src/alerting/notifiers/fetch-document
 import type { ApiServerOptions } from '../../src/api/server.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
-import { createMcpHttpHandler } from '../../src/mcp/transport/http.ts'
+import { createMcpHttpHandler } from '../../src/mcp/transport/http/handler.ts'
 import type { OperationRunner } from '../../src/operations/core/call.ts'
 import { mcpAccess, openOAuth } from '../../src/server/oauth.ts'
 import type { Db } from '../../src/store/db.ts'

@@ -1,5 +1,5 @@
-import { fieldsOf } from '../../src/cli/row-fields.ts'
-import { wordsOf } from '../../src/cli/row-names.ts'
+import { fieldsOf } from '../../src/cli/rows/fields.ts'
+import { wordsOf } from '../../src/cli/rows/words.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import { runCli } from '../../src/server/run-cli.ts'
 import { tools } from '../../tools/index.ts'

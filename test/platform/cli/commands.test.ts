@@ -1,7 +1,7 @@
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { wordsOf } from '../../../src/cli/row-names.ts'
+import { wordsOf } from '../../../src/cli/rows/words.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { operations } from '../../../src/contract/index.ts'
 import { shellBed } from '../../../testkit/cli/shell-bed.ts'

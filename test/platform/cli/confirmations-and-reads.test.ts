@@ -96,7 +96,7 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
     expect(out).toMatch(/^preset +version +label +variant +available$/m)
     expect(out).toMatch(/^POSTGRESQL +\S+ \(default\) +PostgreSQL \S+.* +(?:yes|no: [A-Z].*)$/m)
     expect(out).not.toContain('{')
-    const { presetLines } = await import('../../../src/cli/row-reports.ts')
+    const { presetLines } = await import('../../../src/cli/rows/reports.ts')
     const version = { key: '7-alpine', label: 'Redis 7', image: 'redis:7', variant: 'alpine' }
     const preset = {
       dockerPreset: 'REDIS',

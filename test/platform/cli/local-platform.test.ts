@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { lockHolder } from '../../../src/cli/local-installation.ts'
-import { LocalPlatform } from '../../../src/cli/local-platform.ts'
+import { lockHolder } from '../../../src/cli/local/installation.ts'
+import { LocalPlatform } from '../../../src/cli/local/platform.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 
 let home: string

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { readConfig } from '../../../src/config.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import { regionMetrics } from '../../../src/server/region-metrics.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 

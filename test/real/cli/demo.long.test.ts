@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { barChart } from '../../../src/cli/demo-chart.ts'
-import { addressOf, peaksOf, type Reply } from '../../../src/cli/demo-traffic.ts'
+import { barChart } from '../../../src/cli/demo/chart.ts'
+import { addressOf, peaksOf, type Reply } from '../../../src/cli/demo/traffic.ts'
 import { dockerHere } from '../../../testkit/engines/docker-here.ts'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')

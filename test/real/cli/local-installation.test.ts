@@ -8,8 +8,8 @@ import {
   findLocalInstallation,
   readAdminToken,
   resolveConnection,
-} from '../../../src/cli/local-installation.ts'
-import { readConfig } from '../../../src/config.ts'
+} from '../../../src/cli/local/installation.ts'
+import { readConfig } from '../../../src/config/config.ts'
 
 let home: string
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { lockHolder } from '../../../src/cli/local-installation.ts'
+import { lockHolder } from '../../../src/cli/local/installation.ts'
 
 const entry = path.resolve('dist/longshore.js')
 const home = mkdtempSync(path.join(os.tmpdir(), 'longshore-test-'))

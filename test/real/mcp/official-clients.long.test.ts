@@ -12,7 +12,7 @@ import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/log.ts'
-import { createMcpHttpHandler, type McpHttpHandler } from '../../../src/mcp/transport/http.ts'
+import { createMcpHttpHandler, type McpHttpHandler } from '../../../src/mcp/transport/http/handler.ts'
 import { type FakeBackend, startFakeBackend, untilReadsStop } from '../../../testkit/fakes/backend.ts'
 import { hurriedClock, replyOf } from '../../../testkit/mcp/tool-session.ts'
 import { until } from '../../../testkit/until.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../../src/config.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import { getUser } from '../../../src/contract/users.ts'
 import type { AppError } from '../../../src/errors.ts'
 import { checkHandlers } from '../../../src/operations/core/check-handlers.ts'

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { unpackArchive } from '../../../src/builds/unpack-archive.ts'
-import { listSource, packSource } from '../../../src/cli/pack-source.ts'
+import { listSource, packSource } from '../../../src/cli/deploy/pack-source.ts'
 
 let dir: string
 let root: string

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { listSource } from '../../../src/cli/pack-source.ts'
-import { dockerfileExample, requireDockerfile } from '../../../src/cli/require-dockerfile.ts'
+import { listSource } from '../../../src/cli/deploy/pack-source.ts'
+import { dockerfileExample, requireDockerfile } from '../../../src/cli/deploy/require-dockerfile.ts'
 
 let root: string
 beforeEach(async () => {

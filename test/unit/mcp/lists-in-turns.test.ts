@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { createLog } from '../../../src/log.ts'
 import { defaultToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
-import { HttpTools } from '../../../src/mcp/transport/http-tools.ts'
+import { HttpTools } from '../../../src/mcp/transport/http/tools.ts'
 
 it('lists of tools whose callers become known at once are made one in a turn of the event loop', async () => {
   const known = Promise.resolve({ kind: 'user', readOnly: false, admin: true, manageMembers: true } as const)

@@ -38,7 +38,7 @@ describe('hostile text has one gate', () => {
 
   it('only adapters import a library of the protocol', () => {
     expect(holding(all, /from '@modelcontextprotocol\/sdk/)).toEqual(['src/mcp/transport/server.ts'])
-    const adapters = ['http-2026.ts', 'server-2026.ts', 'stdio-2026.ts'].map(
+    const adapters = ['http/era-2026.ts', 'server-2026.ts', 'stdio-2026.ts'].map(
       (name) => `src/mcp/transport/${name}`,
     )
     expect(holding(all, /from '@modelcontextprotocol\/server/).sort()).toEqual(adapters)

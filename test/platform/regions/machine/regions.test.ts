@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../../../src/config.ts'
+import { readConfig } from '../../../../src/config/config.ts'
 import { stopAppEnv } from '../../../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv, updateAppEnv } from '../../../../src/contract/app-envs.ts'

@@ -1,0 +1,160 @@
+import { Option } from 'commander'
+import type { Client } from '../../client/client.ts'
+import { getAppEnv, listAppEnvs } from '../../contract/app-envs.ts'
+import { operations } from '../../contract/index.ts'
+import type { Operation } from '../../contract/operation.ts'
+import { environmentRef, type Options, repeated } from '../command.ts'
+import { UsageError } from '../command-io.ts'
+import { envLines } from '../env-lines.ts'
+import { healthReport } from '../health-report.ts'
+import { renderTable } from '../render.ts'
+import { namedValue } from './fields.ts'
+import {
+  accessLines,
+  accountLines,
+  alertLines,
+  cancelLines,
+  causeLines,
+  presetLines,
+  regionLines,
+  runDetails,
+  runLines,
+  stateLines,
+} from './reports.ts'
+import { wordsOf } from './words.ts'
+
+type Input = Record<string, unknown>
+
+/** Extensions of a command beyond its row. */
+interface RowExtras {
+  /** Options of the command that are not fields of the input. */
+  options?: readonly Option[]
+  /** Checks the input before the first request, and completes it from the options; throws `UsageError`. */
+  prepare?(input: Input, options: Options): void
+  /** The answer in lines, where the general rendering says too little. */
+  render?(answer: never): string[]
+  /** Lines for people that need another read, after the answer. */
+  after?(client: Client, input: Options): Promise<string[]>
+}
+
+interface NamedValue {
+  name: string
+  value?: string
+  isSecret?: boolean
+}
+
+const extras: Readonly<Record<string, RowExtras>> = {
+  'list-database-presets': { render: presetLines },
+  'list-accounts': { render: accountLines },
+  'list-regions': { render: regionLines },
+  'get-app-env': { render: envLines },
+  'diagnosis-causes': { render: causeLines },
+  'explain-access': { render: accessLines },
+  'get-account-health': { render: healthReport },
+  'get-app': { after: environmentsOf },
+  'get-alert': { render: alertLines },
+  'refresh-alert': { render: stateLines },
+  'list-job-runs': { render: runLines },
+  'get-job-run': { render: runDetails },
+  'cancel-job-run': { render: cancelLines },
+  'update-app-env-variables': {
+    options: [
+      repeated(
+        '--set-plain <NAME=value>',
+        'like --set, but readable by everyone who can see the environment',
+      ),
+      repeated(
+        '--set-from <NAME=environment.field>',
+        'a value that is never shown: url, host, port, user, password or name of a database, or a variable of an environment',
+      ),
+    ],
+    prepare(input, { setPlain = [], setFrom = [] }) {
+      const plain = (setPlain as string[]).map((word) => {
+        const { name, value } = namedValue('--set-plain', word)
+        return { name, value, isSecret: false }
+      })
+      const added = [...plain, ...(setFrom as string[]).map(reference)]
+      if (added.length > 0) input.set = [...((input.set as NamedValue[] | undefined) ?? []), ...added]
+      if (input.set === undefined && input.unset === undefined) {
+        throw new UsageError(
+          'give at least one --set NAME=value, --set-plain NAME=value, --set-from NAME=environment.field or --unset NAME; longshore envs get shows the variables',
+        )
+      }
+    },
+    after: storedAs,
+  },
+  'update-member-env-access': {
+    options: [new Option('--full-access', 'let the member access every environment')],
+    prepare({ allowedAppEnvIds }, { fullAccess }) {
+      const names = Array.isArray(allowedAppEnvIds) && allowedAppEnvIds.length > 0
+      if (names === (fullAccess === true)) {
+        throw new UsageError('give --allowed-app-env-ids, or --full-access to remove all restrictions')
+      }
+    },
+  },
+}
+
+/** `NAME=environment.field`; names of environments have no dot. */
+function reference(word: string): { name: string; from: { envName: string; field: string } } {
+  const { name, value } = namedValue('--set-from', word)
+  const [, envName, field] = /^([^.]+)\.([^.]+)$/.exec(value) ?? []
+  if (envName === undefined || field === undefined) {
+    throw new UsageError(
+      `--set-from takes NAME=environment.field, such as --set-from ${name}=shopdb-prod.url`,
+    )
+  }
+  return { name, from: { envName, field } }
+}
+
+export function extrasOf(row: Operation): RowExtras {
+  return extras[row.id] ?? {}
+}
+
+/** What to do about an empty list; empty where nothing is to be done. */
+export function emptyHint(row: Operation): string {
+  const named: Readonly<Record<string, string>> = {
+    'list-app-envs': 'longshore create makes an app with its first environment.',
+    'list-apps': 'longshore create makes an app with its first environment.',
+    'list-invitations': 'An account that invites you appears here.',
+    'get-app-env-pods': 'No container runs. longshore status shows whether that is as it should be.',
+    'get-app-env-history': 'Nothing happened to this environment in that time.',
+    'what-changed': 'Nothing changed in that time. --from looks further back.',
+    'get-app-env-metrics-series': 'There are no measurements in that time. --from looks further back.',
+    'list-audit': 'No entry matches.',
+  }
+  const [noun, verb] = wordsOf(row.id)
+  if (named[row.id] !== undefined || verb !== 'list') return named[row.id] ?? ''
+  const maker = operations
+    .map(({ id }) => wordsOf(id))
+    .find((words) => words[0] === noun && words[1] === 'create')
+  return maker ? `Make one: longshore ${maker.join(' ')} --help shows how.` : ''
+}
+
+/** Which of the variables that a call set are secret now: the default differs for new and known ones. */
+async function storedAs(client: Client, { appEnvId, envName, set }: Options): Promise<string[]> {
+  const named = new Set(((set as NamedValue[] | undefined) ?? []).map(({ name }) => name))
+  if (named.size === 0) return []
+  const ref = environmentRef(String(appEnvId ?? envName))
+  const { envVars } = await client.call(getAppEnv, ref)
+  const names = (isSecret: boolean) =>
+    envVars.filter((one) => named.has(one.name) && one.isSecret === isSecret).map(({ name }) => name)
+  const [secret, plain] = [names(true), names(false)]
+  return [
+    ...(secret.length > 0
+      ? [`Stored as secret: ${secret.join(', ')} (--set-plain stores a readable value).`]
+      : []),
+    ...(plain.length > 0 ? [`Stored readable: ${plain.join(', ')}.`] : []),
+  ]
+}
+
+/** The environments of an app: an app itself has no status. */
+async function environmentsOf(client: Client, { appId }: Options): Promise<string[]> {
+  const { appEnvs } = await client.call(listAppEnvs, { appId: String(appId) })
+  const rows = appEnvs.map(({ cliEnvName, appEnvId, status, currentVersion }) => ({
+    cliEnvName,
+    appEnvId,
+    status,
+    currentVersion,
+  }))
+  return ['environments', ...renderTable(rows, 'environments').map((line) => `  ${line}`)]
+}

@@ -1,0 +1,99 @@
+import { operations } from '../../contract/index.ts'
+import { printable } from '../progress.ts'
+
+/** Nouns of the shell whose name differs from the plural of the object's name in operation ids. */
+const nouns: Readonly<Record<string, string>> = {
+  'app-env': 'envs',
+  'app-env-backup': 'backup',
+  'job-run': 'jobs',
+  'user-token': 'token',
+  user: 'user',
+  audit: 'audit',
+}
+
+/** Operations whose command cannot be derived from their id. */
+const exceptions: Readonly<Record<string, string>> = {
+  'list-database-presets': 'databases presets',
+  'get-logs': 'envs logs',
+  'request-deploy-storage-key': 'envs request-storage-key',
+  'notify-code-upload': 'envs notify-upload',
+  'deploy-app-env-image': 'envs deploy-image',
+  'apply-app-env-changes': 'envs apply',
+  'scale-app-env-containers': 'envs scale',
+  'update-app-env-variables': 'envs variables',
+  'request-secret': 'envs request-secret',
+  'update-app-env-autoscaling': 'envs autoscaling',
+  'update-function-config': 'envs function-config',
+  'rotate-app-env-token': 'envs rotate-token',
+  'explain-access': 'envs explain-access',
+  'diagnose-app-env': 'why',
+  'get-account-health': 'accounts health',
+  'get-account-usage': 'accounts usage',
+  'diagnosis-causes': 'causes list',
+  'what-changed': 'envs changes',
+  'list-alert-notifications': 'alerts notifications',
+  'list-alert-state-changes': 'alerts state-changes',
+  'probe-function': 'probe',
+  'start-job-run': 'jobs run',
+  'update-job-config': 'jobs configure',
+  'restore-app-env-backup': 'restore',
+  'get-member-env-access': 'members access',
+  'update-member-env-access': 'members set-access',
+  'rotate-user-token': 'token rotate',
+  'undo-change': 'audit undo',
+}
+
+/**
+ * The words of an operation in the shell: `list-apps` is `apps list`, `get-app-env-status` is `envs status`. The
+ * command of a new operation follows from its id.
+ */
+export function wordsOf(operationId: string): readonly string[] {
+  const exception = exceptions[operationId]
+  if (exception !== undefined) return exception.split(' ')
+  const [verb = '', ...rest] = operationId.split('-')
+  const object = rest.join('-').replace(/s$/, '')
+  const noun = nouns[object]
+  if (noun !== undefined) return [noun, verb]
+  // For a part of an object, the part is the last word.
+  if (object.startsWith('app-env-')) {
+    const part = rest.slice(2).join('-')
+    return ['envs', verb === 'get' ? part : `${verb}-${part}`]
+  }
+  return [`${object}s`, verb]
+}
+
+const operationIds: ReadonlySet<string> = new Set(operations.map(({ id }) => id))
+
+/** Shorter commands for an operation in a sentence about one environment. */
+const shorter: Readonly<Record<string, (envName: string) => string>> = {
+  'diagnose-app-env': (envName) => `why ${envName}`,
+  'start-app-env': (envName) => `envs start ${envName}`,
+  'get-logs': (envName) => `logs ${envName}`,
+  'request-deploy-storage-key': (envName) => `deploy ${envName} --dir <folder>`,
+  'deploy-app-env-image': (envName) => `deploy ${envName} --image <reference>`,
+}
+
+/** The two calls of a deploy from source, which are one command in the shell. */
+const sourceDeploy = 'request-deploy-storage-key, then notify-code-upload'
+
+/** Why a deployment failed. The message of a build step quotes a program, whose words stay as they are. */
+export function failureText(
+  { reason, message }: { reason: string; message: string },
+  envName: string,
+): string {
+  const text = printable(`${reason}: ${message}`)
+  return reason === 'build step' ? text : inShellWords(text, envName)
+}
+
+/** A text of the platform with the operations that it names as commands; `envName` is the environment it is about. */
+export function inShellWords(text: string, envName?: string): string {
+  const one = text
+    .replaceAll(sourceDeploy, `longshore deploy ${envName ?? '<environment>'} --dir <folder>`)
+    .replaceAll('get-logs with jobRunId', 'longshore jobs logs <jobRunId>')
+  return one.replace(/([a-z]+(?:-[a-z]+)+)(?: with type ([A-Z]+))?/g, (all, word: string, type?: string) => {
+    if (!operationIds.has(word)) return all
+    const about = envName === undefined ? undefined : shorter[word]?.(envName)
+    const command = about ?? (word === 'get-logs' ? 'logs' : wordsOf(word).join(' '))
+    return `longshore ${command}${type === undefined ? '' : ` --type ${type}`}`
+  })
+}

@@ -1,0 +1,268 @@
+import os from 'node:os'
+import path from 'node:path'
+import { z } from 'zod'
+import { AppError } from '../errors.ts'
+import { Secret } from '../log.ts'
+import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
+import { changesBetween } from '../nearest.ts'
+import { readConfigFile } from './file.ts'
+import { type OAuthSetting, oauthOf, oauthSettings } from './oauth.ts'
+import { type RegionSetting, regionsOf } from './regions.ts'
+
+/** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
+const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
+
+const portRange = 'must be a port number from 0 to 65535 (0 picks a free one)'
+const port = z.coerce
+  .number({ error: portRange })
+  .int({ error: portRange })
+  .min(0, portRange)
+  .max(65535, portRange)
+
+const flag = z
+  .enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' })
+  .transform((value) => value === 'true' || value === '1')
+
+const settings = {
+  LONGSHORE_HOME: z.string().min(1).default('.longshore'),
+  LONGSHORE_HOST: z.string().min(1).max(253).default('127.0.0.1'),
+  LONGSHORE_PORT: port.default(4400),
+  LONGSHORE_GATEWAY_PORT: port.default(4480),
+  LONGSHORE_GATEWAY_PROCESSES: z.coerce
+    .number({ error: 'must be a number from 1 to 64' })
+    .int('must be a whole number')
+    .min(1, 'must be a number from 1 to 64')
+    .max(64, 'must be a number from 1 to 64')
+    .optional(),
+  LONGSHORE_ENGINE: z
+    .enum(['auto', 'process', 'docker', 'kubernetes'], {
+      error: 'must be auto, process, docker or kubernetes',
+    })
+    .default('auto'),
+  LONGSHORE_REGIONS: z
+    .string()
+    .regex(
+      /^none$|^[a-z0-9][a-z0-9-]{0,30}=(?:auto|process|docker|kubernetes)(?:,[a-z0-9][a-z0-9-]{0,30}=(?:auto|process|docker|kubernetes))*$/,
+      'must be regions with their engines, such as local=process,box=docker, or none',
+    )
+    .optional(),
+  LONGSHORE_CONFIG: z.string().min(1).optional(),
+  LONGSHORE_GIT_BASE_URL: z.url().refine(isServiceAddress, serviceAddressHint).default('https://github.com'),
+  LONGSHORE_NODE_IMAGE: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,255}$/, 'must be a container image with node and npm')
+    .default('node:22-alpine'),
+  LONGSHORE_DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be postgres://user:password@host:5432/database' })
+    .optional(),
+  LONGSHORE_DATABASE_POOL: z.coerce
+    .number({ error: 'must be a number from 1 to 200' })
+    .int('must be a whole number')
+    .min(1, 'must be a number from 1 to 200')
+    .max(200, 'must be a number from 1 to 200')
+    .default(10),
+  LONGSHORE_NODE: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/,
+      'must be the name of this machine, such as its host name: letters, digits, dots and hyphens',
+    )
+    .optional(),
+  LONGSHORE_FILES_URL: z
+    .url({
+      protocol: /^(?:file|s3)$/,
+      hostname: /^.*$/,
+      error: 'must be file:///path or s3://bucket/prefix?endpoint=URL&region=R',
+    })
+    .optional(),
+  LONGSHORE_DATABASE_IMAGES: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/,
+      'must be a registry, with a path if need be, such as mirror.example.com/databases',
+    )
+    .optional(),
+  LONGSHORE_BOOTSTRAP_TOKEN: z
+    .string()
+    .regex(userTokenPattern, 'must be a user token: lsu_ and 49 letters and digits')
+    .optional(),
+  LONGSHORE_MASTER_KEY: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$|^[A-Za-z0-9+/_-]{43}=?$/, 'must be 32 bytes as 64 hex digits or base64')
+    .optional(),
+  LONGSHORE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  LONGSHORE_PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+    .regex(/^[^?#@]+$/, 'must be an address without user, query or fragment')
+    .optional(),
+  ...oauthSettings,
+  LONGSHORE_TOKEN: z.string().min(1).optional(),
+  LONGSHORE_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps address' }).optional(),
+  LONGSHORE_INCIDENT_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+    .optional(),
+  LONGSHORE_ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
+  LONGSHORE_ALLOW_HOST_ACCESS: flag.default(false),
+  LONGSHORE_RATE_LIMITS: z
+    .string()
+    .regex(
+      /^(?:off|writes=[1-9]\d{0,5},reads=[1-9]\d{0,5})$/,
+      'must be requests a second for one caller, such as writes=50,reads=500, or off',
+    )
+    .default('writes=50,reads=500'),
+  LONGSHORE_REQUEST_LOG: z
+    .enum(['on', 'off', 'with-query'], { error: 'must be on, off or with-query' })
+    .default('on'),
+  LONGSHORE_KEPT_VERSIONS: z.coerce
+    .number({ error: 'must be a number from 1 to 1000' })
+    .int('must be a whole number')
+    .min(1, 'must be a number from 1 to 1000')
+    .max(1000, 'must be a number from 1 to 1000')
+    .default(10),
+  LONGSHORE_CLOCK_SCALE: z.coerce
+    .number({ error: 'must be a number from 1 to 10000' })
+    .min(1, 'must be a number from 1 to 10000')
+    .max(10_000, 'must be a number from 1 to 10000')
+    .default(1),
+  LONGSHORE_LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
+      error: 'must be trace, debug, info, warn, error or silent',
+    })
+    .default('info'),
+}
+
+/** Where incident contact points send when the operator names no other service: the public Events API v2. */
+const publicIncidentUrl = 'https://events.pagerduty.com/v2/enqueue'
+
+/** All settings, read once and frozen (docs/interface.md#starting-and-configuring). */
+export interface Config {
+  /** Absolute path; all state of the embedded installation. */
+  readonly home: string
+  readonly host: string
+  readonly port: number
+  readonly gatewayPort: number
+  /** How many processes the gateway has; undefined: as the machine's cores allow. */
+  readonly gatewayProcesses: number | undefined
+  /** The first is the one the ready line names; empty only where others share the database. */
+  readonly regions: readonly RegionSetting[]
+  /** Where the repositories of apps with a Git host are: `<base>/<gitNamespace>/<gitRepo>.git`. */
+  readonly gitBaseUrl: string
+  /** What the Dockerfiles that presets generate begin with; it must bring node and npm. */
+  readonly nodeImage: string
+  /** `DOCKER_HOST`, the engine's own setting. */
+  readonly dockerHost: string | undefined
+  /** PostgreSQL; undefined: the embedded store in the data directory. */
+  readonly databaseUrl: Secret | undefined
+  /** Connections to PostgreSQL. */
+  readonly databasePool: number
+  /** The name of this machine among those that share the database; its regions belong to it. */
+  readonly node: string
+  /** Where uploads, backups and kept logs are; undefined: the data directory. */
+  readonly filesUrl: string | undefined
+  /** Registry and path that hold the database images; undefined: each image's own registry. */
+  readonly databaseImages: string | undefined
+  readonly bootstrapToken: Secret | undefined
+  readonly masterKey: Secret | undefined
+  readonly url: string | undefined
+  readonly token: Secret | undefined
+  /** Address under which people and hosts reach the control plane; undefined: the address of the API. */
+  readonly publicUrl: string | undefined
+  readonly oauth: OAuthSetting
+  readonly smtpUrl: Secret | undefined
+  /** An OTLP endpoint is set: traces are exported to it. */
+  readonly exportsTraces: boolean
+  readonly incidentUrl: string
+  readonly allowPrivateWebhooks: boolean
+  /** Leaves instance metadata and services of this machine open to containers on Docker. */
+  readonly allowHostAccess: boolean
+  /** Requests a second for one caller; null: no such limit. */
+  readonly rateLimits: { readonly writes: number; readonly reads: number } | null
+  /** Which requests to environments are logged: sampled and without query strings, not at all, or with query strings. */
+  readonly requestLog: 'on' | 'off' | 'with-query'
+  /** Deployed versions of an environment whose images stay for a rollback. */
+  readonly keptVersions: number
+  readonly clockScale: number
+  readonly logLevel: string
+}
+
+/**
+ * Reads the environment once. Every problem is reported in one error, and an unknown
+ * LONGSHORE_ variable stops the start: a mistyped safety option must not be ignored.
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = process.cwd()): Config {
+  const names = Object.keys(env).filter((name) => name.startsWith('LONGSHORE_'))
+  const problems = names.filter((name) => !(name in settings)).map(unknownSetting)
+  const present = Object.fromEntries(
+    names.filter((name) => env[name] !== '').map((name) => [name, env[name]]),
+  )
+  const parsed = z.object(settings).safeParse(present)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
+  }
+  const file = parsed.data?.LONGSHORE_CONFIG
+    ? readConfigFile(path.resolve(workingDir, parsed.data.LONGSHORE_CONFIG))
+    : { value: null, problems: [] }
+  problems.push(...file.problems)
+  if (problems.length > 0 || !parsed.success) {
+    throw new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
+  }
+  const value = parsed.data
+  const regions = regionsOf(value, present, file.value, kubeconfigOf(env))
+  return Object.freeze({
+    home: path.resolve(workingDir, value.LONGSHORE_HOME),
+    host: value.LONGSHORE_HOST,
+    port: value.LONGSHORE_PORT,
+    gatewayPort: value.LONGSHORE_GATEWAY_PORT,
+    gatewayProcesses: value.LONGSHORE_GATEWAY_PROCESSES,
+    regions,
+    gitBaseUrl: value.LONGSHORE_GIT_BASE_URL.replace(/\/+$/, ''),
+    nodeImage: value.LONGSHORE_NODE_IMAGE,
+    dockerHost: env.DOCKER_HOST || undefined,
+    databaseUrl: secret(value.LONGSHORE_DATABASE_URL),
+    databasePool: value.LONGSHORE_DATABASE_POOL,
+    node: value.LONGSHORE_NODE ?? os.hostname(),
+    filesUrl: value.LONGSHORE_FILES_URL,
+    databaseImages: value.LONGSHORE_DATABASE_IMAGES,
+    bootstrapToken: secret(value.LONGSHORE_BOOTSTRAP_TOKEN),
+    masterKey: secret(value.LONGSHORE_MASTER_KEY),
+    url: value.LONGSHORE_URL?.replace(/\/+$/, ''),
+    token: secret(value.LONGSHORE_TOKEN),
+    publicUrl: value.LONGSHORE_PUBLIC_URL?.replace(/\/+$/, ''),
+    oauth: oauthOf(value),
+    smtpUrl: secret(value.LONGSHORE_SMTP_URL),
+    exportsTraces: Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT),
+    incidentUrl: value.LONGSHORE_INCIDENT_URL ?? publicIncidentUrl,
+    allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
+    allowHostAccess: value.LONGSHORE_ALLOW_HOST_ACCESS,
+    rateLimits: ratesOf(value.LONGSHORE_RATE_LIMITS),
+    requestLog: value.LONGSHORE_REQUEST_LOG,
+    keptVersions: value.LONGSHORE_KEPT_VERSIONS,
+    clockScale: value.LONGSHORE_CLOCK_SCALE,
+    logLevel: value.LONGSHORE_LOG_LEVEL,
+  })
+}
+
+/** With the setting that was probably meant: one whose name is at most three changes of a letter away. */
+function unknownSetting(name: string): string {
+  const near = Object.keys(settings)
+    .map((known) => ({ known, changes: changesBetween(name, known) }))
+    .sort((one, other) => one.changes - other.changes)[0]
+  const meant =
+    near && near.changes <= 3 ? `did you mean ${near.known}?` : 'unset it (README lists the settings)'
+  return `${name} is not a setting of Longshore: ${meant}`
+}
+
+function secret(value: string | undefined): Secret | undefined {
+  return value === undefined ? undefined : new Secret(value)
+}
+
+function ratesOf(setting: string): Config['rateLimits'] {
+  const [writes, reads] = (setting.match(/\d+/g) ?? []).map(Number)
+  return writes === undefined || reads === undefined ? null : { writes, reads }
+}
+
+/** Where kubectl would look; undefined in a pod, which has credentials of its own. */
+function kubeconfigOf({ KUBECONFIG, KUBERNETES_SERVICE_HOST }: NodeJS.ProcessEnv): string | undefined {
+  const first = KUBECONFIG?.split(path.delimiter).find((file) => file !== '')
+  return first ?? (KUBERNETES_SERVICE_HOST ? undefined : path.join(os.homedir(), '.kube', 'config'))
+}

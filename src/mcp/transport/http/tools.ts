@@ -1,0 +1,140 @@
+import type { IncomingMessage } from 'node:http'
+import { createClient } from '../../../client/client.ts'
+import { AppError } from '../../../errors.ts'
+import { yieldAlone } from '../../../pacer.ts'
+import { spanIds, spanIn } from '../../../trace.ts'
+import { toolPolicyOfRequest } from '../../policy/http-policy.ts'
+import { defaultToolPolicy, narrowed, type ToolPolicy } from '../../policy/tool-policy.ts'
+import type { Tool } from '../../tools/define-tool.ts'
+import { publishTools } from '../../tools/publish.ts'
+import { type ListedTool, listedTools, type PublishedTool } from '../../tools/published-tool.ts'
+import { createReadCache } from '../../tools/read-cache.ts'
+import type { ToolResult } from '../../tools/result.ts'
+import { runTool } from '../../tools/run-tool.ts'
+import { agentNameOf, type IncomingCall, type McpServerOptions } from '../responses.ts'
+import type { Refusal } from './guards.ts'
+import { scopeRefusal, unauthenticatedBy } from './oauth.ts'
+import type { McpHttpOptions } from './options.ts'
+import { tooMany } from './refusals.ts'
+
+/** The caller of a request, its tools, and its address of this server. */
+export interface Visitor {
+  token: string
+  /** Null while the store is unavailable. */
+  principal: string | null
+  toolPolicy: ToolPolicy
+  host: string | undefined
+  /** Name of the session in the audit log; stateless requests have none. */
+  agentSession?: string | undefined
+}
+
+/** What callers over HTTP may list and call, the same in both eras of the protocol. */
+export class HttpTools {
+  readonly #options: McpHttpOptions
+  readonly #tools: ReadonlyMap<string, Tool>
+  readonly #toolPolicy: ToolPolicy
+  #published: PublishedTool[] | undefined
+
+  constructor(options: McpHttpOptions) {
+    this.#options = options
+    this.#tools = new Map(options.registry.map((tool) => [tool.name, tool]))
+    this.#toolPolicy = { ...defaultToolPolicy, ...options.toolPolicy }
+  }
+
+  /** The policy of a request: the server's own, narrowed by what the agent was allowed, its address and its headers. */
+  toolPolicyOf(req: IncomingMessage, limits: Partial<ToolPolicy>): ToolPolicy | Refusal {
+    try {
+      const allowed = narrowed(this.#toolPolicy, { ...defaultToolPolicy, allowSecrets: true, ...limits })
+      return toolPolicyOfRequest(req, allowed, [...this.#tools.keys()])
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { status: 400, error: error.message, details: error.details ?? '' }
+    }
+  }
+
+  /** Whose token it is; null while the store is unavailable. */
+  async principalOf(token: string, req: IncomingMessage): Promise<string | Refusal | null> {
+    const { authenticate, oauth } = this.#options
+    try {
+      return authenticate ? await authenticate(token, req.socket.remoteAddress ?? '') : token
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      if (error.kind === 'unauthenticated') return unauthenticatedBy(oauth, req)
+      if (error.kind === 'rate-limited') return tooMany(error)
+      // The store is unavailable; the call itself reports that in a result.
+      return null
+    }
+  }
+
+  /** The 403 for a body with calls beyond the scopes of the agent; null if there is none. */
+  async scopeRefusalOf(
+    req: IncomingMessage,
+    body: unknown,
+    { token, toolPolicy: { scopes } }: Visitor,
+  ): Promise<Refusal | null> {
+    const { oauth } = this.#options
+    if (oauth === undefined || scopes === null) return null
+    const { allowSecrets } = this.#toolPolicy
+    const refusal = scopeRefusal(oauth, req, body, { scopes, tools: this.#tools, allowSecrets })
+    if (refusal !== null) await oauth.needsMore(token)
+    return refusal
+  }
+
+  serverOptions(caller: Visitor): McpServerOptions {
+    const { token, toolPolicy } = caller
+    return {
+      tools: () => this.#list(token, toolPolicy),
+      callTool: (call) => this.#callTool(call, { ...caller, token: call.token ?? token }),
+    }
+  }
+
+  async #list(token: string, toolPolicy: ToolPolicy): Promise<ListedTool[]> {
+    this.#published ??= publishTools(this.#options.registry)
+    const permissions = (await this.#options.permissions?.(token)) ?? null
+    // 100 kB for each of many clients whose permissions come at once: each list is made and sent in a turn of its own.
+    await yieldAlone()
+    return listedTools(this.#published, toolPolicy, permissions)
+  }
+
+  async #callTool(call: IncomingCall, visitor: Visitor): Promise<ToolResult> {
+    const { token, toolPolicy, host, agentSession } = visitor
+    const { clock, log, apiUrl, send } = this.#options
+    const client = createClient({
+      url: apiUrl(),
+      token,
+      surface: 'mcp',
+      agentSession,
+      forwardedHost: host,
+      ...(send && { fetchImpl: send }),
+    })
+    const traceparent = spanIn(call.traceparent)
+    const startMs = clock.wallMs()
+    const result = await runTool(
+      {
+        tools: this.#tools,
+        toolPolicy,
+        client,
+        reads: createReadCache(client, clock),
+        clock,
+        signal: call.signal,
+        traceparent,
+        agent: agentNameOf(call.clientInfo),
+        progress: call.progress,
+        askPerson: call.askPerson,
+        onFault: (error, requestId, tool) => log.error({ err: error, requestId, tool }, 'tool call failed'),
+      },
+      call.name,
+      call.args,
+    )
+    this.#options.spans?.add({
+      ...spanIds(traceparent, call.traceparent),
+      name: `tools/call ${call.name.slice(0, 64)}`,
+      kind: 'server',
+      startMs,
+      endMs: clock.wallMs(),
+      failed: result.isError,
+      attributes: { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': call.name.slice(0, 64) },
+    })
+    return result
+  }
+}
