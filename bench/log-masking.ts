@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { createMask, cutMark } from '../src/domain/environments/secret-masker.ts'
+import { cutMark } from '../src/domain/environments/log-lines.ts'
+import { createMask } from '../src/domain/environments/secret-masker.ts'
 import { LogStore } from '../src/files/log-store.ts'
 
 const words =

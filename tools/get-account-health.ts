@@ -1,5 +1,5 @@
+import { counted } from '../src/amounts.ts'
 import { getAccountHealth } from '../src/contract/diagnosis.ts'
-import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({

@@ -1,5 +1,5 @@
+import { counted } from '../src/amounts.ts'
 import { getMemberEnvAccess } from '../src/contract/members.ts'
-import { counted } from '../src/counted.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({

@@ -1,5 +1,5 @@
+import { counted } from '../src/amounts.ts'
 import { listAppEnvs } from '../src/contract/app-envs.ts'
-import { counted } from '../src/counted.ts'
 import { accountOrAppNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 

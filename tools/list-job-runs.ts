@@ -1,5 +1,5 @@
+import { counted } from '../src/amounts.ts'
 import { listJobRuns } from '../src/contract/jobs.ts'
-import { counted } from '../src/counted.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 

@@ -1,5 +1,5 @@
+import { counted } from '../src/amounts.ts'
 import { whatChanged } from '../src/contract/diagnosis.ts'
-import { counted } from '../src/counted.ts'
 import { environmentNamed } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 

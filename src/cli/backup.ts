@@ -1,3 +1,4 @@
+import { readableBytes } from '../amounts.ts'
 import type { Client } from '../client/client.ts'
 import { sleep, systemClock } from '../clock.ts'
 import { listAccounts } from '../contract/accounts.ts'
@@ -16,7 +17,7 @@ import { type Cli, type CliCommand, connected, type Done, environmentRef, print 
 import { exitCodes, UsageError } from './command-io.ts'
 import { addDryRun, printDryRun } from './dry-run.ts'
 import { namesOf } from './names/lookup.ts'
-import { printable, readableBytes } from './progress.ts'
+import { printable } from './progress.ts'
 import { aligned } from './render.ts'
 import { positionalHelp } from './rows/field-help.ts'
 

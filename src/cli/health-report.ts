@@ -1,6 +1,6 @@
+import { counted } from '../amounts.ts'
 import type { Finding, getAccountHealth } from '../contract/diagnosis.ts'
 import type { OutputOf } from '../contract/operation.ts'
-import { counted } from '../counted.ts'
 
 export const severitySigns: Readonly<Record<Finding['severity'], string>> = {
   critical: '✗',

@@ -1,6 +1,6 @@
+import { counted } from '../amounts.ts'
 import { type ProbeLevel, probeFunction } from '../contract/function-probe.ts'
 import type { OutputOf } from '../contract/operation.ts'
-import { counted } from '../counted.ts'
 import {
   type Cli,
   type CliCommand,

@@ -101,14 +101,6 @@ export function printable(text: string): string {
     .replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/gu, '')
 }
 
-/** `34 kB`, `1.2 MB`. */
-export function readableBytes(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`
-  if (bytes < 1_000_000) return `${Math.round(bytes / 1_000)} kB`
-  if (bytes < 1_000_000_000) return `${(bytes / 1_000_000).toFixed(1)} MB`
-  return `${(bytes / 1_000_000_000).toFixed(2)} GB`
-}
-
 /** `320 ms`, `12.3 s`, `2 min 5 s`. */
 export function readableDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`

@@ -1,6 +1,5 @@
-/** Longest line kept, in bytes; longer lines are cut and marked (docs/interface.md#logs). */
-export const longestLine = 8192
-export const cutMark = ' … [line cut at 8 KiB]'
+import { cutMark, longestLine } from '../domain/environments/log-lines.ts'
+
 const keptBytes = longestLine - Buffer.byteLength(cutMark)
 
 /** Splits chunks of bytes into lines in bounded memory: only the first 8 KiB of a long line are kept. */

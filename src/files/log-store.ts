@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { LogLine, LogType } from '../contract/app-env-reads.ts'
+import { cutLine } from '../domain/environments/log-lines.ts'
 import type { LogQuery } from '../domain/environments/log-query.ts'
-import { cutMark } from '../domain/environments/secret-masker.ts'
 import { AppError } from '../errors.ts'
 import { yieldAlone } from '../pacer.ts'
 import type { FindKnown, LogArchive } from './log-archive.ts'
@@ -14,7 +14,6 @@ const segmentSize = 4 * 1024 * 1024
 const keptDays = 7
 /** Of a pod that others followed before, the last line is looked for in so many copies. */
 const mostCopiesRead = 4
-const longestLine = 8 * 1024
 
 interface LogStoreOptions {
   archive?: LogArchive | null
@@ -77,7 +76,9 @@ export class LogStore {
 
   append(appEnvId: string, lines: readonly KeptLine[]): void {
     for (const line of lines)
-      this.#open(appEnvId, line.type).append(`${JSON.stringify({ ...line, message: cut(line.message) })}\n`)
+      this.#open(appEnvId, line.type).append(
+        `${JSON.stringify({ ...line, message: cutLine(line.message) })}\n`,
+      )
   }
 
   /**
@@ -237,12 +238,6 @@ function tooManyReaders(): AppError {
 /** The folder of an environment's request log, inside that of its other logs. */
 function requestsOf(appEnvId: string): string {
   return path.join(appEnvId, 'requests')
-}
-
-/** Lines longer than 8 KiB are cut and marked (docs/interface.md#logs). */
-function cut(message: string): string {
-  if (message.length <= longestLine) return message
-  return `${message.slice(0, longestLine - cutMark.length)}${cutMark}`
 }
 
 function* linesBackwards(text: string, end: number): Generator<{ line: string; offset: number }> {

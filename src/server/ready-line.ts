@@ -4,7 +4,7 @@ import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
 import type { ConsoleSessions } from '../operations/access/console-sessions.ts'
-import { startedAt } from '../store/data-directory.ts'
+import { startedAt } from '../process-start.ts'
 import { regionProblems, type Started } from './installation.ts'
 import type { Platform } from './platform.ts'
 

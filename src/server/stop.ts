@@ -1,6 +1,6 @@
+import { counted } from '../amounts.ts'
 import { sleep, systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { counted } from '../counted.ts'
 import { AppError } from '../errors.ts'
 import { connectGateway } from '../gateway/control/client.ts'
 import { createLog } from '../log.ts'

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { makeFolder } from '../make-folder.ts'
+import { isAlive, startedAt } from '../process-start.ts'
 
 /** Paths of an embedded installation. */
 export interface Home {
@@ -153,32 +154,6 @@ function readHolder(lock: string): Holder | null {
     return { pid: Number(pid), started: started ?? '' }
   } catch {
     return null
-  }
-}
-
-/** Alive, and the process that wrote the file: a reused pid has another start time. */
-function isAlive({ pid, started }: Holder): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
-  }
-  const now = startedAt(pid)
-  return now === '' || started === '' || now === started
-}
-
-/**
- * Start time of a process in clock ticks since boot; empty without /proc, `dead` for a killed process that its parent
- * has not reaped yet.
- */
-export function startedAt(pid: number): string {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' || fields[0] === 'X' ? 'dead' : (fields[19] ?? '')
-  } catch {
-    return ''
   }
 }
 

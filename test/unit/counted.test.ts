@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { listed } from '../../src/counted.ts'
+import { listed } from '../../src/amounts.ts'
 
 it('a sentence lists at most ten names, and says how many more there are', () => {
   expect(listed(['one', 'two'])).toBe('one, two')

@@ -16,7 +16,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { Secret } from '../../src/log.ts'
-import { startedAt } from '../../src/store/data-directory.ts'
+import { startedAt } from '../../src/process-start.ts'
 import { removeFolder } from '../remove-folder.ts'
 
 const run = promisify(execFile)

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { readableBytes } from '../../amounts.ts'
 import { listAccounts } from '../../contract/accounts.ts'
 import {
   applyAppEnvChanges,
@@ -12,7 +13,6 @@ import { notifyCodeUpload, requestDeployStorageKey } from '../../contract/deploy
 import { listRegions } from '../../contract/regions.ts'
 import { listSource, packSource } from '../deploy/pack-source.ts'
 import { uploadArchive } from '../deploy/upload-archive.ts'
-import { readableBytes } from '../progress.ts'
 import { ToolRefusal } from './agent.ts'
 import { prepareSource } from './source.ts'
 import type { Stage } from './stage.ts'

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import { counted, readableBytes } from '../../amounts.ts'
 import type { Client } from '../../client/client.ts'
 import { systemClock } from '../../clock.ts'
 import { updateFunctionConfig } from '../../contract/app-env-actions.ts'
@@ -13,7 +14,7 @@ import { exitCodes } from '../command-io.ts'
 import { type DryRunAnswer, dryRunLines } from '../dry-run.ts'
 import { hostHints } from '../host-hints.ts'
 import type { Connection } from '../local/installation.ts'
-import { createProgress, type Progress, readableBytes, readableDuration } from '../progress.ts'
+import { createProgress, type Progress, readableDuration } from '../progress.ts'
 import { failureText } from '../rows/words.ts'
 import { addDeployOptions, type DeployOptions, deployOptionsOf } from './options.ts'
 import { listSource, packSource, type SourceListing } from './pack-source.ts'
@@ -191,13 +192,13 @@ async function checkedSource(run: Run, appEnv: AppEnv, dir: string): Promise<Sou
 async function pack({ progress, signal }: Run, listing: SourceListing, file: string) {
   for (const { path: skipped, why } of listing.skipped) progress.line(`Left out: ${skipped} ${why}.`)
   const total = listing.files.length
-  progress.stage(`Packing ${total} file${total === 1 ? '' : 's'}, ${readableBytes(listing.bytes)}`)
+  progress.stage(`Packing ${counted(total, 'file')}, ${readableBytes(listing.bytes)}`)
   const packed = await packSource(listing, file, {
     signal,
     onFile: (done) => progress.update(`${done} of ${total}`),
   })
   const rules = listing.ignoreFile ? `, excluding files in ${listing.ignoreFile}` : ''
-  progress.done(`Packed ${total} file${total === 1 ? '' : 's'}, ${readableBytes(listing.bytes)}${rules}`)
+  progress.done(`Packed ${counted(total, 'file')}, ${readableBytes(listing.bytes)}${rules}`)
   return packed
 }
 

@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { AppError } from '../../errors.ts'
+import { isAlive } from '../../process-start.ts'
 
 /** An installation that runs on this machine. */
 interface LocalInstallation {
@@ -32,8 +33,9 @@ export async function findLocalInstallation(home: string): Promise<LocalInstalla
   if (text === null) return null
   const facts = parsed(text)
   // The file may be left by an ended process, or incomplete.
-  if (typeof facts?.pid !== 'number' || typeof facts.api !== 'string' || !isAlive(facts.pid, facts.started))
-    return null
+  if (typeof facts?.pid !== 'number' || typeof facts.api !== 'string') return null
+  const started = typeof facts.started === 'string' ? facts.started : ''
+  if (!isAlive({ pid: facts.pid, started })) return null
   if (typeof facts.home === 'string' && isCopy(home, facts.home)) return null
   return {
     pid: facts.pid,
@@ -51,7 +53,7 @@ export async function lockHolder(home: string): Promise<number | null> {
   const file = statSync(lock, { throwIfNoEntry: false })
   // The lock of a copied data directory names the process that has the original.
   const isOriginal = identity === undefined || identity === `${file?.dev}:${file?.ino}`
-  return /^[1-9]\d*$/.test(pid) && isOriginal && isAlive(Number(pid), started) ? Number(pid) : null
+  return /^[1-9]\d*$/.test(pid) && isOriginal && isAlive({ pid: Number(pid), started }) ? Number(pid) : null
 }
 
 /** The admin token that the first start saved; null if the data directory has none. */
@@ -118,32 +120,5 @@ function parsed(text: string): ServeFile | null {
     return typeof value === 'object' ? (value as ServeFile | null) : null
   } catch {
     return null
-  }
-}
-
-/**
- * Whether a process runs; a killed process that is not reaped yet does not. `started` must match too, because process
- * ids are reused.
- */
-function isAlive(pid: number, started?: unknown): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    // EPERM: it exists and belongs to another user.
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
-  }
-  const { state, startTicks } = statOf(pid)
-  if (state === 'Z' || state === 'X') return false
-  return typeof started !== 'string' || started === '' || startTicks === '' || startTicks === started
-}
-
-/** State letter and start time of a process; empty without /proc. */
-function statOf(pid: number): { state: string; startTicks: string } {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0] ?? '', startTicks: fields[19] ?? '' }
-  } catch {
-    return { state: '', startTicks: '' }
   }
 }

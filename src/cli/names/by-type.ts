@@ -6,7 +6,6 @@ import { getAppEnvBackup } from '../../contract/backups.ts'
 import { getContactPoint, listContactPoints } from '../../contract/contact-points.ts'
 import { listMembers } from '../../contract/members.ts'
 import type { ResourceType } from '../../contract/resources.ts'
-import type { Options } from '../command.ts'
 
 /** An id with the name that people know. */
 export type Named = readonly [id: string, name: string]
@@ -16,7 +15,7 @@ interface NamedType {
   /** Those of an account. Left out where commands take ids only. */
   all?(client: Client, accountId: string): Promise<Named[]>
   /** The one that an input names by `id`. */
-  one(client: Client, id: string, input: Options): Promise<Named>
+  one(client: Client, id: string, input: Readonly<Record<string, unknown>>): Promise<Named>
 }
 
 /** One row for each type whose objects have names; those of other types are shown by id. */

@@ -13,7 +13,7 @@ import {
 } from '../command.ts'
 import { exitCodes, UsageError } from '../command-io.ts'
 import { addDryRun, dryRunLines } from '../dry-run.ts'
-import { withNames } from '../names/in-answers.ts'
+import { withNames } from '../names/in-responses.ts'
 import { withIds } from '../names/lookup.ts'
 import { namedObject } from '../names/of-object.ts'
 import { printable } from '../progress.ts'

@@ -1,5 +1,5 @@
+import { counted } from '../../amounts.ts'
 import type { DatabaseSettings } from '../../contract/app-envs.ts'
-import { counted } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import {
   type DatabaseAvailabilities,

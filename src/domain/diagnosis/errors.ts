@@ -1,5 +1,5 @@
+import { counted } from '../../amounts.ts'
 import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis.ts'
-import { counted } from '../../counted.ts'
 import { lastLine } from './evidence.ts'
 import type { Facts, RequestFacts, TrafficFacts } from './facts.ts'
 import { runtimeSign } from './log-signs.ts'

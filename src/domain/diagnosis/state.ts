@@ -1,5 +1,5 @@
+import { counted } from '../../amounts.ts'
 import type { Finding } from '../../contract/diagnosis.ts'
-import { counted } from '../../counted.ts'
 import { type Detector, type Facts, fixBy } from './facts.ts'
 
 /** The engine is away: whatever else is wrong, nothing can be done about it now. */

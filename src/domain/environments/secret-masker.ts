@@ -1,9 +1,7 @@
 import { secretMask } from '../../contract/fields.ts'
 import { ansi, hasHidden, hidden } from '../../contract/hidden-characters.ts'
+import { cutMark } from './log-lines.ts'
 import { linesOf, type SecretForm, secretForms, shortestMasked } from './secret-forms.ts'
-
-/** Appended to a log line that was cut. */
-export const cutMark = ' … [line cut at 8 KiB]'
 
 /** Values beyond this many characters in all are not masked, so that no environment costs more than its share. */
 export const mostMasked = 64 * 1024

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import type { z } from 'zod'
+import { listed } from '../../amounts.ts'
 import { secretMask } from '../../contract/fields.ts'
 import type { envVar, envVarChange, GeneratedValue } from '../../contract/variables.ts'
-import { listed } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import type { StoredVariable } from './environment.ts'
 

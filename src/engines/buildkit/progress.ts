@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
-import { cutMark, type Mask } from '../../domain/environments/secret-masker.ts'
+import { cutLine } from '../../domain/environments/log-lines.ts'
+import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { ErrorExcerpt } from '../error-excerpt.ts'
 import { withoutSecretMounts } from './dockerfile.ts'
 
@@ -133,7 +134,7 @@ class Step {
   #line(painted: string, stream: 'stdout' | 'stderr'): void {
     const text = painted.replace(/\u001b\[[0-9;]*m/g, '').replace(/\r$/, '')
     if (text === '') return
-    const line = text.length <= longestLine ? text : text.slice(0, longestLine - cutMark.length) + cutMark
+    const line = cutLine(text, longestLine)
     this.excerpt.add(this.#mask(line))
     this.#onLine(line, stream)
   }

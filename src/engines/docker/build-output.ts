@@ -1,4 +1,5 @@
-import { cutMark, type Mask } from '../../domain/environments/secret-masker.ts'
+import { cutLine } from '../../domain/environments/log-lines.ts'
+import type { Mask } from '../../domain/environments/secret-masker.ts'
 import type { AppError } from '../../errors.ts'
 import { Pacer } from '../../pacer.ts'
 import { remoteAdd } from '../dockerfile/remote-add.ts'
@@ -91,7 +92,7 @@ export class BuildOutput {
     // One more than a line may have, so that its end is known to be cut.
     this.#rest = (lines.pop() ?? '').slice(0, longestLine + 1)
     // What the builder itself says comes line by line.
-    for (const line of this.#output.isReached ? lastOf(lines) : lines) this.#line(cut(line))
+    for (const line of this.#output.isReached ? lastOf(lines) : lines) this.#line(cutLine(line, longestLine))
     if (this.#rest === '') this.#restIsError = false
   }
 
@@ -104,7 +105,7 @@ export class BuildOutput {
   }
 
   #flush(): void {
-    if (this.#rest.replace(/\u001b\[[0-9;]*m/g, '') !== '') this.#line(cut(this.#rest))
+    if (this.#rest.replace(/\u001b\[[0-9;]*m/g, '') !== '') this.#line(cutLine(this.#rest, longestLine))
     this.#rest = ''
   }
 
@@ -153,10 +154,6 @@ export class BuildOutput {
       : buildFailure(text, this.#step, this.#excerpt.take())
     this.#onLine({ stream: 'stderr', message: engineSentence(message.error) })
   }
-}
-
-function cut(line: string): string {
-  return line.length <= longestLine ? line : `${line.slice(0, longestLine - cutMark.length)}${cutMark}`
 }
 
 /**

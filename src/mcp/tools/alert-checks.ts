@@ -1,7 +1,7 @@
+import { counted } from '../../amounts.ts'
 import { getAlert } from '../../contract/alerts.ts'
 import { getContactPoint } from '../../contract/contact-points.ts'
 import { isIngressMetric, type Metric, metrics } from '../../contract/metrics.ts'
-import { counted } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
 

@@ -1,7 +1,7 @@
+import { counted } from '../../amounts.ts'
 import { getAppEnvBackup } from '../../contract/backups.ts'
 import { getJobRun } from '../../contract/jobs.ts'
 import { getMemberEnvAccess } from '../../contract/members.ts'
-import { counted } from '../../counted.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
 import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
 import { readDryRun } from './dry-run.ts'

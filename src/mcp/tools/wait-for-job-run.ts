@@ -1,7 +1,7 @@
+import { counted } from '../../amounts.ts'
 import { sleep } from '../../clock.ts'
 import { getLogs } from '../../contract/app-env-reads.ts'
 import { getJobRun, type JobRunResponse } from '../../contract/jobs.ts'
-import { counted } from '../../counted.ts'
 import { AppError } from '../../errors.ts'
 import { envelope } from '../policy/untrusted-text.ts'
 import type { Note, ToolContext } from './define-tool.ts'

@@ -1,4 +1,4 @@
-import { listed } from '../../counted.ts'
+import { listed } from '../../amounts.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { Account, Membership } from '../../store/repositories/accounts.ts'

@@ -1,4 +1,4 @@
-import { counted } from '../../counted.ts'
+import { counted } from '../../amounts.ts'
 import { type Membership, updateMembership } from '../../store/repositories/accounts.ts'
 import type { UndoHandler } from '../audit/undo-handler.ts'
 

@@ -1,5 +1,5 @@
+import { listed } from '../../amounts.ts'
 import type { ContactPoint, ContactPointConfig } from '../../contract/contact-points.ts'
-import { listed } from '../../counted.ts'
 import {
   clearConfigOf,
   type StoredContactPoint,

@@ -1,7 +1,7 @@
 import { insertAlertState } from '../../alerting/states.ts'
+import { counted } from '../../amounts.ts'
 import { createAlert } from '../../contract/alerts.ts'
 import { metricUnits } from '../../contract/metrics.ts'
-import { counted } from '../../counted.ts'
 import { checkMetric, type StoredAlert } from '../../domain/alerts/alert.ts'
 import { newId } from '../../domain/ids.ts'
 import { insertAlert } from '../../store/repositories/alerts.ts'

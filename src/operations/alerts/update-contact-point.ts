@@ -1,5 +1,5 @@
+import { counted } from '../../amounts.ts'
 import { updateContactPoint } from '../../contract/contact-points.ts'
-import { counted } from '../../counted.ts'
 import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
 import { countAlertsUsing, saveContactPoint } from '../../store/repositories/contact-points.ts'
 import { handler } from '../core/handler.ts'

@@ -1,6 +1,6 @@
 import { endAlert } from '../../alerting/steps.ts'
+import { counted } from '../../amounts.ts'
 import { deleteAppEnv } from '../../contract/app-envs.ts'
-import { counted } from '../../counted.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { countBackups } from '../../store/repositories/backups.ts'
 import { deleteEnvironment } from '../../store/repositories/environments.ts'

@@ -1,4 +1,4 @@
-import { counted } from '../../counted.ts'
+import { counted } from '../../amounts.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { checkVolumeContainers } from '../../domain/environments/volume.ts'
 import type { Context } from '../core/handler.ts'

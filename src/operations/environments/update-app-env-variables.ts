@@ -1,5 +1,5 @@
+import { counted } from '../../amounts.ts'
 import { updateAppEnvVariables } from '../../contract/app-env-actions.ts'
-import { counted } from '../../counted.ts'
 import { changedVariables } from '../../domain/environments/variables.ts'
 import { AppError } from '../../errors.ts'
 import { handler } from '../core/handler.ts'

@@ -1,4 +1,4 @@
-import { listed } from '../../counted.ts'
+import { listed } from '../../amounts.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import { databaseFields } from '../../domain/databases/fields.ts'
 import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'

@@ -1,6 +1,7 @@
 import type { LoggedRequest } from '../../contract/app-env-reads.ts'
+import { cutMark } from '../../domain/environments/log-lines.ts'
 import { requestLine } from '../../domain/environments/request-line.ts'
-import { cutMark, type Mask } from '../../domain/environments/secret-masker.ts'
+import type { Mask } from '../../domain/environments/secret-masker.ts'
 import type { LogStore } from '../../files/log-store.ts'
 import type { RequestBatch, RequestRecord } from '../../gateway/control/request-record.ts'
 import type { Log } from '../../log.ts'

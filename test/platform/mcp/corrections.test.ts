@@ -47,9 +47,9 @@ describe('a mistaken input is answered with what to send instead', () => {
     ['a long name for an id', 'restart-app-env', { appEnvId: 'x'.repeat(300_000) }],
     ['a long name for the id of an app', 'get-app', { appId: 'x'.repeat(300_000) }],
   ])('%s is answered at once', async (_name, tool, input) => {
-    const startMs = performance.now()
+    const before = process.cpuUsage()
     await detailsOf(tool, input)
-    expect(performance.now() - startMs).toBeLessThan(2_000)
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000)
   })
 
   it.each([

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { createProgress, printable, readableBytes, readableDuration } from '../../../src/cli/progress.ts'
+import { readableBytes } from '../../../src/amounts.ts'
+import { createProgress, printable, readableDuration } from '../../../src/cli/progress.ts'
 
 function screen(columns = 40) {
   return {

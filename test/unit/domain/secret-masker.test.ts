@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createMask, cutMark } from '../../../src/domain/environments/secret-masker.ts'
+import { cutMark } from '../../../src/domain/environments/log-lines.ts'
+import { createMask } from '../../../src/domain/environments/secret-masker.ts'
 import { readLogLines } from '../../../src/engines/docker/logs.ts'
-import { cutMark as dockerlessCutMark, LineSplitter } from '../../../src/engines/line-splitter.ts'
+import { LineSplitter } from '../../../src/engines/line-splitter.ts'
 
 const m = '***SECRET***'
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -104,7 +105,6 @@ describe('the mask of secrets in log lines', () => {
         }
       }
     }
-    expect(dockerlessCutMark).toBe(cutMark)
   })
 
   it('agrees with a plain search on random secrets and lines', () => {
@@ -125,9 +125,9 @@ describe('the mask of secrets in log lines', () => {
     const values = Array.from({ length: 500 }, (_, index) => `${'a'.repeat(500)}${index}`)
     const slow = createMask(values)
     const line = 'a'.repeat(8_000)
-    const startedMs = performance.now()
+    const before = process.cpuUsage()
     for (let count = 0; count < 100; count += 1) expect(slow(line)).toBe(m)
-    expect(performance.now() - startedMs).toBeLessThan(5_000)
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000)
   })
 
   it('handles half a surrogate pair and binary text', () => {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { cutMark, linesIn, longestLine } from '../../../src/engines/line-splitter.ts'
+import { cutMark, longestLine } from '../../../src/domain/environments/log-lines.ts'
+import { linesIn } from '../../../src/engines/line-splitter.ts'
 
 it('a program that writes no line feed fills no memory: its line is cut', async () => {
   const chunks = Array.from({ length: 200 }, () => Buffer.alloc(64 * 1024, 'y'))

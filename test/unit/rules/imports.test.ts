@@ -9,10 +9,10 @@ const root = path.resolve(import.meta.dirname, '../../..')
  * x only. `server` may import anything.
  */
 const foundation = [
+  'amounts',
   'bearer-token',
   'clock',
   'contract',
-  'counted',
   'domain',
   'errors',
   'host-check',
@@ -24,6 +24,7 @@ const foundation = [
   'loopback',
   'open-files',
   'pacer',
+  'process-start',
   'read-progress',
   'spawn-child',
   'trace',
@@ -38,6 +39,7 @@ const allowed: Record<string, readonly string[]> = {
   'json-lines': [],
   'host-check': ['loopback'],
   'make-folder': [],
+  'process-start': [],
   'http-client': [],
   'json-shape': [],
   'last-resort': [],
@@ -46,11 +48,11 @@ const allowed: Record<string, readonly string[]> = {
   pacer: [],
   'read-progress': [],
   nearest: [],
-  counted: [],
+  amounts: [],
   config: ['errors', 'log', 'loopback', 'nearest'],
   log: [],
   contract: [],
-  domain: ['contract', 'counted', 'errors'],
+  domain: ['contract', 'amounts', 'errors'],
   store: [...foundation, 'make-folder'],
   files: [...foundation],
   metrics: [...foundation, 'engines:port'],
@@ -81,7 +83,7 @@ const allowed: Record<string, readonly string[]> = {
   mcp: [
     'client',
     'contract',
-    'counted',
+    'amounts',
     'errors',
     'bearer-token',
     'host-check',
@@ -95,7 +97,7 @@ const allowed: Record<string, readonly string[]> = {
   cli: [
     'client',
     'contract',
-    'counted',
+    'amounts',
     'errors',
     'http-client',
     'log',
@@ -104,10 +106,11 @@ const allowed: Record<string, readonly string[]> = {
     'make-folder',
     'mcp',
     'nearest',
+    'process-start',
     'tools',
     'trace',
   ],
-  tools: ['contract', 'counted', 'mcp'],
+  tools: ['contract', 'amounts', 'mcp'],
 }
 
 /** The files that are the port of a part; everything else of it is private to the part. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { createMask, cutMark } from '../../../../src/domain/environments/secret-masker.ts'
+import { cutMark } from '../../../../src/domain/environments/log-lines.ts'
+import { createMask } from '../../../../src/domain/environments/secret-masker.ts'
 import { BuildOutput } from '../../../../src/engines/docker/build-output.ts'
 import { ExpansionBudget, expandWord } from '../../../../src/engines/dockerfile/expand.ts'
 

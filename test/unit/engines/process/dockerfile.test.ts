@@ -1,9 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of Dockerfiles
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cutMark, longestLine } from '../../../../src/domain/environments/log-lines.ts'
 import { ExpansionBudget, expandWord, splitWords } from '../../../../src/engines/dockerfile/expand.ts'
 import { parseDockerfile } from '../../../../src/engines/dockerfile/parse.ts'
-import { cutMark, LineSplitter, longestLine } from '../../../../src/engines/line-splitter.ts'
+import { LineSplitter } from '../../../../src/engines/line-splitter.ts'
 import { runtimeOf } from '../../../../src/engines/process/host-runtimes.ts'
 
 describe('words of a Dockerfile', () => {
