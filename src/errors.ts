@@ -52,3 +52,8 @@ export class AppError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
+
+/** At which level work that is retried logs its failure: what is unavailable comes back, anything else is a bug. */
+export function logLevelOf(error: unknown): 'warn' | 'error' {
+  return error instanceof AppError ? 'warn' : 'error'
+}

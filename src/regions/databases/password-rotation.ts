@@ -1,7 +1,7 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import { type Engine, EngineFailure } from '../../engines/engine.ts'
-import { AppError } from '../../errors.ts'
+import { logLevelOf } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { insertActivity } from '../../store/repositories/activities.ts'
@@ -46,11 +46,7 @@ export class PasswordRotation {
     const { appEnvId } = view.environment
     void this.#rotate(view, primary, previousSecrets, this.#running.signal)
       .catch(async (error) => {
-        const away = error instanceof AppError
-        this.#deps.log[away ? 'warn' : 'error'](
-          { err: error, appEnvId },
-          'cannot rotate a password; retrying',
-        )
+        this.#deps.log[logLevelOf(error)]({ err: error, appEnvId }, 'cannot rotate a password; retrying')
         this.#later(retryMs)
         if (error instanceof EngineFailure) await this.#failed(appEnvId, previousSecrets, error.message)
       })

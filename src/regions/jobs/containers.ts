@@ -2,7 +2,7 @@ import { type Clock, timestamp } from '../../clock.ts'
 import type { BootTime } from '../../domain/boot-clock.ts'
 import { type AttemptEnd, commandWords, type JobAttempt, type JobRun } from '../../domain/jobs/run.ts'
 import { type ContainerSpec, type EngineContainer, EngineFailure } from '../../engines/engine.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, logLevelOf } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
@@ -213,8 +213,7 @@ export class JobContainers {
     const task = work()
       .then(() => void this.#notBeforeMs.delete(attemptId))
       .catch((error) => {
-        const away = error instanceof AppError
-        this.#deps.log[away ? 'warn' : 'error'](
+        this.#deps.log[logLevelOf(error)](
           { err: error, container: containerName },
           'job container is not in its desired state yet; retrying',
         )

@@ -2,7 +2,7 @@ import { elapsedMs } from '../../domain/boot-clock.ts'
 import { type JobStep, planJobRun } from '../../domain/jobs/plan.ts'
 import { isOver, type JobAttempt, type JobRun } from '../../domain/jobs/run.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
-import { AppError } from '../../errors.ts'
+import { logLevelOf } from '../../errors.ts'
 import {
   findJobRun,
   listActiveJobRuns,
@@ -43,11 +43,7 @@ export class JobScheduler {
     this.#worker = new Worker({
       clock,
       pass: () => this.#pass(),
-      failed: (error) =>
-        log[error instanceof AppError ? 'warn' : 'error'](
-          { err: error },
-          'a pass over job runs failed; retrying',
-        ),
+      failed: (error) => log[logLevelOf(error)]({ err: error }, 'a pass over job runs failed; retrying'),
     })
     const times = { wallMs: () => clock.wallMs(), moment: () => deps.moment(), clockScale }
     this.#transitions = new JobRunWriter(db, times, nodeName)

@@ -1,5 +1,5 @@
 import { type Clock, readBootTime } from '../../clock.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, logLevelOf } from '../../errors.ts'
 import type { LogStore } from '../../files/log-store.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
@@ -258,12 +258,12 @@ export class ClusterRegion {
     // What waits for the cluster may have to be given up.
     this.#backups.wake()
     if (error instanceof NotListed) return
-    const isAway = error instanceof AppError
-    const problem = isAway
-      ? error
-      : new AppError('unavailable', 'The cluster cannot be read', { cause: error })
+    const problem =
+      error instanceof AppError
+        ? error
+        : new AppError('unavailable', 'The cluster cannot be read', { cause: error })
     if (this.#problem?.message !== problem.message)
-      this.#deps.log[isAway ? 'warn' : 'error'](
+      this.#deps.log[logLevelOf(error)](
         { err: error, region: this.#deps.region },
         'the cluster cannot be compared with the store; retrying',
       )

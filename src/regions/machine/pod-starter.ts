@@ -1,6 +1,6 @@
 import { hasHealthCheck } from '../../domain/environments/health-check.ts'
 import { type DatabaseSpec, type Engine, type EngineContainer, EngineFailure } from '../../engines/engine.ts'
-import { AppError } from '../../errors.ts'
+import { logLevelOf } from '../../errors.ts'
 import { containerNameOf, containerSpec } from '../rollouts/container-spec.ts'
 import type { EnvironmentView, RolloutView } from '../rollouts/environment-view.ts'
 import { awaitReady } from './await-ready.ts'
@@ -139,8 +139,7 @@ export class PodStarter {
       return
     }
     // The engine is down, or a bug: retry the pod instead of failing it.
-    const away = error instanceof AppError
-    this.#deps.log[away ? 'warn' : 'error'](
+    this.#deps.log[logLevelOf(error)](
       { err: error, container: containerNameOf(pod.record) },
       'cannot start a container; retrying',
     )

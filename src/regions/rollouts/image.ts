@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Engine } from '../../engines/engine.ts'
-import { AppError } from '../../errors.ts'
+import { logLevelOf } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { EnvironmentView } from './environment-view.ts'
 import type { ImageBuilder } from './image-builder.ts'
@@ -60,9 +60,8 @@ export class RolloutImage {
     void this.#deps.images
       .make(this.#deps.engineOf(wanted.rollout.region), view, wanted, making.controller.signal)
       .catch((error) => {
-        const away = error instanceof AppError
         const { appEnvId } = view.environment
-        this.#deps.log[away ? 'warn' : 'error']({ err: error, appEnvId }, 'cannot make an image; retrying')
+        this.#deps.log[logLevelOf(error)]({ err: error, appEnvId }, 'cannot make an image; retrying')
         this.#hold(making.rolloutId)
       })
       .finally(() => {
