@@ -59,14 +59,18 @@ const names: Record<string, RegExp> = {
 
 const homeInProse = /(?<![-.$<'"#{/\w])homes?\b(?![-'".:>\w])/
 
-const clean = [...filesEndingWith('.ts', '.tsx', '.mjs', '.js', '.md')].filter(
+const code = ['.ts', '.tsx', '.mjs', '.js']
+/** Read as they are. */
+const plain = '.md .yaml .yml .css .cfg .example .service .txt .tpl Dockerfile .ci/run'.split(' ')
+
+const clean = [...filesEndingWith(...code, ...plain)].filter(
   ([name]) => !exempt.some((prefix) => name.startsWith(prefix)),
 )
 
 const isTest = (name: string) => /^test(?:kit)?\//.test(name)
 
 function proseOf(name: string, text: string): string {
-  if (name.endsWith('.md')) return text
+  if (plain.some((end) => name.endsWith(end))) return text
   return [commentsOf(text), ...(isTest(name) ? titlesOf(text) : [])].join('\n')
 }
 
