@@ -6,7 +6,7 @@ import { alertRecord } from '../store/repositories/alerts.ts'
 import { listed } from '../store/repositories/environments-in-regions.ts'
 import { keepStateChange, type StateChange } from './state-history.ts'
 
-/** The stored state of an alert. `version` increases with every write. */
+/** The stored state of an alert. `version` increases with every change. */
 export interface StoredAlertState {
   alertId: string
   appEnvId: string
@@ -112,6 +112,21 @@ export async function saveAlertState(
   if (Number(result.numUpdatedRows) === 0) return false
   if (change) await keepStateChange(tx, { ...state, version }, change)
   return true
+}
+
+/** Notes an evaluation that changed nothing. The version stays: a new one would restart the evaluator's count of time. */
+export async function noteCheck(
+  tx: Tx,
+  state: StoredAlertState,
+  checkedAt: string,
+): Promise<StoredAlertState | null> {
+  const result = await tx
+    .updateTable('alert_states')
+    .set({ checked_at: checkedAt })
+    .where('alert_id', '=', state.alertId)
+    .where('version', '=', state.version)
+    .executeTakeFirst()
+  return Number(result.numUpdatedRows) === 0 ? null : { ...state, checkedAt }
 }
 
 /** One row for all alerts: a cycle without changes writes nothing else. */

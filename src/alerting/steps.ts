@@ -5,7 +5,7 @@ import { newId } from '../domain/ids.ts'
 import type { Tx } from '../store/db.ts'
 import { removeAlert } from '../store/repositories/alerts.ts'
 import { contactPointsNotifiedOf, insertNotification } from './outbox.ts'
-import { findAlertStates, type StoredAlertState, saveAlertState } from './states.ts'
+import { findAlertStates, noteCheck, type StoredAlertState, saveAlertState } from './states.ts'
 
 /** One evaluation of one alert, ready to be stored. */
 export interface Evaluation {
@@ -30,8 +30,9 @@ export interface Evaluation {
  */
 export async function storeEvaluation(tx: Tx, evaluation: Evaluation): Promise<StoredAlertState | null> {
   const { alert, state, reading, nowMs } = evaluation
-  const { progress, notification } = nextAlertState(state.progress, reading, evaluation)
   const at = new Date(nowMs).toISOString()
+  if (!changesSomething(evaluation)) return noteCheck(tx, state, at)
+  const { progress, notification } = nextAlertState(state.progress, reading, evaluation)
   const value = reading.kind === 'value' ? reading.value : null
   const after: StoredAlertState = {
     ...state,

@@ -177,7 +177,12 @@ function openContent(zip: ZipFile, item: ZipItem): Promise<Readable> {
       item.compressedSize,
       item.deflated,
       item.uncompressedSize,
-      (error, stream) => (error ? reject(error) : resolve(stream)),
+      (error, stream) => {
+        if (error) return reject(error)
+        // It runs before it is read: the reader gets an error of that time too, but an event without a listener is fatal.
+        stream.on('error', () => {})
+        resolve(stream)
+      },
     )
   })
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { ProgressStream } from './progress.ts'
+import { type ProgressStream, printable } from './progress.ts'
 
 /** Output streams, signals and prompts of a client command. Replaced in tests. */
 export interface CommandIo {
@@ -45,8 +45,12 @@ export class UsageError extends Error {
   }
 }
 
-/** An error for people: what is wrong, then what to do. */
+/** An error for people: what is wrong, then what to do. Safe for a terminal: it may quote a program of a tenant. */
 export function errorText(error: unknown): string {
+  return sentencesOf(error).split('\n').map(printable).join('\n')
+}
+
+function sentencesOf(error: unknown): string {
   if (!(error instanceof AppError)) return `Error: ${error instanceof Error ? error.message : String(error)}`
   const rule = error.rule ? ` (${error.rule})` : ''
   const retry = error.retryAfterSeconds ? `\nTry again in ${error.retryAfterSeconds} s.` : ''

@@ -176,10 +176,11 @@ async function grantOf(
   const found = await db.read(find)
   if (found === null) return null
   const { user, known } = found
+  if (isEnded(known, claims)) return null
   if (known && isCurrent(known, { user, scopes, expiresAt })) return known
-  if (known?.endedAt && claims.iat! * 1000 <= Date.parse(known.endedAt)) return null
   return db.write(async (tx) => {
     const again = await findGrantOfSubject(tx, subject)
+    if (isEnded(again, claims)) return null
     const grant = {
       tokenId: again?.tokenId ?? newId('tok'),
       userId: user.userId,
@@ -195,8 +196,13 @@ async function grantOf(
     }
     if (again) await renewGrant(tx, grant, { now, expiresAt })
     else await insertGrant(tx, grant, { now, expiresAt, subject })
-    return { ...grant, endedAt: null, expiresAt }
+    return { ...grant, endedAt: again?.endedAt ?? null, expiresAt }
   })
+}
+
+/** Whether the person ended this client's access after the token was issued. */
+function isEnded(known: StoredGrant | null, { iat }: JWTPayload): boolean {
+  return known !== null && known.endedAt !== null && iat! * 1000 <= Date.parse(known.endedAt)
 }
 
 function isCurrent(
@@ -204,7 +210,7 @@ function isCurrent(
   { user, scopes, expiresAt }: { user: User; scopes: readonly Scope[]; expiresAt: string },
 ): boolean {
   const isSame = known.userId === user.userId && known.scopes.join() === scopes.join()
-  return known.endedAt === null && isSame && known.expiresAt !== null && known.expiresAt >= expiresAt
+  return isSame && known.expiresAt !== null && known.expiresAt >= expiresAt
 }
 
 /** Only a verified address counts: others may be those of another person. */

@@ -174,7 +174,8 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('link', { name: /prod$/ }).waitFor()
       expect(await page.getByRole('link', { name: /prod$/ }).count()).toBe(1)
       const shown = async (pathname: string) => {
-        await follow(page, pathname)
+        // A page load: the page before it is the same, and must not be taken for this one.
+        await page.goto(bed.address(pathname))
         await page.getByRole('heading', { name: 'Page not found' }).waitFor()
         return page.locator('main').innerHTML()
       }

@@ -171,24 +171,19 @@ export class JobScheduler {
     // Set before reading: an attempt that ends meanwhile may be due earlier.
     this.#sweepAtMs = clock.monotonicMs() + longestSweepMs
     const calls = this.#containers.calls()
-    for (const attempt of await db.read((tx) => listKeptJobAttempts(tx, this.#deps.regions))) {
+    for (const { run, attempt } of await db.read((tx) => listKeptJobAttempts(tx, this.#deps.regions))) {
       const { attemptId, kept } = attempt
       if (!kept || calls.has(attemptId)) continue
       const elapsed = elapsedMs(kept.since, this.#deps.moment())
       if (elapsed === null) await this.#transitions.keptFromNow(attemptId)
       const leftMs = kept.forMs - (elapsed ?? 0)
       if (leftMs > 0) this.#sweepWithin(leftMs)
-      else await this.#remove(attempt)
+      else this.#containers.remove(run, attempt)
     }
   }
 
   #sweepWithin(delayMs: number): void {
     this.#sweepAtMs = Math.min(this.#sweepAtMs, this.#deps.clock.monotonicMs() + delayMs)
-  }
-
-  async #remove(attempt: JobAttempt): Promise<void> {
-    const run = await this.#deps.db.read((tx) => findJobRun(tx, attempt.jobRunId))
-    if (run) this.#containers.remove(run, attempt)
   }
 
   #unstartedMs({ attemptId }: JobAttempt, run: JobRun, isStarted: boolean): number {

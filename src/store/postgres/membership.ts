@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { Log } from '../../log.ts'
 import type { Db } from '../db.ts'
 import { planLeases } from '../lease-plan.ts'
@@ -7,6 +6,7 @@ import { unavailable } from './errors.ts'
 import { fenced, type HeldLease } from './fence.ts'
 import { type InstanceRow, knownInstance, type LeaseRow, readInstances, regionsOf } from './instance-rows.ts'
 import { beatMs, endSessions, expiryMs, nowMs } from './join-machine.ts'
+import { type Message, messageOf } from './message.ts'
 import type { Session } from './session.ts'
 
 /** Changes of this many milliseconds are announced together, at most so many environments in one message. */
@@ -14,15 +14,6 @@ const gatherMs = 5
 const mostAnnounced = 100
 /** Of calls in one message: keys are up to 45 characters, and a message has at most 8,000 bytes. */
 const mostSpent = 50
-
-/** An empty `lease`: instances or leases changed, so beat now. */
-const messageShape = z.object({
-  by: z.string(),
-  environments: z.array(z.string()).optional(),
-  lease: z.string().optional(),
-  spent: z.array(z.tuple([z.string(), z.string(), z.number()])).optional(),
-})
-type Message = z.output<typeof messageShape>
 
 interface MembershipOptions {
   session: Session
@@ -113,7 +104,7 @@ export class PostgresMembership implements Membership {
 
   /** A message of another instance. */
   heard(payload: string): void {
-    const message = messageShape.safeParse(jsonOf(payload)).data
+    const message = messageOf(payload)
     if (!message || message.by === this.#options.instanceId) return
     if (message.environments) this.#wakes?.environments(message.environments)
     if (message.spent) this.#wakes?.spent?.(message.spent)
@@ -215,6 +206,8 @@ export class PostgresMembership implements Membership {
       const isLeft = !isFree && isSteady && !instances.some(({ id }) => id === row.instance_id)
       const isBusy = this.#held.has(name) || this.#endings.has(name)
       if (isMine && !isBusy && (isFree || isLeft)) await this.#take(name, row?.token ?? null)
+      // Its hand-back failed: the others wait for a holder that is alive.
+      if (!isMine && !isBusy && row?.instance_id === instanceId) await this.#release(name, row.token)
     }
   }
 
@@ -244,14 +237,17 @@ export class PostgresMembership implements Membership {
     this.#end(name)
     await this.#endings.get(name)
     if (!held) return
+    // The next beat tries again.
+    await this.#release(name, held.lease.token).catch(() => {})
+  }
+
+  async #release(name: string, token: number): Promise<void> {
     const { session, instanceId } = this.#options
-    await session
-      .query("update leases set instance_id = '', token = token + 1 where name = $1 and token = $2", [
-        name,
-        held.lease.token,
-      ])
-      .then(() => session.notify(JSON.stringify({ by: instanceId, lease: '' })))
-      .catch(() => {})
+    await session.query(
+      "update leases set instance_id = '', token = token + 1 where name = $1 and token = $2",
+      [name, token],
+    )
+    await session.notify(JSON.stringify({ by: instanceId, lease: '' }))
   }
 
   #end(name: string): void {
@@ -286,13 +282,5 @@ export class PostgresMembership implements Membership {
   #send(message: Omit<Message, 'by'>): void {
     const { session, instanceId } = this.#options
     if (session.isUp) session.notify(JSON.stringify({ by: instanceId, ...message })).catch(() => {})
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
   }
 }

@@ -6,12 +6,6 @@ export async function listEnvironmentIdsIn(tx: Tx, regions?: readonly string[]):
   return rows.map((row) => row.app_env_id)
 }
 
-/** For queries about the environments of some regions, or of all. */
-export function environmentsIn(tx: Tx, regions?: readonly string[]) {
-  const query = tx.selectFrom('app_envs').select('app_env_id')
-  return regions === undefined ? query : query.where('region', 'in', listed(regions))
-}
-
 /** Those too that serve there until they have moved, or have left a volume there. */
 function withPartIn(tx: Tx, regions?: readonly string[]) {
   const query = tx.selectFrom('app_envs').select('app_env_id')

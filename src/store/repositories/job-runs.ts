@@ -4,7 +4,6 @@ import type { JobAttempt, JobRun } from '../../domain/jobs/run.ts'
 import type { Tx } from '../db.ts'
 import { inChunks } from '../in-chunks.ts'
 import { recordReader } from '../record.ts'
-import { environmentsIn } from './environments-in-regions.ts'
 
 const runRecord = recordReader<JobRun>(
   'job_runs',
@@ -180,11 +179,20 @@ export async function listLiveJobAttempts(tx: Tx, appEnvId?: string): Promise<Jo
   return attemptRecord.all(await query.execute())
 }
 
-/** Finished attempts whose containers still exist: in some regions, or in all. */
-export async function listKeptJobAttempts(tx: Tx, regions?: readonly string[]): Promise<JobAttempt[]> {
-  let query = tx.selectFrom('job_attempts').select('record').where('state', '=', 'ended')
-  if (regions !== undefined) query = query.where('app_env_id', 'in', environmentsIn(tx, regions))
-  return attemptRecord.all(await query.execute())
+/** Finished attempts whose containers still exist, with their runs: those that ran in some regions, or in all. */
+export async function listKeptJobAttempts(
+  tx: Tx,
+  regions?: readonly string[],
+): Promise<{ run: JobRun; attempt: JobAttempt }[]> {
+  const rows = await tx
+    .selectFrom('job_attempts')
+    .innerJoin('job_runs', 'job_runs.job_run_id', 'job_attempts.job_run_id')
+    .select(['job_attempts.record as attempt', 'job_runs.record as run'])
+    .where('job_attempts.state', '=', 'ended')
+    .execute()
+  return rows
+    .map(({ run, attempt }) => ({ run: runRecord.parse(run), attempt: attemptRecord.parse(attempt) }))
+    .filter(({ run }) => regions?.includes(run.region) ?? true)
 }
 
 /** Ids of all attempts that may have a container; containers of other ids may be removed. */

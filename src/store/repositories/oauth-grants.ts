@@ -90,7 +90,10 @@ export async function insertGrant(
     .execute()
 }
 
-/** Stores what an external authorization server grants now, also after the grant was ended. */
+/**
+ * Stores what an external authorization server grants now, also after the grant was ended: when that was stays, because
+ * tokens that were issued before remain invalid.
+ */
 export async function renewGrant(
   tx: Tx,
   grant: NewGrant,
@@ -104,7 +107,7 @@ export async function renewGrant(
     .execute()
   await tx
     .updateTable('oauth_grants')
-    .set({ user_id: grant.userId, record: recordOf(grant), ended_at: null })
+    .set({ user_id: grant.userId, record: recordOf(grant) })
     .where('token_id', '=', grant.tokenId)
     .execute()
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAlerting } from '../../../src/alerting/alerting.ts'
-import { deleteAlert, toggleAlert } from '../../../src/contract/alerts.ts'
+import { deleteAlert, refreshAlert, toggleAlert } from '../../../src/contract/alerts.ts'
 import { deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { testContactPoint } from '../../../src/contract/contact-points.ts'
 import { AlertingBed } from '../../../testkit/alerting/bed.ts'
@@ -101,6 +101,17 @@ describe('alerting', () => {
       'one firing notification',
     )
     await again.stop()
+  })
+
+  it('3.2: a refresh between two cycles neither counts nor restarts the wait', async () => {
+    const { appEnvId, alertId } = await makeAlert([
+      await point('webhook', { url: receiver.url('/refreshed') }),
+    ])
+    for (let count = 0; count < 7; count += 1) {
+      await cycles(appEnvId, 95, 1)
+      const { state } = await call(refreshAlert, { alertId })
+      expect(state).toBe(count < 6 ? 'Pending' : 'Firing')
+    }
   })
 
   it('3.2: a paused alert is not evaluated and sends nothing; NoData and Error recover', async () => {

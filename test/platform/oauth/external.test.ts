@@ -210,6 +210,12 @@ describe('tokens of an external authorization server', () => {
     expect(await statusOf(token)).toBe(401)
     const later = await issuer.sign(resource, { ...claims, iat: Math.floor(Date.now() / 1000) + 2 })
     expect(await statusOf(later)).toBe(200)
+    // The later token brings no earlier one back, with its own scopes or others.
+    expect(await statusOf(token)).toBe(401)
+    const wider = { ...claims, scope: 'environments:read environments:write' }
+    const earlier = await issuer.sign(resource, { ...wider, iat: Math.floor(Date.now() / 1000) - 60 })
+    expect(await statusOf(earlier)).toBe(401)
+    expect(await statusOf(later)).toBe(200)
   })
 
   it('answers 503, which is no refusal of the token, while only the address of the keys is broken', async () => {

@@ -79,6 +79,26 @@ describe.skipIf(noPostgres)(
       )
     })
 
+    it('a lease that names an instance which neither has nor should have it goes to the next one', async () => {
+      const members = [await join('one', { leases: ['a', 'b'] }), await join('two', { leases: ['a', 'b'] })]
+      const rowOf = async (name: string) =>
+        (await server.query(database.name, 'select instance_id, token from leases order by name'))[
+          name === 'a' ? 0 : 1
+        ] as { instance_id: string; token: number }
+      const apart = async () => members.map(({ works }) => [...works.keys()].join())
+      await until(apart, (held) => held.toSorted().join() === 'a,b', 'one lease for each')
+      const [a, b] = [await rowOf('a'), await rowOf('b')]
+      // As after a hand-back that failed: the row names the holder of the other lease.
+      const update = `update leases set instance_id = '${a.instance_id}', token = token + 1 where name = 'b'`
+      await server.query(database.name, update)
+      await until(
+        () => rowOf('b'),
+        (row) => row.instance_id === b.instance_id && Number(row.token) > Number(b.token) + 1,
+        'the lease of its own holder',
+      )
+      await until(apart, (held) => held.toSorted().join() === 'a,b', 'one lease for each again')
+    })
+
     it('the calls that one let through are reported to the others, however many, and not to itself', async () => {
       const [one, two] = [await join('one'), await join('two')]
       const calls = Array.from(

@@ -1,9 +1,12 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import zlib from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { ArchiveLedger, archiveLimits } from '../../../src/builds/archive-ledger.ts'
+import type { SourceWriter } from '../../../src/builds/source-writer.ts'
 import { readTar } from '../../../src/builds/tar-reader.ts'
 import type { ArchiveExtension } from '../../../src/builds/unpack-archive.ts'
+import { unpackZip } from '../../../src/builds/unpack-zip.ts'
 import { pax, type TarEntry, tarBytes, tgz, zip } from '../../../testkit/builds/archives.ts'
 import { UnpackBed } from '../../../testkit/builds/unpack-bed.ts'
 
@@ -99,6 +102,21 @@ describe('amounts', () => {
     // The zip's headers claim 10 bytes for two megabytes: the stream is cut at what was claimed.
     const liar = zip([{ name: 'a', content: Buffer.alloc(2_000_000), claimedSize: 10 }])
     expect(await bed.refusal(liar, '.zip', { limits })).toMatch(/damaged/)
+  })
+
+  it('survives a zip that turns out damaged while the file for it is still being made', async () => {
+    const file = path.join(bed.dir, 'liar.zip')
+    await writeFile(file, zip([{ name: 'a', content: Buffer.alloc(2_000_000), claimedSize: 10 }]))
+    const slowDisk: SourceWriter = {
+      directory: async () => {},
+      async file(_entry, _executable, content) {
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        for await (const _chunk of content);
+      },
+    }
+    const { signal } = new AbortController()
+    const unpacked = unpackZip(file, new ArchiveLedger(archiveLimits, 1000), slowDisk, signal)
+    await expect(unpacked).rejects.toThrow(/damaged/)
   })
 
   it('refuses a size claimed beyond the limit before reading any of it', async () => {
