@@ -15,6 +15,8 @@ const grantedScope = z.strictObject({
 /** The decision of a person about the request of a client, which the page sends back unchanged as `request`. */
 export const consentDecision = z.strictObject({
   request: z.string().max(8_000),
+  /** Whom the page named: another person may have signed in since, in another tab. */
+  email: z.string().max(320).optional(),
   approve: z.boolean(),
   scopes: z.array(scope).max(allScopes.length).default([]),
   readOnly: z.boolean().default(false),

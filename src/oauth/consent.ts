@@ -81,6 +81,7 @@ export class ConsentService {
   async decide(request: ConsentRequest, decision: ConsentDecision): Promise<ConsentAnswer> {
     const loaded = await this.#load(request)
     const { to } = loaded
+    await this.#requirePerson(loaded.caller, decision)
     if ('problem' in loaded) return { redirectTo: refusal(to, request.addresses, loaded.problem) }
     if (!decision.approve) {
       const denied = new OAuthError('access_denied', 'The person did not agree.')
@@ -93,6 +94,14 @@ export class ConsentService {
       this.#record(tx, { ...request, code, decision, wanted: loaded.request }),
     )
     return { redirectTo: answerAddress(to, request.addresses.issuer, { code }) }
+  }
+
+  async #requirePerson(caller: { userId: string }, { email }: ConsentDecision): Promise<void> {
+    const user = await this.#deps.db.read((tx) => findUser(tx, { userId: caller.userId }))
+    if (email === undefined || email === user?.email) return
+    throw new AppError('conflict', 'Another person has signed in', {
+      details: `This page was for ${email}. Load it again to decide as ${user?.email}.`,
+    })
   }
 
   async #load({ query, sessionId, addresses }: ConsentRequest): Promise<Loaded> {

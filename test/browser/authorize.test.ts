@@ -51,6 +51,41 @@ describe.skipIf(noBrowser !== null)(
       return tokens.filter(({ agent }) => agent !== null)
     }
 
+    it('leads nobody away from Longshore by itself: anyone can register a program with any address', async () => {
+      const client = await register('A stranger')
+      const page = await signedInAt(client.url({ response_type: 'token' }))
+      await page.getByRole('heading', { name: 'This request cannot be granted' }).waitFor()
+      const way = page.getByRole('link', { name: 'Back to the program' })
+      await page.getByText(new URL(hostUrl).host).waitFor()
+      expect(await axeInBothThemes(page)).toEqual([])
+      expect(new URL(page.url()).origin).toBe(bed.platform.apiUrl)
+      await way.click()
+      expect((await answerAt(page)).get('error')).toBe('unsupported_response_type')
+    })
+
+    it('decides only for the person that it named, when another one signs in meanwhile', async () => {
+      const [shown, later] = [await bed.platform.makeUser(), await bed.platform.makeUser()]
+      const client = await register('Claude Code')
+      const page = await signedInAt(client.url(), shown.token)
+      await page.getByText(shown.email).waitFor()
+      // The cookie belongs to all tabs.
+      const session = await page.evaluate(
+        async (token) =>
+          (
+            await fetch('/console/session', {
+              method: 'POST',
+              headers: { 'content-type': 'application/json', 'longshore-console': '1' },
+              body: JSON.stringify({ token }),
+            })
+          ).status,
+        later.token,
+      )
+      expect(session).toBe(200)
+      await page.getByRole('button', { name: 'Allow' }).click()
+      await page.getByText('Another person has signed in').waitFor()
+      expect(await grantsOf(later.token)).toEqual([])
+    })
+
     it('asks for a sign-in first, then says in words what the agent may do, and the person agrees', async () => {
       const user = await bed.platform.makeUser({ admin: true })
       const client = await register('Claude on my laptop')

@@ -21,11 +21,17 @@ export function AuthorizePage() {
       ) as Promise<Consent>,
     staleTime: Number.POSITIVE_INFINITY,
   })
-  const decide = useMutation<ConsentAnswer, AppError, Omit<ConsentDecision, 'request'>>({
+  const email = read.data && 'client' in read.data ? read.data.email : undefined
+  const decide = useMutation<ConsentAnswer, AppError, Omit<ConsentDecision, 'request' | 'email'>>({
     mutationFn: (decision) =>
-      sessionRequest('POST', '/console/authorization', { request, ...decision }) as Promise<ConsentAnswer>,
+      sessionRequest('POST', '/console/authorization', {
+        request,
+        email,
+        ...decision,
+      }) as Promise<ConsentAnswer>,
   })
-  const answer = decide.data ?? (read.data && 'redirectTo' in read.data ? read.data : null)
+  const answer = decide.data
+  // Only after a decision: anybody can register a program, and would lead people from here to any address.
   useEffect(() => {
     if (answer) location.assign(answer.redirectTo)
   }, [answer])
@@ -39,15 +45,32 @@ export function AuthorizePage() {
         {read.isPending && <Loading />}
         {read.error && <Failed error={read.error} />}
         {answer && <Empty title="Back to the program">You can close this page if nothing else opens.</Empty>}
+        {read.data && 'redirectTo' in read.data && (
+          <Empty title="This request cannot be granted">
+            <p>
+              The program can show you why. It is at <strong>{placeOf(read.data.redirectTo)}</strong>: go on
+              only if you started this there.
+            </p>
+            <a className="button" href={read.data.redirectTo} rel="noreferrer">
+              Back to the program
+            </a>
+          </Empty>
+        )}
         {!answer && read.data && 'client' in read.data && (
           <ConsentForm
             consent={read.data}
             error={decide.error}
             busy={decide.isPending}
-            decide={(decision) => decide.mutate(decision)}
+            decide={decide.mutate}
           />
         )}
       </div>
     </main>
   )
+}
+
+/** The host of an address, or its scheme, which belongs to a program of this device. */
+function placeOf(address: string): string {
+  const { host, protocol } = new URL(address)
+  return host || protocol
 }
