@@ -3,7 +3,19 @@ import path from 'node:path'
 
 export const root = path.resolve(import.meta.dirname, '..')
 
-const folders = ['src', 'tools', 'test', 'bench', 'evals', 'docs', 'examples', 'scripts', 'testkit', 'deploy', '.ci']
+const folders = [
+  'src',
+  'tools',
+  'test',
+  'bench',
+  'evals',
+  'docs',
+  'examples',
+  'scripts',
+  'testkit',
+  'deploy',
+  '.ci',
+]
 const left = /(?:^|\/)(?:node_modules|dist)(?:\/|$)/
 
 /** Text files of the repository that people read, by path from its root. `endings` such as `.ts`. */

@@ -51,7 +51,7 @@ describe.skipIf(noBrowser !== null)(
       return tokens.filter(({ agent }) => agent !== null)
     }
 
-    it('leads nobody away from Longshore by itself: anyone can register a program with any address', async () => {
+    it('does not go to the address of a program by itself: anyone can register one', async () => {
       const client = await register('A stranger')
       const page = await signedInAt(client.url({ response_type: 'token' }))
       await page.getByRole('heading', { name: 'This request cannot be granted' }).waitFor()
