@@ -8,6 +8,7 @@ import { forgetExpiredOAuth } from '../oauth/server.ts'
 import { createConsoleSessions } from '../operations/access/console-sessions.ts'
 import type { Context } from '../operations/core/handler.ts'
 import { RateSharing } from '../operations/core/rate-sharing.ts'
+import { forgetOldSources } from '../operations/deployments/forget-old-sources.ts'
 import { foldUsage } from '../regions/usage-meter.ts'
 import type { Db } from '../store/db.ts'
 import type { Wakes } from '../store/membership.ts'
@@ -119,12 +120,13 @@ function periodic(
   return worker
 }
 
-/** Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses, console sessions, codes and tokens of OAuth. */
-async function forgetTheOld({ clock }: Platform, db: Db): Promise<void> {
+/** Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses, old sources, console sessions, codes and tokens of OAuth. */
+async function forgetTheOld({ clock, config }: Platform, db: Db): Promise<void> {
   const nowMs = clock.wallMs()
   await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
   await db.write((tx) => forgetNotificationsBefore(tx, timestamp(nowMs - 7 * dayMs)))
   await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs)))
+  await forgetOldSources(db, config.keptVersions)
   await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
   await createConsoleSessions({ db, clock }).sweep()
   await forgetExpiredOAuth(db, clock)

@@ -1,9 +1,9 @@
 import type { Content, Environment, Rollout } from './environment.ts'
 
-/** Versions whose images stay for a rollback, besides the ones in use, when nothing else is set. */
+/** Versions whose images and sources stay for a rollback, besides the ones in use, when nothing else is set. */
 export const defaultKeptVersions = 10
 
-interface ImageUse {
+interface VersionUse {
   environment: Pick<Environment, 'currentRolloutId' | 'wantedRolloutId' | 'latestRolloutId'>
   contents: readonly Content[]
   rollouts: readonly Pick<Rollout, 'rolloutId' | 'contentId' | 'status'>[]
@@ -12,11 +12,20 @@ interface ImageUse {
   keptVersions: number
 }
 
+/** The built versions whose images may be removed: all that need not be kept. Pure. */
+export function collectableContents(use: VersionUse): Content[] {
+  const kept = keptContents(use)
+  return newestFirst(use.contents).filter(
+    (content) =>
+      content.type === 'BUILD' && Object.keys(content.images).length > 0 && !kept.has(content.contentId),
+  )
+}
+
 /**
- * The built versions whose images may be removed: all but the newest `keptVersions` that were deployed, the one that
- * runs, the newest one, those under way and those in use. Pure.
+ * Ids of the versions whose images and sources stay: the newest `keptVersions` that were deployed, the one that runs, the
+ * newest one, those under way and those in use. Pure.
  */
-export function collectableContents(use: ImageUse): Content[] {
+export function keptContents(use: VersionUse): ReadonlySet<string> {
   const { currentRolloutId, wantedRolloutId, latestRolloutId } = use.environment
   const named = new Set([currentRolloutId, wantedRolloutId, latestRolloutId])
   const deployed = new Set<string>()
@@ -25,15 +34,13 @@ export function collectableContents(use: ImageUse): Content[] {
     if (status === 'DEPLOYED') deployed.add(contentId)
     if (named.has(rolloutId) || status === 'BUILDING' || status === 'DEPLOYING') kept.add(contentId)
   }
-  const newestFirst = use.contents.toSorted((a, b) => b.version - a.version)
-  for (const { contentId } of newestFirst
-    .filter((content) => deployed.has(content.contentId))
-    .slice(0, use.keptVersions))
-    kept.add(contentId)
-  return newestFirst.filter(
-    (content) =>
-      content.type === 'BUILD' && Object.keys(content.images).length > 0 && !kept.has(content.contentId),
-  )
+  const served = newestFirst(use.contents).filter(({ contentId }) => deployed.has(contentId))
+  for (const { contentId } of served.slice(0, use.keptVersions)) kept.add(contentId)
+  return kept
+}
+
+function newestFirst(contents: readonly Content[]): Content[] {
+  return contents.toSorted((a, b) => b.version - a.version)
 }
 
 /** A version can be deployed again: it runs from an image of a registry, or its own image was not removed. */

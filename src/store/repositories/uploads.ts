@@ -140,6 +140,38 @@ export async function forgetUnusedUploads(tx: Tx, createdBefore: string): Promis
     .execute()
 }
 
+/** Environments with more than `most` deployed uploads. */
+export async function listEnvironmentsWithSources(tx: Tx, most: number): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('uploads')
+    .select('app_env_id')
+    .where('state', '=', 'used')
+    .groupBy('app_env_id')
+    .having((e) => e.fn.countAll(), '>', most)
+    .execute()
+  return rows.map((row) => row.app_env_id)
+}
+
+/** Deletes the deployed uploads of an environment except some; the next sweep removes their files. */
+export async function forgetDeployedUploads(
+  tx: Tx,
+  appEnvId: string,
+  kept: readonly string[],
+): Promise<void> {
+  const rows = await tx
+    .selectFrom('uploads')
+    .select('upload_id')
+    .where('app_env_id', '=', appEnvId)
+    .where('state', '=', 'used')
+    .execute()
+  const old = rows.map((row) => row.upload_id).filter((uploadId) => !kept.includes(uploadId))
+  for (let at = 0; at < old.length; at += 500)
+    await tx
+      .deleteFrom('uploads')
+      .where('upload_id', 'in', old.slice(at, at + 500))
+      .execute()
+}
+
 /** Every upload whose file must be kept. */
 export async function listUploadIds(tx: Tx): Promise<string[]> {
   const rows = await tx.selectFrom('uploads').select('upload_id').execute()
