@@ -85,9 +85,10 @@ export async function listDueContactPoints(tx: Tx, nowMs: number, farMs: number)
   const rows = await tx
     .selectFrom('notifications')
     .select('contact_point_id')
-    .distinct()
     .where('status', '=', 'due')
     .where((e) => e.or([e('next_at_ms', '<=', nowMs), e('next_at_ms', '>', nowMs + farMs)]))
+    .groupBy('contact_point_id')
+    .orderBy((e) => e.fn.min('next_at_ms'))
     .execute()
   return rows.map((row) => row.contact_point_id)
 }

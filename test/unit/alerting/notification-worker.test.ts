@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NotificationWorker } from '../../../src/alerting/notification-worker.ts'
 import type { NotifyResult } from '../../../src/alerting/notifiers/notifier.ts'
-import { insertNotification } from '../../../src/alerting/outbox.ts'
+import { insertNotification, listDueContactPoints } from '../../../src/alerting/outbox.ts'
 import { testNotification } from '../../../src/domain/alerts/notification.ts'
 import { createLog, Secret } from '../../../src/log.ts'
 import { insertContactPoint } from '../../../src/store/repositories/contact-points.ts'
@@ -78,5 +78,19 @@ describe('the worker that sends notifications', () => {
     await clock.advance(3_000)
     await worker.stop()
     expect(sent).toBe(1)
+  })
+
+  it('takes the contact point first that has waited longest: points that never answer hold up no other for long', async () => {
+    const names = { accountId: 'acc_1', contactPointName: 'x', region: 'north', url: 'http://127.0.0.1/' }
+    const dueAtMs = { cp_a: 30, cp_b: 10, cp_c: 20, cp_d: 99 }
+    await store.db.write(async (tx) => {
+      for (const [contactPointId, dueMs] of Object.entries(dueAtMs)) {
+        const notification = testNotification({ ...names, eventId: `evt_${contactPointId}`, at })
+        const envelope = { notification, dedupKey: contactPointId, contactPointId, ordinal: 0 }
+        await insertNotification(tx, { ...envelope, alertId: null, appEnvId: null }, dueMs)
+      }
+    })
+    const due = await store.db.read((tx) => listDueContactPoints(tx, 50, 1_000))
+    expect(due).toEqual(['cp_b', 'cp_c', 'cp_a'])
   })
 })
