@@ -6,7 +6,7 @@ import type { Db } from '../store/db.ts'
 import {
   countOAuthClients,
   findOAuthClient,
-  forgetOldestUnusedOAuthClient,
+  forgetOldestIdleOAuthClient,
   insertOAuthClient,
 } from '../store/repositories/oauth-clients.ts'
 import { readClientMetadata, shownClientName } from './client-metadata.ts'
@@ -79,8 +79,8 @@ export function createOAuthClients(deps: {
       await db.write(async (tx) => {
         const nowMs = clock.wallMs()
         const isFull = (await countOAuthClients(tx)) >= mostRegistered
-        if (isFull && !(await forgetOldestUnusedOAuthClient(tx, timestamp(nowMs - unusedKeptMs))))
-          throw tooMany(600)
+        const idle = { idleSince: timestamp(nowMs - unusedKeptMs), now: timestamp(nowMs) }
+        if (isFull && !(await forgetOldestIdleOAuthClient(tx, idle))) throw tooMany(600)
         await insertOAuthClient(tx, client, timestamp(nowMs))
       })
       return client

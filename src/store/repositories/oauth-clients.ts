@@ -38,14 +38,29 @@ export async function countOAuthClients(tx: Tx): Promise<number> {
   return Number(count)
 }
 
-/** Makes room for another client; false if all are in use or were registered later. */
-export async function forgetOldestUnusedOAuthClient(tx: Tx, registeredBefore: string): Promise<boolean> {
+/** Makes room for another client: forgets the oldest one that no person allows anything now; false if there is none. */
+export async function forgetOldestIdleOAuthClient(
+  tx: Tx,
+  { idleSince, now }: { idleSince: string; now: string },
+): Promise<boolean> {
   const oldest = await tx
-    .selectFrom('oauth_clients')
+    .selectFrom('oauth_clients as client')
     .select('client_id')
-    .where('used_at', 'is', null)
-    .where('created_at', '<=', registeredBefore)
-    .orderBy('created_at')
+    .where((e) => e(e.fn.coalesce('used_at', 'created_at'), '<=', idleSince))
+    .where((e) =>
+      e.not(
+        e.exists(
+          e
+            .selectFrom('oauth_grants as grant')
+            .innerJoin('tokens', 'tokens.token_id', 'grant.token_id')
+            .select('grant.token_id')
+            .whereRef('grant.client_id', '=', 'client.client_id')
+            .where('grant.ended_at', 'is', null)
+            .where((or) => or.or([or('expires_at', 'is', null), or('expires_at', '>', now)])),
+        ),
+      ),
+    )
+    .orderBy((e) => e.fn.coalesce('used_at', 'created_at'))
     .limit(1)
     .executeTakeFirst()
   if (!oldest) return false

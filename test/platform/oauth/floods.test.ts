@@ -97,6 +97,14 @@ describe('floods of strangers and clients', () => {
         .execute(),
     )
     await expect(register()).rejects.toThrow(/Too many/)
+    // Used once, and allowed nothing since.
+    await db.write((tx) =>
+      tx
+        .updateTable('oauth_clients')
+        .set({ used_at: at(20) })
+        .execute(),
+    )
+    expect((await register()).redirectUris).toEqual([callback])
     await db.write((tx) => tx.deleteFrom('oauth_clients').where('client_id', 'like', 'cli_filler%').execute())
   })
 })
