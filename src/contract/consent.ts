@@ -44,9 +44,9 @@ interface ConsentClient {
   verifiedHost: string | null
 }
 
-/** What a client asks a person for; an answer instead if the request cannot be granted. */
+/** What a client asks a person for; if the request cannot be granted, only where that answer would go. */
 export type Consent =
-  | ConsentAnswer
+  | (ConsentAnswer & { returnsTo: string })
   | {
       client: ConsentClient
       /** Where the answer goes, in words. */

@@ -64,7 +64,10 @@ export class ConsentService {
   /** What the page shows. A request that cannot be granted is answered at once, at the client's own address. */
   async describe(request: ConsentRequest): Promise<Consent> {
     const loaded = await this.#load(request)
-    if ('problem' in loaded) return { redirectTo: refusal(loaded.to, request.addresses, loaded.problem) }
+    if ('problem' in loaded) {
+      const redirectTo = refusal(loaded.to, request.addresses, loaded.problem)
+      return { redirectTo, returnsTo: placeOf(redirectTo) }
+    }
     const { client, redirectUri, scopes } = loaded.request
     const { email } = (await this.#deps.db.read((tx) => findUser(tx, loaded.caller)))!
     const { readOnly, expiresAt } = loaded.caller.token
@@ -97,8 +100,9 @@ export class ConsentService {
   }
 
   async #requirePerson(caller: { userId: string }, { email }: ConsentDecision): Promise<void> {
-    const user = await this.#deps.db.read((tx) => findUser(tx, { userId: caller.userId }))
-    if (email === undefined || email === user?.email) return
+    if (email === undefined) return
+    const user = await this.#deps.db.read((tx) => findUser(tx, caller))
+    if (email === user?.email) return
     throw new AppError('conflict', 'Another person has signed in', {
       details: `This page was for ${email}. Load it again to decide as ${user?.email}.`,
     })

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { cutLine } from '../../domain/environments/log-lines.ts'
+import { cutLine, longestBuildLine } from '../../domain/environments/log-lines.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { ErrorExcerpt } from '../error-excerpt.ts'
 import { withoutSecretMounts } from './dockerfile.ts'
@@ -27,9 +27,6 @@ export interface FailedStep {
 }
 
 type OnLine = (message: string, stream: 'stdout' | 'stderr') => void
-
-/** Characters; a program may print endlessly without a line feed. */
-const longestLine = 16 * 1024
 
 /** Turns the progress of buildctl (`--progress rawjson`) into log lines, and remembers the step that failed. */
 export class BuildProgress {
@@ -119,7 +116,7 @@ class Step {
   output(data: Buffer, stream: 'stdout' | 'stderr'): void {
     const state = this.#streams[stream]
     const lines = (state.rest + state.decoder.write(data)).split('\n')
-    state.rest = (lines.pop() ?? '').slice(0, longestLine + 1)
+    state.rest = (lines.pop() ?? '').slice(0, longestBuildLine + 1)
     for (const line of lines) this.#line(line, stream)
   }
 
@@ -134,7 +131,7 @@ class Step {
   #line(painted: string, stream: 'stdout' | 'stderr'): void {
     const text = painted.replace(/\u001b\[[0-9;]*m/g, '').replace(/\r$/, '')
     if (text === '') return
-    const line = cutLine(text, longestLine)
+    const line = cutLine(text, longestBuildLine)
     this.excerpt.add(this.#mask(line))
     this.#onLine(line, stream)
   }

@@ -1,4 +1,4 @@
-import { cutLine } from '../../domain/environments/log-lines.ts'
+import { cutLine, longestBuildLine } from '../../domain/environments/log-lines.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import type { AppError } from '../../errors.ts'
 import { Pacer } from '../../pacer.ts'
@@ -19,9 +19,6 @@ const noise =
   /^(?: ---> (?:Running in )?[0-9a-f]{12}|Removing intermediate container [0-9a-f]+|Successfully (?:built [0-9a-f]+|tagged \S+)|Step \d+\/\d+ : LABEL longshore\..*)$/
 
 const isStep = /^(Step \d+\/\d+) : (\S+)(.*)$/
-
-/** Characters; a program may print endlessly without a line feed. The mark tells the mask that a secret may be cut. */
-const longestLine = 16 * 1024
 
 /** Errors of an engine that lost its connection to this platform or its own helper; unrelated to the source. */
 const lostConnection = /\bcontext canceled$|transport is closing|error reading from server: EOF/
@@ -90,9 +87,10 @@ export class BuildOutput {
     const lines = text.split('\n')
     lines[0] = this.#rest + lines[0]
     // One more than a line may have, so that its end is known to be cut.
-    this.#rest = (lines.pop() ?? '').slice(0, longestLine + 1)
+    this.#rest = (lines.pop() ?? '').slice(0, longestBuildLine + 1)
     // What the builder itself says comes line by line.
-    for (const line of this.#output.isReached ? lastOf(lines) : lines) this.#line(cutLine(line, longestLine))
+    for (const line of this.#output.isReached ? lastOf(lines) : lines)
+      this.#line(cutLine(line, longestBuildLine))
     if (this.#rest === '') this.#restIsError = false
   }
 
@@ -105,7 +103,7 @@ export class BuildOutput {
   }
 
   #flush(): void {
-    if (this.#rest.replace(/\u001b\[[0-9;]*m/g, '') !== '') this.#line(cutLine(this.#rest, longestLine))
+    if (this.#rest.replace(/\u001b\[[0-9;]*m/g, '') !== '') this.#line(cutLine(this.#rest, longestBuildLine))
     this.#rest = ''
   }
 

@@ -3,7 +3,11 @@ import type { Db, Tx } from '../../store/db.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listActiveJobRuns } from '../../store/repositories/job-runs.ts'
 import { listContents, listRolloutStates } from '../../store/repositories/rollouts.ts'
-import { forgetDeployedUploads, listEnvironmentsWithSources } from '../../store/repositories/uploads.ts'
+import {
+  deleteUploads,
+  listDeployedUploads,
+  listEnvironmentsWithSources,
+} from '../../store/repositories/uploads.ts'
 
 /**
  * Deletes the uploaded sources of versions that are too old for a rollback, where an environment has more than
@@ -11,17 +15,21 @@ import { forgetDeployedUploads, listEnvironmentsWithSources } from '../../store/
  */
 export async function forgetOldSources(db: Db, keptVersions: number): Promise<void> {
   const appEnvIds = await db.read((tx) => listEnvironmentsWithSources(tx, keptVersions))
-  for (const appEnvId of appEnvIds) await db.write((tx) => forgetOf(tx, appEnvId, keptVersions))
+  for (const appEnvId of appEnvIds) {
+    const find = (tx: Tx) => oldSources(tx, appEnvId, keptVersions)
+    // Found again in the transaction that deletes them: a version may have been deployed meanwhile.
+    if ((await db.read(find)).length > 0) await db.write(async (tx) => deleteUploads(tx, await find(tx)))
+  }
 }
 
-async function forgetOf(tx: Tx, appEnvId: string, keptVersions: number): Promise<void> {
+async function oldSources(tx: Tx, appEnvId: string, keptVersions: number): Promise<string[]> {
   const environment = await findEnvironment(tx, { appEnvId })
-  if (!environment) return
+  if (!environment) return []
   const contents = await listContents(tx, appEnvId)
   const rollouts = await listRolloutStates(tx, appEnvId)
   const runs = await listActiveJobRuns(tx, appEnvId)
   const inUse = new Set(runs.map(({ snapshot }) => snapshot.contentId))
   const kept = keptContents({ environment, contents, rollouts, inUse, keptVersions })
-  const sources = contents.flatMap(({ contentId, uploadId }) => (kept.has(contentId) ? (uploadId ?? []) : []))
-  await forgetDeployedUploads(tx, appEnvId, sources)
+  const needed = new Set(contents.map(({ contentId, uploadId }) => (kept.has(contentId) ? uploadId : null)))
+  return (await listDeployedUploads(tx, appEnvId)).filter((uploadId) => !needed.has(uploadId))
 }

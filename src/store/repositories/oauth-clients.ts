@@ -55,7 +55,6 @@ export async function forgetOldestIdleOAuthClient(
             .innerJoin('tokens', 'tokens.token_id', 'grant.token_id')
             .select('grant.token_id')
             .whereRef('grant.client_id', '=', 'client.client_id')
-            .where('grant.ended_at', 'is', null)
             .where((or) => or.or([or('expires_at', 'is', null), or('expires_at', '>', now)])),
         ),
       ),

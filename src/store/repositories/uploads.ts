@@ -127,8 +127,10 @@ export async function keepNewestUnused(tx: Tx, appEnvId: string, most: number): 
     .orderBy('created_at', 'desc')
     .orderBy('upload_id')
     .execute()
-  const old = rows.slice(most).map((row) => row.upload_id)
-  if (old.length > 0) await tx.deleteFrom('uploads').where('upload_id', 'in', old).execute()
+  await deleteUploads(
+    tx,
+    rows.slice(most).map((row) => row.upload_id),
+  )
 }
 
 /** Deletes uploads that were never deployed; the next sweep removes their files. */
@@ -152,23 +154,22 @@ export async function listEnvironmentsWithSources(tx: Tx, most: number): Promise
   return rows.map((row) => row.app_env_id)
 }
 
-/** Deletes the deployed uploads of an environment except some; the next sweep removes their files. */
-export async function forgetDeployedUploads(
-  tx: Tx,
-  appEnvId: string,
-  kept: readonly string[],
-): Promise<void> {
+export async function listDeployedUploads(tx: Tx, appEnvId: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('uploads')
     .select('upload_id')
     .where('app_env_id', '=', appEnvId)
     .where('state', '=', 'used')
     .execute()
-  const old = rows.map((row) => row.upload_id).filter((uploadId) => !kept.includes(uploadId))
-  for (let at = 0; at < old.length; at += 500)
+  return rows.map((row) => row.upload_id)
+}
+
+/** The next sweep removes their files. */
+export async function deleteUploads(tx: Tx, uploadIds: readonly string[]): Promise<void> {
+  for (let at = 0; at < uploadIds.length; at += 500)
     await tx
       .deleteFrom('uploads')
-      .where('upload_id', 'in', old.slice(at, at + 500))
+      .where('upload_id', 'in', uploadIds.slice(at, at + 500))
       .execute()
 }
 

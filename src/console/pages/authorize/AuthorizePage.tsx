@@ -48,8 +48,8 @@ export function AuthorizePage() {
         {read.data && 'redirectTo' in read.data && (
           <Empty title="This request cannot be granted">
             <p>
-              The program can show you why. It is at <strong>{placeOf(read.data.redirectTo)}</strong>: go on
-              only if you started this there.
+              The program can show you why. The way back leads to <strong>{read.data.returnsTo}</strong>: go
+              on only if you started this there.
             </p>
             <a className="button" href={read.data.redirectTo} rel="noreferrer">
               Back to the program
@@ -67,10 +67,4 @@ export function AuthorizePage() {
       </div>
     </main>
   )
-}
-
-/** The host of an address, or its scheme, which belongs to a program of this device. */
-function placeOf(address: string): string {
-  const { host, protocol } = new URL(address)
-  return host || protocol
 }
