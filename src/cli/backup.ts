@@ -1,71 +1,70 @@
 import { readableBytes } from '../amounts.ts'
 import type { Client } from '../client/client.ts'
 import { sleep, systemClock } from '../clock.ts'
-import { listAccounts } from '../contract/accounts.ts'
 import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import {
   type BackupResponse,
-  createAppEnvBackup,
+  type createAppEnvBackup,
   getAppEnvBackup,
-  listAppEnvBackups,
+  type listAppEnvBackups,
   type RestoreResponse,
   restoreAppEnvBackup,
   volumeFormat,
 } from '../contract/backups.ts'
+import type { OutputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from './command.ts'
 import { exitCodes, UsageError } from './command-io.ts'
-import { addDryRun, printDryRun } from './dry-run.ts'
+import { printDryRun } from './dry-run.ts'
 import { namesOf } from './names/lookup.ts'
 import { printable } from './progress.ts'
 import { aligned } from './render.ts'
 import { positionalHelp } from './rows/field-help.ts'
+import type { RowExtras } from './rows/row-extras.ts'
 
 const pauseMs = 300
 
-/** Commands of `longshore backup` that wait, or search all accounts. */
-export function addBackupCommands(backup: CliCommand, cli: Cli, done: Done): void {
-  addDryRun(
-    backup
-      .command('create')
-      .description('copy a database or volume into a file, and wait until it is done')
-      .argument('<environment>', 'its id, or its name in URLs'),
-  ).runs(cli, done, async ([environment = ''], { dryRun }) => {
-    const ref = environmentRef(environment)
-    const { client } = await connected(cli)
-    if (dryRun === true) return printDryRun(cli, client, createAppEnvBackup, ref)
-    const { backup } = await client.call(createAppEnvBackup, ref)
-    cli.io.stderr.write(`Taking ${backup.backupId} …\n`)
-    const made = await ended(client, backup.backupId, (answer) => answer.backup)
-    print(cli, { backup: made }, backupLines([made]))
-    return exitCodes.done
-  })
-  backup
-    .command('list')
-    .description('the backups and the last restores, newest first; also those of deleted environments')
-    .argument('[environment]', 'only those of this one: its id, or its name in URLs')
-    .runs(cli, done, async ([env]) => {
-      const { client } = await connected(cli)
-      const { accounts } = await client.call(listAccounts, {})
-      const lists = await Promise.all(accounts.map(({ accountId }) => listOf(client, accountId)))
-      const isShown = (one: { appEnvId: string; envName: string }) =>
-        env === undefined || [one.appEnvId, one.envName].includes(env)
-      const backups = lists.flatMap((list) => list.backups).filter(isShown)
-      const restores = lists.flatMap((list) => list.restores).filter(isShown)
-      print(cli, { backups, restores }, [...backupLines(backups), ...restoreLines(restores)])
-      return exitCodes.done
-    })
+type Backups = OutputOf<typeof listAppEnvBackups>
+type NamedRestore = RestoreResponse & { envName: string }
+type NamedBackups = { backups: BackupResponse[]; restores: NamedRestore[] }
+
+/** `backup create` waits until the file is complete. */
+export const newBackupExtras: RowExtras = {
+  async complete({ cli, client }, answer: OutputOf<typeof createAppEnvBackup>) {
+    const { backupId } = answer.backup
+    cli.io.stderr.write(`Taking ${backupId} …\n`)
+    return { ...answer, backup: await ended(client, backupId, ({ backup }) => backup) }
+  },
+  render: ({ backup }: OutputOf<typeof createAppEnvBackup>) => backupLines([backup]),
 }
 
-type NamedRestore = RestoreResponse & { envName: string }
+/** `backup list`: also finds the backups of a deleted environment by its name. */
+export const backupListExtras: RowExtras = {
+  everyAccount: true,
+  argument: ['[environment]', 'only those of this one: its id, or its name in URLs'],
+  async complete({ client, args: [environment] }, { backups, restores }: Backups): Promise<NamedBackups> {
+    const isShown = (one: { appEnvId: string; envName: string }) =>
+      environment === undefined || [one.appEnvId, one.envName].includes(environment)
+    const names = await namesOfAccounts(client, backups, restores)
+    const named = restores.map((one) => ({ ...one, envName: names.get(one.appEnvId) ?? one.appEnvId }))
+    return { backups: backups.filter(isShown), restores: named.filter(isShown) }
+  },
+  render: ({ backups, restores }: NamedBackups) => [...backupLines(backups), ...restoreLines(restores)],
+}
 
-/** Restores have the names that their environments have now. */
-async function listOf(client: Client, accountId: string) {
-  const { backups, restores } = await client.call(listAppEnvBackups, { accountId })
+/** Restores have the names that their environments have now: those of the accounts of their backups. */
+async function namesOfAccounts(
+  client: Client,
+  backups: readonly BackupResponse[],
+  restores: readonly RestoreResponse[],
+) {
   const ids = restores.map(({ appEnvId }) => appEnvId)
-  const names = await namesOf(client, accountId, ids)
-  const named = (one: RestoreResponse) => ({ ...one, envName: names.get(one.appEnvId) ?? one.appEnvId })
-  return { backups, restores: restores.map(named) }
+  const restored = new Set(restores.map(({ backupId }) => backupId))
+  const accountIds = new Set(
+    backups.filter(({ backupId }) => restored.has(backupId)).map(({ accountId }) => accountId),
+  )
+  const names = await Promise.all([...accountIds].map((accountId) => namesOf(client, accountId, ids)))
+  return new Map(names.flatMap((ofAccount) => [...ofAccount]))
 }
 
 /** `longshore restore`. */

@@ -125,7 +125,8 @@ function wordsOf(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }
 
-function moreLine(list: unknown, pagination: unknown, cursor: unknown): string[] {
+/** How to read on, for a list that is not complete. */
+export function moreLine(list: unknown, pagination: unknown, cursor: unknown): string[] {
   if (typeof cursor === 'string') return [`… more: --cursor ${printable(cursor)}`]
   if (!isFields(pagination) || !Array.isArray(list)) return []
   const left = Number(pagination.total) - Number(pagination.offset ?? 0) - list.length

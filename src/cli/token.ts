@@ -1,37 +1,31 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { Option } from 'commander'
 import { systemClock, timestamp } from '../clock.ts'
 import { readConfig } from '../config/config.ts'
+import type { OutputOf } from '../contract/operation.ts'
 import { createUserToken, listUserTokens, revokeUserToken } from '../contract/users.ts'
 import { AppError } from '../errors.ts'
-import { type Cli, type CliCommand, connected, type Done } from './command.ts'
+import { type Cli, type CliCommand, connected, type Done, print } from './command.ts'
 import { exitCodes } from './command-io.ts'
-import { addDryRun, printDryRun } from './dry-run.ts'
 import { readAdminToken } from './local/installation.ts'
+import type { RowExtras } from './rows/row-extras.ts'
 
 const dayMs = 86_400_000
 
-/** `token create` and `token rotate` print only the new token on standard output. */
-export function addTokenCommands(token: CliCommand, cli: Cli, done: Done): void {
-  addDryRun(token.command('create'))
-    .description('create another token of yours; it is printed once')
-    .needs(new Option('--name <name>', 'what the token is for'))
-    .option('--read-only', 'a token that cannot change anything, for agents that should only read')
-    .option('--expires-at <time>', 'when it expires: an ISO 8601 time, or a number of days such as 30d')
-    .runs(cli, done, async (_args, { name, readOnly = false, expiresAt, dryRun }) => {
-      const { client } = await connected(cli)
-      const wanted = { name, readOnly, ...expiry(expiresAt) }
-      if (dryRun === true) return printDryRun(cli, client, createUserToken, wanted)
-      const made = await client.call(createUserToken, wanted)
-      const { tokenId, token } = made
-      const end = made.expiresAt === null ? '' : `, which expires at ${made.expiresAt}`
-      cli.io.stderr.write(
-        `Created the ${readOnly ? 'read-only ' : ''}token ${tokenId}${end}. It is shown once:\n`,
-      )
-      cli.io.stdout.write(cli.json ? `${JSON.stringify(made)}\n` : `${token}\n`)
-      return exitCodes.done
-    })
+/** `token create`: only the new token goes to standard output. */
+export const newTokenExtras: RowExtras = {
+  prepare(input, { expiresAt }) {
+    Object.assign(input, expiry(expiresAt))
+  },
+  print(cli, made: OutputOf<typeof createUserToken>) {
+    const end = made.expiresAt === null ? '' : `, which expires at ${made.expiresAt}`
+    cli.io.stderr.write(`Created the token ${made.tokenId}${end}. It is shown once:\n`)
+    print(cli, made, [made.token])
+  },
+}
+
+/** `token rotate`, which makes a token and revokes another one. */
+export function addRotateCommand(token: CliCommand, cli: Cli, done: Done): void {
   token
     .command('rotate')
     .description(
@@ -68,6 +62,6 @@ async function rotate(cli: Cli): Promise<number> {
   }
   await client.call(revokeUserToken, { tokenId })
   cli.io.stderr.write('The old token no longer works. The new one is shown once:\n')
-  cli.io.stdout.write(cli.json ? `${JSON.stringify(made)}\n` : `${made.token}\n`)
+  print(cli, made, [made.token])
   return exitCodes.done
 }

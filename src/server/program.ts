@@ -1,7 +1,6 @@
 import type { Command, Option } from 'commander'
 import { addAlertCommands } from '../cli/alerts/command.ts'
-import { addContactPointCommands, addTestCommand } from '../cli/alerts/contact-points.ts'
-import { addBackupCommands, addRestoreCommand } from '../cli/backup.ts'
+import { addRestoreCommand } from '../cli/backup.ts'
 import { type Cli, CliCommand, type Done, repeated } from '../cli/command.ts'
 import { addConsoleCommand } from '../cli/console.ts'
 import { addCreateCommand } from '../cli/create.ts'
@@ -16,7 +15,7 @@ import { addRegionCheckCommand } from '../cli/region-check.ts'
 import { addExamples } from '../cli/rows/examples.ts'
 import { addRowCommands, nounOf } from '../cli/rows/tree.ts'
 import { addStatusCommand } from '../cli/status.ts'
-import { addTokenCommands } from '../cli/token.ts'
+import { addRotateCommand } from '../cli/token.ts'
 import { addWhyCommand } from '../cli/why.ts'
 
 /**
@@ -73,19 +72,12 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
   addLogsCommand(envs, cli, done)
   nounOf(program, 'apps', 'apps: list, create, delete')
   addJobCommands(nounOf(program, 'jobs', 'jobs: run, show output; list, follow and cancel runs'), cli, done)
-  const alerts = nounOf(
-    program,
-    'alerts',
-    'alerts: list (firing ones first), create, preview, pause; test contact points',
-  )
-  addAlertCommands(alerts, cli, done)
-  addContactPointCommands(alerts, cli, done)
-  addTestCommand(alerts, cli, done)
-  addTestCommand(
-    nounOf(program, 'contact-points', 'receivers of notifications: list, create, change, test'),
+  addAlertCommands(
+    nounOf(program, 'alerts', 'alerts: list (firing ones first), create, preview, pause'),
     cli,
     done,
   )
+  nounOf(program, 'contact-points', 'receivers of notifications: list, create, change, test')
   nounOf(program, 'invitations', 'accounts that invite you: list, accept, decline')
   addRegionCheckCommand(
     nounOf(program, 'regions', 'where environments run, and on which engine: list, check'),
@@ -99,13 +91,9 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
   nounOf(program, 'accounts', 'accounts, their limits and settings: list, create, update, usage, health')
   nounOf(program, 'instances', 'running control planes of the installation: list')
   nounOf(program, 'members', 'members of an account and the environments they may access')
-  addBackupCommands(
-    nounOf(program, 'backup', 'backups of databases and volumes: create, list, delete'),
-    cli,
-    done,
-  )
+  nounOf(program, 'backup', 'backups of databases and volumes: create, list, delete')
   addRestoreCommand(program, cli, done)
-  addTokenCommands(
+  addRotateCommand(
     nounOf(program, 'token', 'tokens: create (also read-only), list, revoke, rotate'),
     cli,
     done,

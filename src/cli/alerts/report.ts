@@ -1,14 +1,9 @@
 import type { Alert, AlertDetails } from '../../contract/alerts.ts'
-import type { ContactPoint } from '../../contract/contact-points.ts'
 import { defaultThresholds, type Metric, metrics, metricUnits } from '../../contract/metrics.ts'
 import { printable, readableDuration } from '../progress.ts'
 
-/** An alert with the cliEnvName of its environment; `details` if they were read. */
-export interface ListedAlert {
-  alert: Alert
-  envName: string
-  details: AlertDetails | null
-}
+/** An alert with the cliEnvName of its environment, and with details if they were read. */
+export type ListedAlert = (Alert | AlertDetails) & { envName: string }
 
 /** Response of a dry run of create-alert and update-alert (docs/interface.md#alert-preview). */
 export interface Preview {
@@ -34,26 +29,26 @@ export function shownStateOf(alert: Pick<Alert, 'enabled' | 'lastKnownState'>): 
 }
 
 /** All alerts, firing ones first and with details; one line each for normal ones. */
-export function listReport(listed: readonly ListedAlert[], nowMs: number): string[] {
-  if (listed.length === 0)
+export function listReport(alerts: readonly ListedAlert[], nowMs: number): string[] {
+  if (alerts.length === 0)
     return ['There are no alerts. `longshore alerts create --help` shows how to create one.']
-  const rank = ({ alert }: ListedAlert) => order.indexOf(shownStateOf(alert))
-  const sorted = [...listed].sort((a, b) => rank(a) - rank(b))
   const counts = order.flatMap((state) => {
-    const count = listed.filter(({ alert }) => shownStateOf(alert) === state).length
+    const count = alerts.filter((alert) => shownStateOf(alert) === state).length
     return count === 0 ? [] : [`${count} ${state === 'Firing' ? 'FIRING' : state}`]
   })
-  return [counts.join(', '), '', ...sorted.flatMap((one) => listLines(one, nowMs))]
+  const rank = (alert: ListedAlert) => order.indexOf(shownStateOf(alert))
+  const sorted = [...alerts].sort((a, b) => rank(a) - rank(b))
+  return [counts.join(', '), '', ...sorted.flatMap((alert) => listLines(alert, nowMs))]
 }
 
-function listLines({ alert, envName, details }: ListedAlert, nowMs: number): string[] {
+function listLines(alert: ListedAlert, nowMs: number): string[] {
   const state = shownStateOf(alert)
-  const head = `${signs[state]}  ${printable(alert.name)}  (${envName})  ${alert.alertId}`
-  if (!details || state === 'Normal' || state === 'paused') return [head]
-  const failed = failedNotifications(details)
+  const head = `${signs[state]}  ${printable(alert.name)}  (${alert.envName})  ${alert.alertId}`
+  if (!('stateHistory' in alert) || state === 'Normal' || state === 'paused') return [head]
+  const failed = failedNotifications(alert)
   return [
     head,
-    `             ${nowLine(details)}; ${sinceLine(details, nowMs)}`,
+    `             ${nowLine(alert)}; ${sinceLine(alert, nowMs)}`,
     ...(failed === null ? [] : [`             ${failed}`]),
   ]
 }
@@ -110,13 +105,6 @@ export function previewReport({ effects, preview }: Preview, metric: Metric): st
     ...times,
     'Nothing was changed.',
   ]
-}
-
-export function pointsReport(points: readonly ContactPoint[]): string[] {
-  if (points.length === 0) return ['There are no contact points.']
-  return points.map(
-    ({ contactPointId, type, name }) => `${contactPointId}  ${type.padEnd(8)}  ${printable(name)}`,
-  )
 }
 
 /** The metrics (2.7) with unit and usual threshold. */

@@ -16,7 +16,7 @@ import {
 import { exitCodes } from '../command-io.ts'
 import { addDryRun, printDryRun } from '../dry-run.ts'
 import { createProgress, type Progress, printable, readableDuration } from '../progress.ts'
-import { addRunOptions, overridesOf } from './options.ts'
+import { addRunFields, withProgram } from './options.ts'
 import { endText, settingsReport } from './report.ts'
 import { createRunLog, watchRun } from './watch.ts'
 
@@ -77,19 +77,15 @@ function adder(cli: Cli, done: Done): (command: CliCommand, perform: Perform) =>
 }
 
 function addStartCommand(jobs: CliCommand, cli: Cli, done: Done): void {
-  addRunOptions(
-    addDryRun(jobs.command('run'))
-      .description('start a run, show its output and wait for its end')
-      .usage('<environment> [options] [-- program argument...]')
-      .argument('<environment>', environmentHint)
-      .note('The program after -- runs without a shell. Without a program, the configured command runs.')
-      .takesProgram(),
-  ).runs(cli, done, async (args, options) => {
+  const command = addDryRun(jobs.command('run'))
+    .description('start a run, show its output and wait for its end')
+    .usage('<environment> [options] [-- program argument...]')
+    .note('The program after -- runs without a shell. Without a program, the configured command runs.')
+    .takesProgram()
+  const inputOf = addRunFields(command)
+  command.runs(cli, done, async (args, options) => {
     // Parsed before the first request, so that a wrong call starts nothing.
-    const input = {
-      ...environmentRef(args[0] ?? ''),
-      ...overridesOf(options, cli.program ?? [], cli.words),
-    }
+    const input = withProgram(inputOf(args, options), cli.program ?? [], cli.words)
     return interruptibly(cli, args, options, (run) =>
       options.dryRun === true
         ? printDryRun(cli, run.client, startJobRun, input)

@@ -18,40 +18,71 @@ import { withIds } from '../names/lookup.ts'
 import { namedObject } from '../names/of-object.ts'
 import { printable } from '../progress.ts'
 import { aligned, renderResult } from '../render.ts'
+import { ofEveryAccount } from './every-account.ts'
 import { emptyHint, extrasOf } from './extras.ts'
 import { positionalHelp } from './field-help.ts'
 import { fieldsOf, type RowFields } from './fields.ts'
+import type { Input, RowCall, RowExtras } from './row-extras.ts'
 import { inShellWords } from './words.ts'
 
-/** Adds the positionals and options of an operation to a command, and its action. */
-export function rowCommand(command: CliCommand, row: Operation, cli: Cli, done: Done): CliCommand {
-  const fields = fieldsOf(row)
+/**
+ * Adds the positionals and options of an operation to a command, and its action. `fixed` are fields of the input that the
+ * command sets.
+ */
+export function rowCommand(
+  command: CliCommand,
+  row: Operation,
+  cli: Cli,
+  done: Done,
+  fixed: Options = {},
+): CliCommand {
+  const fields = fieldsOf(row, Object.keys(fixed))
   const extras = extrasOf(row)
-  const render = extras.render ?? ((answer) => renderResult(answer, emptyHint(row)))
-  addFields(command.description(inShellWords(row.summary)), fields)
+  addFields(command.description(inShellWords(row.summary)), fields, extras.filled)
+  if (extras.argument) command.argument(...extras.argument)
   for (const option of extras.options ?? []) command.addOption(option)
   if (!isRead(row)) addDryRun(command)
   if (destroys(row)) command.option('--yes', 'do not ask for confirmation')
   return command.runs(cli, done, async (args, options) => {
-    const words = inputOf(fields, args, options)
+    const words: Input = { ...inputOf(fields, args, options), ...fixed }
     extras.prepare?.(words, options)
     const { client } = await connected(cli)
-    if (fields.account === 'needed' || (fields.account === 'optional' && needsAccount(row, words))) {
+    const readsEveryAccount =
+      extras.everyAccount === true && options.account === undefined && !isNarrowed(words)
+    if (options.account !== undefined || (!readsEveryAccount && needsAccount(row, fields, words))) {
       words.accountId = await accountOf(client, options.account)
-    } else if (options.account !== undefined) words.accountId = await accountOf(client, options.account)
-    const input = await withIds(client, words)
-    const dryRun = options.dryRun === true
-    if (destroys(row)) await confirm(cli, client, row, input, dryRun || options.yes === true)
-    const answer = await client.call(row, input, { dryRun })
-    if (cli.json) print(cli, answer, [])
-    else if (dryRun) print(cli, answer, dryRunLines(answer))
-    else {
-      const after = (await extras.after?.(client, input)) ?? []
-      const named = await withNames(client, row.id, await withEnvName(client, input, answer), input)
-      print(cli, answer, [...render(named as never), ...after])
     }
-    return exitCodes.done
+    const call: RowCall = { cli, client, args, input: await withIds(client, words), options }
+    const dryRun = options.dryRun === true
+    if (destroys(row)) await confirm(cli, client, row, call.input, dryRun || options.yes === true)
+    if (dryRun) return dryRunOf(call, row, extras)
+    const first = readsEveryAccount
+      ? await ofEveryAccount(client, row, call.input)
+      : await client.call(row, call.input)
+    const answer = ((await extras.complete?.(call, first as never)) ?? first) as never
+    await printAnswer(call, row, extras, answer)
+    return extras.exitCode?.(answer, options) ?? exitCodes.done
   })
+}
+
+async function dryRunOf({ cli, client, input }: RowCall, row: Operation, extras: RowExtras): Promise<number> {
+  const answer = await client.call(row, input, { dryRun: true })
+  print(cli, answer, (extras.renderDryRun ?? dryRunLines)(answer as never, input))
+  return exitCodes.done
+}
+
+async function printAnswer(
+  { cli, client, input, options }: RowCall,
+  row: Operation,
+  extras: RowExtras,
+  answer: never,
+): Promise<void> {
+  if (extras.print) return extras.print(cli, answer)
+  if (cli.json) return print(cli, answer, [])
+  const after = (await extras.after?.(client, input)) ?? []
+  const named = await withNames(client, row.id, await withEnvName(client, input, answer), input)
+  const lines = extras.render?.(named as never, options) ?? renderResult(named, emptyHint(row))
+  print(cli, answer, [...lines, ...after])
 }
 
 /** An answer names its environment by the name within its app, such as `prod`; people need the name that calls take. */
@@ -64,14 +95,19 @@ async function withEnvName(client: Client, { envName }: Options, answer: unknown
   return { ...(answer as object), appEnv: { cliEnvName, appEnvId, ...named, ...others } }
 }
 
-export function addFields(command: CliCommand, { positionals, account, options }: RowFields): void {
+/** `filled` are required fields that the command fills in where they are left out. */
+export function addFields(
+  command: CliCommand,
+  { positionals, isEnvironmentOptional, account, options }: RowFields,
+  filled: readonly string[] = [],
+): void {
   for (const name of positionals) {
-    command.argument(`<${name}>`, positionalHelp(name))
+    command.argument(isEnvironmentOptional ? `[${name}]` : `<${name}>`, positionalHelp(name))
   }
   if (account !== null) command.option('--account <account>', 'its id or name; not needed with one account')
-  for (const { flags, required } of options) {
+  for (const { field, flags, required } of options) {
     for (const option of flags) {
-      if (required && !option.negate) command.needs(option)
+      if (required && !option.negate && !filled.includes(field)) command.needs(option)
       else command.addOption(option)
     }
   }
@@ -86,6 +122,7 @@ export function inputOf(
   const input: Record<string, unknown> = {}
   for (const [index, name] of fields.positionals.entries()) {
     const word = args[index] ?? ''
+    if (args[index] === undefined && fields.isEnvironmentOptional) continue
     if (name === 'environment') Object.assign(input, environmentRef(word))
     else input[name] = word
   }
@@ -107,9 +144,14 @@ export async function accountOf(client: Client, named: unknown): Promise<string>
   throw new UsageError(`choose one with --account: ${ids.join(', ')}`)
 }
 
-/** For an operation on an account or an app: whether no app is named, so that it needs the account. */
-function needsAccount(row: Operation, input: Options): boolean {
-  return row.policy.on === 'account-or-app' && input.appId === undefined
+/** Also for an operation on an account or on what is in it, if the input names neither an app nor an environment. */
+function needsAccount(row: Operation, fields: RowFields, input: Options): boolean {
+  const isOptional = row.policy.on === 'account-or-app' || row.policy.on === 'environments'
+  return fields.account === 'needed' || (isOptional && !isNarrowed(input))
+}
+
+function isNarrowed({ appId, appEnvId, envName }: Options): boolean {
+  return (appId ?? appEnvId ?? envName) !== undefined
 }
 
 /** Revoking a leaked token must be fast, so it needs no confirmation. */

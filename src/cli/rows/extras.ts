@@ -3,11 +3,15 @@ import type { Client } from '../../client/client.ts'
 import { getAppEnv, listAppEnvs } from '../../contract/app-envs.ts'
 import { operations } from '../../contract/index.ts'
 import type { Operation } from '../../contract/operation.ts'
+import { newAlertExtras } from '../alerts/create.ts'
+import { alertListExtras } from '../alerts/list.ts'
+import { backupListExtras, newBackupExtras } from '../backup.ts'
 import { environmentRef, type Options, repeated } from '../command.ts'
 import { UsageError } from '../command-io.ts'
 import { envLines } from '../env-lines.ts'
 import { healthReport } from '../health-report.ts'
 import { renderTable } from '../render.ts'
+import { newTokenExtras } from '../token.ts'
 import { namedValue } from './fields.ts'
 import {
   accessLines,
@@ -15,27 +19,16 @@ import {
   alertLines,
   cancelLines,
   causeLines,
+  newPointLines,
   presetLines,
   regionLines,
   runDetails,
   runLines,
   stateLines,
+  testPointExtras,
 } from './reports.ts'
+import type { RowExtras } from './row-extras.ts'
 import { wordsOf } from './words.ts'
-
-type Input = Record<string, unknown>
-
-/** Extensions of a command beyond its row. */
-interface RowExtras {
-  /** Options of the command that are not fields of the input. */
-  options?: readonly Option[]
-  /** Checks the input before the first request, and completes it from the options; throws `UsageError`. */
-  prepare?(input: Input, options: Options): void
-  /** The answer in lines, where the general rendering says too little. */
-  render?(answer: never): string[]
-  /** Lines for people that need another read, after the answer. */
-  after?(client: Client, input: Options): Promise<string[]>
-}
 
 interface NamedValue {
   name: string
@@ -52,8 +45,16 @@ const extras: Readonly<Record<string, RowExtras>> = {
   'explain-access': { render: accessLines },
   'get-account-health': { render: healthReport },
   'get-app': { after: environmentsOf },
+  'list-alerts': alertListExtras,
+  'create-alert': newAlertExtras,
   'get-alert': { render: alertLines },
   'refresh-alert': { render: stateLines },
+  'list-contact-points': { everyAccount: true },
+  'create-contact-point': { render: newPointLines },
+  'test-contact-point': testPointExtras,
+  'list-app-env-backups': backupListExtras,
+  'create-app-env-backup': newBackupExtras,
+  'create-user-token': newTokenExtras,
   'list-job-runs': { render: runLines },
   'get-job-run': { render: runDetails },
   'cancel-job-run': { render: cancelLines },

@@ -84,6 +84,12 @@ const texts: Readonly<Record<string, string>> = {
 const special: Readonly<Record<string, string>> = {
   // The allowed values follow; the contract's text repeats them.
   zClouds: 'size of each container: 1 zCloud is 0.5 CPU and 512 MB of memory',
+  'create-alert.name': 'left out: the metric with its threshold',
+  'create-alert.operator': 'fires above (gt, the default) or below (lt) the threshold',
+  'create-alert.threshold': "in the unit of the metric; left out: the metric's own threshold",
+  'create-alert.duration': 'how long the condition must hold; left out: 5m',
+  'create-alert.description': 'what to do about it',
+  'create-user-token.expiresAt': 'when it expires: an ISO 8601 time, or a number of days such as 30d',
   'compare-versions.from': 'number of the one version',
   'compare-versions.to': 'number of the other version',
   'scale-app-env-containers.containers': 'number of containers',

@@ -21,6 +21,8 @@ interface Schema {
 export interface RowFields {
   /** Fields given by position: `environment` is `appEnvId` or `envName`, the others are ids. */
   positionals: readonly string[]
+  /** For lists, which are of everything without an environment. */
+  isEnvironmentOptional: boolean
   /** Whether the account can be named; otherwise the only account is used. */
   account: 'needed' | 'optional' | null
   options: readonly RowOption[]
@@ -51,6 +53,7 @@ export function fieldsOf(row: Operation, left: readonly string[] = []): RowField
   const taken = new Set([...ids, 'accountId', ...(onEnvironment ? ['appEnvId', 'envName'] : [])])
   return {
     positionals,
+    isEnvironmentOptional: row.policy.on === 'environments',
     account: !fields.some(([field]) => field === 'accountId')
       ? null
       : required.includes('accountId')

@@ -2,15 +2,18 @@ import { systemClock } from '../../clock.ts'
 import type { listAccounts } from '../../contract/accounts.ts'
 import type { AlertDetails, refreshAlert } from '../../contract/alerts.ts'
 import type { explainAccess } from '../../contract/audit.ts'
+import type { createContactPoint, testContactPoint } from '../../contract/contact-points.ts'
 import type { DatabasePresetRead } from '../../contract/databases.ts'
 import type { listDiagnosisCauses } from '../../contract/diagnosis.ts'
 import type { cancelJobRun, getJobRun, listJobRuns } from '../../contract/jobs.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 import type { listRegions } from '../../contract/regions.ts'
 import { alertReport } from '../alerts/report.ts'
+import { exitCodes } from '../command-io.ts'
 import { runReport, runsReport } from '../jobs/report.ts'
 import { printable } from '../progress.ts'
 import { aligned, renderBlocks, renderResult } from '../render.ts'
+import type { RowExtras } from './row-extras.ts'
 
 /** A line for each account: its id, what the caller may do there, and the limits that calls run into. */
 export function accountLines({ accounts }: OutputOf<typeof listAccounts>): string[] {
@@ -89,4 +92,22 @@ export function cancelLines({ jobRun: { jobRunId, status } }: OutputOf<typeof ca
   return status === 'CANCELED'
     ? [`Run ${jobRunId} is canceled; its container is stopped.`]
     : [`Run ${jobRunId} had already ended: ${status}.`]
+}
+
+export function newPointLines({ message, contactPoint }: OutputOf<typeof createContactPoint>): string[] {
+  const { contactPointId } = contactPoint
+  return [
+    `${printable(message)} ${contactPointId}`,
+    `Try it: longshore contact-points test ${contactPointId}`,
+  ]
+}
+
+/** The exit code shows scripts whether the notification arrived. */
+export const testPointExtras: RowExtras = {
+  render: ({ delivered, attempts }: OutputOf<typeof testContactPoint>) => [
+    delivered ? 'The test notification arrived.' : 'The test notification did NOT arrive.',
+    ...attempts.map(({ at, ok, reason = '' }) => `  ${ok ? '✓' : '✗'} ${at}  ${printable(reason)}`.trimEnd()),
+  ],
+  exitCode: ({ delivered }: OutputOf<typeof testContactPoint>) =>
+    delivered ? exitCodes.done : exitCodes.failed,
 }

@@ -68,7 +68,7 @@ describe('longshore jobs', () => {
         snapshot: { command: 'node', args: ['-e', 'x', 'a b', '--json'], shell: false, timeoutSeconds: 9 },
       },
     })
-    const words = ['--command', 'echo $1 >&2', '--arg', 'one', '--arg=--two', '--workdir', '/srv']
+    const words = ['--command', 'echo $1 >&2', '--args', 'one', '--args=--two', '--working-dir', '/srv']
     const { jobRun } = await json('run', appEnvId, ...words)
     expect(jobRun.snapshot).toMatchObject({
       args: ['one', '--two'],
@@ -168,7 +168,7 @@ describe('longshore jobs', () => {
     [['run', 'e', '--command', 'x', '--', 'y'], 2, 'not both'],
     [['run', 'e', '--shell', '--no-shell'], 2, 'not both'],
     [['run', 'e', '--timeout', 'soon'], 2, '--timeout must be a whole number'],
-    [['run', 'e', '--tiemout', '9'], 2, "Unknown option '--tiemout'; did you mean --timeout?"],
+    [['run', 'e', '--tiemout-seconds', '9'], 2, 'did you mean --timeout-seconds?'],
     [['get'], 2, "missing required argument 'jobRunId'"],
     [['cancel', 'r', '--', 'x'], 2, 'only jobs run accepts --'],
   ])('%j exits with %i before any request', async (argv, code, text) => {
