@@ -36,9 +36,12 @@ export function rowCommand(
   done: Done,
   fixed: Options = {},
 ): CliCommand {
+  command.description(inShellWords(row.summary))
+  // Options come from the schema of the input, at a cost: only for the command that is called, or for all without one.
+  if (cli.words.length > 0 && !cli.words.includes(command.name())) return command
   const fields = fieldsOf(row, Object.keys(fixed))
   const extras = extrasOf(row)
-  addFields(command.description(inShellWords(row.summary)), fields, extras.filled)
+  addFields(command, fields, extras.filled)
   if (extras.argument) command.argument(...extras.argument)
   for (const option of extras.options ?? []) command.addOption(option)
   if (!isRead(row)) addDryRun(command)

@@ -2,7 +2,7 @@ import { operations } from '../../contract/index.ts'
 import type { Operation } from '../../contract/operation.ts'
 import type { Cli, CliCommand, Done } from '../command.ts'
 import { rowCommand } from './command.ts'
-import { inShellWords, wordsOf } from './words.ts'
+import { wordsOf } from './words.ts'
 
 const aliases: Readonly<Record<string, string>> = {
   backup: 'backups',
@@ -25,11 +25,7 @@ export function addRowCommands(program: CliCommand, cli: Cli, done: Done, rows =
     const words = wordsOf(row.id)
     if (commandAt(program, words)) continue
     const parent = words.length > 1 ? nounOf(program, words[0]!) : program
-    const verb = words.at(-1)!
-    const command = parent.command(verb)
-    // Options come from the schema of the input, at a cost: only for the command that is called, or for all without one.
-    if (cli.words.length === 0 || cli.words.includes(verb)) rowCommand(command, row, cli, done)
-    else command.description(inShellWords(row.summary))
+    rowCommand(parent.command(words.at(-1)!), row, cli, done)
   }
   for (const noun of program.commands) {
     if (noun.description() !== '') continue
