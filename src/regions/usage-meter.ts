@@ -13,9 +13,9 @@ import {
   foldRuns,
   insertRun,
   listOpenRuns,
-  readSeen,
   type StoredRun,
   writeSeen,
+  writeSeenOf,
 } from '../store/repositories/usage.ts'
 
 /** How far back usage is exact to the second; older runs are aggregated into hours. */
@@ -63,11 +63,8 @@ export class UsageMeter {
 
   /** Reads the runs that were open when the last control plane ended. */
   async open(): Promise<void> {
-    const { runs, seenMs } = await this.#db.read(async (tx) => ({
-      runs: await listOpenRuns(tx, this.#node),
-      seenMs: await readSeen(tx, this.#node),
-    }))
-    for (const run of runs) this.#open.set(run.container, Math.max(run.startedMs, seenMs))
+    const runs = await this.#db.read((tx) => listOpenRuns(tx, this.#node))
+    for (const run of runs) this.#open.set(run.container, Math.max(run.startedMs, run.seenMs))
   }
 
   /**
@@ -104,19 +101,20 @@ export class UsageMeter {
     const ended = started.filter(({ name, state }) => state === 'exited' && this.#open.has(name))
     const isLost = ([name, seenMs]: [string, number]) => !listed.has(name) && seenMs < listedAtMs
     const lost = isWhole ? [...this.#open].filter(isLost) : []
-    const keepsSeen = isWhole && this.#open.size + fresh.length > 0 && this.#seenIsOld(listedAtMs)
+    const running = started.filter(({ name, state }) => state === 'running' && !this.#over.has(name))
+    const hasSeen = isWhole ? this.#open.size + fresh.length > 0 : running.length > 0
+    const keepsSeen = hasSeen && this.#seenIsOld(listedAtMs)
     if (fresh.length + ended.length + lost.length > 0 || keepsSeen) {
       await this.#db.write(async (tx) => {
         for (const container of fresh) await this.#begin(tx, container, listedAtMs)
         for (const container of ended) await finishRun(tx, container.name, this.#endOf(container, listedAtMs))
         for (const [name, seenMs] of lost) await finishRun(tx, name, seenMs)
-        if (keepsSeen) await writeSeen(tx, listedAtMs, this.#node)
+        if (keepsSeen && isWhole) await writeSeen(tx, listedAtMs, this.#node)
+        else if (keepsSeen) await writeSeenOf(tx, namesOf(running), listedAtMs)
       })
     }
     if (keepsSeen) this.#seenWrittenMs = listedAtMs
-    for (const { name, state } of started) {
-      if (state === 'running' && !this.#over.has(name)) this.#open.set(name, listedAtMs)
-    }
+    for (const name of namesOf(running)) this.#open.set(name, listedAtMs)
     for (const { name } of [...ended, ...fresh.filter(({ state }) => state === 'exited')]) this.#setOver(name)
     for (const [name] of lost) this.#setOver(name)
     if (isWhole) this.#over = new Set([...this.#over].filter((name) => listed.has(name)))
@@ -183,6 +181,10 @@ async function rateOf(
     zClouds: sized ? sized.cpuMillicores / zCloudSize.cpuMillicores : environment.applied.zClouds,
     rateMultiplier: stored.app.isFunction ? functionRateMultiplier : 1,
   }
+}
+
+function namesOf(containers: readonly MeteredContainer[]): string[] {
+  return containers.map(({ name }) => name)
 }
 
 function timeOf(iso: string | null): number | null {

@@ -151,6 +151,8 @@ export interface Tables {
     finished_ms: number | null
     /** The machine that meters it, where several share the store. */
     node: string | null
+    /** When it was last seen running while other containers of its machine could not be listed. */
+    seen_ms: number | null
   }
   usage_hours: {
     app_env_id: string

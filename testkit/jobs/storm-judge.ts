@@ -45,7 +45,10 @@ export async function judgeStorm(
     const { runs, attempts, billed } = await db.read(async (tx) => ({
       runs: (await listJobRuns(tx, appEnvId, { limit: 1e6, offset: 0 })).runs,
       attempts: await listJobAttempts(tx, appEnvId, 1e6),
-      billed: new Map((await listRuns(tx, appEnvId, 0)).map((run) => [run.container, run])),
+      // With `nowMs: 0`, the ends are as stored.
+      billed: new Map(
+        (await listRuns(tx, appEnvId, { fromMs: 0, nowMs: 0 })).map((run) => [run.container, run]),
+      ),
     }))
     verdict.attempts += attempts.length
     for (const { containerName } of attempts) unknown.delete(containerName)

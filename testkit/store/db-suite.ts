@@ -101,6 +101,7 @@ export function storeSuite(under: StoreUnderTest): { store: () => Db } {
       started_ms: startedMs,
       finished_ms: null,
       node: null,
+      seen_ms: null,
     }
     await db.write((tx) => tx.insertInto('container_runs').values(run).execute())
     const change = { alert_id: 'a', version: 1, app_env_id: 'e', at: 't', from_state: 'x', to_state: 'y' }

@@ -15,6 +15,22 @@ export interface ContainerRun {
   finishedMs: number | null
 }
 
+/** A meter looks every two seconds: without a look for so long, its machine, engine or cluster is away. */
+const awayMs = 60_000
+
+/**
+ * The end of a run as far as it is known. One that was last seen a while ago counts up to then, because its machine may
+ * never come back; if it does, the meter stores the real end. `seenMs` is 0 for one that was never seen.
+ */
+export function knownEnd(
+  { startedMs, finishedMs }: Pick<ContainerRun, 'startedMs' | 'finishedMs'>,
+  seenMs: number,
+  nowMs: number,
+): number | null {
+  if (finishedMs !== null || seenMs === 0 || nowMs - seenMs <= awayMs) return finishedMs
+  return Math.max(startedMs, seenMs)
+}
+
 export type HourlyUsage = Omit<UsageHour, 'hour'> & { hourMs: number }
 
 /**

@@ -21,7 +21,7 @@ export default handler(getAccountUsage, async ({ tx, now }, input, { account, me
   }
   const only = visibleEnvironments(account, membership)
   const answer = { accountId, containerSeconds: 0, zCloudSeconds: 0, billedZCloudSeconds: 0 }
-  for (const run of await listRunsOfAccount(tx, accountId, fromMs, only)) {
+  for (const run of await listRunsOfAccount(tx, accountId, { fromMs, nowMs }, only)) {
     const seconds = secondsWithin(run, fromMs, toMs, nowMs)
     answer.containerSeconds += seconds
     answer.zCloudSeconds += seconds * run.zClouds

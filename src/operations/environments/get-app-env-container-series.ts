@@ -19,7 +19,7 @@ export default handler(getAppEnvContainerSeries, async ({ tx, now }, input, { en
   const stepMs = input.step * 1_000
   checkRange(wantedMs, toMs, stepMs, nowMs)
   const fromMs = Math.max(wantedMs, Date.parse(environment.createdAt))
-  const runs = await listRuns(tx, environment.appEnvId, fromMs - stepMs)
+  const runs = await listRuns(tx, environment.appEnvId, { fromMs: fromMs - stepMs, nowMs })
   const window = { fromMs, toMs, stepMs }
   const known = desiredAndReady(
     await listContainerCounts(tx, environment.appEnvId, Math.floor(fromMs / stepMs) * stepMs),

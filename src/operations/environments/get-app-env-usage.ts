@@ -21,7 +21,7 @@ export default handler(getAppEnvUsage, async ({ tx, now }, input, { environment,
   const toMs = input.to === undefined ? nowMs : Date.parse(input.to)
   const fromMs = input.from === undefined ? startOfMonth(toMs) : Date.parse(input.from)
   checkRange(fromMs, toMs, Date.parse(environment.createdAt))
-  const runs = await listRuns(tx, environment.appEnvId, fromMs)
+  const runs = await listRuns(tx, environment.appEnvId, { fromMs, nowMs })
   const folded = await listUsageHours(tx, environment.appEnvId, { fromMs: floorHour(fromMs), toMs })
   const hours = mergeHours(usageByHour(runs, { fromMs, toMs, nowMs }), folded)
   const sum = (of: 'containerSeconds' | 'zCloudSeconds' | 'billedZCloudSeconds') =>

@@ -24,6 +24,7 @@ import { auditAgent } from './044-audit-agent.ts'
 import { containerCounts } from './045-container-counts.ts'
 import { uploadClaims } from './046-upload-claims.ts'
 import { otherRegion } from './047-other-region.ts'
+import { runSeen } from './048-run-seen.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -53,4 +54,5 @@ export const migrations: readonly Migration[] = [
   containerCounts,
   uploadClaims,
   otherRegion,
+  runSeen,
 ]

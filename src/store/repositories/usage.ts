@@ -1,5 +1,10 @@
-import { type ContainerRun, type HourlyUsage, usageByHour } from '../../domain/environments/usage.ts'
-import type { Tx } from '../db.ts'
+import {
+  type ContainerRun,
+  type HourlyUsage,
+  knownEnd,
+  usageByHour,
+} from '../../domain/environments/usage.ts'
+import type { Tables, Tx } from '../db.ts'
 
 export interface StoredRun extends ContainerRun {
   container: string
@@ -7,9 +12,16 @@ export interface StoredRun extends ContainerRun {
   accountId: string
 }
 
+interface SeenRun extends StoredRun {
+  /** When it was last seen running; 0 if never. */
+  seenMs: number
+}
+
+type RunRow = Tables['container_runs']
+
 const seenKey = 'usage_seen_ms'
 const seenKeyOf = (node: string | null) => (node === null ? seenKey : `${seenKey}:${node}`)
-const foldedAtOnce = 500
+const rowsAtOnce = 500
 
 /** Adds the run of a container; an existing row stays unchanged, so nothing is billed twice. */
 export async function insertRun(tx: Tx, run: StoredRun, node: string | null = null): Promise<void> {
@@ -47,35 +59,39 @@ export async function finishRun(tx: Tx, container: string, finishedMs: number): 
 }
 
 /** `node`: those that one meter handles, such as that of a machine where several share the store. */
-export async function listOpenRuns(tx: Tx, node: string | null = null): Promise<StoredRun[]> {
+export async function listOpenRuns(tx: Tx, node: string | null = null): Promise<SeenRun[]> {
   const open = tx.selectFrom('container_runs').selectAll().where('finished_ms', 'is', null)
   const own = node === null ? open.where('node', 'is', null) : open.where('node', '=', node)
-  return (await own.execute()).map(runOf)
+  return withSeen(tx, await own.execute())
 }
 
 /** The machine takes over the runs from the time when one control plane did all. */
 export async function adoptRuns(tx: Tx, node: string): Promise<void> {
   await tx.updateTable('container_runs').set({ node }).where('node', 'is', null).execute()
-  const seenMs = await readSeen(tx, null)
+  const seenMs = (await readSeen(tx, [null]))(null)
   if (seenMs > 0) await writeSeen(tx, seenMs, node)
 }
 
-/** Runs of an environment that had not ended at `fromMs`. */
-export async function listRuns(tx: Tx, appEnvId: string, fromMs: number): Promise<StoredRun[]> {
+/** Runs of an environment that had not ended at `fromMs`; `nowMs` decides which of them still go on. */
+export async function listRuns(
+  tx: Tx,
+  appEnvId: string,
+  { fromMs, nowMs }: { fromMs: number; nowMs: number },
+): Promise<StoredRun[]> {
   const rows = await tx
     .selectFrom('container_runs')
     .selectAll()
     .where('app_env_id', '=', appEnvId)
     .where((e) => e.or([e('finished_ms', 'is', null), e('finished_ms', '>', fromMs)]))
     .execute()
-  return rows.map(runOf)
+  return withKnownEnd(tx, rows, nowMs)
 }
 
 /** Runs of an account that had not ended at `fromMs`, also of deleted environments; or only those of some. */
 export async function listRunsOfAccount(
   tx: Tx,
   accountId: string,
-  fromMs: number,
+  { fromMs, nowMs }: { fromMs: number; nowMs: number },
   onlyIds?: readonly string[] | null,
 ): Promise<StoredRun[]> {
   let query = tx
@@ -84,7 +100,7 @@ export async function listRunsOfAccount(
     .where('account_id', '=', accountId)
     .where((e) => e.or([e('finished_ms', 'is', null), e('finished_ms', '>', fromMs)]))
   if (onlyIds) query = query.where('app_env_id', 'in', ['', ...onlyIds])
-  return (await query.execute()).map(runOf)
+  return withKnownEnd(tx, await query.execute(), nowMs)
 }
 
 /** Aggregated hours of an environment that begin in a range. */
@@ -117,7 +133,7 @@ export async function foldRuns(tx: Tx, beforeMs: number): Promise<number> {
     .selectFrom('container_runs')
     .selectAll()
     .where('finished_ms', '<', beforeMs)
-    .limit(foldedAtOnce)
+    .limit(rowsAtOnce)
     .execute()
   for (const run of rows.map(runOf)) {
     for (const hour of usageByHour([run], { fromMs: 0, toMs: beforeMs, nowMs: beforeMs })) {
@@ -128,16 +144,7 @@ export async function foldRuns(tx: Tx, beforeMs: number): Promise<number> {
   return rows.length
 }
 
-/** When the open runs were last seen running; 0 if never. */
-export async function readSeen(tx: Tx, node: string | null): Promise<number> {
-  const row = await tx
-    .selectFrom('installation')
-    .select('value')
-    .where('key', '=', seenKeyOf(node))
-    .executeTakeFirst()
-  return Number(row?.value ?? 0)
-}
-
+/** Notes that all open runs of a meter were seen running. */
 export async function writeSeen(tx: Tx, seenMs: number, node: string | null): Promise<void> {
   const value = String(seenMs)
   await tx
@@ -145,6 +152,42 @@ export async function writeSeen(tx: Tx, seenMs: number, node: string | null): Pr
     .values({ key: seenKeyOf(node), value })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
     .execute()
+}
+
+/** Notes that these runs were seen running, while others of their machine could not be listed. */
+export async function writeSeenOf(tx: Tx, containers: readonly string[], seenMs: number): Promise<void> {
+  for (let from = 0; from < containers.length; from += rowsAtOnce)
+    await tx
+      .updateTable('container_runs')
+      .set({ seen_ms: seenMs })
+      .where('container', 'in', containers.slice(from, from + rowsAtOnce))
+      .where('finished_ms', 'is', null)
+      .execute()
+}
+
+/** When all open runs of each meter were last seen running; 0 if never. */
+async function readSeen(tx: Tx, nodes: readonly (string | null)[]): Promise<(node: string | null) => number> {
+  const keys = [...new Set(nodes.map(seenKeyOf))]
+  const rows = await tx
+    .selectFrom('installation')
+    .selectAll()
+    .where('key', 'in', ['', ...keys])
+    .execute()
+  const seen = new Map(rows.map(({ key, value }) => [key, Number(value)]))
+  return (node) => seen.get(seenKeyOf(node)) ?? 0
+}
+
+async function withSeen(tx: Tx, rows: readonly RunRow[]): Promise<SeenRun[]> {
+  const seenBy = await readSeen(
+    tx,
+    rows.map(({ node }) => node),
+  )
+  return rows.map((row) => ({ ...runOf(row), seenMs: Math.max(Number(row.seen_ms ?? 0), seenBy(row.node)) }))
+}
+
+async function withKnownEnd(tx: Tx, rows: readonly RunRow[], nowMs: number): Promise<StoredRun[]> {
+  const runs = await withSeen(tx, rows)
+  return runs.map(({ seenMs, ...run }) => ({ ...run, finishedMs: knownEnd(run, seenMs, nowMs) }))
 }
 
 async function addHour(tx: Tx, run: StoredRun, hour: HourlyUsage): Promise<void> {
@@ -168,15 +211,7 @@ async function addHour(tx: Tx, run: StoredRun, hour: HourlyUsage): Promise<void>
     .execute()
 }
 
-function runOf(row: {
-  container: string
-  app_env_id: string
-  account_id: string
-  z_clouds: number
-  rate_multiplier: number
-  started_ms: number
-  finished_ms: number | null
-}): StoredRun {
+function runOf(row: RunRow): StoredRun {
   return {
     container: row.container,
     appEnvId: row.app_env_id,

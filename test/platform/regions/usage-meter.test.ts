@@ -102,9 +102,10 @@ describe('the usage meter', () => {
 
   async function billed(appEnvId = 'env_fn'): Promise<number> {
     const nowMs = clock.wallMs()
+    const range = { fromMs: 0, toMs: nowMs, nowMs }
     return db.read(async (tx) => {
-      const runs = usageByHour(await listRuns(tx, appEnvId, 0), { fromMs: 0, toMs: nowMs, nowMs })
-      const hours = await listUsageHours(tx, appEnvId, { fromMs: 0, toMs: nowMs })
+      const runs = usageByHour(await listRuns(tx, appEnvId, range), range)
+      const hours = await listUsageHours(tx, appEnvId, range)
       return [...runs, ...hours].reduce((sum, hour) => sum + hour.billedZCloudSeconds, 0)
     })
   }
@@ -226,7 +227,7 @@ describe('the usage meter', () => {
     expect(before).toBe(30 * 700 * 6)
     await foldUsage(db, clock)
     await foldUsage(db, clock)
-    expect(await db.read((tx) => listRuns(tx, 'env_fn', 0))).toEqual([])
+    expect(await db.read((tx) => listRuns(tx, 'env_fn', { fromMs: 0, nowMs: 0 }))).toEqual([])
     expect(await billed()).toBe(before)
     // One that is still listed is not taken for a new one after a restart.
     meter = await newMeter()

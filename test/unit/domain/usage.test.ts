@@ -4,6 +4,7 @@ import {
   type ContainerRun,
   diskUsage,
   hourMs,
+  knownEnd,
   mergeHours,
   secondsWithin,
   usageByHour,
@@ -44,6 +45,16 @@ describe('billing (F1, F4)', () => {
     ])
     const range = { fromMs: startMs + 30_000, toMs: startMs + 45_000, nowMs: longAfterMs }
     expect(usageByHour([open], range)).toMatchObject([{ containerSeconds: 15 }])
+  })
+
+  it('ends a run that was last seen more than a minute ago when it was seen', () => {
+    const open = { startedMs: startMs, finishedMs: null }
+    const seenMs = startMs + 20_000
+    expect(knownEnd(open, seenMs, seenMs + 60_000)).toBeNull()
+    expect(knownEnd(open, seenMs, seenMs + 60_001)).toBe(seenMs)
+    expect(knownEnd({ ...open, startedMs: seenMs + 1 }, seenMs, longAfterMs)).toBe(seenMs + 1)
+    expect(knownEnd({ ...open, finishedMs: seenMs + 2 }, seenMs, longAfterMs)).toBe(seenMs + 2)
+    expect(knownEnd(open, 0, longAfterMs), 'never seen').toBeNull()
   })
 
   it('is the same wherever a run is cut, and never more than a second off', () => {
