@@ -2,8 +2,8 @@ import type { AlertState } from '../contract/alerts.ts'
 import type { StoredAlert } from '../domain/alerts/alert.ts'
 import { type AlertProgress, newAlertProgress } from '../domain/alerts/state.ts'
 import type { Tables, Tx } from '../store/db.ts'
-import { alertRecord } from '../store/repositories/alerts.ts'
-import { listed } from '../store/repositories/environments-in-regions.ts'
+import { alertOf } from '../store/repositories/alerts.ts'
+import { listed, servingRegion } from '../store/repositories/environments-in-regions.ts'
 import { keepStateChange, type StateChange } from './state-history.ts'
 
 /** The stored state of an alert. `version` increases with every change. */
@@ -72,7 +72,7 @@ export async function findAlertStates(
   return new Map(rows.map((row) => [row.alert_id, stateOf(row)]))
 }
 
-/** The alerts that an evaluator checks in each cycle: those of its regions, or all, that are not paused. */
+/** The alerts that an evaluator checks in each cycle: of what serves in its regions, or all, that are not paused. */
 export async function listEvaluatedAlerts(
   tx: Tx,
   regions?: readonly string[],
@@ -82,12 +82,12 @@ export async function listEvaluatedAlerts(
     .innerJoin('alert_states', 'alert_states.alert_id', 'alerts.alert_id')
     .innerJoin('app_envs', 'app_envs.app_env_id', 'alerts.app_env_id')
     .selectAll('alert_states')
-    .select(['alerts.record', 'app_envs.cli_env_name'])
+    .select(['alerts.record', 'app_envs.cli_env_name', servingRegion.as('region')])
     .where('alerts.enabled', '=', 1)
-  if (regions !== undefined) query = query.where('app_envs.region', 'in', listed(regions))
+  if (regions !== undefined) query = query.where(servingRegion, 'in', listed(regions))
   const rows = await query.orderBy('alerts.app_env_id').execute()
   return rows.map((row) => ({
-    alert: alertRecord.parse(row.record),
+    alert: alertOf(row),
     state: stateOf(row),
     appEnvName: row.cli_env_name,
   }))

@@ -94,7 +94,7 @@ class RegionMetrics implements MetricReader {
     return { requests, failed }
   }
 
-  /** Where environments of clusters are, as last read. */
+  /** Where environments that serve in clusters do, as last read. */
   #current(): Promise<Map<string, Place>> {
     const { clock } = this.#platform
     if (clock.monotonicMs() - this.#readAtMs > placesKeptMs) {

@@ -4,6 +4,7 @@ import type { TrafficCounts, TrafficQuery } from '../metrics/source.ts'
 import type { UploadReceiver } from '../operations/core/call.ts'
 import type { Sources } from '../operations/core/handler.ts'
 import type { KnownInstance, Membership } from '../store/membership.ts'
+import type { EnvironmentRegions } from '../store/repositories/environments-in-regions.ts'
 import type { PeerMethods, Peers } from './peers.ts'
 import type { RegionDirectory } from './region-directory.ts'
 
@@ -17,48 +18,59 @@ const keptMs = 2_000
 /** Finds the machine of an environment, which changes only when it moves to or from a cluster region. */
 export class EnvironmentMachines {
   readonly #directory: RegionDirectory
-  readonly #membership: Pick<Membership, 'regionOf'>
-  readonly #regions = new Map<string, { region: string; untilMs: number }>()
+  readonly #membership: Pick<Membership, 'regionsOf'>
+  readonly #regions = new Map<string, EnvironmentRegions & { untilMs: number }>()
 
-  constructor(directory: RegionDirectory, membership: Pick<Membership, 'regionOf'>) {
+  constructor(directory: RegionDirectory, membership: Pick<Membership, 'regionsOf'>) {
     this.#directory = directory
     this.#membership = membership
   }
 
-  /** The instance of another machine; null for this one, and for an environment that does not exist. */
-  async elsewhere(appEnvId: string): Promise<KnownInstance | null> {
-    const region = await this.#regionOf(appEnvId)
-    return region === null ? null : this.#directory.elsewhere(region)
+  /**
+   * The instance of another machine; null for this one, and for an environment that does not exist. While it moves, its
+   * builds are in its region, and its measurements where it serves.
+   */
+  async elsewhere(appEnvId: string, where: keyof EnvironmentRegions): Promise<KnownInstance | null> {
+    const regions = await this.#regionsOf(appEnvId)
+    return regions && this.#directory.elsewhere(regions[where])
   }
 
-  async #regionOf(appEnvId: string): Promise<string | null> {
+  async #regionsOf(appEnvId: string): Promise<EnvironmentRegions | null> {
     const known = this.#regions.get(appEnvId)
-    if (known && performance.now() < known.untilMs) return known.region
-    const region = await this.#membership.regionOf(appEnvId)
+    if (known && performance.now() < known.untilMs) return known
+    const regions = await this.#membership.regionsOf(appEnvId)
     if (this.#regions.size >= mostKept) this.#regions.clear()
-    if (region !== null) this.#regions.set(appEnvId, { region, untilMs: performance.now() + keptMs })
-    return region
+    if (regions) this.#regions.set(appEnvId, { ...regions, untilMs: performance.now() + keptMs })
+    return regions
   }
 }
 
 /** Logs, metrics and probes of every environment: from this machine, or from the one that runs it. */
 export function everywhere(local: Sources, machines: EnvironmentMachines, peers: Peers): Sources {
-  const from = async <T>(appEnvId: string, method: string, input: unknown, here: () => Promise<T>) => {
-    const instance = await machines.elsewhere(appEnvId)
-    return instance ? peers.call<T>(instance, method, input) : here()
+  const from = async <T>(
+    instance: Promise<KnownInstance | null>,
+    method: string,
+    input: unknown,
+    here: () => Promise<T>,
+  ) => {
+    const peer = await instance
+    return peer ? peers.call<T>(peer, method, input) : here()
   }
+  const serving = (appEnvId: string) => machines.elsewhere(appEnvId, 'serving')
   return {
     logs: {
       read: (appEnvId, query) =>
-        from(appEnvId, 'logs', { appEnvId, query }, () => local.logs.read(appEnvId, query)),
+        from(machines.elsewhere(appEnvId, 'region'), 'logs', { appEnvId, query }, () =>
+          local.logs.read(appEnvId, query),
+        ),
     },
     metrics: {
       periodMs: local.metrics.periodMs,
-      series: (query) => from(query.appEnvId, 'series', query, () => local.metrics.series(query)),
+      series: (query) => from(serving(query.appEnvId), 'series', query, () => local.metrics.series(query)),
       traffic: (queries) => trafficOf(queries, local, machines, peers),
     },
     prober: {
-      probe: (order) => from(order.appEnvId, 'probe', order, () => local.prober.probe(order)),
+      probe: (order) => from(serving(order.appEnvId), 'probe', order, () => local.prober.probe(order)),
     },
   }
 }
@@ -72,7 +84,7 @@ async function trafficOf(
 ): Promise<TrafficCounts[]> {
   const groups = new Map<string, { instance: KnownInstance | null; own: TrafficQuery[] }>()
   for (const query of queries) {
-    const instance = await machines.elsewhere(query.appEnvId)
+    const instance = await machines.elsewhere(query.appEnvId, 'serving')
     const key = instance?.node ?? ''
     groups.set(key, { instance, own: [...(groups.get(key)?.own ?? []), query] })
   }
@@ -106,7 +118,7 @@ export function uploadsElsewhere(
   peers: Peers,
 ): (appEnvId: string) => Promise<UploadReceiver | null> {
   return async (appEnvId) => {
-    const instance = await machines.elsewhere(appEnvId)
+    const instance = await machines.elsewhere(appEnvId, 'region')
     return instance && peers.uploads(instance)
   }
 }

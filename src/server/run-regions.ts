@@ -66,7 +66,7 @@ export function logsHere({ logs, membership }: Platform, started: Started): Sour
   return {
     async read(appEnvId, query) {
       const isPlain = started.clusters.length === 0 || !membership.isShared
-      const region = isPlain ? null : await membership.regionOf(appEnvId)
+      const region = isPlain ? null : (await membership.regionsOf(appEnvId))?.region
       const own = started.clusters.find((one) => one.region === region)
       return (own?.logs ?? logs).read(appEnvId, query)
     },

@@ -59,6 +59,8 @@ export interface Tables {
     region: Generated<string>
     /** Another region that has a part of it: where it serves while it moves, or has left a volume. */
     other_region: Generated<string | null>
+    /** While it moves and serves: the region where it does. */
+    served_from: Generated<string | null>
     record: string
     revision: number
     created_at: string

@@ -3,7 +3,7 @@ import type { Region } from '../contract/regions.ts'
 import type { DatabaseAvailability } from '../domain/databases/presets.ts'
 import type { RegionAddresses } from '../domain/environments/hosts.ts'
 import type { Db } from './db.ts'
-import { regionOfEnvironment } from './repositories/environments-in-regions.ts'
+import { type EnvironmentRegions, regionsOfEnvironment } from './repositories/environments-in-regions.ts'
 
 /** What the other control planes know of a region that this machine runs. */
 export interface PublishedRegion extends Region {
@@ -72,8 +72,8 @@ export interface Membership {
   lease(name: string, begin: (db: Db) => LeasedWork, region?: string): void
   /** Publishes this instance, begins to take leases, and calls `wakes` for the changes of other instances. */
   start(wakes: Wakes): Promise<void>
-  /** The region of an environment; null if there is none. Answers while the pool is busy. */
-  regionOf(appEnvId: string): Promise<string | null>
+  /** Where an environment is; null if there is none. Answers while the pool is busy. */
+  regionsOf(appEnvId: string): Promise<EnvironmentRegions | null>
   /** Announces changed environments to the other instances. */
   announce(appEnvIds: readonly string[]): void
   /** Reports calls that this instance let through. */
@@ -105,7 +105,7 @@ export function soleMembership(db: Db, node: string, wallMs: () => number): Memb
     async start() {
       for (const [name, begin] of beginnings) works.set(name, begin(db))
     },
-    regionOf: (appEnvId) => db.read((tx) => regionOfEnvironment(tx, appEnvId)),
+    regionsOf: (appEnvId) => db.read((tx) => regionsOfEnvironment(tx, appEnvId)),
     announce() {},
     announceSpent() {},
     wakeLease: (name) => works.get(name)?.wake?.(),

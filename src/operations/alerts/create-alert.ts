@@ -28,7 +28,7 @@ export default handler(createAlert, async (context, input, target) => {
     queryRange,
     contactPointIds: points.map((point) => point.contactPointId),
     enabled: true,
-    region: environment.region,
+    region: environment.servedFrom ?? environment.region,
     createdAt: context.now,
     updatedAt: context.now,
     revision: 1,

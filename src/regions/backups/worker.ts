@@ -16,7 +16,7 @@ import {
   saveRestore,
 } from '../../store/repositories/backups.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
-import { regionOfEnvironment } from '../../store/repositories/environments-in-regions.ts'
+import { regionsOfEnvironment } from '../../store/repositories/environments-in-regions.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'
@@ -246,9 +246,9 @@ async function activeWork(tx: Tx, regions?: readonly string[]): Promise<Work[]> 
   )
   const work: Work[] = []
   for (const one of [...backups, ...restores]) {
-    const region = one.of.region ?? (await regionOfEnvironment(tx, one.of.appEnvId))
+    const region = one.of.region ?? (await regionsOfEnvironment(tx, one.of.appEnvId))?.region
     // What is left of a deleted environment anyone may end.
-    if (regions === undefined || region === null || regions.includes(region)) work.push(one)
+    if (regions === undefined || region === undefined || regions.includes(region)) work.push(one)
   }
   return work.sort((a, b) => (a.of.createdAt < b.of.createdAt ? -1 : 1))
 }

@@ -25,6 +25,7 @@ import { containerCounts } from './045-container-counts.ts'
 import { uploadClaims } from './046-upload-claims.ts'
 import { otherRegion } from './047-other-region.ts'
 import { runSeen } from './048-run-seen.ts'
+import { servedFrom } from './049-served-from.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -55,4 +56,5 @@ export const migrations: readonly Migration[] = [
   uploadClaims,
   otherRegion,
   runSeen,
+  servedFrom,
 ]

@@ -2,6 +2,7 @@ import type { Log } from '../../log.ts'
 import type { Db } from '../db.ts'
 import { planLeases } from '../lease-plan.ts'
 import type { InstanceFacts, KnownInstance, LeasedWork, Membership, Spent, Wakes } from '../membership.ts'
+import { type EnvironmentRegions, servingRegionSql } from '../repositories/environments-in-regions.ts'
 import { unavailable } from './errors.ts'
 import { fenced, type HeldLease } from './fence.ts'
 import { type InstanceRow, knownInstance, type LeaseRow, readInstances, regionsOf } from './instance-rows.ts'
@@ -77,13 +78,12 @@ export class PostgresMembership implements Membership {
     this.#send({ lease: '' })
   }
 
-  async regionOf(appEnvId: string): Promise<string | null> {
-    const rows = await this.#options.session
-      .query<{ region: string }>('select region from app_envs where app_env_id = $1', [appEnvId])
-      .catch((error) => {
-        throw unavailable(error)
-      })
-    return rows[0]?.region ?? null
+  async regionsOf(appEnvId: string): Promise<EnvironmentRegions | null> {
+    const query = `select region, ${servingRegionSql} as serving from app_envs where app_env_id = $1`
+    const rows = await this.#options.session.query<EnvironmentRegions>(query, [appEnvId]).catch((error) => {
+      throw unavailable(error)
+    })
+    return rows[0] ?? null
   }
 
   announce(appEnvIds: readonly string[]): void {

@@ -4,8 +4,9 @@ import type { AlertState } from '../../contract/alerts.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
+import { servingRegion } from './environments-in-regions.ts'
 
-export const alertRecord = recordReader<StoredAlert>(
+const alertRecord = recordReader<StoredAlert>(
   'alerts',
   'alertId',
   z.object({
@@ -17,25 +18,31 @@ export const alertRecord = recordReader<StoredAlert>(
   }),
 )
 
+/** `region`: where its environment serves now. The record has that of the time when it was saved. */
+export function alertOf({ record, region }: { record: string; region: string }): StoredAlert {
+  return { ...alertRecord.parse(record), region }
+}
+
 export async function findAlert(tx: Tx, alertId: string): Promise<StoredAlert | null> {
-  const row = await tx
-    .selectFrom('alerts')
-    .select('record')
-    .where('alert_id', '=', alertId)
-    .executeTakeFirst()
-  return alertRecord.one(row)
+  const row = await selectAlerts(tx).where('alerts.alert_id', '=', alertId).executeTakeFirst()
+  return row ? alertOf(row) : null
 }
 
 /** Stable order: by creation, then id. */
 export async function listAlertsOfEnvironment(tx: Tx, appEnvId: string): Promise<StoredAlert[]> {
-  const rows = await tx
-    .selectFrom('alerts')
-    .select('record')
-    .where('app_env_id', '=', appEnvId)
-    .orderBy('created_at')
-    .orderBy('alert_id')
+  const rows = await selectAlerts(tx)
+    .where('alerts.app_env_id', '=', appEnvId)
+    .orderBy('alerts.created_at')
+    .orderBy('alerts.alert_id')
     .execute()
-  return alertRecord.all(rows)
+  return rows.map(alertOf)
+}
+
+function selectAlerts(tx: Tx) {
+  return tx
+    .selectFrom('alerts')
+    .innerJoin('app_envs', 'app_envs.app_env_id', 'alerts.app_env_id')
+    .select(['alerts.record', servingRegion.as('region')])
 }
 
 type AlertsOf = { appEnvIds: readonly string[] } | { accountId: string } | { appId: string }
@@ -53,13 +60,13 @@ export async function listAlerts(
   if (page.state) query = query.where('alerts.enabled', '=', 1).where(stateColumn, '=', page.state)
   const count = await query.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirst()
   let selected = query
-    .select(['alerts.record', 'app_envs.cli_env_name'])
+    .select(['alerts.record', 'app_envs.cli_env_name', servingRegion.as('region')])
     .orderBy(sql`case when alerts.enabled = 1 and alert_states.state = 'Firing' then 0 else 1 end`)
     .orderBy('alerts.created_at')
     .orderBy('alerts.alert_id')
   if (page.limit !== undefined) selected = selected.limit(page.limit).offset(page.offset)
   const rows = await selected.execute()
-  const alerts = rows.map((row) => ({ alert: alertRecord.one(row)!, envName: row.cli_env_name }))
+  const alerts = rows.map((row) => ({ alert: alertOf(row), envName: row.cli_env_name }))
   return { alerts, total: Number(count?.total ?? 0) }
 }
 

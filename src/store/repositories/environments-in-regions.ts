@@ -1,4 +1,18 @@
+import { sql } from 'kysely'
 import type { Tx } from '../db.ts'
+
+/** The region of an environment, and the one where it serves: another one while it moves. */
+export interface EnvironmentRegions {
+  region: string
+  serving: string
+}
+
+/**
+ * SQL of `serving`. During a rolling upgrade, the version before writes `other_region` and not `served_from`, so only both
+ * together count.
+ */
+export const servingRegionSql = 'case when served_from = other_region then served_from else region end'
+export const servingRegion = sql.raw<string>(servingRegionSql)
 
 /** Ids of the environments that some regions, or all, have a part of, in the order of their creation. */
 export async function listEnvironmentIdsIn(tx: Tx, regions?: readonly string[]): Promise<string[]> {
@@ -19,15 +33,16 @@ export function listed(regions: readonly string[]): string[] {
   return regions.length === 0 ? ['-'] : [...regions]
 }
 
-/** Names and accounts of all environments in these regions. */
+/** Names and accounts of all environments that serve in these regions. */
 export async function listEnvironmentNamesIn(
   tx: Tx,
   regions: readonly string[],
 ): Promise<{ appEnvId: string; accountId: string; region: string; envName: string }[]> {
-  return tx
-    .selectFrom('app_envs')
-    .select(['app_env_id as appEnvId', 'account_id as accountId', 'region', 'cli_env_name as envName'])
-    .where('region', 'in', listed(regions))
+  return withPartIn(tx, regions)
+    .clearSelect()
+    .select(['app_env_id as appEnvId', 'account_id as accountId', 'cli_env_name as envName'])
+    .select(servingRegion.as('region'))
+    .where(servingRegion, 'in', listed(regions))
     .execute()
 }
 
@@ -43,11 +58,11 @@ export async function listRevisionsIn(
   return new Map(rows.map((row) => [row.app_env_id, row.revision]))
 }
 
-export async function regionOfEnvironment(tx: Tx, appEnvId: string): Promise<string | null> {
+export async function regionsOfEnvironment(tx: Tx, appEnvId: string): Promise<EnvironmentRegions | null> {
   const row = await tx
     .selectFrom('app_envs')
-    .select('region')
+    .select(['region', servingRegion.as('serving')])
     .where('app_env_id', '=', appEnvId)
     .executeTakeFirst()
-  return row?.region ?? null
+  return row ?? null
 }

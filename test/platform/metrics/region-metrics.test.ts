@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readConfig } from '../../../src/config/config.ts'
 import { regionMetrics } from '../../../src/server/region-metrics.ts'
+import { placeEnvironment } from '../../../testkit/platform/place-environment.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform
@@ -64,6 +65,18 @@ describe('measurements of a cluster region (2.7)', () => {
     await expect(metrics.series({ appEnvId, ...range })).rejects.toMatchObject({ kind: 'unavailable' })
     const nothing = { requests: 0, failed: 0, unanswered: 0 }
     expect(await metrics.traffic([{ appEnvId, fromMs: 0, toMs: 60_000 }])).toEqual([nothing])
+  })
+
+  it('are read where the environment serves, while it moves to or from there', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const { url } = await prometheus()
+    const values = async () =>
+      (await metricsWith(url).series({ appEnvId, ...range })).map(({ value }) => value)
+    await placeEnvironment(platform.db, appEnvId, { region: 'plain', servedFrom: 'local' })
+    expect(await values()).toEqual([250])
+    // The samples of this machine have none.
+    await placeEnvironment(platform.db, appEnvId, { region: 'local', servedFrom: 'plain' })
+    expect(await values()).toEqual([])
   })
 
   it('are none without a Prometheus', async () => {

@@ -232,6 +232,20 @@ describe.skipIf(noPostgres)(
       await join('one')
     })
 
+    it('knows where an environment is, and where it serves while it moves', async () => {
+      const { db, membership } = await join('one')
+      const of = { app_id: 'a', account_id: 'c', status: 'UPDATING', size: 1, record: '{}', revision: 1 }
+      const row = { ...of, app_env_id: 'e', cli_env_name: 'e', region: 'eu', created_at: '' }
+      await db.write((tx) =>
+        tx
+          .insertInto('app_envs')
+          .values({ ...row, other_region: 'local', served_from: 'local' })
+          .execute(),
+      )
+      expect(await membership.regionsOf('e')).toEqual({ region: 'eu', serving: 'local' })
+      expect(await membership.regionsOf('none')).toBeNull()
+    })
+
     it('comes back by itself after a restart of PostgreSQL', async () => {
       const { works, woken } = await join('one', { leases: ['work'] })
       await server.halt('SIGKILL')
