@@ -8,8 +8,11 @@ export default defineTool({
   description: 'Sends a test notification to a contact point (admin) and reports the result.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   unlistedInputs: ['dryRun'],
-  point: ({ delivered, attempts }) =>
-    delivered
-      ? 'The test notification arrived.'
-      : `The test notification did not arrive: ${attempts.at(-1)?.reason ?? 'unknown'}.`,
+  point: ({ delivered, attempts }) => {
+    if (delivered) return 'The test notification arrived.'
+    const last = attempts.at(-1)
+    return last
+      ? `The test notification did not arrive: ${last.reason ?? 'unknown'}.`
+      : 'Whether the test notification arrived is not known: the platform was interrupted. Send another one.'
+  },
 })

@@ -206,7 +206,9 @@ const components = {
     Unauthenticated: errorResponse('The token is missing or invalid.'),
     Forbidden: errorResponse('A permission is missing, or the environment is restricted.'),
     NotFound: errorResponse('The object does not exist or is not visible to you.'),
-    Conflict: errorResponse('The revision differs, or the idempotency key was used with another body.'),
+    Conflict: errorResponse(
+      'The revision differs, or the idempotency key was used with another body, or its request still runs.',
+    ),
     TooLarge: errorResponse('The body is longer than 1 MiB.'),
     RateLimited: errorResponse('Too many requests.', true),
     Unavailable: errorResponse('The store or the engine is unavailable.', true),

@@ -184,7 +184,7 @@ function operationRunner(
   started: Started,
   { work, tokenUses, sources }: { work: SharedWork; tokenUses: TokenUses; sources: DataSources },
 ): OperationRunner {
-  const { db, clock, secrets, membership } = platform
+  const { db, clock, secrets, membership, nodeName } = platform
   return createRunner({
     db,
     clock,
@@ -196,6 +196,7 @@ function operationRunner(
     tokenMail: tokenMailOf(platform),
     tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),
+    node: membership.isShared ? nodeName : 'local',
     rateSharing: work.rateSharing,
     wake: (appEnvIds) => {
       wakeEnvironments(started, appEnvIds)

@@ -275,6 +275,7 @@ export interface Tables {
     status: number
     body: string
     created_at: string
+    run_id: string | null
   }
 }
 

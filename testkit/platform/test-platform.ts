@@ -269,6 +269,7 @@ export class TestPlatform {
         ? new TokenMail(createMailer({ url: options.smtpUrl, clock, deadlineMs: 10_000 }), clock)
         : null,
       rateLimits: options.rateLimits ?? noRateLimits,
+      node: 'test',
     })
   }
 

@@ -18,6 +18,10 @@ import { checkedAppEnvIds } from './member-access.ts'
 /** Limits of pending invitations, against floods. */
 const mostPending = { ofInviter: 20, ofAccount: 100, ofInvited: 50 }
 
+/** The token may have been mailed without being stored. */
+const interrupted =
+  'Added, but the platform was interrupted while it e-mailed the token. If no token that works arrives, call add-member again with another Idempotency-Key'
+
 type Answer = Awaited<ReturnType<(typeof addMember)['output']['parseAsync']>>
 
 export default handler(addMember, async (context, input, { account, membership }) => {
@@ -86,7 +90,7 @@ async function withToken(
   const facts = { token, invitedBy: inviter?.email ?? 'Somebody', apiUrl: installation.publicUrl() }
   return {
     ...rest,
-    answer: answerOf(added, null, true, 'Added; the token is sent by e-mail'),
+    answer: answerOf(added, null, false, interrupted),
     effects: [`Adds ${email} and sends their token by e-mail only.`],
     afterCommit: async (write) => {
       const sent = await tokenMail.send(email, facts)

@@ -19,11 +19,12 @@ export default handler(refreshAlert, async (context, _input, target) => {
   const { alert } = target
   const state = await stateOf(context.tx, alert)
   const previousState = state.progress.state
-  const checked = lastCheckOf(state, await lastCycleAt(context.tx)) ?? context.now
-  const answer = answerOf(previousState, previousState, checked)
-  if (!alert.enabled) return { answer }
+  if (!alert.enabled) {
+    const checked = lastCheckOf(state, await lastCycleAt(context.tx)) ?? context.now
+    return { answer: answerOf(previousState, previousState, checked) }
+  }
   return {
-    answer,
+    answer: null,
     preview: async ({ metrics }) => {
       const evaluation = await evaluationOf(context, metrics, target, state)
       const { progress } = nextAlertState(state.progress, evaluation.reading, evaluation)

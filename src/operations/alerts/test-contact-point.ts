@@ -40,6 +40,7 @@ export default handler(testContactPoint, async (context, _input, { contactPoint 
     Date.parse(now) + takeOverMs,
   )
   return {
+    // Provisional. Without attempts, the result of the delivery is unknown.
     answer: { delivered: false, attempts: [] },
     effects: [`Sends a test notification to the ${type} contact point ${contactPointId}.`],
     afterCommit: () => notifications.sendNow(notificationId),

@@ -212,7 +212,7 @@ async function requireOperator(tx: Tx, userId: string): Promise<void> {
 }
 
 /** The token's own limits, whatever its owner may: reads only, or what an agent was allowed by OAuth. */
-function refusalOfToken(
+export function refusalOfToken(
   { token: { readOnly, scopes } }: Caller,
   operation: AccessRequest['operation'],
   input: AccessRequest['input'],

@@ -125,23 +125,37 @@ export interface Change {
   alsoChanged?: Change[]
 }
 
-export interface Outcome<Answer> {
-  answer: Answer
+/**
+ * Makes the answer after the commit, where it depends on what happens then, such as whether a test notification
+ * arrived. `write` stores what depends on it.
+ */
+type AfterCommit<Answer> = (write: Db['write'], sources: Sources) => Promise<Answer>
+
+interface Effects<Answer> {
   change?: Change | undefined
   /** What follows from it, in sentences for people; shown by a dry run. */
   effects?: string[]
   /** Additional fields of a dry run; called only for dry runs, after the transaction has ended. */
   preview?: (sources: Sources) => Promise<{ effects: string[]; facts: Record<string, unknown> }>
-  /**
-   * Makes the answer after the commit, where it depends on what happens then, such as whether a test notification
-   * arrived. `write` stores what depends on it.
-   */
-  afterCommit?: (write: Db['write'], sources: Sources) => Promise<Answer>
   /** Completes the answer of a read after its transaction. */
   afterRead?: (answer: Answer, after: AfterRead) => Promise<Answer>
   /** Environments the reconciler should look at once this is stored. */
   wake?: string[]
 }
+
+interface Answered<Answer> extends Effects<Answer> {
+  /** With `afterCommit` provisional: repeated requests get it if the process ends before the final answer is stored. */
+  answer: Answer
+  afterCommit?: AfterCommit<Answer>
+}
+
+/** The transaction stores nothing, so that a request may run again if the process ends before the answer is stored. */
+interface AnsweredLater<Answer> extends Effects<Answer> {
+  answer: null
+  afterCommit: AfterCommit<Answer>
+}
+
+export type Outcome<Answer> = Answered<Answer> | AnsweredLater<Answer>
 
 export interface Handler {
   operation: Operation

@@ -14,20 +14,17 @@ export function keptBody(secrets: SecretBox, caller: Caller, call: Call, body: s
   return answersCapability ? secrets.seal(body, keptName(caller, call.idempotencyKey)) : body
 }
 
-/** The kept answer to the same request. Throws `conflict` when the key came with another one, or the answer is gone. */
-export function replay(
-  secrets: SecretBox,
-  caller: Caller,
-  key: string | null,
-  kept: KeptResponse,
-  requestHash: string,
-): Reply {
-  if (kept.requestHash !== requestHash) {
-    throw new AppError('conflict', 'Idempotency key reused', {
-      details:
-        'This Idempotency-Key came with another operation or body before. Use a new key for a new request.',
-    })
-  }
+/** Throws `conflict` when the key came with another request before. */
+export function requireSameRequest({ requestHash }: KeptResponse, call: Call): void {
+  if (requestHash === hashOf(call)) return
+  throw new AppError('conflict', 'Idempotency key reused', {
+    details:
+      'This Idempotency-Key came with another operation or body before. Use a new key for a new request.',
+  })
+}
+
+/** The kept answer. Throws `conflict` when it is gone. */
+export function replay(secrets: SecretBox, caller: Caller, key: string, kept: KeptResponse): Reply {
   const body = openedBody(secrets, caller, key, kept.body)
   if (body === '') {
     throw new AppError('conflict', 'Already done', {

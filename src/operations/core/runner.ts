@@ -5,15 +5,14 @@ import { AppError } from '../../errors.ts'
 import { yieldAlone } from '../../pacer.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { insertAuditEntry } from '../../store/repositories/audit.ts'
-import { findKeptResponse, keepResponse } from '../../store/repositories/idempotency.ts'
 import type { Target } from './access-targets.ts'
-import { authorize } from './authorize.ts'
+import { authorize, refusalOfToken } from './authorize.ts'
 import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
-import { hashOf, keptBody, keyHolder, replay } from './idempotency.ts'
+import { KeptAnswers } from './kept-answers.ts'
 import { networkOf, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import type { RateSharing } from './rate-sharing.ts'
 import { recorded } from './recorded.ts'
@@ -30,6 +29,8 @@ interface RunnerDeps
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void
   rateLimits: RateLimits
+  /** Name of this machine, which no other living instance has. */
+  node: string
   /** Absent: this instance is the only one. */
   rateSharing?: RateSharing | undefined
 }
@@ -41,21 +42,26 @@ interface RunnerDeps
 export function createRunner(deps: RunnerDeps): OperationRunner {
   const handlers = checkHandlers(deps.handlers)
   const refusals = new RefusalAudit(deps)
+  const answers = new KeptAnswers(deps)
 
   async function run(call: Call): Promise<Reply> {
     const handler = handlers.get(call.operation.id)
     if (!handler) throw new Error(`no handler for ${call.operation.id}`)
     if (isRead(call.operation)) return read(handler, call)
     if (call.dryRun) return dry(handler, call)
-    const { reply, wake, afterCommit, keep } = await write(handler, call)
+    const done = await answers.run((runId) => runOnce(handler, call, runId))
+    if (!('first' in done)) return done
+    await done.first
+    return run(call)
+  }
+
+  async function runOnce(handler: Handler, call: Call, runId: string): Promise<Earlier> {
+    const written = await write(handler, call, runId)
+    if ('earlier' in written) return written.earlier
+    const { wake = [] } = written.outcome
     if (wake.length > 0) deps.wake(wake)
     deps.notifications.wake()
-    if (!afterCommit) return reply
-    const answer = await afterCommit((work) => deps.db.write(work), deps.sources)
-    deps.notifications.wake()
-    const settled = { status: 200, body: JSON.stringify(answer) }
-    await deps.db.write((tx) => keep(tx, settled))
-    return settled
+    return answerAfterCommit(deps, { call, runId, answers }, written)
   }
 
   /** A refused attempt to see secrets leaves a trace, as a successful one does. */
@@ -82,10 +88,10 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
     }
   }
 
-  async function write(handler: Handler, call: Call): Promise<Written> {
+  async function write(handler: Handler, call: Call, runId: string): Promise<Written> {
     const trace: Trace = { caller: null, accountId: null, wake: [] }
     try {
-      return await deps.db.write((tx) => runWrite(deps, tx, handler, call, trace))
+      return await deps.db.write((tx) => runWrite(deps, tx, { handler, call, runId, answers, trace }))
     } catch (error) {
       // The commit may have succeeded although its answer was lost.
       if (trace.wake.length > 0) deps.wake([...trace.wake])
@@ -130,13 +136,13 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Tr
   })
   if (outcome.change) await deps.db.write((tx) => record(tx, context, call, outcome))
   const { answer, afterRead } = outcome
-  if (!afterRead) return { status: 200, body: JSON.stringify(answer) }
+  if (!afterRead) return replyOf(answer)
   await yieldAlone()
   const read: Db['read'] = async (work) => {
     await yieldAlone()
     return deps.db.read(work)
   }
-  return { status: 200, body: JSON.stringify(await afterRead(answer, { ...deps.sources, read })) }
+  return replyOf(await afterRead(answer, { ...deps.sources, read }))
 }
 
 /** Slow reads come after the transaction: while it is open, all other writes wait. */
@@ -149,52 +155,76 @@ async function runDry(deps: RunnerDeps, handler: Handler, call: Call, trace: Tra
   const changes = change ? shownChanges(target, change, changedPaths(change.before, change.after)) : []
   const previewed = await outcome.preview?.(deps.sources)
   const effects = [...(outcome.effects ?? []), ...(previewed?.effects ?? [])]
-  return { status: 200, body: JSON.stringify({ dryRun: true, changes, effects, ...previewed?.facts }) }
+  return replyOf({ dryRun: true, changes, effects, ...previewed?.facts })
 }
 
-interface Written {
-  reply: Reply
-  wake: string[]
-  /** Set when the answer is known only after the commit; `keep` then stores it for replays. */
-  afterCommit?: NonNullable<Outcome<unknown>['afterCommit']>
-  keep: (tx: Tx, reply: Reply) => Promise<void>
+/** The answer of an earlier request with the same key, or its run, which gives the answer. */
+type Earlier = Exclude<Awaited<ReturnType<KeptAnswers['answerOf']>>, null>
+
+type Written = { earlier: Earlier } | Committed
+
+interface Committed {
+  caller: Caller
+  outcome: Outcome<unknown>
+  /** The answer, as long as there is no other one; null: the transaction stored nothing. */
+  provisional: Reply | null
+}
+
+interface WriteRun {
+  handler: Handler
+  call: Call
+  runId: string
+  answers: KeptAnswers
+  trace: Trace
 }
 
 async function runWrite(
   deps: RunnerDeps,
   tx: Tx,
-  handler: Handler,
-  call: Call,
-  trace: Trace,
+  { handler, call, runId, answers, trace }: WriteRun,
 ): Promise<Written> {
-  const caller = await callerOf(tx, call, timestamp(deps.clock.wallMs()))
+  const now = timestamp(deps.clock.wallMs())
+  const caller = await callerOf(tx, call, now)
   trace.caller = caller
-  const key = call.idempotencyKey
-  const requestHash = key === null ? '' : hashOf(call)
-  const kept = key === null ? null : await findKeptResponse(tx, keyHolder(caller), key)
+  const kept = await answers.find(tx, caller, call)
   if (kept) {
     // A kept answer does not bypass permissions that changed since, above all where it grants access.
-    if (caller.token.readOnly || call.operation.answersCapability) await admit(deps, tx, call, trace)
-    return { reply: replay(deps.secrets, caller, key, kept, requestHash), wake: [], keep: async () => {} }
+    const isRefused = refusalOfToken(caller, call.operation, call.input) !== null
+    if (isRefused || call.operation.answersCapability) await admit(deps, tx, call, trace)
+    const earlier = await answers.answerOf(tx, kept, { caller, call, now })
+    if (earlier) return { earlier }
   }
   const { context, target } = await admit(deps, tx, call, trace)
   await call.also?.(tx)
   const outcome = await handler.run(context, call.input, target)
   trace.wake = outcome.wake ?? []
-  const reply = { status: 200, body: JSON.stringify(outcome.answer) }
   await record(tx, context, call, outcome)
-  const keep: Written['keep'] = async (inTx, answer) => {
-    if (key === null || (await findKeptResponse(inTx, keyHolder(caller), key))) return
-    const body = keptBody(deps.secrets, caller, call, answer.body)
-    await keepResponse(inTx, keyHolder(caller), key, { requestHash, status: 200, body }, context.now)
+  const provisional = outcome.answer === null ? null : replyOf(outcome.answer)
+  const completedBy = outcome.afterCommit ? runId : null
+  await answers.keep(tx, { caller, call, now: context.now }, { reply: provisional, runId: completedBy })
+  return { caller, outcome, provisional }
+}
+
+async function answerAfterCommit(
+  { db, sources, notifications }: RunnerDeps,
+  { call, runId, answers }: Pick<WriteRun, 'call' | 'runId' | 'answers'>,
+  { caller, outcome: { afterCommit }, provisional }: Committed,
+): Promise<Reply> {
+  if (!afterCommit) return provisional!
+  try {
+    const reply = replyOf(await afterCommit((work) => db.write(work), sources))
+    notifications.wake()
+    await answers.complete(caller, call, { reply, runId })
+    return reply
+  } catch (error) {
+    // Errors are not kept: where nothing was stored, the key is free at once, on other instances too.
+    if (provisional === null) await answers.complete(caller, call, { reply: null, runId }).catch(() => {})
+    throw error
   }
-  if (!outcome.afterCommit) await keep(tx, reply)
-  return {
-    reply,
-    wake: outcome.wake ?? [],
-    keep,
-    ...(outcome.afterCommit ? { afterCommit: outcome.afterCommit } : {}),
-  }
+}
+
+function replyOf(answer: unknown): Reply {
+  return { status: 200, body: JSON.stringify(answer) }
 }
 
 async function admit(

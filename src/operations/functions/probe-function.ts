@@ -28,7 +28,7 @@ export default handler(probeFunction, async (context, input, { environment, app,
   const host = context.installation.hosts(environment, app)[0]?.host ?? ''
   const { path, requests } = input
   return {
-    answer: nothingYet(appEnvId, context.now, settings),
+    answer: null,
     effects: [
       `Sends at most ${requests} GET requests, ${concurrency} at a time, to http://${host}${path}, for at most 20 seconds. Containers that they start are billed.`,
     ],
@@ -50,24 +50,3 @@ export default handler(probeFunction, async (context, input, { environment, app,
     },
   }
 })
-
-/** The response of a dry run, which sends no requests. */
-function nothingYet(
-  appEnvId: string,
-  startedAt: string,
-  settings: { containerConcurrency: number; minScale: number },
-) {
-  const { containerConcurrency, minScale } = settings
-  return {
-    appEnvId,
-    startedAt,
-    tookSeconds: 0,
-    cutShort: false,
-    coldStartSeconds: null,
-    containersBefore: 0,
-    mostContainers: 0,
-    levels: [],
-    checks: [],
-    proposal: { containerConcurrency, minScale, because: [] },
-  }
-}

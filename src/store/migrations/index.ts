@@ -26,6 +26,7 @@ import { uploadClaims } from './046-upload-claims.ts'
 import { otherRegion } from './047-other-region.ts'
 import { runSeen } from './048-run-seen.ts'
 import { servedFrom } from './049-served-from.ts'
+import { keptRuns } from './050-kept-runs.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -57,4 +58,5 @@ export const migrations: readonly Migration[] = [
   otherRegion,
   runSeen,
   servedFrom,
+  keptRuns,
 ]

@@ -1,38 +1,70 @@
 import type { Tx } from '../db.ts'
 
+/** An idempotency key, and the caller that it belongs to. */
+export interface HeldKey {
+  holder: string
+  key: string
+}
+
 export interface KeptResponse {
   requestHash: string
   status: number
   body: string
+  createdAt: string
+  /** The run that has yet to give the answer; null once it has. */
+  runId: string | null
 }
 
-export async function findKeptResponse(tx: Tx, principal: string, key: string): Promise<KeptResponse | null> {
+export async function findKeptResponse(tx: Tx, { holder, key }: HeldKey): Promise<KeptResponse | null> {
   const row = await tx
     .selectFrom('idempotency')
     .selectAll()
-    .where('principal', '=', principal)
+    .where('principal', '=', holder)
     .where('key', '=', key)
     .executeTakeFirst()
-  return row ? { requestHash: row.request_hash, status: row.status, body: row.body } : null
+  if (!row) return null
+  const { request_hash: requestHash, status, body, created_at: createdAt, run_id: runId } = row
+  return { requestHash, status, body, createdAt, runId }
 }
 
-export async function keepResponse(
-  tx: Tx,
-  principal: string,
-  key: string,
-  answer: KeptResponse,
-  createdAt: string,
-): Promise<void> {
+export async function keepResponse(tx: Tx, { holder, key }: HeldKey, response: KeptResponse): Promise<void> {
+  const { requestHash, status, body, createdAt, runId } = response
   await tx
     .insertInto('idempotency')
     .values({
-      principal,
+      principal: holder,
       key,
-      request_hash: answer.requestHash,
-      status: answer.status,
-      body: answer.body,
+      request_hash: requestHash,
+      status,
+      body,
       created_at: createdAt,
+      run_id: runId,
     })
+    .execute()
+}
+
+/** Stores the answer that the run gave. */
+export async function completeResponse(
+  tx: Tx,
+  { holder, key }: HeldKey,
+  { runId, body }: { runId: string; body: string },
+): Promise<void> {
+  await tx
+    .updateTable('idempotency')
+    .set({ body, run_id: null })
+    .where('principal', '=', holder)
+    .where('key', '=', key)
+    .where('run_id', '=', runId)
+    .execute()
+}
+
+/** Frees the key of a run that gave no answer. */
+export async function releaseKey(tx: Tx, { holder, key }: HeldKey, runId: string): Promise<void> {
+  await tx
+    .deleteFrom('idempotency')
+    .where('principal', '=', holder)
+    .where('key', '=', key)
+    .where('run_id', '=', runId)
     .execute()
 }
 
