@@ -24,7 +24,7 @@ export type CredentialReader = (headers: IncomingHttpHeaders) => Promise<Credent
 /** The header of the console's own script; a page of another origin cannot send it without a preflight. */
 const consoleHeader = 'longshore-console'
 
-/** The id of the grant that `/mcp` of this process acts for; null for every text that it did not make. */
+/** The grant that `/mcp` of this process acts for, as `callerOf` takes it; null for every text that it did not make. */
 export type GrantReader = (credential: string) => string | null
 
 /** A cookie is accepted only from the console's own pages; `Authorization` always wins over it. */

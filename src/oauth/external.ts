@@ -160,7 +160,10 @@ function away(cause: unknown): AppError {
   })
 }
 
-/** Null if the person is no user here, or ended this client's access after the token was issued. */
+/**
+ * Null if the person is no user here, or ended this client's access after the token was issued. The tokens of a person and
+ * client share one grant, so that the person revokes them together; each call has the scopes of its own token.
+ */
 async function grantOf(
   db: Db,
   { issuer, claims, now }: { issuer: string; claims: JWTPayload; now: string },
@@ -194,9 +197,11 @@ async function grantOf(
         pin: { account: null, app: null, env: null },
       },
     }
-    if (again) await renewGrant(tx, grant, { now, expiresAt })
+    // A token that ends sooner must not end the calls of another one.
+    const until = again?.expiresAt && again.expiresAt > expiresAt ? again.expiresAt : expiresAt
+    if (again) await renewGrant(tx, grant, { now, expiresAt: until })
     else await insertGrant(tx, grant, { now, expiresAt, subject })
-    return { ...grant, endedAt: again?.endedAt ?? null, expiresAt }
+    return { ...grant, endedAt: again?.endedAt ?? null }
   })
 }
 

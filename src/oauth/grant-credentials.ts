@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { grantText, type PresentedGrant } from '../operations/core/caller.ts'
 
 const prefix = 'lsx_'
 
@@ -9,20 +10,22 @@ const prefix = 'lsx_'
 export class GrantCredentials {
   readonly #key = randomBytes(32)
 
-  /** The same for the same grant, so that a session survives new access tokens. */
-  of(tokenId: string): string {
-    return `${prefix}${tokenId}.${this.#mac(tokenId)}`
+  /** The same for the same grant and scopes, so that a session survives new access tokens. */
+  of(grant: PresentedGrant): string {
+    const text = grantText(grant)
+    return `${prefix}${text}.${this.#mac(text)}`
   }
 
-  /** The id of the grant; null for anything that this process did not make. */
+  /** The text of the grant, for `callerOf`; null for anything that this process did not make. */
   read(credential: string): string | null {
     if (!credential.startsWith(prefix)) return null
-    const [tokenId = '', mac = ''] = credential.slice(prefix.length).split('.')
-    const [given, made] = [Buffer.from(mac), Buffer.from(this.#mac(tokenId))]
-    return given.length === made.length && timingSafeEqual(given, made) ? tokenId : null
+    const end = credential.lastIndexOf('.')
+    const text = credential.slice(prefix.length, end)
+    const [given, made] = [Buffer.from(credential.slice(end + 1)), Buffer.from(this.#mac(text))]
+    return given.length === made.length && timingSafeEqual(given, made) ? text : null
   }
 
-  #mac(tokenId: string): string {
-    return createHmac('sha256', this.#key).update(tokenId).digest('base64url')
+  #mac(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('base64url')
   }
 }

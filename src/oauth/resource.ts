@@ -33,7 +33,7 @@ export function createOAuthResource(deps: {
   return {
     async admit(token, host) {
       const grant = await find(token, addresses(host).resource)
-      return grant && { token: credentials.of(grant.tokenId), grant }
+      return grant && { token: credentials.of(grant), grant }
     },
     challenge(host, scope, error) {
       const parts = [

@@ -11,7 +11,7 @@ import { GrantCredentials } from '../oauth/grant-credentials.ts'
 import { createOAuthResource, embeddedGrants, type FindGrant } from '../oauth/resource.ts'
 import { createEmbeddedServer, type OAuthRoutes } from '../oauth/server.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
-import type { CredentialKind } from '../operations/core/caller.ts'
+import { type CredentialKind, grantIn } from '../operations/core/caller.ts'
 import { permissionsOf } from '../operations/core/permissions.ts'
 import { noteStepUp, type StoredGrant } from '../store/repositories/oauth-grants.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
@@ -48,9 +48,10 @@ export function openOAuth(deps: OAuthDeps): OAuth {
     mcp: {
       challenge: resource.challenge,
       async needsMore(token) {
-        const tokenId = credentials.read(token)
+        const grant = credentials.read(token)
+        if (grant === null || server === null) return
         const now = timestamp(deps.clock.wallMs())
-        if (tokenId !== null && server !== null) await deps.db.write((tx) => noteStepUp(tx, tokenId, now))
+        await deps.db.write((tx) => noteStepUp(tx, grantIn(grant).tokenId, now))
       },
       async admit(token, host) {
         const agent = await resource.admit(token, host)

@@ -1,4 +1,4 @@
-import type { Scope } from '../../contract/scopes.ts'
+import { type Scope, scopesIn } from '../../contract/scopes.ts'
 import type { AgentScope } from '../../domain/access/agent-limits.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
@@ -10,10 +10,25 @@ import { findTokenOfSecretRequest } from '../../store/repositories/secret-reques
 import { findToken, grantHash, type StoredToken } from '../../store/repositories/tokens.ts'
 
 /**
- * A token, the id of a signed-in browser session, the code of a link of request-secret, or the id of a grant: this
- * program checked the access token and never takes the id from a caller.
+ * A token, the id of a signed-in browser session, the code of a link of request-secret, or a grant (`grantText`): this
+ * program checked the access token and never takes the grant from a caller.
  */
 export type CredentialKind = 'token' | 'session' | 'secret-link' | 'grant'
+
+/** The grant and scopes of an access token. Those in the row of the grant do not count: other tokens change them. */
+export interface PresentedGrant {
+  tokenId: string
+  scopes: readonly Scope[]
+}
+
+export function grantText({ tokenId, scopes }: PresentedGrant): string {
+  return [tokenId, ...scopes].join('.')
+}
+
+export function grantIn(text: string): PresentedGrant {
+  const [tokenId = '', ...scopes] = text.split('.')
+  return { tokenId, scopes: scopesIn(scopes.join(' ')) }
+}
 
 /** The caller. `principal` names the caller in the audit log and scopes its idempotency keys. */
 export type Caller =
@@ -47,7 +62,9 @@ export async function callerOf(
       details: 'Send a token in the Authorization header.',
     })
   }
-  const grant = kind === 'grant' ? await findGrant(tx, token) : null
+  const presented = kind === 'grant' ? grantIn(token) : null
+  const grant = presented && (await findGrant(tx, presented.tokenId))
+  const scopes = presented?.scopes ?? null
   const hash = grant ? grantHash(grant.tokenId) : tokenHash(token)
   const stored = await storedToken(tx, kind, hash, now)
   if (!stored || isExpired(stored.expiresAt, now)) throw unknownToken()
@@ -55,9 +72,10 @@ export async function callerOf(
   const credential = {
     tokenId,
     name,
-    readOnly,
+    // The row of a grant has the value of the access token that was used last.
+    readOnly: readOnly && (scopes ?? []).every((one) => one === 'environments:read'),
     expiresAt,
-    scopes: grant?.scopes ?? null,
+    scopes,
     scope: grant?.limits.pin ?? null,
   }
   return owner.kind === 'user'

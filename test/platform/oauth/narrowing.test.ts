@@ -3,7 +3,9 @@ import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp, getApp } from '../../../src/contract/apps.ts'
 import type { Operation } from '../../../src/contract/operation.ts'
+import type { Scope } from '../../../src/contract/scopes.ts'
 import { listUserTokens } from '../../../src/contract/users.ts'
+import { grantText } from '../../../src/operations/core/caller.ts'
 import { newTraceparent } from '../../../src/trace.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { OAuthHost } from '../../../testkit/oauth/host.ts'
@@ -123,7 +125,8 @@ describe('what a person narrows holds at every call', () => {
       ...{ operation, input, idempotencyKey, surface: 'mcp' as const, dryRun: false },
       traceparent: newTraceparent(),
     })
-    const byAgent = { token: tokenId, credential: 'grant' as const }
+    const scopes: Scope[] = ['environments:read', 'environments:write']
+    const byAgent = { token: grantText({ tokenId, scopes }), credential: 'grant' as const }
     const write = call(
       updateAppEnvVariables,
       { appEnvId, set: [{ name: 'A', value: '1', isSecret: false }], unset: [] },
