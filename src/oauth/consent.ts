@@ -12,7 +12,7 @@ import { RateLimit, rateLimited } from '../operations/core/rate-limit.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { insertAuditEntry } from '../store/repositories/audit.ts'
 import { insertOAuthSecret, type OAuthSecret } from '../store/repositories/oauth-grants.ts'
-import { listTokensOfUser } from '../store/repositories/tokens.ts'
+import { makeRoomForToken } from '../store/repositories/tokens.ts'
 import { findUser } from '../store/repositories/users.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
 import type { OAuthAddresses } from './addresses.ts'
@@ -140,7 +140,7 @@ export class ConsentService {
       wanted.scopes.filter((scope) => decision.scopes.includes(scope)),
       { readOnly },
     )
-    await checkRoom(tx, userId, scopes)
+    await checkRoom(tx, { userId, scopes, now })
     const { client, redirectUri, challenge } = wanted
     const record: CodeRecord = {
       grant: {
@@ -192,13 +192,16 @@ export class ConsentService {
   }
 }
 
-async function checkRoom(tx: Tx, userId: string, scopes: readonly Scope[]): Promise<void> {
+async function checkRoom(
+  tx: Tx,
+  { userId, scopes, now }: { userId: string; scopes: readonly Scope[]; now: string },
+): Promise<void> {
   if (scopes.length === 0) {
     throw new AppError('invalid', 'Nothing is allowed', {
       details: 'Choose at least one permission, or cancel.',
     })
   }
-  if ((await listTokensOfUser(tx, userId)).length < mostTokensOfUser) return
+  if (await makeRoomForToken(tx, userId, now)) return
   throw new AppError('invalid', `A user has at most ${mostTokensOfUser} tokens and connected agents`, {
     details: 'Revoke one that is no longer needed on the page Tokens, then try again.',
   })

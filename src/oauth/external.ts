@@ -9,6 +9,7 @@ import {
 } from 'jose'
 import { type Clock, timestamp } from '../clock.ts'
 import { type Scope, scopesIn } from '../contract/scopes.ts'
+import { mostTokensOfUser } from '../domain/access/tokens.ts'
 import { newId } from '../domain/ids.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -19,6 +20,7 @@ import {
   renewGrant,
   type StoredGrant,
 } from '../store/repositories/oauth-grants.ts'
+import { makeRoomForToken } from '../store/repositories/tokens.ts'
 import { findUser, type User } from '../store/repositories/users.ts'
 import type { FetchDocument } from './clients.ts'
 import type { FindGrant } from './resource.ts'
@@ -184,6 +186,8 @@ async function grantOf(
   return db.write(async (tx) => {
     const again = await findGrantOfSubject(tx, subject)
     if (isEnded(again, claims)) return null
+    const isListed = again?.userId === user.userId && again.expiresAt !== null
+    if (!isListed && !(await makeRoomForToken(tx, user.userId, now))) throw tooManyTokens()
     const grant = {
       tokenId: again?.tokenId ?? newId('tok'),
       userId: user.userId,
@@ -202,6 +206,14 @@ async function grantOf(
     if (again) await renewGrant(tx, grant, { now, expiresAt: until })
     else await insertGrant(tx, grant, { now, expiresAt, subject })
     return { ...grant, endedAt: again?.endedAt ?? null }
+  })
+}
+
+/** Not 401, with which the client would sign in again and again. */
+function tooManyTokens(): AppError {
+  return new AppError('forbidden', `The person has ${mostTokensOfUser} tokens and connected agents`, {
+    details:
+      'Ask the person to revoke one that is no longer needed, on the page Tokens of the console or with revoke-user-token.',
   })
 }
 

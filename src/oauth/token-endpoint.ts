@@ -15,7 +15,7 @@ import {
   takeOAuthSecret,
   takeStepUp,
 } from '../store/repositories/oauth-grants.ts'
-import { findToken, grantHash, listTokensOfUser } from '../store/repositories/tokens.ts'
+import { findToken, grantHash, makeRoomForToken } from '../store/repositories/tokens.ts'
 import { namesResource } from './addresses.ts'
 import { OAuthError } from './oauth-error.ts'
 
@@ -121,8 +121,7 @@ export class TokenEndpoint {
       if (!fits) return wrong('The code is of another client, address or verifier. Ask the person again.')
       if (!isFor(form, record)) return otherResource(record)
       // Looked at again: the person may have approved several at once.
-      const held = await listTokensOfUser(tx, record.grant.userId)
-      if (held.length >= mostTokensOfUser)
+      if (!(await makeRoomForToken(tx, record.grant.userId, now)))
         return wrong(`The person has ${mostTokensOfUser} tokens. Ask them to revoke one, then sign in again.`)
       await insertGrant(tx, { ...record.grant, tokenId }, { now, expiresAt: record.grantExpiresAt })
       await noteOAuthClientUse(tx, clientId, now)

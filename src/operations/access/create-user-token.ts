@@ -2,13 +2,13 @@ import { createUserToken } from '../../contract/users.ts'
 import { expiryOf } from '../../domain/access/token-expiry.ts'
 import { mostTokensOfUser, newToken, tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
-import { insertToken, listTokensOfUser } from '../../store/repositories/tokens.ts'
+import { insertToken, makeRoomForToken } from '../../store/repositories/tokens.ts'
 import { handler } from '../core/handler.ts'
 import { userOf } from '../core/user-of.ts'
 
 export default handler(createUserToken, async ({ tx, now, caller }, input) => {
   const userId = userOf(caller)
-  if ((await listTokensOfUser(tx, userId)).length >= mostTokensOfUser) {
+  if (!(await makeRoomForToken(tx, userId, now))) {
     throw new AppError('invalid', `A user has at most ${mostTokensOfUser} tokens`, {
       details: 'Revoke one that is no longer needed: list-user-tokens, then revoke-user-token.',
     })

@@ -1,3 +1,5 @@
+import { isExpired } from '../../domain/access/token-expiry.ts'
+import { mostTokensOfUser } from '../../domain/access/tokens.ts'
 import { newId } from '../../domain/ids.ts'
 import type { Tx } from '../db.ts'
 
@@ -101,6 +103,15 @@ export async function deleteTokenOfUser(tx: Tx, userId: string, tokenId: string)
   if (result.numDeletedRows === 0n) return false
   await tx.deleteFrom('token_uses').where('token_id', '=', tokenId).execute()
   return true
+}
+
+/** Whether the user may have one more token. Expired ones stay listed until they must make room. */
+export async function makeRoomForToken(tx: Tx, userId: string, now: string): Promise<boolean> {
+  const held = await listTokensOfUser(tx, userId)
+  if (held.length < mostTokensOfUser) return true
+  const expired = held.filter(({ expiresAt }) => isExpired(expiresAt, now))
+  for (const { tokenId } of expired) await deleteTokenOfUser(tx, userId, tokenId)
+  return held.length - expired.length < mostTokensOfUser
 }
 
 /** Revokes every token of the environment immediately. */

@@ -106,6 +106,20 @@ describe('an expired token', () => {
     expect((await call('GET', '/user', expiring.token)).status).toBe(401)
   })
 
+  it('makes room for a new one when the user has 50', async () => {
+    const user = await platform.makeUser()
+    const expiresAt = inMinutes(10)
+    for (let count = 1; count < 50; count += 1) await makeToken({ expiresAt }, user.token)
+    const make = () => call('POST', '/user/tokens', user.token, { name: 'one more' })
+    const refused = await make()
+    expect([refused.status, refused.json.error]).toEqual([400, 'A user has at most 50 tokens'])
+    await clock.advance(10 * minuteMs)
+    const listed = async () => (await call('GET', '/user/tokens', user.token)).json.tokens
+    expect(await listed()).toHaveLength(50)
+    expect((await make()).status).toBe(200)
+    expect(await listed()).toHaveLength(2)
+  })
+
   it('A1 does not get the kept answer of its own earlier call', async () => {
     const { accountId } = platform
     const send = (token: string) =>

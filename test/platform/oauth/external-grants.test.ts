@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createFetchDocument } from '../../../src/alerting/notifiers/fetch-document.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { createApp } from '../../../src/contract/apps.ts'
-import { listUserTokens } from '../../../src/contract/users.ts'
+import { createUserToken, listUserTokens } from '../../../src/contract/users.ts'
 import { openOAuth } from '../../../src/server/oauth.ts'
 import { newTraceparent } from '../../../src/trace.ts'
+import { callTool } from '../../../testkit/oauth/call-tool.ts'
 import { SigningIssuer } from '../../../testkit/oauth/signing-issuer.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
@@ -20,6 +21,36 @@ beforeAll(async () => {
 afterAll(async () => {
   await platform?.close()
   await issuer?.close()
+})
+
+it('a person has at most 50 tokens and clients; those that expired make room', async () => {
+  const user = await platform.makeUser()
+  const claims = { email: user.email, scope: 'environments:read' }
+  const callAs = async (client: string) =>
+    callTool(platform.apiUrl, await issuer.sign(resource, { ...claims, client_id: client }), 'list-accounts')
+  const list = async () => (await user.client.call(listUserTokens, {})).tokens
+
+  for (let count = 1; count < 48; count += 1) await user.client.call(createUserToken, { name: 'filler' })
+  for (const client of ['first', 'second']) expect((await callAs(client)).status).toBe(200)
+  const refused = await callAs('third')
+  expect(refused.status).toBe(403)
+  expect(await refused.json()).toMatchObject({
+    error: 'The person has 50 tokens and connected agents',
+    details: expect.stringContaining('revoke one'),
+  })
+  expect((await callAs('first')).status).toBe(200)
+  expect(await list()).toHaveLength(50)
+
+  await platform.db.write((tx) =>
+    tx
+      .updateTable('tokens')
+      .set({ expires_at: '2001-01-01T00:00:00.000Z' })
+      .where('user_id', '=', user.userId)
+      .where('name', '=', 'filler')
+      .execute(),
+  )
+  expect((await callAs('third')).status).toBe(200)
+  expect((await list()).map(({ name }) => name).sort()).toEqual(['', 'first', 'second', 'third'])
 })
 
 it('a call has the scopes of its own token, whatever other tokens of the client were used since', async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type Scope, scopesOfCall } from '../../../contract/scopes.ts'
-import { AppError } from '../../../errors.ts'
+import { AppError, httpStatusOf } from '../../../errors.ts'
 import type { ToolPolicy } from '../../policy/tool-policy.ts'
 import type { Tool } from '../../tools/define-tool.ts'
 import { type Refusal, unauthenticated } from './guards.ts'
@@ -31,12 +31,8 @@ export async function admittedAgent(
     return (await oauth?.admit(token, headers.host)) ?? { token, limits: {} }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return {
-      status: 503,
-      error: error.message,
-      details: error.details ?? '',
-      headers: { 'retry-after': '1' },
-    }
+    const refusal = { status: httpStatusOf[error.kind], error: error.message, details: error.details ?? '' }
+    return error.kind === 'unavailable' ? { ...refusal, headers: { 'retry-after': '1' } } : refusal
   }
 }
 
