@@ -1,8 +1,9 @@
 /**
- * Token cost of a whole story for an agent: function, source, traffic, settings, alert, access, job, database and
- * mistakes, over MCP on a throw-away installation with the process engine. Tokens of each result (o200k), most
- * expensive first.
- * Run: npm run bench -- agent      after `npm run build`
+ * Token cost of a whole session of an agent (function, traffic, settings, alert, access, job, database,
+ * mistakes) over MCP on a throw-away installation with the process engine: tokens of each result (o200k),
+ * most expensive first.
+ *
+ *   npm run build && npm run bench -- agent
  */
 import { readFileSync } from 'node:fs'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'

@@ -1,15 +1,14 @@
 /**
- * Alerting:
- *   cycle   10,000 rules of 1,000 environments in one evaluation, wall and CPU time: on an in-memory source with one
- *           metric an environment, then on the metric store with ten metrics an environment, so that every rule
- *           reads ten minutes of samples of its own
- *   storm   500 alerts fire and resolve while the evaluator is killed 50 times (kill -9) and the receiver answers
- *           30 % 5xx, 10 % nothing, 5 % resets: transitions lost, notifications delivered twice
- * `cycle` or `storm` as the first argument plays that one alone; `storm 4` takes four times as long, for a machine
- * that is busy with other things.
+ * Alerting, both parts or one of them:
  *
- * Run: npx esbuild bench/alerting.ts --bundle --platform=node --format=esm --packages=external \
- *        --outfile=dist/bench/alerting.mjs && node dist/bench/alerting.mjs
+ *   cycle      10,000 rules of 1,000 environments in one evaluation, wall and CPU time: on an in-memory
+ *              source with one metric an environment, then on the metric store with ten metrics an
+ *              environment, so that every rule reads ten minutes of samples of its own
+ *   storm [N]  500 alerts fire and resolve while the evaluator is killed 50 times (kill -9) and the receiver
+ *              answers 30 % 5xx, 10 % nothing, 5 % resets: transitions lost, notifications delivered twice. N
+ *              times as slow, for a machine that is busy with other things
+ *
+ *   npm run bench -- alerting [cycle|storm [N]]
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,10 +1,13 @@
 /**
- * Three control planes of one PostgreSQL behind a plain TCP balancer, while every few seconds one is killed (kill -9) or
- * paused (SIGSTOP, the first time for 60 s), PostgreSQL is restarted, or connections are cut. No acknowledged write may be
- * lost and no effect doubled, each attempt of a job has one container, every alert must be delivered, the audit log must
- * verify, and all must be well within 10 s of the last fault.
- * Run: npm run bench -- chaos [writes] [deployments] [runs] [alerts]      after `npm run build`; 1,000, 4, 20 and 8 by
- * default; the size of an acceptance is 20000 100 500 200
+ * Three control planes of one PostgreSQL behind a TCP balancer, under a fault every few seconds: a control
+ * plane is killed (kill -9) or paused (SIGSTOP, the first time for 60 s), PostgreSQL is restarted, or
+ * connections are cut. Goals:
+ *
+ * - no acknowledged write is lost and no effect doubled; each attempt of a job has one container
+ * - every alert is delivered, the audit log verifies, and all is well within 10 s of the last fault
+ *
+ *   npm run build && npm run bench -- chaos [writes] [deployments] [runs] [alerts]
+ *       1000 4 20 8 by default; the size of an acceptance is 20000 100 500 200
  */
 import { execFileSync } from 'node:child_process'
 import { createContactPoint } from '../src/contract/contact-points.ts'

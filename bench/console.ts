@@ -1,9 +1,9 @@
 /**
- * The web console: from sign-in to a page that takes clicks (goal: 1 s), frames while 5,000 environments scroll (goal:
- * 50 a second), and what 50 open consoles cost the control plane. The 50 replay what a real page asks for, each with
- * a session and a memory for unchanged answers of its own. Needs Chromium.
+ * The web console: from sign-in to a page that takes clicks (goal: 1 s), frames while 5,000 environments
+ * scroll (goal: 50 a second), and the cost of 50 open consoles, which replay the requests of a real page,
+ * each with a session and a memory for unchanged answers of its own. Needs Chromium.
  *
- * Run: npm run build && npm run bench -- console [consoles, default 50]
+ *   npm run build && npm run bench -- console [consoles, default 50]
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

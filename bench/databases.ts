@@ -1,7 +1,9 @@
 /**
- * `kill -9` of the control plane and of a real PostgreSQL in turn while a writer commits row after row: no committed
- * row may be lost, and exactly one container runs at the end.
- * Run: npm run bench -- databases [kills] [process|docker]      after `npm run build`; 20 kills on each by default
+ * `kill -9` of the control plane and of a real PostgreSQL in turn while a writer commits row after row: no
+ * committed row may be lost, and exactly one container runs at the end.
+ *
+ *   npm run build && npm run bench -- databases [kills] [process|docker]
+ *       20 kills on each by default
  */
 import { deleteAppEnv } from '../src/contract/app-envs.ts'
 import { dockerSocketAnswers } from '../src/engines/docker/socket.ts'

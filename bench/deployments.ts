@@ -1,11 +1,15 @@
 /**
- * Deployments of programs that fail in every way, over a version that serves under load: how many the platform calls good
- * (goal: 0), with the seconds to each verdict. Good deployments in a row on a busy machine, with the default stability
- * window at ten times the speed: how many it calls failed (goal: 0). No request may be lost in either. Then the time from
- * the upload of a first version to its first answer, with the window and without it, in turn (goal: no difference).
+ * Deployments, without a lost request in the first two parts:
  *
- * Run: npm run build && npm run bench -- deployments [deployments, default 100] [first versions of each kind, default 10]
- * With 0 deployments it measures only the first answers.
+ * - of programs that fail in every way, over a version that serves under load: how many the platform calls
+ *   good (goal: 0), with the seconds to each verdict
+ * - of good programs in a row on a busy machine, with the default stability window at ten times the speed:
+ *   how many it calls failed (goal: 0)
+ * - the time from the upload of a first version to its first answer, with the window and without it, in turn
+ *   (goal: no difference)
+ *
+ *   npm run build && npm run bench -- deployments [deployments] [first versions of each kind]
+ *       100 and 10 by default; with 0 deployments it measures only the first answers
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'

@@ -1,10 +1,13 @@
 /**
- * Faults injected over the whole catalog of causes, in Node, Python and static programs, on every engine of this
- * machine. Names and texts follow from the seed. A table says for each fault what diagnose-app-env names first, whether
- * its safe fix heals, and the seconds from the injection to the end. Goals: 90 % of the first findings right, every safe
- * fix heals, no finding on 20 healthy environments under load.
+ * Faults over the whole catalog of causes, in Node, Python and static programs, on every engine of this
+ * machine; names and texts follow from the seed. For each: what diagnose-app-env names first, whether its
+ * safe fix heals, and the seconds from the injection to the end. Goals:
  *
- * Run: npm run bench -- diagnosis [--seed 1] [--engine process|docker] [--only REGEX of names, without healthy ones]
+ * - 90 % of the first findings are right, and every safe fix heals
+ * - no finding on 20 healthy environments under load
+ *
+ *   npm run bench -- diagnosis [--seed 1] [--engine process|docker]
+ *       [--only REGEX of names, without healthy ones]
  */
 import { parseArgs } from 'node:util'
 import { DiagnosisBed } from '../testkit/diagnosis/bed.ts'

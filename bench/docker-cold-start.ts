@@ -1,12 +1,13 @@
 /**
- * Cold start of the docker engine against the engine's own floor, medians of runs taken in turn:
+ * Cold start of the docker engine against the engine's own floor, medians of runs taken in turn, and what it
+ * costs to keep a container at hand (pause, unpause, stop):
+ *
  *   by hand, bare     create + start through the raw API with no limits at all, then connect every 2 ms
  *   by hand, same     the same with the very options the platform uses: the floor of what it asks for
  *   apply             engine.apply() + waitUntilListening
  *   prepared + apply  the same after engine.prepare()
- * and what it costs to keep a container at hand: pause, unpause, stop.
  *
- * Run: npm run bench -- docker-cold-start [runs]
+ *   npm run bench -- docker-cold-start [runs]
  */
 import { randomBytes } from 'node:crypto'
 import http from 'node:http'

@@ -1,10 +1,11 @@
 /**
- * How functions scale and serve, on the built platform (`npm run build` first), each part by name or all:
+ * How functions scale and serve, on the built platform, each part by name or all:
+ *
  *   cold      a request at zero against starting the same container by hand
  *   burst     200 requests at once at zero, and more than there are slots and waiting places
  *   trace     an hour of traffic at speed: container-seconds used against the least possible
  *
- * Run: npm run bench -- functions [parts…] [--engines process,docker] [--runs 20] [--speed 40]
+ *   npm run build && npm run bench -- functions [parts…] [--engines process,docker] [--runs 20] [--speed 40]
  */
 import { parseArgs } from 'node:util'
 import { engines } from './functions/bed.ts'

@@ -1,10 +1,13 @@
 /**
- * Gateway against nginx, HAProxy, Caddy (one core each) and direct, side by side on the same upstream: requests
- * per second at 50 kept connections, p50 on one, medians of rounds taken in turn. Needs wrk for throughput and nginx (also as the upstream, so that
- * it is never the bottleneck), HAProxy and Caddy for the comparison; says so when one is absent. With `--processes`
- * a second gateway of so many processes is measured too, with as many functions, each served by another process.
+ * Gateway against nginx, HAProxy, Caddy (one core each) and direct on the same upstream: requests per second
+ * at 50 kept connections and p50 on one, medians of rounds taken in turn. Says which program is absent:
  *
- * Run: npm run bench -- gateway [--seconds 4] [--rounds 3] [--connections 50] [--processes 2]
+ * - wrk for throughput; HAProxy and Caddy for the comparison
+ * - nginx, also as the upstream, so that the upstream is never the bottleneck
+ *
+ *   npm run bench -- gateway [--seconds 4] [--rounds 3] [--connections 50] [--processes 2]
+ *       --processes also measures a gateway of so many processes, with as many functions, each served by
+ *       another process
  */
 import { execFile, fork } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

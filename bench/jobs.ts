@@ -1,11 +1,13 @@
 /**
- * Job runs under two schedulers that are ended with `kill -9` again and again, while a fifth of the engine's answers
- * is lost and wall clocks step by an hour: exactly one container an attempt, at most `backoffLimit` + 1 attempts, the
- * limit of active runs never broken, no run forgotten, every container billed exactly.
+ * Job runs under two schedulers that are ended with `kill -9` again and again, while a fifth of the engine's
+ * answers is lost and wall clocks step by an hour. Goals:
  *
- * Run: npm run bench -- jobs [runs] [kills]        real processes on the process engine; 2,000 runs and 50 kills
- *      npm run bench -- jobs docker [runs] [kills]   on Docker, whose daemon is not killed; 60 runs and 8 kills
- *      npm run bench -- jobs simulated [runs] [seed]   the same in one process on a clock of its own, by a seed
+ * - exactly one container an attempt and at most `backoffLimit` + 1 attempts; no run forgotten
+ * - the limit of active runs never broken; every container billed exactly
+ *
+ *   npm run bench -- jobs [runs] [kills]            real processes on the process engine; 2,000 and 50
+ *   npm run bench -- jobs docker [runs] [kills]     on Docker, whose daemon is not killed; 60 and 8
+ *   npm run bench -- jobs simulated [runs] [seed]   in one process on a clock of its own, by a seed
  */
 import { runJobChaos } from '../testkit/jobs/chaos.ts'
 import { JobStorm } from '../testkit/jobs/storm.ts'

@@ -1,7 +1,8 @@
 /**
- * Generated inputs against every operation of the real platform (in this process, with the fake engine): 0 answers of
- * 5xx, 0 hangs, always the shape of our errors (10,000 an operation).
- * Run: npm run bench -- junk [runs per operation] [one operation]
+ * Generated inputs against every operation of the real platform (in this process, with the fake engine): 0
+ * answers of 5xx, 0 hangs, always the shape of our errors (10,000 an operation).
+ *
+ *   npm run bench -- junk [runs per operation] [one operation]
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,8 +1,10 @@
 /**
- * `kill -9` of the real control plane while writers write over REST and MCP: no acknowledged write may be lost, the
- * audit log must verify, a function must answer throughout, and each start must be ready within 5 s without orphaned
- * containers.
- * Run: npm run bench -- kills [kills] [writes]      after `npm run build`; 200 kills and 10,000 writes by default
+ * `kill -9` of the real control plane while writers write over REST and MCP: no acknowledged write may be
+ * lost, the audit log must verify, a function must answer throughout, and each start must be ready within 5 s
+ * without orphaned containers.
+ *
+ *   npm run build && npm run bench -- kills [kills] [writes]
+ *       200 kills and 10,000 writes by default
  */
 import { execFileSync } from 'node:child_process'
 import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js'

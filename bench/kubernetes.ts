@@ -1,12 +1,17 @@
 /**
- * The figures of cluster regions, on the cluster that KUBECONFIG, REGISTRY, INGRESS and DOMAIN describe: cold start and
- * throughput of a function against the same Knative Service applied with kubectl; 500 environments; rolling updates under
- * load; Longshore away for some minutes; a node killed (needs CLUSTER_SCRIPT, a program with `kill-node N` and `start-node
- * N`); deployments and job runs while Longshore and, with CLUSTER_PIDS (a folder with the pid files of apiserver,
- * controller-manager and scheduler), these are killed. Without a name all of them. REGION_SETTINGS: JSON of what the regions
- * file says of the cluster besides, such as annotations for the ingress.
+ * The figures of cluster regions, all or one, on the cluster that KUBECONFIG, REGISTRY, INGRESS and DOMAIN
+ * describe. REGION_SETTINGS: JSON of other settings of the regions file, such as annotations for the ingress.
  *
- * Run: npm run build && npm run bench -- kubernetes [cold-start|throughput|many|rolling|outage|node|restarts] [number]
+ *   cold-start, throughput  of a function, against the same Knative Service applied with kubectl
+ *   many                    500 environments
+ *   rolling                 rolling updates under load
+ *   outage                  Longshore away for some minutes
+ *   node                    a node killed by CLUSTER_SCRIPT, a program with `kill-node N` and `start-node N`
+ *   restarts                deployments and job runs while Longshore is killed and, with CLUSTER_PIDS (a
+ *                           folder with the pid files of apiserver, controller-manager and scheduler), these
+ *                           too
+ *
+ *   npm run build && npm run bench -- kubernetes [NAME] [number]
  */
 import { coldStart, throughput } from './kubernetes/functions.ts'
 import { many } from './kubernetes/many.ts'

@@ -1,9 +1,13 @@
 /**
- * 64 agents at once against the real control plane over Streamable HTTP, each with a token and an environment of its
- * own, all with the same request ids in the same order: no answer may reach another one (M7). Half of the clients send
- * requests of 2026-07-28; of the others, every second one keeps a session and supports elicitation. One client keeps
- * sending cancellations of the ids of all clients.
- * Run: npm run bench -- mcp-clients [calls] [clients]      after `npm run build`; 10,000 and 64 by default
+ * 64 agents at once against the real control plane over Streamable HTTP, each with a token and an environment
+ * of its own, all with the same request ids in the same order: no answer may reach another one (M7).
+ *
+ * - Half of the clients send requests of 2026-07-28; of the others, every second one keeps a session and
+ *   supports elicitation.
+ * - One client keeps sending cancellations of the ids of all clients.
+ *
+ *   npm run build && npm run bench -- mcp-clients [calls] [clients]
+ *       10,000 and 64 by default
  */
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'undici'

@@ -1,14 +1,14 @@
 /**
- * The MCP side, medians side by side in one run:
- *   spawn to `initialize` or `server/discover` and to `tools/list` on stdio, against `node -e 0`; resident memory then and
- *   after a call
- *   tokens of `tools/list`
- *   one call on stdio against the REST call it makes
- *   calls a second over HTTP in both eras, and memory of an idle session
- * The platform behind it is a server that answers one environment's status at once, in a process of its own.
+ * The MCP side, medians side by side in one run. The platform behind it is a server that answers one
+ * environment's status at once, in a process of its own:
  *
- * Run: npm run bench -- mcp [runs]
- * after `npm run build`, whose dist/longshore.js is what gets measured.
+ * - spawn to `initialize` or `server/discover` and to `tools/list` on stdio, against `node -e 0`; resident
+ *   memory then and after a call
+ * - tokens of `tools/list`
+ * - one call on stdio against the REST call it makes
+ * - calls a second over HTTP in both eras, and memory of an idle session
+ *
+ *   npm run build && npm run bench -- mcp [runs]
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Agent, createServer, request } from 'node:http'

@@ -1,8 +1,8 @@
 /**
- * Memory of the platform with 100 functions at zero on the process engine: what its processes use together, pages
- * they share counted once (goal: 200 MB), and what is resident in each.
+ * Memory of the platform with 100 functions at zero on the process engine: what its processes use together,
+ * pages they share counted once (goal: 200 MB), and what is resident in each.
  *
- * Run: npm run build && npm run bench -- memory [functions, default 100]
+ *   npm run build && npm run bench -- memory [functions, default 100]
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { updateAccount } from '../src/contract/accounts.ts'

@@ -1,11 +1,11 @@
 /**
- * What measuring costs:
- *   sampling   one turn over 200 containers of the process engine (small Node servers), and CPU time of it
- *   keeping    one turn of 1,000 environments into the store, memory and disk after two hours of turns
+ * The cost of metrics:
+ *
+ *   sampling   one pass over 200 containers of the process engine (small Node servers), and CPU time of it
+ *   keeping    one pass of 1,000 environments into the store, memory and disk after two hours of passes
  *   reading    a window of ten minutes (what an alert reads), two hours at 10 s, and a day from files
  *
- * Run: npx esbuild bench/metrics.ts --bundle --platform=node --format=esm --packages=external \
- *        --outfile=dist/bench/metrics.mjs && node dist/bench/metrics.mjs [containers]
+ *   npm run bench -- metrics [containers]
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import os from 'node:os'

@@ -1,10 +1,11 @@
 /**
- * A function under ten times the load it can carry, in one burst and then for some seconds: the most requests at
- * once in a container (counted there), and how soon the refusals come (goal: 50 ms p99). Gateway, containers and
- * load are processes of their own; a request counts from the moment it was due, and how late the load itself was
- * is printed beside it.
+ * A function under ten times the load it can carry, in one burst and then for some seconds: the most requests
+ * at once in a container (counted there), and how soon the refusals come (goal: 50 ms p99).
  *
- * Run: npm run bench -- overload [--seconds 5] [--rounds 3]
+ * - Gateway, containers and load are processes of their own.
+ * - A request counts from when it was due; how late the load itself was is printed beside it.
+ *
+ *   npm run bench -- overload [--seconds 5] [--rounds 3]
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

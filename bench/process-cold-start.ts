@@ -1,10 +1,11 @@
 /**
- * Cold start of the process engine against its own floor, medians of runs taken in turn:
+ * Cold start of the process engine against its own floor, medians of runs taken in turn, and the cost of the
+ * supervisor: time to start it, resident memory after the runs.
+ *
  *   by hand   spawn `node server.js`, connect every 2 ms until it listens, read one answer
  *   apply     engine.apply() + waitUntilListening, read one answer
- * and what the supervisor takes: time to start it, resident memory after the runs.
  *
- * Run: npm run bench -- process-cold-start [runs]
+ *   npm run bench -- process-cold-start [runs]
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,8 +1,9 @@
 /**
  * Reads over REST with 100,000 environments stored (goal: get-app-env p50 at most 2 ms; the list of a member
- * restricted to 50 of them at most 5 ms).
- * Each read is measured on a warm platform: its first hundreds only let Node compile it.
- * Run: npm run bench -- reads [environments]
+ * restricted to 50 of them at most 5 ms), on a warm platform: the first hundreds of each read only let Node
+ * compile it.
+ *
+ *   npm run bench -- reads [environments]
  */
 import type { Environment } from '../src/domain/environments/environment.ts'
 import { newId } from '../src/domain/ids.ts'

@@ -1,9 +1,9 @@
 /**
- * What it costs a scripted agent to repair "the app is down" and "the function is slow" over MCP, before and after there
- * was a diagnosis: with the reads that it needs to find the cause by itself, and with diagnose-app-env and its fix.
- * Calls and tokens (o200k) of arguments and results. Each repair has an environment of its own.
+ * The cost for a scripted agent to repair "the app is down" and "the function is slow" over MCP: with the
+ * reads that find the cause without the diagnosis, and with diagnose-app-env and its fix. Calls and tokens
+ * (o200k) of arguments and results. Each repair has an environment of its own.
  *
- * Run: npm run build && npm run bench -- repairs
+ *   npm run build && npm run bench -- repairs
  */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'

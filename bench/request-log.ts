@@ -1,11 +1,13 @@
 /**
- * What the request log costs the gateway: pairs of gateways of one process each on the same upstream, one with the log and
- * one without, measured in short runs in turn, so that what else the machine does slows both. Several pairs, because equal
- * processes differ by some percent. The control plane of each masks and stores what it is sent, in this process. Prints
- * the median of the ratios of all pairs of runs and the quartiles around it, of requests per second and of CPU time for a
- * request (goal: at most 5 % of throughput). Needs wrk; nginx is the upstream if it is installed.
+ * The cost of the request log for the gateway (goal: at most 5 % of throughput): one gateway with the log and
+ * one without on the same upstream. Prints the median and the quartiles of the ratios of requests per second
+ * and of CPU time for a request. Needs wrk; nginx is the upstream if it is installed.
  *
- * Run: npm run bench -- request-log [--seconds 2] [--rounds 8] [--pairs 3] [--connections 50]
+ * - Short runs in turn, so that other work of the machine slows both; several pairs, because equal processes
+ *   differ by some percent.
+ * - The control plane of each gateway masks and stores the lines it is sent, in this process.
+ *
+ *   npm run bench -- request-log [--seconds 2] [--rounds 8] [--pairs 3] [--connections 50]
  */
 import { execFile, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'

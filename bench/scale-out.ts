@@ -1,10 +1,13 @@
 /**
- * Control planes on one PostgreSQL: the CPU of the control planes for a request with 1, 2 and 4 of them at a fixed load below
- * saturation, without what they use when idle (goal: with 4 at most 1.15 times that with 1), and the requests a second
- * that they reach. Then reads of one environment and a list of 50 over REST with few and with many environments stored
- * (goals: p50 at most 3 ms and 6 ms with 100,000; at most 1.5 times that with 1,000,000).
- * Run: npm run bench -- scale-out [seconds] [few] [many] [rate]      after `npm run build`; 8, 100,000, 1,000,000 and 120 a
- * second by default
+ * Control planes on one PostgreSQL:
+ *
+ * - the CPU for a request with 1, 2 and 4 of them at a fixed load below saturation, without what they use
+ *   when idle (goal: with 4 at most 1.15 times that with 1), and the requests a second that they reach
+ * - reads of one environment and a list of 50 over REST with few and with many environments stored (goals:
+ *   p50 at most 3 ms and 6 ms with 100,000; at most 1.5 times that with 1,000,000)
+ *
+ *   npm run build && npm run bench -- scale-out [seconds] [few] [many] [rate]
+ *       8, 100,000, 1,000,000 and 120 a second by default
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,9 +1,9 @@
 /**
- * Mixed traffic, deployments, and scale to zero and back for some minutes on the process engine: memory, open
- * descriptors and timers of control plane, gateway and supervisor, with their slope after the first third and a
- * verdict. Memory is measured after a garbage collection, because resident memory depends on Node's collector.
+ * Mixed traffic, deployments, and scale to zero and back on the process engine: memory (after a garbage
+ * collection, because resident memory depends on Node's collector), open descriptors and timers of control
+ * plane, gateway and supervisor, with their slope after the first third and a verdict.
  *
- * Run: npm run build && npm run bench -- soak [minutes, default 30]
+ *   npm run build && npm run bench -- soak [minutes, default 30]
  */
 import http from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,10 +1,10 @@
 /**
- * Thirty operator tasks with seeded faults on a throw-away installation with the process engine; the state after each
- * is verified through the API.
- * Run: npm run eval [-- K [TASK...]]      K trials of each task (5)
+ * Thirty operator tasks with seeded faults on a throw-away installation with the process engine; the state
+ * after each is verified through the API. The agent is the scripted one, or the model that EVAL_MODEL,
+ * EVAL_API_URL, EVAL_API_KEY and EVAL_API (openai or anthropic, the format of the endpoint) name.
  *
- * The agent is the scripted one, or a model: EVAL_MODEL, EVAL_API_URL, EVAL_API_KEY, and EVAL_API (openai or anthropic,
- * the format of the endpoint).
+ *   npm run eval [-- K [TASK...]]
+ *       K trials of each task, 5 by default
  */
 import { Installation } from '../testkit/platform/installation.ts'
 import { modelAgent } from './model-agent.ts'

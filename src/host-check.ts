@@ -12,10 +12,9 @@ export interface ServerNames {
 export type ForeignRequest = 'no host' | 'foreign host' | 'foreign origin'
 
 /**
- * Makes the check that stops web pages from driving a server through a visitor's browser; null: the request may pass.
- * Bound to loopback, only loopback names, the configured host and the installation's name are answered: a page that
- * points its own name at 127.0.0.1 (DNS rebinding) is rejected. An `Origin` must be this server itself or, when bound
- * to loopback, a page on loopback. `*.localhost` is not loopback here, because tenants' apps answer under such names.
+ * Stops web pages from driving a server through a visitor's browser; null: the request may pass. On loopback
+ * only loopback, `host` and `installationName` are answered (DNS rebinding), and an `Origin` must be this
+ * server or a page on loopback; `*.localhost` does not count, because tenants' apps answer there.
  */
 export function createHostCheck(names: ServerNames): (headers: IncomingHttpHeaders) => ForeignRequest | null {
   const boundToLoopback = isLoopback(bracketed(names.host))

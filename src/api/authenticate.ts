@@ -14,10 +14,15 @@ type CallHeaders = Pick<
 >
 
 /**
- * Reads `Idempotency-Key` (1 to 255 printable characters), `Dry-Run` and `Longshore-Declined` (true or false), `Longshore-Surface` and
- * `Longshore-Session` (1 to 64 letters, digits, _ and -) and `Longshore-Agent` (1 to 100 characters, URL-encoded), which name
- * an agent session and its agent in the audit log.
- * An invalid safety header is rejected with 400, never ignored. Reads ignore both, because they change nothing.
+ * The options of a call. `Longshore-Session` and `Longshore-Agent` name an agent session and its agent in the
+ * audit log. An invalid header is rejected with 400; reads ignore those for safety, because they change
+ * nothing.
+ *
+ * - `Idempotency-Key`: 1 to 255 printable characters
+ * - `Dry-Run`, `Longshore-Declined`: true or false
+ * - `Longshore-Session`: 1 to 64 letters, digits, _ and -
+ * - `Longshore-Agent`: 1 to 100 characters, URL-encoded
+ * - `Longshore-Surface`: a surface of the audit log
  */
 export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallHeaders {
   const idempotencyKey = headers['idempotency-key'] as string | undefined

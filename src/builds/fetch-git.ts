@@ -28,10 +28,9 @@ interface FetchedGit {
 }
 
 /**
- * Fetches one commit without its history and archives its files. Nothing is checked out, so hooks, filters,
- * submodules and links of the repository have no effect; paths marked `export-ignore` in `.gitattributes` are left
- * out, as in the archives of Git hosts. Sends no credentials, follows no redirect and uses only the protocol of
- * `baseUrl`. Throws `EngineFailure('git')`, or the signal's reason.
+ * Archives the files of one commit as Git hosts do, without paths marked `export-ignore`. Checks nothing out,
+ * so hooks, filters, submodules and links have no effect; sends no credentials, follows no redirect and uses
+ * only the protocol of `baseUrl`. Throws `EngineFailure('git')`, or the signal's reason.
  */
 export async function fetchGit(
   source: GitSource,

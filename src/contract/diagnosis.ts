@@ -49,7 +49,10 @@ export type DiagnosisCause = (typeof diagnosisCauses)[number]
 /** `critical`: nothing serves; `warning`: it serves badly, or the newest deployment failed; `info`: it serves. */
 export const findingSeverities = ['critical', 'warning', 'info'] as const
 
-/** `certain`: the platform recorded the cause itself; `likely`: output of the program names it; `possible`: measured values fit it. */
+/**
+ * `certain`: the platform recorded the cause itself; `likely`: output of the program names it; `possible`:
+ * measured values fit it.
+ */
 export const findingConfidences = ['certain', 'likely', 'possible'] as const
 
 export const evidenceSources = [

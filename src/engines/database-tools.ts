@@ -143,10 +143,9 @@ failed=$({ { copy "$LS_DATABASE" || echo yes >&3; } | ours >&4; } 3>&1)
 const oldDataGone = 'longshore: the old data is gone'
 
 /**
- * Loads the dump into a second database first, which shows that all of it can be loaded, then replaces the data by a copy of
- * that one. Renaming tables would lose views and triggers. The user owns no other database, so the administrator makes it; a
- * server whose administrator has another password gets the dump directly. A broken connection ends the input as its end does,
- * so the last line of a dump is looked for.
+ * Loads into a second database first, to show that the whole dump loads, then copies that one: renaming
+ * tables would lose views and triggers. Needs the administrator; with another password, the dump is loaded
+ * directly. A broken connection looks like the end of the input, hence the check of the last line.
  */
 const mysqlLoad = `${mysqlCopy}
 sql() { $client $server --batch --default-character-set=utf8mb4 "$@"; }

@@ -4,15 +4,15 @@ import { LatencyCounts } from './latency-counts.ts'
 import type { ContainerSample, Sample } from './sample.ts'
 
 /**
- * A record holds all fifteen metrics of one environment for one sample, or for several merged samples; the same bytes
- * are used in memory and on disk. Little-endian:
+ * A record has all fifteen metrics of one environment, of one sample or of several merged ones ("spread");
+ * the same bytes in memory and on disk, little-endian:
  *
- * u16 length, u8 flags, u8 0, f64 t
- * [ingress]    f32 seconds
- * [resources]  f32 x 4: percent and usage of the only container of one sample; or, spread: f32 weight in
- * samples, f32 weight in containers, then mean, min, max, last of each of the eight metrics
- * [traffic]    u32 requests, answered, answered4xx, answered5xx; f32 p95, p99 in seconds; or, spread: min,
- * max, last of each of the seven metrics; then the latency counts to the end
+ *   u16 length, u8 flags, u8 0, f64 t
+ *   [ingress]    f32 seconds
+ *   [resources]  f32 x 4: percent and usage of the only container of one sample; or, spread: f32 weight in
+ *                samples, f32 weight in containers, then mean, min, max, last of each of the eight metrics
+ *   [traffic]    u32 requests, answered, answered4xx, answered5xx; f32 p95, p99 in seconds; or, spread: min,
+ *                max, last of each of the seven metrics; then the latency counts to the end
  */
 const flag = { ingress: 1, resources: 2, resourcesSpread: 4, traffic: 8, trafficSpread: 16 } as const
 

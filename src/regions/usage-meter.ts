@@ -36,10 +36,9 @@ export type MeteredContainer = Pick<
 >
 
 /**
- * Bills containers by the start and end that the engine reports (docs/interface.md#billing): one row per container
- * with its name as the key, so that nothing is billed twice and a crash of the control plane loses nothing.
- * Containers that ran while the control plane was down are in the next list with their own times. Unaffected by the
- * clock scale.
+ * Bills by the start and end that the engine reports (docs/interface.md#billing), whatever the clock scale.
+ * The container's name is the key of its row, so nothing is billed twice, and containers that ran while the
+ * control plane was down are in the next list with their own times.
  */
 export class UsageMeter {
   readonly #db: Db

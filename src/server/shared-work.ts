@@ -120,7 +120,10 @@ function periodic(
   return worker
 }
 
-/** Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses, old sources, console sessions, codes and tokens of OAuth. */
+/**
+ * Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses, old sources,
+ * console sessions, and codes and tokens of OAuth.
+ */
 async function forgetTheOld({ clock, config }: Platform, db: Db): Promise<void> {
   const nowMs = clock.wallMs()
   await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))

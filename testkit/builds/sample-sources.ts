@@ -3,11 +3,16 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 /**
- * A server with no dependency that does what tests ask of it over HTTP:
- * `/env?name=` answers a variable, `/log?text=` and `/error-log?text=` print a line, `/exit?code=` ends it,
- * `/burn?ms=` keeps the CPU busy, `/hog?mb=` holds memory, `/write?name=&text=` and `/read?name=` use a file in the
- * folder of `DATA_DIR`, anything else says `hello from <GREETING>`.
- * `MODE=exit` ends at once with `EXIT_CODE`; `MODE=idle` runs without a port; `ON_TERM=ignore` stays on SIGTERM.
+ * A server without dependencies that tests drive over HTTP and by variables:
+ *
+ *   /env?name=                        answers a variable
+ *   /log?text=, /error-log?text=      print a line
+ *   /exit?code=                       ends it
+ *   /burn?ms=, /hog?mb=               keep the CPU busy, hold memory
+ *   /write?name=&text=, /read?name=   use a file in the folder of `DATA_DIR`
+ *   anything else                     says `hello from <GREETING>`
+ *   MODE=exit, MODE=idle              ends at once with `EXIT_CODE`, runs without a port
+ *   ON_TERM=ignore                    stays on SIGTERM
  */
 export const sampleServerJs = `
 const http = require('node:http')

@@ -15,7 +15,10 @@ interface Props<V extends object> {
   onTaken?: () => void
 }
 
-/** The end of a form: why it was refused, and that it was saved. After a revision conflict: both versions, and the choice between them. */
+/**
+ * The end of a form: why it was refused, or that it was saved. After a revision conflict: both versions, and
+ * the choice between them.
+ */
 export function FormProblem<V extends object>(props: Props<V>) {
   const { form, write, labelOf, secrets = [], save, onTaken } = props
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each write

@@ -35,11 +35,9 @@ const tolerance = 0.1
 const missingSamples = 3
 
 /**
- * How many containers an app should have. Demand is the total usage, expressed in containers at target utilization,
- * so it does not depend on the number of containers when it was measured, and a change of scale does not feed back.
- * Scales up if every sample of the up window requires it, and down to the highest demand of the down window. Keeps
- * the scale without data, and while the down window is not fully measured. The result is always between minimum and
- * maximum. Pure.
+ * Demand is the total usage in containers at target utilization, so a change of scale does not feed back.
+ * Scales up if every sample of the up window requires it, and down to the highest demand of the down window;
+ * keeps the scale without data and until the down window is fully measured.
  */
 export function decideAppScale(input: AppScalingInput): AppScalingDecision {
   const { autoscaling, containers } = input

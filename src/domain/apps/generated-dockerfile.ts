@@ -27,12 +27,13 @@ interface GeneratedDockerfileOptions {
 }
 
 /**
- * The Dockerfile of a preset for source without one (docs/interface.md#apps). Pure: same source, same text. Throws
- * `AppError('invalid')` that names what the source lacks.
+ * The Dockerfile of a preset for source without one (docs/interface.md#apps): the same source gives the same
+ * text. Throws `AppError('invalid')` that names what the source lacks.
  *
- * NODE_JS and EXPRESS install, build if there is a `build` script, and start with the `start` script, `main` or a
- * usual file name. NEXT_JS does the same with Next's own commands as defaults. STATIC builds if there is a `build`
- * script and serves the folder with index.html.
+ * - NODE_JS, EXPRESS: install, the `build` script if there is one, then the `start` script, `main` or a usual
+ *   file name
+ * - NEXT_JS: the same with Next's own commands as defaults
+ * - STATIC: the `build` script if there is one; serves the folder with index.html
  */
 export function generatedDockerfile(
   preset: DockerPreset,

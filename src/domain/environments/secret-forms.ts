@@ -16,8 +16,9 @@ export function linesOf(value: string): string[] {
 }
 
 /**
- * The texts under which a secret value may appear in a line of output: as it is, each of these lines of it, as a JSON string
- * (in another one too), URL-encoded, and in base64 at any position of a longer base64 text. Each has at least `shortest` characters.
+ * The texts under which a secret value may appear in a line of output: as it is, each of its lines, as a JSON
+ * string (in another one too), URL-encoded, and in base64 at any position of a longer base64 text. Each has
+ * at least `shortest` characters.
  */
 export function secretForms(value: string, lines: readonly string[], shortest: number): SecretForm[] {
   const plain = new Set([value, ...lines, ...passwordWithin(value)].map((text) => text.trim()))

@@ -17,10 +17,9 @@ const mostCompared = 64 * 1024
 export type Mask = (line: string) => string
 
 /**
- * A function that replaces secret values in a line of output by the mask: also in base64, URL-encoded and as JSON
- * writes them, also interrupted by color codes or invisible characters, also where the end of a cut line holds
- * only the beginning of one. Its time is linear in the line,
- * whatever the values are. Values of less than `shortest` characters (at least 3) are not masked.
+ * Masks secret values also in base64, URL-encoded or as JSON, interrupted by color codes or invisible
+ * characters, and where a cut line ends within one. The time is linear in the line, whatever the values are.
+ * Values of less than `shortest` characters (at least 3) are not masked.
  */
 export function createMask(values: Iterable<string>, shortest = shortestMasked): Mask {
   const forms = formsOf(values, shortest)

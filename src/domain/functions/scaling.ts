@@ -75,10 +75,9 @@ export function containersNeeded(
 }
 
 /**
- * How many containers a function should run now. Scales up immediately: running out of slots cannot wait for an
- * average. Scales down only if the need stayed lower for the whole stable window, so that fluctuating load does not
- * start and stop containers. Goes to `minScale` after `idleTimeoutSeconds` without a request (F1, F11). `clockScale`
- * divides both times.
+ * Scales up at once, because running out of slots cannot wait for an average, and down only if the need
+ * stayed lower for the whole stable window, so that fluctuating load restarts no containers. Goes to
+ * `minScale` after `idleTimeoutSeconds` without a request (F1, F11). `clockScale` divides both times.
  */
 export function decideScale(
   state: ScalingState,

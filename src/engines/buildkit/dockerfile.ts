@@ -6,10 +6,9 @@ const saltPrefix = 'longshore-'
 const mountsAdded = new RegExp(`${secretMount}(?:${saltPrefix}\\S+|(\\w+),env=\\1) `, 'g')
 
 /**
- * Gives secret build variables to the RUN instructions that an ARG declares them for, as secrets that never reach a
- * layer, its history or the cache. Every RUN also gets an optional secret that is never there: its id is part of the
- * cache key, and the secrets' values are not, so without it one tenant could get what another one's secret fetched.
- * Lines keep their numbers.
+ * Mounts secret build variables into the RUN instructions after their ARG, so that they reach no layer,
+ * history or cache. The id of an optional secret that never exists makes the cache key of each tenant differ:
+ * values are no part of it, so another tenant could get what a secret fetched. Lines keep their numbers.
  */
 export function withSecretMounts(
   dockerfile: string,

@@ -16,9 +16,9 @@ export interface SpecFacts {
 }
 
 /**
- * Only the capabilities that common images need to start. nginx, PostgreSQL, Redis and similar images start as root,
- * give their data to an unprivileged user (CHOWN, FOWNER, DAC_OVERRIDE), switch to that user (SETUID, SETGID), listen
- * below 1024 (NET_BIND_SERVICE) and signal their workers (KILL). Of Docker's defaults we drop NET_RAW (forged packets), MKNOD, AUDIT_WRITE, SETFCAP, SETPCAP, FSETID, SYS_CHROOT.
+ * Images such as nginx and PostgreSQL start as root, give their data to a user (CHOWN, FOWNER, DAC_OVERRIDE)
+ * that they become (SETUID, SETGID), listen below 1024 (NET_BIND_SERVICE) and signal their workers (KILL).
+ * Docker's other defaults are dropped, above all NET_RAW, which forges packets.
  */
 const neededCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
 

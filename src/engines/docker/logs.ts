@@ -8,10 +8,9 @@ const newline = 0x0a
 const headerBytes = 8
 
 /**
- * Decodes the engine's frames: 8 bytes of header (stream, length), then one message that begins with a timestamp. The
- * engine splits lines over 16 KiB into several messages, each with a timestamp and only the last with the newline;
- * they are joined here. Lines keep the engine's nanoseconds, so that continuing after a line neither loses nor
- * repeats one.
+ * Decodes frames of 8 bytes of header (stream, length) and a message that begins with a timestamp. The engine
+ * splits lines over 16 KiB, with the newline in the last message only; they are joined here. Lines keep the
+ * nanoseconds, so that continuing after a line neither loses nor repeats one.
  */
 export async function* readLogLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<EngineLogLine> {
   const lines = { stdout: new LineAssembler('stdout'), stderr: new LineAssembler('stderr') }

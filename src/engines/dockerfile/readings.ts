@@ -24,7 +24,10 @@ const continued = {
   backtick: { one: /(?<!`)`[ \t]*$/, any: /`[ \t]*$/ },
 }
 
-/** Throws `build step` if the text is too long, has too many lines, or contains characters that builders interpret differently. */
+/**
+ * Throws `build step` if the text is too long, has too many lines, or contains characters that builders
+ * interpret differently.
+ */
 export function assertReadable(text: string): void {
   const refused = (why: string) => new EngineFailure('build step', `The Dockerfile ${why}`)
   if (Buffer.byteLength(text) > longestText)

@@ -50,11 +50,9 @@ interface ProcessEngineOptions {
 }
 
 /**
- * Runs deployed source as child processes of a supervisor daemon; the default if no container engine is available.
- *
- * It does not isolate: programs see the host's files, network and users. Memory is limited by polling (a tree above
- * its `memoryMb` is killed within about a second), CPU is not limited. Containers of one version share one file tree.
- * Absolute paths are rewritten only as described at `ImagePaths`. Images cannot be run. Needs Linux (/proc).
+ * Runs source as child processes of a supervisor, without isolation (docs/decisions/process-engine.md): the
+ * default if no container engine is available. Containers of one version share one file tree; `ImagePaths`
+ * rewrites absolute paths. Needs Linux (/proc).
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
   return new ProcessEngine(options)

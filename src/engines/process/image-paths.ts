@@ -3,16 +3,8 @@ import path from 'node:path'
 import { EngineFailure } from '../engine.ts'
 
 /**
- * Maps container paths to the folder that represents `/`. There is no chroot: programs see the host's file tree, so
- * paths in commands are rewritten where the meaning is clear:
- *
- * - A word of an exec-form CMD, ENTRYPOINT or RUN that begins with `/` and exists in the image becomes the
- * path in the image folder: `["node", "/app/server.js"]` works.
- * - In shell text, the same applies to plain absolute paths at the start of a word or after one of `= : " ' >`.
- * - RUN also rewrites paths that do not exist yet, unless they are in a system folder (`/usr`, `/etc`,
- * `/tmp`, …): `RUN mkdir /data` creates it in the image, not on the host.
- * - PATH, NODE_PATH and PYTHONPATH set by ENV are rewritten entry by entry; other variables are not.
- * - Absolute paths that code builds or reads at run time are the host's. The docker engine has no such limit.
+ * Maps container paths to the folder that stands for `/`. Without chroot, programs see the host's files, so
+ * only paths in commands and variables with a clear meaning are rewritten (docs/decisions/process-engine.md).
  */
 export class ImagePaths {
   readonly root: string

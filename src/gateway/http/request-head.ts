@@ -66,10 +66,9 @@ function bad(details: string): RequestRefused {
 }
 
 /**
- * Parses a request head. Strict on purpose: ambiguous input (two lengths, two hosts, folded lines, stray control
- * characters) is rejected, and the head for the container is generated from the parsed values. `text` is latin1, from
- * the request line to the last header line without its CRLF; `previous` is the block of an earlier request, reused if
- * the lines are the same. Throws `RequestRefused`.
+ * Rejects ambiguous input (two lengths, two hosts, folded lines, stray control characters): the container
+ * gets a head made of the parsed values. `text` is latin1 without the last CRLF; `previous`, the block of an
+ * earlier request, is reused if its lines are the same. Throws `RequestRefused`.
  */
 export function parseRequestHead(text: string, previous: HeaderBlock | null = null): RequestHead {
   let lineEnd = text.indexOf('\r\n')

@@ -95,7 +95,10 @@ interface Reference {
   from?: { envName?: unknown; field?: unknown }
 }
 
-/** A reference brings the value of another environment inside. One that is there may stay, so that a read can be written back. */
+/**
+ * A reference brings the value of another environment inside. One that is there may stay, so that a read can
+ * be written back.
+ */
 async function checkSources(
   ctx: ToolContext,
   ids: ScopeIds,

@@ -20,10 +20,9 @@ const textLengths = [1_000, 300, 100]
 const deepest = 3
 
 /**
- * The result of a read within `maxTokens`. The rule: the longest list is shortened until the result fits, then the next
- * one, each to at least one item; then long texts are cut. Lists lose their last items, `logs` its oldest.
- * `resumeAt` goes on after the items that a result showed of its longest list. Throws `invalid` for a `resumeAt` of
- * another result.
+ * Shortens the longest list until the result fits `maxTokens`, then the next, each to at least one item; then
+ * long texts. Lists lose their last items, `logs` its oldest. `resumeAt` continues after the items shown of
+ * the longest list; throws `invalid` for one of another result.
  */
 export function withinBudget(answer: Answer, { maxTokens, resumeAt }: ToolInput, render: Render): ToolResult {
   const start = resumeAt === undefined ? null : startOf(answer, String(resumeAt))

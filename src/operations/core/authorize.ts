@@ -233,7 +233,10 @@ export function refusalOfToken(
   })
 }
 
-/** X1, A3: secrets in clear are for admins, and never for a read-only token: a secret it reads could allow writes elsewhere. */
+/**
+ * X1, A3: secrets in clear are for admins, and never for a read-only token: a secret it reads could allow
+ * writes elsewhere.
+ */
 export function requireSecretsAccess(
   caller: Caller,
   membership: Membership | null,

@@ -13,7 +13,10 @@ import { checkSavedVariables } from './seal-variables.ts'
 
 type Owners = Pick<EnvironmentTarget, 'account' | 'membership'>
 
-/** Takes the present value into a reference: opens it and the one there, and seals it. What became secret at its source becomes secret here (A3). */
+/**
+ * Updates a reference to the present value of its source. What became secret at its source becomes secret
+ * here (A3).
+ */
 export async function refresh(
   context: Context,
   find: FindSource,
@@ -49,8 +52,9 @@ export async function resolveReferences(context: Context, draft: Environment): P
 }
 
 /**
- * Gives the new values of `source` to all that refers to it, directly or through others, where they are pending until
- * the next deployment; resolves to what changed in them. Each environment is read and written once, and each variable resolved once, after its source.
+ * Gives the new values of `source` to all that refers to it, directly or through others, pending until the
+ * next deployment; resolves to the changes. Each environment is read and written once, and each variable
+ * resolved once, after its source.
  */
 export async function refreshDependents(
   context: Context,

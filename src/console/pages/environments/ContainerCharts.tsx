@@ -12,7 +12,10 @@ const startsUnits: Record<Range, string> = {
   week: 'starts in 2 hours',
 }
 
-/** The most containers that ran and should run, and the fewest that were ready; for functions also scale-ups and cold starts. */
+/**
+ * The most containers that ran and should run, and the fewest that were ready; for functions also scale-ups
+ * and cold starts.
+ */
 export function ContainerCharts({ range }: { range: Range }) {
   const { appEnvId, isFunction, createdAt } = useEnvironment()
   const { fromMs, stepSeconds: step } = windowOf(range)
