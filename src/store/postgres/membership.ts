@@ -1,4 +1,6 @@
+import { systemClock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
+import { Worker } from '../../worker.ts'
 import type { Db } from '../db.ts'
 import { planLeases } from '../lease-plan.ts'
 import type { InstanceFacts, KnownInstance, LeasedWork, Membership, Spent, Wakes } from '../membership.ts'
@@ -36,6 +38,7 @@ export class PostgresMembership implements Membership {
   readonly isShared = true
   readonly machineDb: Db
   readonly #options: MembershipOptions
+  readonly #beats: Worker
   readonly #beginnings = new Map<string, { begin: (db: Db) => LeasedWork; region: string | undefined }>()
   readonly #held = new Map<string, { lease: HeldLease; work: LeasedWork }>()
   readonly #endings = new Map<string, Promise<void>>()
@@ -44,9 +47,6 @@ export class PostgresMembership implements Membership {
   #instances: KnownInstance[] = []
   #facts: (() => InstanceFacts) | null = null
   #wakes: Wakes | null = null
-  #timer: NodeJS.Timeout | null = null
-  #beating: Promise<void> | null = null
-  #closed = false
   #beatAtMs = Number.NEGATIVE_INFINITY
   /** Since when every beat came in time. One that was away does not judge others at once. */
   #steadySinceMs = performance.now()
@@ -56,6 +56,13 @@ export class PostgresMembership implements Membership {
   constructor(options: MembershipOptions) {
     this.#options = options
     this.machineDb = fenced(options.db, options.machineLease)
+    this.#beats = new Worker({
+      clock: systemClock,
+      everyMs: beatMs,
+      pass: () => this.#beat(),
+      failed: (error) =>
+        options.log.warn({ err: error }, 'no contact with the other control planes; retrying'),
+    })
   }
 
   instances(): readonly KnownInstance[] {
@@ -72,9 +79,7 @@ export class PostgresMembership implements Membership {
 
   async start(wakes: Wakes): Promise<void> {
     this.#wakes = wakes
-    // A beat that is under way may have begun before this instance described itself.
-    await this.#beating
-    await this.beat()
+    await this.#beatNow()
     this.#send({ lease: '' })
   }
 
@@ -108,19 +113,18 @@ export class PostgresMembership implements Membership {
     if (!message || message.by === this.#options.instanceId) return
     if (message.environments) this.#wakes?.environments(message.environments)
     if (message.spent) this.#wakes?.spent?.(message.spent)
-    if (message.lease === '') void this.beat()
+    if (message.lease === '') this.#beats.wake()
     else if (message.lease !== undefined) this.#held.get(message.lease)?.work.wake?.()
   }
 
   /** Begins the beats; resolves after the first one. */
   async join(): Promise<void> {
-    await this.beat()
+    this.#beats.start()
+    await this.#beatNow()
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    if (this.#timer) clearTimeout(this.#timer)
-    await this.#beating
+    await this.#beats.stop()
     await Promise.all([...this.#held.keys()].map((name) => this.#giveBack(name)))
     await Promise.all(this.#endings.values())
     const { session, node, instanceId } = this.#options
@@ -132,18 +136,10 @@ export class PostgresMembership implements Membership {
     await session.close()
   }
 
-  /** One beat at a time; never rejects. */
-  beat(): Promise<void> {
-    this.#beating ??= this.#beat()
-      .catch((error) =>
-        this.#options.log.warn({ err: error }, 'no contact with the other control planes; retrying'),
-      )
-      .finally(() => {
-        this.#beating = null
-        if (this.#timer) clearTimeout(this.#timer)
-        if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), beatMs)
-      })
-    return this.#beating
+  /** Resolves after a beat that begins from now on: one under way may not see the latest facts. */
+  async #beatNow(): Promise<void> {
+    this.#beats.wake()
+    await this.#beats.settled()
   }
 
   async #beat(): Promise<void> {
@@ -166,7 +162,7 @@ export class PostgresMembership implements Membership {
     const alive = new Set(rows.filter(({ age_ms }) => age_ms <= expiryMs).map((row) => row.instance_id))
     if (performance.now() - this.#steadySinceMs > expiryMs) await this.#endGone(rows, alive)
     const living = rows.filter((row) => alive.has(row.instance_id))
-    if (this.#wakes && !this.#closed) await this.#settle(leases, living)
+    if (this.#wakes && !this.#beats.stopped) await this.#settle(leases, living)
   }
 
   #noteBeat(): void {
@@ -263,8 +259,8 @@ export class PostgresMembership implements Membership {
   }
 
   #replaced(): void {
-    if (this.#closed) return
-    this.#closed = true
+    if (this.#beats.stopped) return
+    void this.#beats.stop()
     for (const name of [...this.#held.keys()]) this.#end(name)
     this.#options.onReplaced(`another control plane took over the machine ${this.#options.node}`)
   }
