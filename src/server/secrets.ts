@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readConfig } from '../config/config.ts'
 import { AppError } from '../errors.ts'
-import { type Home, openHome, requireHome, servingPid } from '../store/data-directory.ts'
+import { lockHolder } from '../lock-holder.ts'
+import { type Home, openHome, requireHome } from '../store/data-directory.ts'
 import type { Db } from '../store/db.ts'
 import { hasStore, openStore } from '../store/open.ts'
 import { nodesWithoutKey } from '../store/repositories/instances.ts'
@@ -97,7 +98,7 @@ async function rotateMaster(db: Db, home: Home, master: Buffer, options: Secrets
 
 /** Every control plane checks once a second. */
 async function isTaken(db: Db, home: Home, keyId: string): Promise<boolean> {
-  const isServed = servingPid(home.dir) !== null
+  const isServed = lockHolder(home.dir) !== null
   const isHere = () => existsSync(home.dataKeyFile) && readFileSync(home.dataKeyFile, 'utf8') === keyId
   const isElsewhere = async () => (await db.read((tx) => nodesWithoutKey(tx, keyId))).length === 0
   const untilMs = performance.now() + takenWithinMs

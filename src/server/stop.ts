@@ -3,8 +3,9 @@ import { sleep, systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { AppError } from '../errors.ts'
 import { connectGateway } from '../gateway/control/client.ts'
+import { lockHolder } from '../lock-holder.ts'
 import { createLog } from '../log.ts'
-import { type Home, lockHome, openHome, requireHome, servingPid } from '../store/data-directory.ts'
+import { type Home, lockHome, openHome, requireHome } from '../store/data-directory.ts'
 import { readInstallation } from '../store/first-start.ts'
 import { hasStore, openStore } from '../store/open.ts'
 import { buildId, commandLine } from './build-id.ts'
@@ -61,10 +62,10 @@ async function endKnownContainers(config: Config, home: Home): ReturnType<typeof
 
 /** Signals only the holder of the lock, because the id of an ended process may have been reused. */
 async function endControlPlane(dir: string): Promise<void> {
-  const pid = servingPid(dir)
+  const pid = lockHolder(dir)
   if (pid === null || !signal(pid, 'SIGTERM')) return
   const deadlineMs = systemClock.monotonicMs() + stopMs
-  while (servingPid(dir) === pid) {
+  while (lockHolder(dir) === pid) {
     if (systemClock.monotonicMs() > deadlineMs) {
       throw new AppError('unavailable', `Process ${pid} did not stop`, {
         details: `Kill it with: kill -9 ${pid}.`,

@@ -3,9 +3,10 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeF
 import os from 'node:os'
 import path from 'node:path'
 import { AppError } from '../errors.ts'
+import { fileIdentity, lockFile, lockHolder } from '../lock-holder.ts'
 import { Secret } from '../log.ts'
 import { makeFolder } from '../make-folder.ts'
-import { isAlive, startedAt } from '../process-start.ts'
+import { startedAt } from '../process-start.ts'
 
 /** Paths of an embedded installation. */
 export interface Home {
@@ -102,27 +103,21 @@ function socketPath(home: string, wanted: string): string {
  * holds it.
  */
 export function lockHome(dir: string): () => void {
-  const lock = path.join(dir, 'run', 'lock')
+  const lock = lockFile(dir)
   const mine = path.join(dir, 'run', `lock-${process.pid}-${randomBytes(4).toString('hex')}`)
   writeFileSync(mine, '', { mode: 0o600 })
   writeFileSync(mine, `${process.pid} ${startedAt(process.pid)} ${fileIdentity(mine)}\n`)
   try {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       if (tryLink(mine, lock)) return () => rmSync(lock, { force: true })
-      const holder = readHolder(lock)
-      if (holder && isAlive(holder)) throw held(dir, holder.pid)
+      const pid = lockHolder(dir)
+      if (pid !== null) throw held(dir, pid)
       rmSync(lock, { force: true })
     }
-    throw held(dir, readHolder(lock)?.pid ?? 0)
+    throw held(dir, lockHolder(dir) ?? 0)
   } finally {
     rmSync(mine, { force: true })
   }
-}
-
-/** The process that serves a data directory; null if there is none. */
-export function servingPid(dir: string): number | null {
-  const holder = readHolder(path.join(dir, 'run', 'lock'))
-  return holder && isAlive(holder) ? holder.pid : null
 }
 
 function tryLink(from: string, to: string): boolean {
@@ -132,28 +127,6 @@ function tryLink(from: string, to: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
-  }
-}
-
-/** Identifies a file whatever its name: the same for a hard link, different for a copy. */
-function fileIdentity(file: string): string {
-  const { dev, ino } = statSync(file)
-  return `${dev}:${ino}`
-}
-
-interface Holder {
-  pid: number
-  started: string
-}
-
-function readHolder(lock: string): Holder | null {
-  try {
-    const [pid, started, identity] = readFileSync(lock, 'utf8').trim().split(' ')
-    // The lock in a copied data directory names the process of the original, which does not hold this directory.
-    if (identity !== undefined && identity !== fileIdentity(lock)) return null
-    return { pid: Number(pid), started: started ?? '' }
-  } catch {
-    return null
   }
 }
 

@@ -45,17 +45,6 @@ export async function findLocalInstallation(home: string): Promise<LocalInstalla
   }
 }
 
-/** The process that holds the data directory: serving, starting or stopping. Null if there is none. */
-export async function lockHolder(home: string): Promise<number | null> {
-  const lock = path.join(home, 'run', 'lock')
-  const text = await readFile(lock, 'utf8').catch(absent)
-  const [pid = '', started = '', identity] = (text ?? '').trim().split(' ')
-  const file = statSync(lock, { throwIfNoEntry: false })
-  // The lock of a copied data directory names the process that has the original.
-  const isOriginal = identity === undefined || identity === `${file?.dev}:${file?.ino}`
-  return /^[1-9]\d*$/.test(pid) && isOriginal && isAlive({ pid: Number(pid), started }) ? Number(pid) : null
-}
-
 /** The admin token that the first start saved; null if the data directory has none. */
 export async function readAdminToken(home: string): Promise<string | null> {
   const token = await readFile(path.join(home, 'admin-token'), 'utf8').catch(

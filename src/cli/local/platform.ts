@@ -4,8 +4,9 @@ import { request } from 'node:http'
 import path from 'node:path'
 import { type Clock, sleep } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
+import { lockHolder } from '../../lock-holder.ts'
 import { makeFolder } from '../../make-folder.ts'
-import { findLocalInstallation, lockHolder } from './installation.ts'
+import { findLocalInstallation } from './installation.ts'
 
 interface LocalPlatformOptions {
   home: string
@@ -49,7 +50,7 @@ export class LocalPlatform {
       const found = await this.#find()
       if (found !== null) return found
       const isLate = clock.monotonicMs() >= deadlineMs
-      const holder = await lockHolder(home)
+      const holder = lockHolder(home)
       if (holder !== null) {
         // Another process is starting or stopping a platform: wait for the outcome.
         if (isLate) throw startError(`process ${holder} holds ${home} but does not answer`)
@@ -59,7 +60,7 @@ export class LocalPlatform {
       const started = await this.#start(deadlineMs)
       if ('api' in started) return started.api
       // Another process was faster, or the start failed.
-      if ((await lockHolder(home)) === null) failures += 1
+      if (lockHolder(home) === null) failures += 1
       if (failures >= 3 || isLate) throw startError(started.gone, started.logFile)
       await sleep(clock, 300)
     }

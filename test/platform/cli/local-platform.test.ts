@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { lockHolder } from '../../../src/cli/local/installation.ts'
 import { LocalPlatform } from '../../../src/cli/local/platform.ts'
+import { lockHolder } from '../../../src/lock-holder.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 
 let home: string
@@ -47,7 +47,7 @@ async function settled(promise: Promise<string>, clock: TestClock, onStep: (ms: 
 it('waits for a platform that another process is starting, and starts no second one', async () => {
   const clock = new TestClock()
   lock(String(process.pid))
-  expect(await lockHolder(home)).toBe(process.pid)
+  expect(lockHolder(home)).toBe(process.pid)
   const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
   const platform = new LocalPlatform({ home, command: ['false'], env: process.env, clock })
   const { value } = await settled(platform.ensure(), clock, (ms) => {
@@ -72,9 +72,9 @@ it('names the process that holds the data directory and does not answer', async 
 
 it('ignores the lock of an ended process, and of the original of a copied directory', async () => {
   lock('999999999')
-  expect(await lockHolder(home)).toBeNull()
+  expect(lockHolder(home)).toBeNull()
   lock(`${process.pid}  1:1`)
-  expect(await lockHolder(home)).toBeNull()
+  expect(lockHolder(home)).toBeNull()
   const clock = new TestClock()
   // A process takes real time to end, and the clock goes on much faster.
   const startMs = 3_600_000

@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { lockHolder } from '../../../src/cli/local/installation.ts'
+import { lockHolder } from '../../../src/lock-holder.ts'
 
 const entry = path.resolve('dist/longshore.js')
 const home = mkdtempSync(path.join(os.tmpdir(), 'longshore-test-'))
@@ -57,7 +57,7 @@ it('two hosts that start at once share one platform, and it outlives both', asyn
   const token = readFileSync(path.join(home, 'admin-token'), 'utf8').trim()
   const answer = await fetch(`${api}/accounts`, { headers: { authorization: token } })
   expect(answer.status).toBe(200)
-  expect(await lockHolder(home)).toBe(pid)
+  expect(lockHolder(home)).toBe(pid)
   expect(await accountsByMcp()).toContain('acc_')
   const log = path.join(home, 'run', 'serve.log')
   expect(statSync(log).mode & 0o777).toBe(0o600)

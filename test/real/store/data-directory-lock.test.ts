@@ -1,9 +1,19 @@
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { lockHome, openHome, requireHome, servingPid } from '../../../src/store/data-directory.ts'
+import { lockHolder } from '../../../src/lock-holder.ts'
+import { lockHome, openHome, requireHome } from '../../../src/store/data-directory.ts'
 
 let root: string
 beforeEach(() => {
@@ -19,14 +29,14 @@ it('one process locks a data directory, also after it was moved; a copy of it is
   expect(() => lockHome(home)).toThrow(`process ${process.pid}`)
   const copy = path.join(root, 'copy')
   cpSync(home, copy, { recursive: true })
-  expect(servingPid(copy)).toBeNull()
+  expect(lockHolder(copy)).toBeNull()
   lockHome(copy)()
   const moved = path.join(root, 'moved')
   renameSync(home, moved)
-  expect(servingPid(moved)).toBe(process.pid)
+  expect(lockHolder(moved)).toBe(process.pid)
   renameSync(moved, home)
   unlock()
-  expect(servingPid(home)).toBeNull()
+  expect(lockHolder(home)).toBeNull()
 })
 
 it('a lock whose pid was reused is free; a lock of an older version is still read', () => {
@@ -35,16 +45,22 @@ it('a lock whose pid was reused is free; a lock of an older version is still rea
   const lock = path.join(home, 'run', 'lock')
   const [pid, started] = readFileSync(lock, 'utf8').split(' ')
   writeFileSync(lock, `${pid} ${started}\n`)
-  expect(servingPid(home)).toBe(process.pid)
+  expect(lockHolder(home)).toBe(process.pid)
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'])
   try {
     // The number of one process with the start of another, as after a restart of the machine.
     writeFileSync(lock, `${other.pid} 1\n`)
-    expect(servingPid(home)).toBeNull()
+    expect(lockHolder(home)).toBeNull()
   } finally {
     other.kill('SIGKILL')
   }
   unlock()
+})
+
+it('a lock that cannot be read is not taken for a free one', () => {
+  const home = made('home')
+  mkdirSync(path.join(home, 'run', 'lock'))
+  expect(() => lockHolder(home)).toThrow('EISDIR')
 })
 
 it('a missing data directory is reported and not created', () => {
