@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import net from 'node:net'
 import type Docker from 'dockerode'
 import { systemClock } from '../../src/clock.ts'
+import { findDockerEndpoint } from '../../src/docker-endpoint.ts'
 import { createDockerEngine } from '../../src/engines/docker/engine.ts'
-import { findDockerEndpoint } from '../../src/engines/docker/socket.ts'
 import type {
   BuildSpec,
   ContainerSpec,

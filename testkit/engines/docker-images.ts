@@ -6,11 +6,11 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { type Pack, pack } from 'tar-stream'
+import { dockerodeOptions, findDockerEndpoint } from '../../src/docker-endpoint.ts'
 import { statusOf } from '../../src/engines/docker/client.ts'
 import { HostFirewall } from '../../src/engines/docker/host-firewall.ts'
 import { stageRepository } from '../../src/engines/docker/image-names.ts'
 import { installationHash } from '../../src/engines/docker/names.ts'
-import { findDockerEndpoint } from '../../src/engines/docker/socket.ts'
 import { createLog } from '../../src/log.ts'
 
 /** Changes when the recipe below does, so that an image made by an older recipe is not used again. */
@@ -46,10 +46,7 @@ export function contentTag(files: ReadonlyMap<string, string>, recipeText: strin
 
 /** A client of the engine the tests use; the same search as the platform's. */
 export function testDocker(): Docker {
-  const endpoint = findDockerEndpoint()
-  return endpoint.kind === 'unix'
-    ? new Docker({ socketPath: endpoint.path })
-    : new Docker({ host: endpoint.host, port: endpoint.port, protocol: 'http' })
+  return new Docker(dockerodeOptions(findDockerEndpoint()))
 }
 
 /** Removes all an installation made on the engine and its machine: containers, networks, volumes, images, rules. */

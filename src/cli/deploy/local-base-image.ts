@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import os from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import Docker from 'dockerode'
 import { type Pack, pack } from 'tar-stream'
+import { dockerodeOptions, findDockerEndpoint } from '../../docker-endpoint.ts'
 
 /** Increased with every change of the recipe below, so that older images are not reused. */
 const recipe = 1
@@ -65,15 +65,9 @@ export async function ensureLocalBaseImage(
   return { image, made }
 }
 
-/** The engine of DOCKER_HOST, else the first usual socket that exists. */
-export function connectDocker(env: NodeJS.ProcessEnv = process.env): Docker {
-  // dockerode reads DOCKER_HOST itself.
-  if (env.DOCKER_HOST) return new Docker()
-  const folders = ['/var/run', path.join(os.homedir(), '.docker/run'), env.XDG_RUNTIME_DIR, '/run/podman']
-  const usual = folders.flatMap((folder) => (folder ? [path.join(folder, 'docker.sock')] : []))
-  const podman = ['/run/podman/podman.sock', path.join(env.XDG_RUNTIME_DIR ?? '/run', 'podman/podman.sock')]
-  const socketPath = [...usual, ...podman].find((file) => existsSync(file))
-  return new Docker({ socketPath: socketPath ?? '/var/run/docker.sock' })
+/** The engine that the platform uses. */
+export function connectDocker(): Docker {
+  return new Docker(dockerodeOptions(findDockerEndpoint()))
 }
 
 async function isPresent(docker: Docker, image: string): Promise<boolean> {

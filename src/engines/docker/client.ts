@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import http from 'node:http'
 import { inspect } from 'node:util'
 import type Docker from 'dockerode'
+import { type DockerEndpoint, dockerodeOptions } from '../../docker-endpoint.ts'
 import { AppError } from '../../errors.ts'
-import type { DockerEndpoint } from './socket.ts'
 
 /** A working engine answers a simple request in less time, even under load. */
 const answerDeadlineMs = 60_000
@@ -25,11 +25,7 @@ export async function connectDocker(endpoint: DockerEndpoint): Promise<DockerCon
   // docker-modem inspects the options of every request for its debug output, also when that is off; with the agent these
   // would be all open connections, 0.4 s of CPU for the requests of a start.
   Object.defineProperty(agent, inspect.custom, { value: () => 'Agent' })
-  const target =
-    endpoint.kind === 'unix'
-      ? { socketPath: endpoint.path }
-      : { host: endpoint.host, port: endpoint.port, protocol: 'http' as const }
-  const options = { ...target, agent }
+  const options = { ...dockerodeOptions(endpoint), agent }
   return { docker: new Client(options), close: () => agent.destroy() }
 }
 

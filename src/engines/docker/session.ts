@@ -1,12 +1,12 @@
 import type Docker from 'dockerode'
 import { type Cancel, type Clock, every } from '../../clock.ts'
+import { findDockerEndpoint } from '../../docker-endpoint.ts'
 import type { Log } from '../../log.ts'
 import { connectDocker, type DockerConnection } from './client.ts'
 import { type EngineFacts, readEngineFacts } from './facts.ts'
 import { HostFirewall } from './host-firewall.ts'
 import { installationHash } from './names.ts'
 import { AccountNetworks } from './networks.ts'
-import { findDockerEndpoint } from './socket.ts'
 import { ContainerStarter } from './start.ts'
 
 const firewallCheckMs = 60_000

@@ -2,7 +2,7 @@ import net from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../src/clock.ts'
 import { createDockerEngine } from '../../../../src/engines/docker/engine.ts'
-import { dockerSocketAnswers, findDockerEndpoint } from '../../../../src/engines/docker/socket.ts'
+import { dockerSocketAnswers } from '../../../../src/engines/docker/socket.ts'
 import { createLog } from '../../../../src/log.ts'
 
 const log = createLog('docker-test', 'silent')
@@ -46,22 +46,5 @@ describe('an engine that is away', () => {
     expect(await dockerSocketAnswers(`tcp://127.0.0.1:${port}`)).toBe(false)
     expect(performance.now() - startMs).toBeLessThan(20_000)
     silent.close()
-  })
-
-  it('is looked for where engines usually listen', () => {
-    const at = (env: Record<string, string>, ...sockets: string[]) =>
-      findDockerEndpoint(undefined, { env, homeDir: '/home/a', exists: (file) => sockets.includes(file) })
-    expect(at({}, '/home/a/.docker/run/docker.sock')).toMatchObject({
-      path: '/home/a/.docker/run/docker.sock',
-    })
-    expect(at({ XDG_RUNTIME_DIR: '/run/u' }, '/run/u/podman/podman.sock')).toMatchObject({
-      path: '/run/u/podman/podman.sock',
-    })
-    expect(at({})).toMatchObject({ path: '/var/run/docker.sock' })
-    expect(at({ DOCKER_HOST: 'tcp://[::1]:2375' })).toEqual({ kind: 'tcp', host: '::1', port: 2375 })
-    expect(at({ DOCKER_HOST: 'unix:///x.sock' }, '/var/run/docker.sock')).toEqual({
-      kind: 'unix',
-      path: '/x.sock',
-    })
   })
 })
