@@ -10,7 +10,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { Installation } from '../testkit/platform/installation.ts'
-import { tgz } from '../testkit/platform/story.ts'
+import { tgz } from '../testkit/platform/deploy.ts'
 
 type Answer = Record<string, unknown>
 
@@ -50,7 +50,7 @@ const source = Object.fromEntries(
 )
 const noisy = `FROM node:22-alpine\nRUN node -e "for (let i = 0; i < 400; i++) console.log(i, 'word '.repeat(40)); process.exit(2)"\n`
 
-async function functionStory(): Promise<void> {
+async function functionScenario(): Promise<void> {
   await call('list-accounts')
   await call('list-regions')
   const hello = await make('hello', 'FUNCTION')
@@ -74,7 +74,7 @@ async function functionStory(): Promise<void> {
   await mistake('get-app-env', { envName: 'hello' })
 }
 
-async function alertStory(): Promise<void> {
+async function alertScenario(): Promise<void> {
   const { accountId } = installation.ready
   const hello = { envName: 'hello-prod' }
   const config = { url: 'https://example.com/hook' }
@@ -95,7 +95,7 @@ async function alertStory(): Promise<void> {
   await call('list-audit', { accountId })
 }
 
-async function jobStory(): Promise<void> {
+async function jobScenario(): Promise<void> {
   const report = await make('report', 'JOB')
   await mistake('start-job-run', { ...report, command: 'echo hello' })
   await deploy(report, source)
@@ -113,9 +113,9 @@ try {
   await client.connect(
     new StreamableHTTPClientTransport(new URL(installation.ready.mcp), { requestInit: { headers } }),
   )
-  await functionStory()
-  await alertStory()
-  await jobStory()
+  await functionScenario()
+  await alertScenario()
+  await jobScenario()
   const { accountId } = installation.ready
   for (let index = 0; index < 30; index += 1) await make(`app-${index}`, 'CUSTOM')
   await call('list-apps', { accountId }, '32 apps')

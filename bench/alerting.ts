@@ -4,11 +4,11 @@
  *   cycle      10,000 rules of 1,000 environments in one evaluation, wall and CPU time: on an in-memory
  *              source with one metric an environment, then on the metric store with ten metrics an
  *              environment, so that every rule reads ten minutes of samples of its own
- *   storm [N]  500 alerts fire and resolve while the evaluator is killed 50 times (kill -9) and the receiver
+ *   kills [N]  500 alerts fire and resolve while the evaluator is killed 50 times (kill -9) and the receiver
  *              answers 30 % 5xx, 10 % nothing, 5 % resets: transitions lost, notifications delivered twice. N
  *              times as slow, for a machine that is busy with other things
  *
- *   npm run bench -- alerting [cycle|storm [N]]
+ *   npm run bench -- alerting [cycle|kills [N]]
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -34,11 +34,11 @@ const at = '2026-01-01T00:00:00.000Z'
 const [mode, argument = '', began = '0', workerPace = '1'] = process.argv.slice(2)
 if (mode === 'worker') await work(argument, Number(began), Number(workerPace))
 else {
-  if (mode !== 'storm') {
+  if (mode !== 'kills') {
     await cycle()
     await cycleOnStore()
   }
-  if (mode !== 'cycle') await storm(Number(argument || 1))
+  if (mode !== 'cycle') await kills(Number(argument || 1))
 }
 
 async function openAlerting(dir: string, metrics: MetricValues, clockScale: number) {
@@ -157,7 +157,7 @@ async function cycleOnStore(): Promise<void> {
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** The evaluator of the storm: alert n is above its threshold for 15 s, from n x 40 ms after the beginning, times pace. */
+/** The evaluator that is killed: alert n is above its threshold for 15 s, from n x 40 ms on, times pace. */
 async function work(dir: string, beganMs: number, pace: number): Promise<void> {
   const series: MetricValues['series'] = async ({ appEnvId, toMs }) => {
     const since = (Date.now() - beganMs) / pace - Number(appEnvId.slice(4)) * 40
@@ -169,7 +169,7 @@ async function work(dir: string, beganMs: number, pace: number): Promise<void> {
   process.stdout.write('up\n')
 }
 
-async function storm(pace: number): Promise<void> {
+async function kills(pace: number): Promise<void> {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-bench-'))
   const receiver = await Receiver.start()
   const opened = await openAlerting(dir, { periodMs: 100, series: async () => [] }, 600)
@@ -216,7 +216,7 @@ async function storm(pace: number): Promise<void> {
   const lost = now.rows.filter(({ event_id }) => !ids.has(event_id)).length
   const twice = receiver.accepted.length - ids.size
   process.stdout.write(
-    `storm: ${now.rows.length} notifications, ${receiver.sent.length} requests, ${fired.size} of 500 alerts heard firing, ${lost} lost, ${twice} delivered twice (${((twice / now.rows.length) * 100).toFixed(2)} %), same event id each\n`,
+    `kills: ${now.rows.length} notifications, ${receiver.sent.length} requests, ${fired.size} of 500 alerts heard firing, ${lost} lost, ${twice} delivered twice (${((twice / now.rows.length) * 100).toFixed(2)} %), same event id each\n`,
   )
   await opened.db.close()
   await receiver.close()

@@ -10,11 +10,11 @@ import path from 'node:path'
 import { updateAccount } from '../src/contract/accounts.ts'
 import { createAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
-import { ConsoleBed, launchBrowser, noBrowser } from '../testkit/console/bed.ts'
+import { ConsoleFixture, launchBrowser, noBrowser } from '../testkit/console/fixture.ts'
 import { fillAccount, median, msToInteractive, scrollFrames } from '../testkit/console/measure.ts'
-import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { availableEngines } from '../testkit/engines/available-engines.ts'
 import { Installation } from '../testkit/platform/installation.ts'
-import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/story.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/deploy.ts'
 
 const consoles = Number(process.argv[2] ?? 50)
 const environments = 20
@@ -33,11 +33,11 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 async function measurePages(count: number): Promise<void> {
   const what = `${count.toLocaleString('en')} environments`
   const browser = await launchBrowser()
-  const bed = await ConsoleBed.start({ reconciles: false }, browser)
+  const fixture = await ConsoleFixture.start({ reconciles: false }, browser)
   try {
-    await fillAccount(bed, count)
-    print(`interactive after sign-in, ${what}: ${await interactive(bed)}`)
-    const page = await bed.signedIn('/')
+    await fillAccount(fixture, count)
+    print(`interactive after sign-in, ${what}: ${await interactive(fixture)}`)
+    const page = await fixture.signedIn('/')
     await page.locator('tbody a').first().waitFor()
     if (count < 1_000) return
     const frames = await scrollFrames(page, 300)
@@ -45,14 +45,14 @@ async function measurePages(count: number): Promise<void> {
     const rate = 1_000 / median(frames)
     print(`scrolling ${what}: ${rate.toFixed(0)} frames/s, 95th percentile ${p95.toFixed(0)} ms a frame`)
   } finally {
-    await bed.close()
+    await fixture.close()
     await browser.close()
   }
 }
 
-async function interactive(bed: ConsoleBed): Promise<string> {
+async function interactive(fixture: ConsoleFixture): Promise<string> {
   const took: number[] = []
-  for (let run = 0; run < 9; run += 1) took.push(await msToInteractive(bed))
+  for (let run = 0; run < 9; run += 1) took.push(await msToInteractive(fixture))
   return `median ${median(took).toFixed(0)} ms, at most ${Math.max(...took).toFixed(0)} ms (9 runs)`
 }
 
@@ -126,7 +126,7 @@ function usage(pid: number): { cpuSeconds: number; mb: number } {
 }
 
 async function measureCost(): Promise<void> {
-  const base = (await enginesHere()).find(({ engine }) => engine === 'process')?.base
+  const base = (await availableEngines()).find(({ engine }) => engine === 'process')?.base
   if (!base) throw new Error('the process engine is not here')
   const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
   try {

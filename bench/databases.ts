@@ -7,13 +7,13 @@
  */
 import { deleteAppEnv } from '../src/contract/app-envs.ts'
 import { dockerSocketAnswers } from '../src/engines/docker/socket.ts'
-import { DatabaseBed } from '../testkit/databases/bed.ts'
+import { DatabaseFixture } from '../testkit/databases/fixture.ts'
 import { CommittingWriter } from '../testkit/databases/committing-writer.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../testkit/databases/images.ts'
 import { killEach, type Victim } from '../testkit/databases/kills.ts'
 import { leftOnDocker } from '../testkit/engines/docker-images.ts'
 import { Installation } from '../testkit/platform/installation.ts'
-import { until } from '../testkit/platform/story.ts'
+import { until } from '../testkit/platform/deploy.ts'
 
 const kills = Number(process.argv[2] ?? 20)
 const wanted = process.argv[3]
@@ -32,13 +32,13 @@ async function measure(engine: 'process' | 'docker'): Promise<number> {
   })
   try {
     await installation.start()
-    const bed = new DatabaseBed(installation)
-    const appEnvId = await bed.make('POSTGRESQL', { dockerPresetVersion: '15' })
+    const fixture = new DatabaseFixture(installation)
+    const appEnvId = await fixture.make('POSTGRESQL', { dockerPresetVersion: '15' })
     if (appEnvId === null) {
       console.log(`${engine}: SKIPPED, this machine has no PostgreSQL`)
       return 0
     }
-    const writer = new CommittingWriter(await bed.url(appEnvId))
+    const writer = new CommittingWriter(await fixture.url(appEnvId))
     await writer.start()
     const startedMs = performance.now()
     const figures = await killEach(installation, appEnvId, writer, {

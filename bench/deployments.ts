@@ -15,16 +15,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { createAppEnv, deleteAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
-import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { availableEngines } from '../testkit/engines/available-engines.ts'
 import { loadOn, versionSource } from '../testkit/gateway/rolling-load.ts'
 import { Installation } from '../testkit/platform/installation.ts'
-import { deploy, noWindow, untilDeployed } from '../testkit/platform/story.ts'
+import { deploy, noWindow, untilDeployed } from '../testkit/platform/deploy.ts'
 import { hostile } from './deployments/hostile.ts'
 
 const deployments = Number(process.argv[2] ?? 100)
 const firstVersions = Number(process.argv[3] ?? 10)
 
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   if (deployments > 0 && !(await hostile({ engine, base }))) process.exitCode = 1
   const installation = new Installation({ LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: '10' })
   await installation.start()

@@ -10,17 +10,22 @@
  *       [--only REGEX of names, without healthy ones]
  */
 import { parseArgs } from 'node:util'
-import { DiagnosisBed } from '../testkit/diagnosis/bed.ts'
-import { diagnoseUnderLoad, type Outcome, playFaults, startHealthy } from '../testkit/diagnosis/play.ts'
+import { DiagnosisFixture } from '../testkit/diagnosis/fixture.ts'
+import {
+  diagnoseUnderLoad,
+  injectFaults,
+  type Outcome,
+  startHealthy,
+} from '../testkit/diagnosis/inject-faults.ts'
 import { Seeded } from '../testkit/diagnosis/seeded.ts'
-import { dockerHere } from '../testkit/engines/docker-here.ts'
+import { dockerAvailable } from '../testkit/engines/docker-available.ts'
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     engine: { type: 'string' },
     only: { type: 'string' },
-    /** Faults that are played at the same time. */
+    /** Faults that are injected at the same time. */
     atATime: { type: 'string', default: '4' },
   },
 })
@@ -28,25 +33,25 @@ const least = 0.9
 
 for (const kind of ['process', 'docker'] as const) {
   if (values.engine !== undefined && values.engine !== kind) continue
-  if (kind === 'docker' && !dockerHere) {
+  if (kind === 'docker' && !dockerAvailable) {
     console.error('SKIPPED: the docker engine, because Docker is not available')
     continue
   }
-  const bed = await DiagnosisBed.start(kind)
+  const fixture = await DiagnosisFixture.start(kind)
   try {
-    await measure(kind, bed)
+    await measure(kind, fixture)
   } finally {
-    await bed.close()
+    await fixture.close()
   }
 }
 process.exit()
 
-async function measure(kind: string, bed: DiagnosisBed): Promise<void> {
+async function measure(kind: string, fixture: DiagnosisFixture): Promise<void> {
   const seeded = new Seeded(Number(values.seed))
-  const healthy = await startHealthy(bed, seeded, values.only === undefined ? 20 : 0)
-  const { failed, diagnoses } = await diagnoseUnderLoad(bed, healthy, seeded)
-  for (const appEnvId of healthy) await bed.call('delete-app-env', { appEnvId })
-  const outcomes = await playFaults(bed, seeded, {
+  const healthy = await startHealthy(fixture, seeded, values.only === undefined ? 20 : 0)
+  const { failed, diagnoses } = await diagnoseUnderLoad(fixture, healthy, seeded)
+  for (const appEnvId of healthy) await fixture.call('delete-app-env', { appEnvId })
+  const outcomes = await injectFaults(fixture, seeded, {
     atATime: Number(values.atATime),
     onOutcome: (outcome) => console.log(row(outcome)),
     ...(values.only !== undefined && { only: new RegExp(values.only) }),

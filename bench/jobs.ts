@@ -10,7 +10,7 @@
  *   npm run bench -- jobs simulated [runs] [seed]   in one process on a clock of its own, by a seed
  */
 import { runJobChaos } from '../testkit/jobs/chaos.ts'
-import { JobStorm } from '../testkit/jobs/storm.ts'
+import { JobStressTest } from '../testkit/jobs/stress-test.ts'
 
 const args = process.argv.slice(2)
 const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
@@ -23,8 +23,9 @@ async function simulated(runs: number, seed: number): Promise<number> {
 }
 
 async function real(engine: 'process' | 'docker', runs: number, kills: number): Promise<number> {
-  const storm = new JobStorm({ engine, runs, kills, environments: Math.max(4, Math.ceil(runs / 50)) })
-  const result = await storm.play((figures) =>
+  const environments = Math.max(4, Math.ceil(runs / 50))
+  const stressTest = new JobStressTest({ engine, runs, kills, environments })
+  const result = await stressTest.run((figures) =>
     process.stderr.write(`${figures.runs} runs, ${figures.schedulerKills + figures.engineKills} kills\n`),
   )
   say(result)

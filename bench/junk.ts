@@ -7,7 +7,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { operations } from '../src/contract/index.ts'
-import { playStory } from '../testkit/api/example-story.ts'
+import { runScenario } from '../testkit/api/example-scenario.ts'
 import { junkCalls } from '../testkit/api/junk-calls.ts'
 import { TestPlatform } from '../testkit/platform/test-platform.ts'
 
@@ -21,7 +21,7 @@ const receiver = createServer((request, response) => {
 await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
 const ingress = { host: '127.0.0.1', port: (receiver.address() as AddressInfo).port }
 const platform = await TestPlatform.start({ ingress })
-const played = await playStory(platform, `http://127.0.0.1:${ingress.port}/hook`, { keeps: true })
+const played = await runScenario(platform, `http://127.0.0.1:${ingress.port}/hook`, { keeps: true })
 const totals: Record<string, number> = {}
 let broken = 0
 console.log(`${runs} inputs for each operation, seed ${seed}`)

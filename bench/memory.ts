@@ -7,9 +7,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { updateAccount } from '../src/contract/accounts.ts'
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
-import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { availableEngines } from '../testkit/engines/available-engines.ts'
 import { Installation } from '../testkit/platform/installation.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../testkit/platform/story.ts'
+import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../testkit/platform/deploy.ts'
 
 const functions = Number(process.argv[2] ?? 100)
 const goalMb = 200
@@ -39,7 +39,7 @@ function tell(what: string, home: string): number {
   return sum
 }
 
-const base = (await enginesHere()).find(({ engine }) => engine === 'process')?.base
+const base = (await availableEngines()).find(({ engine }) => engine === 'process')?.base
 if (!base) throw new Error('the process engine is not here')
 const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_CLOCK_SCALE: '1000' })
 await installation.start()

@@ -20,9 +20,9 @@ import {
   sampleSource,
   until,
   untilDeployed,
-} from '../testkit/platform/story.ts'
+} from '../testkit/platform/deploy.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: each story knows the shape it reads
+// biome-ignore lint/suspicious/noExplicitAny: each scenario knows the shape it reads
 type Answer = any
 type Call = (tool: string, args: Record<string, unknown>) => Promise<Answer>
 
@@ -49,7 +49,7 @@ const byDiagnosis = async (envName: string) => {
   await call(operation, input)
 }
 
-interface Story {
+interface Scenario {
   name: string
   /** Answers the name of the broken environment. */
   breaks(title: string): Promise<string>
@@ -57,7 +57,7 @@ interface Story {
   repaired(envName: string): Promise<unknown>
 }
 
-const down: Story = {
+const down: Scenario = {
   name: 'app is down',
   async breaks(title) {
     const { accountId } = installation.ready
@@ -94,7 +94,7 @@ const down: Story = {
     ),
 }
 
-const slow: Story = {
+const slow: Scenario = {
   name: 'function is slow',
   async breaks(title) {
     const settings = { containerConcurrency: 5, maxScale: 1, minScale: 1 }

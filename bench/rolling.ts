@@ -4,13 +4,13 @@
  *
  * Run: npm run build && npm run bench -- rolling [deployments, default 20] [restarts, default 10]
  */
-import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { availableEngines } from '../testkit/engines/available-engines.ts'
 import { rollUnderLoad } from '../testkit/gateway/rolling-load.ts'
 import { Installation } from '../testkit/platform/installation.ts'
 
 const deploys = Number(process.argv[2] ?? 20)
 const restarts = Number(process.argv[3] ?? 10)
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   const installation = new Installation({ LONGSHORE_ENGINE: engine })
   await installation.start()
   try {

@@ -17,7 +17,7 @@ import { createAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
 import { addMember, updateMemberEnvAccess } from '../src/contract/members.ts'
 import { ControlPlanes } from '../testkit/platform/control-planes.ts'
-import { until } from '../testkit/platform/story.ts'
+import { until } from '../testkit/platform/deploy.ts'
 import { PostgresServer } from '../testkit/store/postgres-server.ts'
 
 const [seconds = 8, few = 100_000, many = 1_000_000, rate = 120] = process.argv.slice(2).map(Number)

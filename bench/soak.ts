@@ -7,9 +7,9 @@
  */
 import http from 'node:http'
 import type { Socket } from 'node:net'
-import { enginesHere } from '../testkit/engines/engines-here.ts'
+import { availableEngines } from '../testkit/engines/available-engines.ts'
 import { Installation } from '../testkit/platform/installation.ts'
-import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/story.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/deploy.ts'
 import { WatchedProcesses } from './soak/watched-processes.ts'
 
 const minutes = Number(process.argv[2] ?? 30)
@@ -82,7 +82,7 @@ async function every(periodMs: number, over: () => boolean, act: () => Promise<u
   }
 }
 
-const base = (await enginesHere()).find(({ engine }) => engine === 'process')?.base
+const base = (await availableEngines()).find(({ engine }) => engine === 'process')?.base
 if (!base) throw new Error('the process engine is not here')
 const watched = new WatchedProcesses()
 const settings = { LONGSHORE_ENGINE: 'process', LONGSHORE_CLOCK_SCALE: '100' }

@@ -12,7 +12,7 @@ import { createApp } from '../../src/contract/apps.ts'
 import { notifyCodeUpload, requestDeployStorageKey } from '../../src/contract/deployments.ts'
 import { getJobRun, type JobRunResponse, listJobRuns, startJobRun } from '../../src/contract/jobs.ts'
 import type { Operation, OutputOf } from '../../src/contract/operation.ts'
-import { sampleSource, tgz, until } from '../../testkit/platform/story.ts'
+import { sampleSource, tgz, until } from '../../testkit/platform/deploy.ts'
 import { pause, problems } from './report.ts'
 
 const base = 'node:20-alpine'

@@ -1,7 +1,7 @@
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
-import type { EngineHere } from '../../testkit/engines/engines-here.ts'
+import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
 import { freePort } from '../../testkit/free-port.ts'
 import { loadOn, versionSource } from '../../testkit/gateway/rolling-load.ts'
 import {
@@ -14,10 +14,10 @@ import {
   programSource,
 } from '../../testkit/platform/hostile-programs.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
-import { deploy, type Status, until, untilDeployed } from '../../testkit/platform/story.ts'
+import { deploy, type Status, until, untilDeployed } from '../../testkit/platform/deploy.ts'
 
 /** Deploys each hostile program over a version that serves under load; answers whether every verdict was right. */
-export async function hostile({ engine, base }: EngineHere): Promise<boolean> {
+export async function hostile({ engine, base }: AvailableEngine): Promise<boolean> {
   const installation = new Installation({
     LONGSHORE_ENGINE: engine,
     LONGSHORE_CLOCK_SCALE: String(hostileClockScale),

@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
-import type { EngineHere } from '../../testkit/engines/engines-here.ts'
-import { layBed, machine, ms, quantile, say } from './bed.ts'
+import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
+import { startFixture, machine, ms, quantile, say } from './fixture.ts'
 
 const concurrency = 10
 const maxScale = 3
@@ -11,28 +11,30 @@ const refused = 503
  * 200 requests at once at zero: containers made, failures, the most requests in one container; then twice
  * as many requests as there are slots and waiting places: refusals and how soon they come (goal: 50 ms p99).
  */
-export async function burst(here: EngineHere): Promise<void> {
-  const bed = await layBed(here, { functionConfig: { containerConcurrency: concurrency, maxScale } })
+export async function burst(here: AvailableEngine): Promise<void> {
+  const functionConfig = { containerConcurrency: concurrency, maxScale }
+  const fixture = await startFixture(here, { functionConfig })
   const podIds = async () => {
-    const { pods } = await bed.client.call(getAppEnvPods, { appEnvId: bed.appEnvId })
+    const { pods } = await fixture.client.call(getAppEnvPods, { appEnvId: fixture.appEnvId })
     return pods.map((pod) => pod.podId)
   }
   try {
-    await bed.untilZero()
+    await fixture.untilZero()
     const before = new Set(await podIds())
-    const cold = await together(bed.gatewayPort, bed.host, 200, '/?ms=100')
+    const cold = await together(fixture.gatewayPort, fixture.host, 200, '/?ms=100')
     const started = (await podIds()).filter((podId) => !before.has(podId)).length
     say(`burst of 200 at zero, ${here.engine} engine (${machine()})`)
     say(`  containers started ${started} (maxScale ${maxScale}), ${summary(cold)}`)
     // Enough to fill every slot (30) and every waiting place (300), and as many again refused.
-    const over = await together(bed.gatewayPort, bed.host, 10 * concurrency * maxScale + 360, '/?ms=400')
+    const requests = 10 * concurrency * maxScale + 360
+    const over = await together(fixture.gatewayPort, fixture.host, requests, '/?ms=400')
     const refusals = over.filter(({ status }) => status === refused).map((answer) => answer.ms)
     say(`overload, ${over.length} at once on ${concurrency * maxScale} slots`)
     say(
       `  ${summary(over)}, of them refused ${refusals.length}, refusal p99 ${ms(quantile(refusals, 0.99))} (goal: 50 ms)`,
     )
   } finally {
-    await bed.close()
+    await fixture.close()
   }
 }
 

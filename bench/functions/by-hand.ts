@@ -9,9 +9,9 @@ import { createOptions } from '../../src/engines/docker/container-spec.ts'
 import type { Address, ContainerSpec } from '../../src/engines/engine.ts'
 import { waitUntilListening } from '../../src/engines/wait-until-listening.ts'
 import { testDocker } from '../../testkit/engines/docker-images.ts'
-import { type Bed, firstByte } from './bed.ts'
+import { type Fixture, firstByte } from './fixture.ts'
 
-/** Starts the bed's container without the platform until it answers; one way a line of the report. */
+/** Starts the fixture's container without the platform until it answers; one way a line of the report. */
 type ByHand = Record<string, () => Promise<number>>
 
 /**
@@ -20,8 +20,8 @@ type ByHand = Record<string, () => Promise<number>>
  */
 export const pausedWay = 'continue a paused one by hand'
 
-export async function waysByHand(bed: Bed): Promise<ByHand> {
-  return bed.engine === 'docker' ? dockerWays(bed) : processWays(bed)
+export async function waysByHand(fixture: Fixture): Promise<ByHand> {
+  return fixture.engine === 'docker' ? dockerWays(fixture) : processWays(fixture)
 }
 
 async function answers(address: Address): Promise<void> {
@@ -44,8 +44,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 let nextPort = 8_300
 
-function processWays(bed: Bed): ByHand {
-  const images = path.join(bed.installation.home, 'engine', 'images')
+function processWays(fixture: Fixture): ByHand {
+  const images = path.join(fixture.installation.home, 'engine', 'images')
   const cwd = path.join(images, readdirSync(images)[0]!, 'root', 'app')
   return {
     async 'spawn by hand'() {
@@ -81,12 +81,12 @@ function processWays(bed: Bed): ByHand {
 }
 
 /** The very options the platform gives its containers, read off a container of its own. */
-async function dockerWays(bed: Bed): Promise<ByHand> {
+async function dockerWays(fixture: Fixture): Promise<ByHand> {
   const docker = testDocker()
-  await firstByte(bed.gatewayPort, bed.host)
+  await firstByte(fixture.gatewayPort, fixture.host)
   const own = await docker.listContainers({
     all: true,
-    filters: { label: [`longshore.env=${bed.appEnvId}`] },
+    filters: { label: [`longshore.env=${fixture.appEnvId}`] },
   })
   const info = await docker.getContainer(own[0]!.Id).inspect()
   const [network] = Object.keys(info.NetworkSettings.Networks)

@@ -1,25 +1,25 @@
-import type { EngineHere } from '../../testkit/engines/engines-here.ts'
-import { type Bed, firstByte, layBed, machine, median, ms, quantile, say } from './bed.ts'
+import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
+import { type Fixture, firstByte, startFixture, machine, median, ms, quantile, say } from './fixture.ts'
 import { pausedWay, waysByHand } from './by-hand.ts'
 
 /**
  * F2: a request at zero until its first byte, against starting the same container by hand until it answers; runs
  * taken in turn, medians. Goal: at most 15 ms above.
  */
-export async function coldStart(here: EngineHere, runs: number): Promise<void> {
-  const bed = await layBed(here)
+export async function coldStart(here: AvailableEngine, runs: number): Promise<void> {
+  const fixture = await startFixture(here)
   try {
-    const ways = await waysByHand(bed)
+    const ways = await waysByHand(fixture)
     const samples = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]))
     const cold: number[] = []
     for (let run = -1; run < runs; run++) {
       for (const [name, way] of Object.entries(ways)) {
-        await settled(bed)
+        await settled(fixture)
         const tookMs = await way()
         if (run >= 0) samples.get(name)!.push(tookMs)
       }
-      await settled(bed)
-      const { status, ms: tookMs } = await firstByte(bed.gatewayPort, bed.host)
+      await settled(fixture)
+      const { status, ms: tookMs } = await firstByte(fixture.gatewayPort, fixture.host)
       if (status !== 200) throw new Error(`the cold request was answered ${status}`)
       if (run >= 0) cold.push(tookMs)
     }
@@ -30,13 +30,13 @@ export async function coldStart(here: EngineHere, runs: number): Promise<void> {
       say(`  over ${name.padEnd(32)} ${ms(median(cold) - median(all))}   (goal: at most 15 ms)`)
     }
   } finally {
-    await bed.close()
+    await fixture.close()
   }
 }
 
 /** Waits for zero containers and some time for preparation, as between real requests. */
-async function settled(bed: Bed): Promise<void> {
-  await bed.untilZero()
+async function settled(fixture: Fixture): Promise<void> {
+  await fixture.untilZero()
   await new Promise((resolve) => setTimeout(resolve, 600))
 }
 

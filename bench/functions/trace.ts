@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
-import type { EngineHere } from '../../testkit/engines/engines-here.ts'
-import { layBed, machine, ms, quantile, say } from './bed.ts'
+import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
+import { startFixture, machine, ms, quantile, say } from './fixture.ts'
 
 const slots = 10
 const maxScale = 5
@@ -29,28 +29,28 @@ interface Call {
  * as fast (windows and idle period too, starts of containers not): container-seconds used against the least
  * possible, with foresight and starts that take no time, without and with the idle period that F1 asks for.
  */
-export async function trace(here: EngineHere, speed: number): Promise<void> {
+export async function trace(here: AvailableEngine, speed: number): Promise<void> {
   const calls = hourOfCalls()
   const functionConfig = { containerConcurrency: slots, maxScale, idleTimeoutSeconds: idleSeconds }
-  const bed = await layBed(here, { clockScale: speed, functionConfig })
+  const fixture = await startFixture(here, { clockScale: speed, functionConfig })
   const agent = new http.Agent({ keepAlive: true, maxSockets: 512 })
   const pods = new Map<string, { startedAt: string | null; finishedAt: string | null }>()
   const look = async () => {
-    const read = await bed.client.call(getAppEnvPods, { appEnvId: bed.appEnvId })
+    const read = await fixture.client.call(getAppEnvPods, { appEnvId: fixture.appEnvId })
     for (const pod of read.pods) pods.set(pod.podId, pod)
   }
   try {
-    await bed.untilZero()
+    await fixture.untilZero()
     await look()
     const before = new Set(pods.keys())
     const startMs = performance.now()
     const looking = setInterval(() => void look().catch(() => {}), 1_000)
     const outcomes = await replay(calls, speed, (call) => {
       const path = `/?ms=${Math.round(call.lastsMs / speed)}`
-      return ask(agent, bed.gatewayPort, bed.host, path)
+      return ask(agent, fixture.gatewayPort, fixture.host, path)
     })
     const tookMs = performance.now() - startMs
-    await bed.untilZero()
+    await fixture.untilZero()
     clearInterval(looking)
     await look()
     const made = [...pods].filter(([podId]) => !before.has(podId)).map(([, pod]) => pod)
@@ -70,7 +70,7 @@ export async function trace(here: EngineHere, speed: number): Promise<void> {
     if (failed > 0) process.exitCode = 1
   } finally {
     agent.destroy()
-    await bed.close()
+    await fixture.close()
   }
 }
 

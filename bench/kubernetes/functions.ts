@@ -1,8 +1,8 @@
 import { clusterNamespace } from '../../src/domain/environments/cluster-names.ts'
 import { cluster, kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
-import { until } from '../../testkit/platform/story.ts'
-import { deployed, median, onCluster, pause, timed } from './bed.ts'
+import { until } from '../../testkit/platform/deploy.ts'
+import { deployed, median, onCluster, pause, timed } from './fixture.ts'
 
 const image = () => `${cluster.registry}/demo/echo:1`
 const windows = ['scale-to-zero-grace-period', 'stable-window'] as const

@@ -7,8 +7,8 @@ import { ClusterClient } from '../../src/regions/kubernetes/client.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until } from '../../testkit/platform/story.ts'
-import { deployed, median, onCluster, pause } from './bed.ts'
+import { until } from '../../testkit/platform/deploy.ts'
+import { deployed, median, onCluster, pause } from './fixture.ts'
 
 const ticksASecond = 100
 const resyncMs = 60_000

@@ -4,8 +4,8 @@ import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads
 import { kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until } from '../../testkit/platform/story.ts'
-import { deployed, onCluster, pause, timed, withTwo } from './bed.ts'
+import { until } from '../../testkit/platform/deploy.ts'
+import { deployed, onCluster, pause, timed, withTwo } from './fixture.ts'
 
 const everyMs = 20
 const settleMs = 90_000

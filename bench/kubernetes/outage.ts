@@ -2,8 +2,8 @@ import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnvUsage } from '../../src/contract/measurements.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until } from '../../testkit/platform/story.ts'
-import { deployed, onCluster, pause, timed } from './bed.ts'
+import { until } from '../../testkit/platform/deploy.ts'
+import { deployed, onCluster, pause, timed } from './fixture.ts'
 
 /** Longshore is killed for some minutes: what answers meanwhile, and how soon it is up to date afterwards. */
 export function outage(minutes = 1): Promise<string[]> {

@@ -9,8 +9,8 @@ import type { Operation, OutputOf } from '../../src/contract/operation.ts'
 import { cluster, kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until, untilDeployed } from '../../testkit/platform/story.ts'
-import { deployed, onCluster, pause } from './bed.ts'
+import { until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { deployed, onCluster, pause } from './fixture.ts'
 import { controlPlane } from './processes.ts'
 
 const apps = 4

@@ -1,7 +1,7 @@
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until, untilDeployed } from '../../testkit/platform/story.ts'
-import { deployed, onCluster, pause, timed, withTwo } from './bed.ts'
+import { until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { deployed, onCluster, pause, timed, withTwo } from './fixture.ts'
 
 const everyMs = 10
 

@@ -2,71 +2,71 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createAccount } from '../../src/contract/accounts.ts'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { follow } from '../../testkit/console/inspect.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: who gets in and sees what${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ reconciles: false })
+      fixture = await ConsoleFixture.start({ reconciles: false })
     })
-    afterAll(() => bed?.close())
+    afterAll(() => fixture?.close())
     afterEach(async () => {
-      expect(await bed.endTest()).toEqual([])
-      bed.tolerated = null
+      expect(await fixture.endTest()).toEqual([])
+      fixture.tolerated = null
     })
 
     it('signs in by a link once, and keeps no secret in address, history or storage', async () => {
-      const page = await bed.page(await bed.context())
-      const { code } = await bed.platform.sessions.createLink(bed.platform.admin.token)
-      const link = `${bed.address('/sign-in')}#${code}`
+      const page = await fixture.page(await fixture.context())
+      const { code } = await fixture.platform.sessions.createLink(fixture.platform.admin.token)
+      const link = `${fixture.address('/sign-in')}#${code}`
       await page.goto(link)
       await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
-      expect(page.url()).toBe(bed.address('/'))
+      expect(page.url()).toBe(fixture.address('/'))
       await page.goBack().catch(() => null)
       expect(page.url()).not.toContain(code)
-      await page.goto(bed.address('/'))
+      await page.goto(fixture.address('/'))
       await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
       const kept = await page.evaluate(() =>
         JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
       )
       expect(kept).not.toContain(code)
       expect(kept).not.toMatch(/lsu_|longshore-session/)
-      const other = await bed.page(await bed.context())
+      const other = await fixture.page(await fixture.context())
       await other.goto(link)
       await other.getByRole('alert').getByText('Sign-in link is not valid').waitFor()
     })
 
     it('returns to the same place after an expired session, but never to another site (open redirect)', async () => {
-      const page = await bed.page(await bed.context())
+      const page = await fixture.page(await fixture.context())
       const enter = async () => {
-        await page.getByLabel('User token').fill(bed.platform.admin.token)
+        await page.getByLabel('User token').fill(fixture.platform.admin.token)
         await page.getByRole('button', { name: 'Sign in' }).click()
       }
-      await page.goto(bed.address('/activity?outcome=done'))
+      await page.goto(fixture.address('/activity?outcome=done'))
       await page.waitForURL(/sign-in/)
       await enter()
-      await page.waitForURL(bed.address('/activity?outcome=done'))
+      await page.waitForURL(fixture.address('/activity?outcome=done'))
       // words.test.ts has more of them.
       for (const next of ['//evil.example/', 'javascript:alert(1)']) {
-        await page.goto(`${bed.address('/sign-in')}?next=${encodeURIComponent(next)}`)
+        await page.goto(`${fixture.address('/sign-in')}?next=${encodeURIComponent(next)}`)
         await enter()
-        await page.waitForURL(bed.address('/'))
+        await page.waitForURL(fixture.address('/'))
       }
     })
 
     it('ends on the open page when its token is revoked', async () => {
-      const { admin } = bed.platform
-      const made = await bed.platform.request('POST', '/user/tokens', {
+      const { admin } = fixture.platform
+      const made = await fixture.platform.request('POST', '/user/tokens', {
         token: admin.token,
         input: { name: 'soon gone' },
       })
-      const page = await bed.signedIn('/', { token: made.json.token })
+      const page = await fixture.signedIn('/', { token: made.json.token })
       await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
-      await bed.platform.request('DELETE', '/user/token', {
+      await fixture.platform.request('DELETE', '/user/token', {
         token: admin.token,
         input: { tokenId: made.json.tokenId },
       })
@@ -74,22 +74,22 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('signs out everywhere', async () => {
-      const [first, second] = [await bed.signedIn(), await bed.signedIn()]
+      const [first, second] = [await fixture.signedIn(), await fixture.signedIn()]
       await first.getByRole('button', { name: 'Sign out everywhere' }).click()
       await first.getByRole('heading', { name: 'Sign in to Longshore' }).waitFor()
       await second.waitForURL(/sign-in/)
     })
 
     it('cannot be framed, and runs only its own scripts (clickjacking, CSP)', async () => {
-      bed.tolerated = /frame-ancestors|Content Security Policy|Trusted(Script|HTML)/i
-      const page = await bed.page(await bed.context())
+      fixture.tolerated = /frame-ancestors|Content Security Policy|Trusted(Script|HTML)/i
+      const page = await fixture.page(await fixture.context())
       await page.route('https://evil.example/', (route) =>
-        route.fulfill({ contentType: 'text/html', body: `<iframe src="${bed.address('/')}"></iframe>` }),
+        route.fulfill({ contentType: 'text/html', body: `<iframe src="${fixture.address('/')}"></iframe>` }),
       )
       await page.goto('https://evil.example/')
       const framed = page.frames().find((frame) => frame !== page.mainFrame())
       expect(await framed?.locator('#console').count()).toBe(0)
-      const own = await bed.signedIn()
+      const own = await fixture.signedIn()
       const ran = await own.evaluate(() => {
         const attempts = [
           () => {
@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== null)(
 
     it("renders tenants' input as text (stored script)", async () => {
       const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
-      const { platform } = bed
+      const { platform } = fixture
       const { appEnvId } = await platform.makeEnvironment({
         app: { name: hostile.slice(0, 100) },
         environment: { name: hostile.slice(0, 100), cliEnvName: 'hostile' },
@@ -134,7 +134,7 @@ describe.skipIf(noBrowser !== null)(
           message: hostile,
         },
       ])
-      const page = await bed.signedIn()
+      const page = await fixture.signedIn()
       for (const pathname of [
         '/activity',
         '/',
@@ -148,21 +148,21 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('opens an environment in its account, although its address names none', async () => {
-      const { platform } = bed
+      const { platform } = fixture
       const user = await platform.makeUser()
       const { accountId } = await user.client.call(createAccount, { name: 'Second' })
       const environment = { cliEnvName: 'in-second' }
       await platform.makeEnvironment({ accountId, by: user.client, environment })
-      const page = await bed.signedIn('/', { token: user.token })
-      await page.goto(bed.address('/environments/in-second'))
-      await page.waitForURL(bed.address(`/environments/in-second?account=${accountId}`))
+      const page = await fixture.signedIn('/', { token: user.token })
+      await page.goto(fixture.address('/environments/in-second'))
+      await page.waitForURL(fixture.address(`/environments/in-second?account=${accountId}`))
       await page.getByText('Nothing is deployed yet.').waitFor()
       const chosen = page.getByLabel('Account', { exact: true }).getByRole('option', { selected: true })
       expect(await chosen.innerText()).toBe('Second')
     })
 
     it('M2: shows the same not-found page for a restricted and a missing environment', async () => {
-      const { platform } = bed
+      const { platform } = fixture
       const account = await platform.makeAccount('guarded', { memberEnvAccessEnabled: true })
       const owner = await platform.makeUser({ accountId: account, admin: true })
       const open = await platform.makeEnvironment({ accountId: account, by: owner.client })
@@ -170,12 +170,12 @@ describe.skipIf(noBrowser !== null)(
       const member = await platform.makeUser({ accountId: account, allowedAppEnvIds: [open.appEnvId] })
       const nameOf = async (appEnvId: string) => (await owner.client.call(getAppEnv, { appEnvId })).cliEnvName
       const [openName, closedName] = [await nameOf(open.appEnvId), await nameOf(closed.appEnvId)]
-      const page = await bed.signedIn('/', { token: member.token })
+      const page = await fixture.signedIn('/', { token: member.token })
       await page.getByRole('link', { name: /prod$/ }).waitFor()
       expect(await page.getByRole('link', { name: /prod$/ }).count()).toBe(1)
       const shown = async (pathname: string) => {
         // A page load: the page before it is the same, and must not be taken for this one.
-        await page.goto(bed.address(pathname))
+        await page.goto(fixture.address(pathname))
         await page.getByRole('heading', { name: 'Page not found' }).waitFor()
         return page.locator('main').innerHTML()
       }
@@ -196,9 +196,9 @@ describe.skipIf(noBrowser !== null)(
       ]
       const unknown = await shown('/environments/no-such-environment')
       for (const tab of tabs) expect(await shown(`/environments/${closedName}${tab}`), tab).toBe(unknown)
-      await page.goto(bed.address(`/environments/${openName}`))
+      await page.goto(fixture.address(`/environments/${openName}`))
       await page.getByText('Nothing is deployed yet.').waitFor()
-      await page.goto(bed.address('/activity'))
+      await page.goto(fixture.address('/activity'))
       await page.getByText('You do not have permission for this').waitFor()
     })
   },

@@ -5,7 +5,7 @@ import { createAlert, getAlert, listAlerts } from '../../src/contract/alerts.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { createContactPoint } from '../../src/contract/contact-points.ts'
 import { Receiver } from '../../testkit/alerting/receiver.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { inspectPages } from '../../testkit/console/inspect.ts'
 import { FakeMetrics } from '../../testkit/fakes/metrics.ts'
 
@@ -18,7 +18,7 @@ describe.skipIf(noBrowser !== null)(
   { timeout: 180_000 },
   () => {
     const metrics = new FakeMetrics(periodMs)
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let receiver: Receiver
     let appEnvId = ''
     let envName = ''
@@ -30,22 +30,22 @@ describe.skipIf(noBrowser !== null)(
     }
     beforeAll(async () => {
       receiver = await Receiver.start()
-      bed = await ConsoleBed.start({ reconciles: false, metrics, clockScale, alerts: true })
-      ;({ appEnvId } = await bed.platform.makeEnvironment({ app: { name: 'shop', useImage: true } }))
-      envName = (await bed.platform.admin.client.call(getAppEnv, { appEnvId })).cliEnvName
+      fixture = await ConsoleFixture.start({ reconciles: false, metrics, clockScale, alerts: true })
+      ;({ appEnvId } = await fixture.platform.makeEnvironment({ app: { name: 'shop', useImage: true } }))
+      envName = (await fixture.platform.admin.client.call(getAppEnv, { appEnvId })).cliEnvName
       measuredUntilNow((seconds) => 45 + 15 * Math.sin(seconds / 200))
     })
     afterAll(async () => {
       await receiver?.close()
-      await bed?.close()
+      await fixture?.close()
     })
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
-    const alerts = async () => (await bed.platform.admin.client.call(listAlerts, { appEnvId })).alerts
+    const alerts = async () => (await fixture.platform.admin.client.call(listAlerts, { appEnvId })).alerts
     const slider = (page: Page) => page.getByRole('slider', { name: 'Threshold on the chart' })
 
     it('creates a contact point, shows errors at their input, and tests it', async () => {
-      const page = await bed.signedIn('/alerts')
+      const page = await fixture.signedIn('/alerts')
       await page.getByText('No alerts yet').waitFor()
       await page.getByRole('main').getByRole('link', { name: 'Contact points' }).click()
       await page.getByText('No contact points yet').waitFor()
@@ -73,7 +73,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('creates an alert by dragging the threshold over stored data, and by keyboard alone', async () => {
-      const page = await bed.signedIn(`/environments/${envName}/alerts`)
+      const page = await fixture.signedIn(`/environments/${envName}/alerts`)
       await page.getByRole('link', { name: 'New alert' }).click()
       await page.getByLabel('Name', { exact: true }).fill('Busy')
       await page.getByLabel('Metric').selectOption('cpu_percent')
@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('shows an alert fire, live, and opens it from the address in the notification', async () => {
-      const page = await bed.signedIn('/alerts')
+      const page = await fixture.signedIn('/alerts')
       await page.getByRole('row', { name: /Busy/ }).waitFor()
       for (let ms = 0; ms < 40_000; ms += periodMs) add(appEnvId, 'cpu_percent', Date.now() + ms, 95)
       await page.getByRole('row', { name: /Busy Firing/ }).waitFor()
@@ -132,11 +132,11 @@ describe.skipIf(noBrowser !== null)(
 
     it('edits an alert with a conflicting change, and pauses and resumes it', async () => {
       const [busy] = await alerts()
-      const page = await bed.signedIn(`/environments/${envName}/alerts/${busy!.alertId}`)
+      const page = await fixture.signedIn(`/environments/${envName}/alerts/${busy!.alertId}`)
       await page.getByRole('link', { name: 'Edit' }).click()
       await page.getByLabel('Name', { exact: true }).fill('Very busy')
-      await bed.platform.request('PATCH', '/alert', {
-        token: bed.platform.admin.token,
+      await fixture.platform.request('PATCH', '/alert', {
+        token: fixture.platform.admin.token,
         input: { alertId: busy!.alertId, description: 'theirs' },
       })
       // The page learns of the change after the platform has refused.
@@ -159,15 +159,15 @@ describe.skipIf(noBrowser !== null)(
 
     it('shows members no buttons that they may not use', async () => {
       const [busy] = await alerts()
-      const { accountId } = bed.platform
-      const member = await bed.platform.makeUser({ accountId })
-      const page = await bed.signedIn(`/environments/${envName}/alerts/${busy!.alertId}`, {
+      const { accountId } = fixture.platform
+      const member = await fixture.platform.makeUser({ accountId })
+      const page = await fixture.signedIn(`/environments/${envName}/alerts/${busy!.alertId}`, {
         token: member.token,
       })
       await page.getByRole('heading', { name: 'Very busy' }).waitFor()
       await page.getByText('State changes').waitFor()
       expect(await page.getByRole('button', { name: /Pause|Resume|Delete/ }).count()).toBe(0)
-      await page.goto(bed.address('/contact-points'))
+      await page.goto(fixture.address('/contact-points'))
       await page.getByRole('row', { name: /On call/ }).waitFor()
       expect(await page.getByRole('button', { name: /New|Test|Delete/ }).count()).toBe(0)
     })
@@ -181,14 +181,14 @@ describe.skipIf(noBrowser !== null)(
           (tail) => `/environments/${envName}/alerts${tail}`,
         ),
       ]
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       expect(await inspectPages(page, pages)).toEqual([])
     })
 
     it('X2: explains why a contact point in use cannot be deleted, and deletes it after its alert', async () => {
-      const { client } = bed.platform.admin
+      const { client } = fixture.platform.admin
       const [busy] = await alerts()
-      const page = await bed.signedIn('/contact-points')
+      const page = await fixture.signedIn('/contact-points')
       await page.getByRole('button', { name: 'Delete On call' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByText('Contact point in use').waitFor()
@@ -196,23 +196,23 @@ describe.skipIf(noBrowser !== null)(
         .getByText('1 alert(s) are using this contact point. Delete or update them first.')
         .waitFor()
       expect(await dialog.getByRole('button', { name: 'Delete contact point' }).isDisabled()).toBe(true)
-      await page.goto(bed.address(`/environments/${envName}/alerts/${busy!.alertId}`))
+      await page.goto(fixture.address(`/environments/${envName}/alerts/${busy!.alertId}`))
       await page.getByRole('button', { name: 'Delete' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete alert' }).click()
-      await page.waitForURL(bed.address(`/environments/${envName}/alerts`))
+      await page.waitForURL(fixture.address(`/environments/${envName}/alerts`))
       await expect(client.call(getAlert, { alertId: busy!.alertId })).rejects.toMatchObject({
         kind: 'not-found',
       })
-      await page.goto(bed.address('/contact-points'))
+      await page.goto(fixture.address('/contact-points'))
       await page.getByRole('button', { name: 'Delete On call' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete contact point' }).click()
       await page.getByText('No contact points yet').waitFor()
     })
 
     it('lists alerts of all environments, firing first', async () => {
-      const { client } = bed.platform.admin
-      const { accountId } = bed.platform
-      const other = await bed.platform.makeEnvironment()
+      const { client } = fixture.platform.admin
+      const { accountId } = fixture.platform
+      const other = await fixture.platform.makeEnvironment()
       const rule = {
         metric: 'ingress_5xx_rate',
         operator: 'gt',
@@ -238,7 +238,7 @@ describe.skipIf(noBrowser !== null)(
           [appEnvId, 1],
         ] as const)
           add(env, 'ingress_5xx_rate', Date.now() + ms, value)
-      const page = await bed.signedIn('/alerts')
+      const page = await fixture.signedIn('/alerts')
       const names = () => page.locator('tbody th').allTextContents()
       await page.getByRole('row', { name: /Z loud Firing/ }).waitFor()
       await expect.poll(names).toEqual(['Z loud', 'A calm'])
@@ -249,11 +249,11 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('says on the overview what fires and what was billed today, and leads there', async () => {
-      const { accountId } = bed.platform
-      const listed = await bed.platform.admin.client.call(listAlerts, { accountId })
+      const { accountId } = fixture.platform
+      const listed = await fixture.platform.admin.client.call(listAlerts, { accountId })
       const loud = listed.alerts.find(({ name }) => name === 'Z loud')!
       for (let ms = 0; ms < 60_000; ms += periodMs) add(loud.appEnvId, 'ingress_5xx_rate', Date.now() + ms, 9)
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       const glance = page.getByRole('region', { name: 'At a glance' })
       await glance.getByText('of 2 alerts').waitFor()
       const worst = glance.getByRole('list', { name: 'Environments that need attention' })
@@ -265,16 +265,16 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('reads every alert of an account in one call, a hundred at a time', async () => {
-      const { client } = bed.platform.admin
+      const { client } = fixture.platform.admin
       const rule = { metric: 'cpu_percent', operator: 'gt', duration: '1h', contactPointIds: [] } as const
       for (let index = 0; index < 100; index++)
         await client.call(createAlert, { appEnvId, name: `Spare ${index}`, threshold: 99, ...rule })
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       const reads: string[] = []
       page.on('request', (request) => {
         if (request.url().includes('/app-env/alerts')) reads.push(new URL(request.url()).search)
       })
-      await page.goto(bed.address('/alerts'))
+      await page.goto(fixture.address('/alerts'))
       await page.getByText('102 entries').waitFor()
       expect(await page.locator('tbody th').count()).toBe(100)
       await page.getByRole('button', { name: 'Older' }).click()

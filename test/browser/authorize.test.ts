@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { listUserTokens } from '../../src/contract/users.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axeInBothThemes } from '../../testkit/console/inspect.ts'
 import { RawClient } from '../../testkit/oauth/raw-client.ts'
 
@@ -12,13 +12,13 @@ describe.skipIf(noBrowser !== null)(
   `the consent page${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     /** The program that asks: its callback, and a page that frames the consent page. */
     let host: Server
     let hostUrl = ''
     let framed = ''
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ reconciles: false, oauth: {} })
+      fixture = await ConsoleFixture.start({ reconciles: false, oauth: {} })
       host = createServer((req, res) => {
         res.setHeader('content-type', 'text/html')
         const page = req.url === '/frame' ? `<iframe src="${framed}"></iframe>` : 'Back at the host'
@@ -28,16 +28,16 @@ describe.skipIf(noBrowser !== null)(
       hostUrl = `http://127.0.0.1:${(host.address() as AddressInfo).port}`
     })
     afterAll(async () => {
-      await bed?.close()
+      await fixture?.close()
       host?.closeAllConnections()
       await new Promise((resolve) => host?.close(resolve))
     })
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     const register = (name: string) =>
-      RawClient.register(bed.platform.apiUrl, `${hostUrl}/callback`, { client_name: name })
+      RawClient.register(fixture.platform.apiUrl, `${hostUrl}/callback`, { client_name: name })
     const signedInAt = async (url: URL, token?: string) => {
-      const page = await bed.signedIn('/tokens', token ? { token } : {})
+      const page = await fixture.signedIn('/tokens', token ? { token } : {})
       await page.goto(url.href)
       await page.getByRole('heading', { name: 'Connect an agent' }).waitFor()
       return page
@@ -47,7 +47,7 @@ describe.skipIf(noBrowser !== null)(
       return new URL(page.url()).searchParams
     }
     const grantsOf = async (token: string) => {
-      const { tokens } = await bed.platform.client(token).call(listUserTokens, {})
+      const { tokens } = await fixture.platform.client(token).call(listUserTokens, {})
       return tokens.filter(({ agent }) => agent !== null)
     }
 
@@ -58,13 +58,13 @@ describe.skipIf(noBrowser !== null)(
       const way = page.getByRole('link', { name: 'Back to the program' })
       await page.getByText('a program on this computer (127.0.0.1)').waitFor()
       expect(await axeInBothThemes(page)).toEqual([])
-      expect(new URL(page.url()).origin).toBe(bed.platform.apiUrl)
+      expect(new URL(page.url()).origin).toBe(fixture.platform.apiUrl)
       await way.click()
       expect((await answerAt(page)).get('error')).toBe('unsupported_response_type')
     })
 
     it('decides only for the person that it named, when another one signs in meanwhile', async () => {
-      const [shown, later] = [await bed.platform.makeUser(), await bed.platform.makeUser()]
+      const [shown, later] = [await fixture.platform.makeUser(), await fixture.platform.makeUser()]
       const client = await register('Claude Code')
       const page = await signedInAt(client.url(), shown.token)
       await page.getByText(shown.email).waitFor()
@@ -87,9 +87,9 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('asks for a sign-in first, then says in words what the agent may do, and the person agrees', async () => {
-      const user = await bed.platform.makeUser({ admin: true })
+      const user = await fixture.platform.makeUser({ admin: true })
       const client = await register('Claude on my laptop')
-      const page = await bed.page(await bed.context())
+      const page = await fixture.page(await fixture.context())
       await page.goto(client.url({ state: '"1e5" & more' }).href)
       await page.getByLabel('User token').fill(user.token)
       await page.getByRole('button', { name: 'Sign in' }).click()
@@ -105,7 +105,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('button', { name: 'Allow' }).click()
       const answer = await answerAt(page)
       expect(answer.get('state')).toBe('"1e5" & more')
-      expect(answer.get('iss')).toBe(bed.platform.apiUrl)
+      expect(answer.get('iss')).toBe(fixture.platform.apiUrl)
       expect((await client.exchange(answer.get('code')!)).status).toBe(200)
       const [grant] = await grantsOf(user.token)
       expect(grant).toMatchObject({ name: 'Claude on my laptop', readOnly: false, agent: { groups: null } })
@@ -114,9 +114,9 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('narrows the agent to one environment, to reading and to some tools; the page Tokens revokes it', async () => {
-      const user = await bed.platform.makeUser({ admin: true })
-      const { appEnvId } = await bed.platform.makeEnvironment()
-      const { cliEnvName } = await bed.platform.admin.client.call(getAppEnv, { appEnvId })
+      const user = await fixture.platform.makeUser({ admin: true })
+      const { appEnvId } = await fixture.platform.makeEnvironment()
+      const { cliEnvName } = await fixture.platform.admin.client.call(getAppEnv, { appEnvId })
       const client = await register('Narrow agent')
       const page = await signedInAt(client.url(), user.token)
       await page.getByLabel('Read-only: it can change nothing').check()
@@ -136,7 +136,7 @@ describe.skipIf(noBrowser !== null)(
       expect(grant!.agent!.groups).not.toContain('databases')
       expect(await client.statusOf(access_token, 'get-app-env-status')).toBe(200)
 
-      await page.goto(bed.address('/tokens'))
+      await page.goto(fixture.address('/tokens'))
       const row = page.getByRole('row', { name: /^Narrow agent/ })
       await row.getByText(`environments:read in ${appEnvId}`).waitFor()
       await row.getByRole('button', { name: 'Revoke Narrow agent' }).click()
@@ -147,14 +147,14 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('narrows the agent to several environments, with each box beside its words', async () => {
-      const user = await bed.platform.makeUser({ admin: true })
-      const wanted = [await bed.platform.makeEnvironment(), await bed.platform.makeEnvironment()]
+      const user = await fixture.platform.makeUser({ admin: true })
+      const wanted = [await fixture.platform.makeEnvironment(), await fixture.platform.makeEnvironment()]
       const client = await register('Agent of two')
       const page = await signedInAt(client.url(), user.token)
       await page.getByLabel('Where').selectOption({ label: 'Only the account Main' })
       await page.getByLabel('In this account').selectOption({ label: 'Only some environments' })
       for (const { appEnvId } of wanted) {
-        const { cliEnvName } = await bed.platform.admin.client.call(getAppEnv, { appEnvId })
+        const { cliEnvName } = await fixture.platform.admin.client.call(getAppEnv, { appEnvId })
         await page.getByLabel(cliEnvName).check()
       }
       for (const width of [1_200, 320]) {
@@ -169,7 +169,11 @@ describe.skipIf(noBrowser !== null)(
       expect((await client.exchange((await answerAt(page)).get('code')!)).status).toBe(200)
       const [grant] = await grantsOf(user.token)
       const environments = wanted.map(({ appEnvId }) => appEnvId)
-      expect(grant!.agent!.pin).toMatchObject({ account: bed.platform.accountId, env: null, environments })
+      expect(grant!.agent!.pin).toMatchObject({
+        account: fixture.platform.accountId,
+        env: null,
+        environments,
+      })
       await page.context().close()
     })
 
@@ -187,21 +191,21 @@ describe.skipIf(noBrowser !== null)(
       await page.goto(client.url({ redirect_uri: `${hostUrl}/other` }).href)
       await page.getByText('This program cannot be connected').waitFor()
       expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0)
-      expect(new URL(page.url()).origin).toBe(bed.platform.apiUrl)
+      expect(new URL(page.url()).origin).toBe(fixture.platform.apiUrl)
       await page.context().close()
     })
 
     it('does not appear in a frame of another page (clickjacking)', async () => {
       const client = await register('Framed')
       framed = client.url().href
-      const page = await bed.signedIn('/tokens')
-      bed.tolerated = /frame-ancestors|X-Frame-Options/
+      const page = await fixture.signedIn('/tokens')
+      fixture.tolerated = /frame-ancestors|X-Frame-Options/
       await page.goto(`${hostUrl}/frame`)
       await expect.poll(() => page.frames().length).toBe(2)
       const frame = page.frames()[1]!
       await expect.poll(() => frame.url()).toMatch(/^chrome-error:/)
       expect(await frame.getByRole('button', { name: 'Allow' }).count()).toBe(0)
-      bed.tolerated = null
+      fixture.tolerated = null
       await page.context().close()
     })
   },

@@ -5,38 +5,39 @@ import { getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
 import { createContactPoint, getContactPoint, updateContactPoint } from '../../src/contract/contact-points.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { addMember, removeMember } from '../../src/contract/members.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axe } from '../../testkit/console/inspect.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: changes and the way back${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let appEnvId = ''
     const envName = 'shop-live'
-    const call: typeof bed.platform.admin.client.call = (...args) => bed.platform.admin.client.call(...args)
+    const call: typeof fixture.platform.admin.client.call = (...args) =>
+      fixture.platform.admin.client.call(...args)
     const read = () => call(getAppEnv, { appEnvId })
     const deploy = async (version: number) => {
       await call(deployAppEnvImage, { appEnvId, image: `registry.example.com/shop:${version}` })
       await expect.poll(async () => (await read()).currentVersion).toBe(version)
     }
     beforeAll(async () => {
-      bed = await ConsoleBed.start()
-      ;({ appEnvId } = await bed.platform.makeEnvironment({
+      fixture = await ConsoleFixture.start()
+      ;({ appEnvId } = await fixture.platform.makeEnvironment({
         app: { name: 'shop', useImage: true },
         environment: { cliEnvName: envName },
       }))
     })
-    afterAll(() => bed?.close())
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterAll(() => fixture?.close())
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     it('3.3 shows pending changes as a difference, discards them, and applies others', async () => {
       await deploy(1)
       const set = [{ name: 'API_KEY', value: 'never-shown' }]
       await call(updateAppEnvVariables, { appEnvId, set })
       await call(updateAppEnv, { appEnvId, zClouds: 2 })
-      const page = await bed.signedIn(`/environments/${envName}`)
+      const page = await fixture.signedIn(`/environments/${envName}`)
       const pending = page.getByRole('region', { name: 'Pending changes' })
       await pending.getByText('Show the changes').click()
       await pending
@@ -72,7 +73,7 @@ describe.skipIf(noBrowser !== null)(
       await call(updateAppEnvVariables, { appEnvId, set })
       await call(updateAppEnv, { appEnvId, zClouds: 2 })
       await deploy(2)
-      const page = await bed.signedIn(`/environments/${envName}/deployments`)
+      const page = await fixture.signedIn(`/environments/${envName}/deployments`)
       await page.getByRole('link', { name: 'Compare version 1' }).first().click()
       await page.waitForURL(/versions\?from=2&to=1/)
       await page.getByRole('row', { name: /^Image .*shop:2 .*shop:1$/ }).waitFor()
@@ -97,7 +98,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('2.6 edits a contact point without showing its secrets, and offers both versions after a conflict', async () => {
-      const { accountId } = bed.platform
+      const { accountId } = fixture.platform
       const url = 'https://hooks.example.com/secret-path'
       const config = { url, username: 'longshore', password: 'hook-password' }
       const { contactPoint } = await call(createContactPoint, {
@@ -108,7 +109,7 @@ describe.skipIf(noBrowser !== null)(
       })
       const { contactPointId } = contactPoint
       const stored = () => call(getContactPoint, { contactPointId, showSecrets: true })
-      const page = await bed.signedIn('/contact-points')
+      const page = await fixture.signedIn('/contact-points')
       const dialog = page.getByRole('dialog')
       await page.getByRole('button', { name: 'Edit Hook' }).click()
       await dialog.getByLabel('Name', { exact: true }).fill('Night hook')
@@ -140,14 +141,14 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('lets somebody without an account accept their first invitation', async () => {
-      const { platform } = bed
+      const { platform } = fixture
       const accountId = await platform.makeAccount('First')
       const { admin, accountId: mainId } = platform
       const owner = await platform.makeUser({ accountId, admin: true, manageMembers: true })
       const guest = await platform.makeUser()
       await admin.client.call(removeMember, { accountId: mainId, membershipId: guest.membershipId })
       await owner.client.call(addMember, { accountId, email: guest.email, name: 'Guest' })
-      const page = await bed.signedIn('/', { token: guest.token })
+      const page = await fixture.signedIn('/', { token: guest.token })
       await page.getByText('You are not a member of any account').waitFor()
       await page.getByRole('button', { name: 'Accept First' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click()
@@ -155,14 +156,14 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('shows invitations of other accounts on every page, and accepts and declines them', async () => {
-      const { platform } = bed
+      const { platform } = fixture
       const guest = await platform.makeUser()
       for (const name of ['Pilots', 'Masters']) {
         const accountId = await platform.makeAccount(name)
         const owner = await platform.makeUser({ accountId, admin: true, manageMembers: true })
         await owner.client.call(addMember, { accountId, email: guest.email, name: 'Guest' })
       }
-      const page = await bed.signedIn('/', { token: guest.token })
+      const page = await fixture.signedIn('/', { token: guest.token })
       await page.getByRole('link', { name: 'You have 2 invitations' }).click()
       await page.waitForURL(/\/settings/)
       const list = page.getByRole('region', { name: 'List of invitations' })

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { follow } from '../../testkit/console/inspect.ts'
 import type { TestUser } from '../../testkit/platform/test-platform.ts'
 
@@ -10,7 +10,11 @@ const names = ['harbor', 'lagoon', 'quay']
 const pathOf = (address: string) => address.replace(/\?.*/, '')
 
 /** Every linked page with its content, after its reads have completed. */
-async function crawl(bed: ConsoleBed, page: Page, from: readonly string[]): Promise<Map<string, string>> {
+async function crawl(
+  fixture: ConsoleFixture,
+  page: Page,
+  from: readonly string[],
+): Promise<Map<string, string>> {
   const seen = new Map<string, string>()
   const waiting = [...from]
   let at = '/'
@@ -26,7 +30,7 @@ async function crawl(bed: ConsoleBed, page: Page, from: readonly string[]): Prom
       .locator('a[href^="/console"]')
       .evaluateAll((links) => links.map((one) => one.getAttribute('href')))
     for (const href of found) {
-      const { pathname, searchParams } = new URL(href!, bed.platform.apiUrl)
+      const { pathname, searchParams } = new URL(href!, fixture.platform.apiUrl)
       // Everybody here has one account, so the address without it shows the same.
       searchParams.delete('account')
       const search = searchParams.size > 0 ? `?${searchParams}` : ''
@@ -40,13 +44,13 @@ describe.skipIf(noBrowser !== null)(
   `what each member sees, on every address${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let accountId = ''
     let everything: string[] = []
     const members: { who: string; user: TestUser; sees: string[] }[] = []
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ reconciles: false })
-      const { platform } = bed
+      fixture = await ConsoleFixture.start({ reconciles: false })
+      const { platform } = fixture
       accountId = await platform.makeAccount('guarded', { memberEnvAccessEnabled: true })
       const owner = await platform.makeUser({ accountId, admin: true })
       const ids: string[] = []
@@ -68,11 +72,11 @@ describe.skipIf(noBrowser !== null)(
       await add('member of two', [1, 2])
       await add('member with full access', [0, 1, 2])
       // All pages that an admin can reach by links.
-      const page = await bed.signedIn('/', { token: owner.token })
-      everything = [...(await crawl(bed, page, ['/'])).keys()]
+      const page = await fixture.signedIn('/', { token: owner.token })
+      everything = [...(await crawl(fixture, page, ['/'])).keys()]
       await page.context().close()
     })
-    afterAll(() => bed?.close())
+    afterAll(() => fixture?.close())
 
     it('leads an admin to pages of every environment', () => {
       for (const name of names) {
@@ -90,10 +94,10 @@ describe.skipIf(noBrowser !== null)(
 
     it('M1, M2, M7: no address shows a member anything of an environment that they may not see', async () => {
       const visit = async ({ who, user, sees }: (typeof members)[number]) => {
-        const page = await bed.signedIn('/', { token: user.token })
+        const page = await fixture.signedIn('/', { token: user.token })
         const withAccount = [`/?account=${accountId}`, `/environments/harbor-env?account=${accountId}`]
         // Only operators have a link to the system page.
-        const pages = await crawl(bed, page, [...everything, '/system', ...withAccount])
+        const pages = await crawl(fixture, page, [...everything, '/system', ...withAccount])
         for (const name of names.filter((one) => !sees.includes(one))) {
           for (const [address, html] of pages) {
             expect(html.toLowerCase().includes(name), `${who} at ${address}: ${name}`).toBe(false)

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axe, inspectPages } from '../../testkit/console/inspect.ts'
 import { until } from '../../testkit/engines/suite-installation.ts'
 import { FakeEngine } from '../../testkit/fakes/engine.ts'
@@ -11,18 +11,18 @@ describe.skipIf(noBrowser !== null)(
   { timeout: 180_000 },
   () => {
     const engine = new FakeEngine()
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let appEnvId = ''
     let envName = ''
     let password = ''
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ engine })
+      fixture = await ConsoleFixture.start({ engine })
       const environment = { containers: 2, cliEnvName: 'orders-data' }
-      ;({ appEnvId } = await bed.platform.makeEnvironment({
+      ;({ appEnvId } = await fixture.platform.makeEnvironment({
         app: { dockerPreset: 'POSTGRESQL' },
         environment,
       }))
-      const { client } = bed.platform.admin
+      const { client } = fixture.platform.admin
       await until('the database runs', async () =>
         (await client.call(getAppEnvStatus, { appEnvId })).status === 'RUNNING' ? true : null,
       )
@@ -31,11 +31,11 @@ describe.skipIf(noBrowser !== null)(
       envName = cliEnvName
       password = new URL(hosts[0]!.url).password
     })
-    afterAll(() => bed?.close())
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterAll(() => fixture?.close())
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     it('A3: shows credentials to an admin who asks, and the audit log names who did', async () => {
-      const page = await bed.signedIn(`/environments/${envName}/database`)
+      const page = await fixture.signedIn(`/environments/${envName}/database`)
       await page.getByRole('heading', { name: 'PostgreSQL' }).waitFor()
       await page
         .getByRole('row', { name: /\*\*\*SECRET\*\*\*.*Database protocol Reads and writes/ })
@@ -69,8 +69,8 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('A3: offers neither credentials nor restore nor delete to a member', async () => {
-      const member = await bed.platform.makeUser()
-      const page = await bed.signedIn(`/environments/${envName}/database`, { token: member.token })
+      const member = await fixture.platform.makeUser()
+      const page = await fixture.signedIn(`/environments/${envName}/database`, { token: member.token })
       await page.getByText('Only admins of the account see the credentials.').waitFor()
       expect(await page.getByRole('button', { name: 'Show credentials' }).count()).toBe(0)
       await page.getByRole('link', { name: 'Backups' }).click()
@@ -79,7 +79,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('takes a backup, restores it after its name was typed, and deletes it', async () => {
-      const page = await bed.signedIn(`/environments/${envName}/backups`)
+      const page = await fixture.signedIn(`/environments/${envName}/backups`)
       await page.getByText('No backups', { exact: true }).waitFor()
       await page.getByRole('button', { name: 'Back up now' }).click()
       await page.getByRole('row', { name: /succeeded/ }).waitFor()
@@ -107,30 +107,30 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('says why a backup failed', async () => {
-      engine.knobs.failDumps = 'the server went away'
-      const page = await bed.signedIn(`/environments/${envName}/backups`)
+      engine.faults.failDumps = 'the server went away'
+      const page = await fixture.signedIn(`/environments/${envName}/backups`)
       await page.getByRole('button', { name: 'Back up now' }).click()
       await page.getByRole('row', { name: /failed the server went away/ }).waitFor()
-      engine.knobs.failDumps = null
+      engine.faults.failDumps = null
     })
 
     it('is clean for axe in both themes, and fits 320 to 2,560 pixels', async () => {
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       const pages = ['database', 'backups', 'scaling'].map((tab) => `/environments/${envName}/${tab}`)
       expect(await inspectPages(page, pages)).toEqual([])
     })
 
     it('says what is no database, and which databases have no backups', async () => {
-      const app = await bed.platform.makeEnvironment({ environment: { cliEnvName: 'web-app' } })
+      const app = await fixture.platform.makeEnvironment({ environment: { cliEnvName: 'web-app' } })
       expect(app.appEnvId).not.toBe('')
-      const page = await bed.signedIn('/environments/web-app/database')
+      const page = await fixture.signedIn('/environments/web-app/database')
       await page.getByText('Not a database').waitFor()
       expect(await page.getByRole('link', { name: 'Database', exact: true }).count()).toBe(0)
-      await bed.platform.makeEnvironment({
+      await fixture.platform.makeEnvironment({
         app: { dockerPreset: 'MONGODB' },
         environment: { cliEnvName: 'mongo-data' },
       })
-      await page.goto(bed.address('/environments/mongo-data/backups'))
+      await page.goto(fixture.address('/environments/mongo-data/backups'))
       await page.getByText('No backups for this database').waitFor()
     })
   },

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { memoryOf, type PageMemory } from '../../testkit/console/measure.ts'
 import { FakeMetrics } from '../../testkit/fakes/metrics.ts'
 
@@ -18,23 +18,23 @@ describe.skipIf(noBrowser !== null)(
   () => {
     const startMs = Date.now() - hours * hourMs
     const metrics = new FakeMetrics(10_000)
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let appEnvId = ''
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ metrics })
+      fixture = await ConsoleFixture.start({ metrics })
       const app = { useImage: true }
-      ;({ appEnvId } = await bed.platform.makeEnvironment({ app, environment: { cliEnvName: 'long' } }))
+      ;({ appEnvId } = await fixture.platform.makeEnvironment({ app, environment: { cliEnvName: 'long' } }))
     })
-    afterAll(() => bed?.close())
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterAll(() => fixture?.close())
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     /** A page whose timers wait for the test; its clock begins eight hours ago and ends now. */
     const opened = async (pathname: string): Promise<Page> => {
-      const page = await bed.page(await bed.context())
+      const page = await fixture.page(await fixture.context())
       await page.clock.install({ time: startMs })
-      const { code } = await bed.platform.sessions.createLink(bed.platform.admin.token)
+      const { code } = await fixture.platform.sessions.createLink(fixture.platform.admin.token)
       const next = encodeURIComponent(`/console${pathname}`)
-      await page.goto(`${bed.address('/sign-in')}?next=${next}#${code}`)
+      await page.goto(`${fixture.address('/sign-in')}?next=${next}#${code}`)
       await page.getByRole('navigation', { name: 'Environment' }).waitFor()
       return page
     }
@@ -52,8 +52,8 @@ describe.skipIf(noBrowser !== null)(
       } as const
       const message = `minute ${minute}`
       const lines = Array.from({ length: logLinesPerMinute }, () => ({ ...line, contentId: null, message }))
-      await bed.platform.logs.append(appEnvId, lines)
-      const { client } = bed.platform.admin
+      await fixture.platform.logs.append(appEnvId, lines)
+      const { client } = fixture.platform.admin
       const value = String(minute)
       if (minute % 10 === 0)
         await client.call(updateAppEnvVariables, {

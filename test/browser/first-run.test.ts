@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnv, listAppEnvs } from '../../src/contract/app-envs.ts'
-import { launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
+import { launchBrowser, noBrowser } from '../../testkit/console/fixture.ts'
 import { axe } from '../../testkit/console/inspect.ts'
 import { openAgent } from '../../testkit/mcp/tools-over-http.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
@@ -30,10 +30,10 @@ describe.skipIf(noBrowser !== null)(
       await installation.dispose()
     })
 
-    /** Pictures of the story, for people: LONGSHORE_SHOTS names the folder. */
+    /** Pictures of the scenario, for people: LONGSHORE_SHOTS names the folder. */
     const shot = async (name: string) => {
       const folder = process.env.LONGSHORE_SHOTS
-      if (folder) await page.screenshot({ path: `${folder}/story-${name}.png`, fullPage: true })
+      if (folder) await page.screenshot({ path: `${folder}/scenario-${name}.png`, fullPage: true })
     }
 
     it('deploys the sample function with one click; it serves', async () => {

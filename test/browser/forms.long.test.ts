@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { scaleAppEnvContainers } from '../../src/contract/app-env-actions.ts'
 import { getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
 import { createUserToken, listUserTokens, revokeUserToken } from '../../src/contract/users.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 
 const stored = (page: Page) =>
   page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
@@ -12,21 +12,21 @@ describe.skipIf(noBrowser !== null)(
   `the console in a browser: forms keep what was typed${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let appEnvId = ''
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ reconciles: false })
+      fixture = await ConsoleFixture.start({ reconciles: false })
       const environment = { cliEnvName: 'shop' }
-      ;({ appEnvId } = await bed.platform.makeEnvironment({ environment }))
+      ;({ appEnvId } = await fixture.platform.makeEnvironment({ environment }))
     })
-    afterAll(() => bed?.close())
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterAll(() => fixture?.close())
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     /** A page whose session ends when `expire` is called. */
     async function pageWithSession(pathname: string) {
-      const { client } = bed.platform.admin
+      const { client } = fixture.platform.admin
       const { token, tokenId } = await client.call(createUserToken, { name: 'short' })
-      const page = await bed.signedIn(pathname, { token })
+      const page = await fixture.signedIn(pathname, { token })
       const expire = async (field?: Locator) => {
         await client.call(revokeUserToken, { tokenId })
         // The next read or write finds out; the page may have been quicker.
@@ -35,7 +35,7 @@ describe.skipIf(noBrowser !== null)(
       }
       return { page, expire }
     }
-    async function signIn(page: Page, token = bed.platform.admin.token): Promise<void> {
+    async function signIn(page: Page, token = fixture.platform.admin.token): Promise<void> {
       await page.getByLabel('User token').fill(token)
       await page.getByRole('button', { name: 'Sign in' }).click()
     }
@@ -53,7 +53,7 @@ describe.skipIf(noBrowser !== null)(
       // The sign-in page may be loaded again, by a link that signs in.
       await page.reload()
       await signIn(page)
-      await page.waitForURL(bed.address('/environments/shop/variables'))
+      await page.waitForURL(fixture.address('/environments/shop/variables'))
       expect(await dialog.getByLabel('Name').inputValue()).toBe('MY_KEY')
       expect(await dialog.getByLabel('Used for').inputValue()).toBe('DEPLOY')
       expect(await dialog.getByLabel('Value').inputValue()).toBe('')
@@ -65,16 +65,16 @@ describe.skipIf(noBrowser !== null)(
       const { page, expire } = await pageWithSession('/environments/shop/alerts/new')
       await page.getByLabel('Name').fill('kept text')
       await expire()
-      const other = await bed.page(page.context())
-      await other.goto(bed.address('/sign-in'))
+      const other = await fixture.page(page.context())
+      await other.goto(fixture.address('/sign-in'))
       await signIn(other)
       await other.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
-      await page.waitForURL(bed.address('/environments/shop/alerts/new'))
+      await page.waitForURL(fixture.address('/environments/shop/alerts/new'))
       await expect.poll(() => page.getByLabel('Name').inputValue()).toBe('kept text')
     })
 
     it('keeps focus in a dialog, closes it on Escape only, and gives focus back', async () => {
-      const page = await bed.signedIn('/environments/shop/variables')
+      const page = await fixture.signedIn('/environments/shop/variables')
       const add = page.getByRole('button', { name: 'Add variable' })
       await add.focus()
       await page.keyboard.press('Enter')
@@ -112,7 +112,7 @@ describe.skipIf(noBrowser !== null)(
         await expire(at === '/members' ? undefined : field)
         expect(await stored(page)).not.toContain('secret.example.com')
         await signIn(page)
-        await page.waitForURL(bed.address(at))
+        await page.waitForURL(fixture.address(at))
         await field.waitFor()
         expect(await field.inputValue(), at).toBe('half-typed')
         // Kept in memory, which the sign-in page shares.
@@ -120,7 +120,7 @@ describe.skipIf(noBrowser !== null)(
           expect(await page.getByLabel('Address').inputValue()).toBe('https://secret.example.com')
         await page.context().close()
       }
-      const member = await bed.platform.makeUser()
+      const member = await fixture.platform.makeUser()
       const name = `User ${member.email.match(/\d+/)?.[0]} reaches shop`
       const { page, expire } = await pageWithSession('/members')
       await page.getByLabel(name).uncheck()
@@ -130,7 +130,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('compares with what changed while the person was signed out', async () => {
-      const { client } = bed.platform.admin
+      const { client } = fixture.platform.admin
       const { page, expire } = await pageWithSession('/environments/shop/settings')
       const form = page.getByRole('form', { name: 'Name' })
       await form.getByLabel('Name').fill('my name')
@@ -146,7 +146,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('shows nothing of it to another person, nor after the page was left or signed out', async () => {
-      const other = await bed.platform.makeUser()
+      const other = await fixture.platform.makeUser()
       const { page, expire } = await pageWithSession('/environments/shop/settings')
       const field = page.getByRole('form', { name: 'Name' }).getByLabel('Name')
       await field.fill('not for others')
@@ -167,7 +167,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('opens, signs in and writes once although the network drops each request the first time', async () => {
-      const page = await bed.page(await bed.context())
+      const page = await fixture.page(await fixture.context())
       const dropped = new Set<string>()
       await page.route(/\/console\/assets\/(?!boot-)|\/console\/session$|\/api\//, async (route) => {
         const request = route.request()
@@ -175,12 +175,12 @@ describe.skipIf(noBrowser !== null)(
         if (dropped.has(one)) return route.continue()
         dropped.add(one)
         // The write arrives, its answer does not.
-        if (one === `POST ${bed.platform.apiUrl}/api/public/v1/user/tokens`) await route.fetch()
+        if (one === `POST ${fixture.platform.apiUrl}/api/public/v1/user/tokens`) await route.fetch()
         return route.abort('connectionaborted')
       })
-      const { token, client } = bed.platform.admin
-      const { code } = await bed.platform.sessions.createLink(token)
-      await page.goto(`${bed.address('/sign-in')}?next=%2Fconsole%2Ftokens#${code}`)
+      const { token, client } = fixture.platform.admin
+      const { code } = await fixture.platform.sessions.createLink(token)
+      await page.goto(`${fixture.address('/sign-in')}?next=%2Fconsole%2Ftokens#${code}`)
       await page.getByRole('button', { name: 'Create token' }).click()
       await page.getByLabel('Name').fill('made once')
       await page.getByRole('button', { name: 'Create', exact: true }).click()
@@ -194,7 +194,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('keeps a form through a lost connection and a conflict, and saves it afterwards', async () => {
-      const page = await bed.signedIn('/environments/shop/scaling')
+      const page = await fixture.signedIn('/environments/shop/scaling')
       const form = page.getByRole('form', { name: 'Containers' })
       const field = form.getByRole('spinbutton')
       await field.fill('2')
@@ -202,18 +202,18 @@ describe.skipIf(noBrowser !== null)(
       await form.getByRole('button', { name: 'Scale now' }).click()
       await form.getByRole('alert').waitFor()
       expect(await field.inputValue()).toBe('2')
-      await bed.platform.admin.client.call(scaleAppEnvContainers, { appEnvId, containers: 3 })
+      await fixture.platform.admin.client.call(scaleAppEnvContainers, { appEnvId, containers: 3 })
       await page.context().setOffline(false)
       await page.getByText('Connection lost.').waitFor({ state: 'detached' })
       await form.getByRole('button', { name: 'Scale now' }).click()
       await form.getByRole('row', { name: 'Containers 2 3' }).waitFor()
       await form.getByRole('button', { name: 'Save mine' }).click()
-      const { client } = bed.platform.admin
+      const { client } = fixture.platform.admin
       await expect.poll(async () => (await client.call(getAppEnv, { appEnvId })).containers).toBe(2)
       // Saved: from here on the input follows the platform again.
       await client.call(scaleAppEnvContainers, { appEnvId, containers: 4 })
       await expect.poll(() => field.inputValue()).toBe('4')
-      bed.complaints.length = 0
+      fixture.complaints.length = 0
     })
   },
 )

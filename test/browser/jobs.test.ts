@@ -3,34 +3,35 @@ import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { getJobRun, listJobRuns, startJobRun, updateJobConfig } from '../../src/contract/jobs.ts'
 import { createUserToken } from '../../src/contract/users.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axe, inspectPages } from '../../testkit/console/inspect.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: jobs${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let appEnvId = ''
     let envName = ''
-    const call: typeof bed.platform.admin.client.call = (...args) => bed.platform.admin.client.call(...args)
+    const call: typeof fixture.platform.admin.client.call = (...args) =>
+      fixture.platform.admin.client.call(...args)
     const newest = async () => (await call(listJobRuns, { appEnvId, limit: 1 })).jobRuns[0]!
     const over = (jobRunId: string) =>
       expect.poll(async () => (await call(getJobRun, { jobRunId })).jobRun.finishedAt).not.toBeNull()
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ clockScale: 100 })
+      fixture = await ConsoleFixture.start({ clockScale: 100 })
       const jobConfig = { command: 'echo from the app', timeoutSeconds: 90 }
-      ;({ appEnvId } = await bed.platform.makeEnvironment({
+      ;({ appEnvId } = await fixture.platform.makeEnvironment({
         app: { name: 'report', dockerPreset: 'JOB', useImage: true, jobConfig },
         environment: { cliEnvName: 'report-nightly' },
       }))
       envName = 'report-nightly'
     })
-    afterAll(() => bed?.close())
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterAll(() => fixture?.close())
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     it('shows that there are no runs, and why none can start, beside what was typed', async () => {
-      const page = await bed.signedIn(`/environments/${envName}`)
+      const page = await fixture.signedIn(`/environments/${envName}`)
       await page.getByRole('link', { name: 'Runs' }).click()
       await page.getByText('No runs yet').waitFor()
       await page.getByRole('button', { name: 'Start a run' }).click()
@@ -40,7 +41,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('starts a run after a question, shows its output live, and cancels it', async () => {
-      const page = await bed.signedIn(`/environments/${envName}/runs`)
+      const page = await fixture.signedIn(`/environments/${envName}/runs`)
       await page.getByRole('button', { name: 'Start a run' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByText(`Starts one container of ${envName}`).waitFor()
@@ -75,7 +76,7 @@ describe.skipIf(noBrowser !== null)(
         backoffLimit: 1,
       })
       await over(jobRun.jobRunId)
-      const page = await bed.signedIn(`/environments/${envName}/runs/${jobRun.jobRunId}`)
+      const page = await fixture.signedIn(`/environments/${envName}/runs/${jobRun.jobRunId}`)
       await page.getByText('2 of at most 2').waitFor()
       const attempts = page.getByRole('region', { name: 'List of attempts' })
       await attempts.getByRole('row', { name: /-1 Failed .* exit code 3/ }).waitFor()
@@ -85,7 +86,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('filters runs by an address that can be shared, and lists new ones by itself', async () => {
-      const page = await bed.signedIn(`/environments/${envName}/runs?status=SUCCEEDED`)
+      const page = await fixture.signedIn(`/environments/${envName}/runs?status=SUCCEEDED`)
       await page.getByText('No run has this status').waitFor()
       await over((await call(startJobRun, { appEnvId })).jobRun.jobRunId)
       await page.getByRole('row', { name: /Succeeded .* echo from the app/ }).waitFor()
@@ -97,7 +98,7 @@ describe.skipIf(noBrowser !== null)(
 
     it('shows where each setting comes from, and changes what the environment says itself', async () => {
       await call(updateJobConfig, { appEnvId, backoffLimit: 2, applyImmediately: true })
-      const page = await bed.signedIn(`/environments/${envName}/job-settings`)
+      const page = await fixture.signedIn(`/environments/${envName}/job-settings`)
       const inForce = page.getByRole('region', { name: 'Job settings in force' })
       await inForce.getByRole('row', { name: 'Command echo from the app App –' }).waitFor()
       await inForce.getByRole('row', { name: 'Deadline 1 min 30 s App –' }).waitFor()
@@ -122,30 +123,30 @@ describe.skipIf(noBrowser !== null)(
 
     it('says that a read-only session can start and cancel nothing', async () => {
       const { token } = await call(createUserToken, { name: 'reader', readOnly: true })
-      const page = await bed.signedIn(`/environments/${envName}/runs`, { token })
+      const page = await fixture.signedIn(`/environments/${envName}/runs`, { token })
       await page.getByRole('button', { name: 'Start a run' }).click()
       await page.getByRole('dialog').getByText('This token is read-only').waitFor()
     })
 
     it('M2: shows the same page for runs of others, unknown runs and pages that a kind does not have', async () => {
-      const other = await bed.platform.makeEnvironment({ environment: { cliEnvName: 'no-job' } })
+      const other = await fixture.platform.makeEnvironment({ environment: { cliEnvName: 'no-job' } })
       expect(other.appEnvId).not.toBe(appEnvId)
       const { jobRunId } = await newest()
-      const page = await bed.signedIn(`/environments/${envName}/runs/run_unknown`)
+      const page = await fixture.signedIn(`/environments/${envName}/runs/run_unknown`)
       for (const pathname of [
         `/environments/${envName}/runs/run_unknown`,
         `/environments/no-job/runs/${jobRunId}`,
         '/environments/no-job/runs',
         '/environments/no-job/job-settings',
       ]) {
-        await page.goto(bed.address(pathname))
+        await page.goto(fixture.address(pathname))
         await page.getByRole('heading', { name: 'Page not found' }).waitFor()
       }
     })
 
     it('is clean for axe in both themes, and fits 320 to 2,560 pixels', async () => {
       const { jobRunId } = await newest()
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       const tabs = ['runs', `runs/${jobRunId}`, 'job-settings']
       const pages = tabs.map((tab) => `/environments/${envName}/${tab}`)
       expect(await inspectPages(page, pages)).toEqual([])

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { inspectPages } from '../../testkit/console/inspect.ts'
 
 const image = (tag: number) => `registry.example.com/app:${tag}`
@@ -11,21 +11,21 @@ describe.skipIf(noBrowser !== null)(
   `the console in a browser: what people do${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let appEnvId = ''
     let envName = ''
-    const read = () => bed.platform.admin.client.call(getAppEnv, { appEnvId })
+    const read = () => fixture.platform.admin.client.call(getAppEnv, { appEnvId })
     beforeAll(async () => {
-      bed = await ConsoleBed.start()
-      ;({ appEnvId } = await bed.platform.makeEnvironment({ app: { name: 'shop', useImage: true } }))
+      fixture = await ConsoleFixture.start()
+      ;({ appEnvId } = await fixture.platform.makeEnvironment({ app: { name: 'shop', useImage: true } }))
       envName = (await read()).cliEnvName
     })
-    afterAll(() => bed?.close())
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterAll(() => fixture?.close())
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     it('sees a deployment of an agent arrive, live, and rolls it back', async () => {
-      const { client } = bed.platform.admin
-      const page = await bed.signedIn(`/environments/${envName}`)
+      const { client } = fixture.platform.admin
+      const page = await fixture.signedIn(`/environments/${envName}`)
       await page.getByText('Nothing is deployed yet.').waitFor()
       await client.call(deployAppEnvImage, { appEnvId, image: image(1) })
       await page.getByText('Version 1 is serving: 1 of 1 container ready.').waitFor()
@@ -42,12 +42,12 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('says in the list that an environment failed whose only version did, and why', async () => {
-      const { client } = bed.platform.admin
-      const failed = await bed.platform.makeEnvironment({ app: { name: 'broken', useImage: true } })
+      const { client } = fixture.platform.admin
+      const failed = await fixture.platform.makeEnvironment({ app: { name: 'broken', useImage: true } })
       const message = 'The container was lost. get-logs shows its output.'
-      bed.platform.engine.knobs.failStarts = { times: 1, reason: 'exited', message }
+      fixture.platform.engine.faults.failStarts = { times: 1, reason: 'exited', message }
       await client.call(deployAppEnvImage, { appEnvId: failed.appEnvId, image: image(1) })
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       const row = page.getByRole('row', { name: /broken/ })
       await row.getByText('Failed', { exact: true }).waitFor()
       expect(await row.getByTitle(/Exited: /).getAttribute('title')).toBe(
@@ -58,9 +58,9 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('adds a variable without seeing others, applies it, and undoes it from the activity', async () => {
-      const { client } = bed.platform.admin
+      const { client } = fixture.platform.admin
       await client.call(updateAppEnvVariables, { appEnvId, set: [{ name: 'KEY', value: 'hidden-value' }] })
-      const page = await bed.signedIn(`/environments/${envName}/variables`)
+      const page = await fixture.signedIn(`/environments/${envName}/variables`)
       await page.getByRole('row', { name: /KEY secret/ }).waitFor()
       expect(await page.content()).not.toContain('hidden-value')
       await page.getByRole('button', { name: 'Add variable' }).click()
@@ -90,16 +90,16 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('filters the activity by an address that can be shared', async () => {
-      const page = await bed.signedIn('/activity')
+      const page = await fixture.signedIn('/activity')
       await page.getByLabel('From where').selectOption('console')
       await page.waitForURL(/surface=console/)
       await page.getByLabel('Operation').fill('undo')
       await page.waitForURL(/operation=undo/)
-      const other = await bed.signedIn()
+      const other = await fixture.signedIn()
       await other.goto(page.url())
       await other.getByRole('listitem').filter({ hasText: 'Undo: Change variables' }).waitFor()
       expect(await other.getByRole('listitem').filter({ hasText: 'Command line' }).count()).toBe(0)
-      await page.goto(bed.address('/activity'))
+      await page.goto(fixture.address('/activity'))
       const others = page.getByRole('listitem').filter({ hasText: 'Create app' })
       await others.first().waitFor()
       await page.getByLabel('Object').selectOption({ label: envName })
@@ -109,22 +109,22 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('shows a lost connection, reconnects automatically, and keeps typed text', async () => {
-      const page = await bed.signedIn(`/environments/${envName}/settings`)
+      const page = await fixture.signedIn(`/environments/${envName}/settings`)
       await page.getByLabel('Name', { exact: true }).last().fill('typed before')
       await page.context().setOffline(true)
       await page.getByText('Connection lost.').waitFor()
       await page.context().setOffline(false)
       await page.getByText('Connection lost.').waitFor({ state: 'detached' })
       expect(await page.getByLabel('Name', { exact: true }).last().inputValue()).toBe('typed before')
-      bed.complaints.length = 0
+      fixture.complaints.length = 0
     })
 
     it('shows both values after a conflict of revisions and lets the person choose', async () => {
-      const page = await bed.signedIn(`/environments/${envName}/scaling`)
+      const page = await fixture.signedIn(`/environments/${envName}/scaling`)
       const field = page.getByLabel('Containers', { exact: true }).getByRole('spinbutton')
       await field.fill('2')
-      await bed.platform.request('PATCH', '/app-env/containers', {
-        token: bed.platform.admin.token,
+      await fixture.platform.request('PATCH', '/app-env/containers', {
+        token: fixture.platform.admin.token,
         input: { appEnvId, containers: 3 },
       })
       await page.getByRole('button', { name: 'Scale now' }).click()
@@ -150,7 +150,7 @@ describe.skipIf(noBrowser !== null)(
         '/activity',
         '/',
         '/agents',
-        `/agents/${bed.platform.admin.userId}?surface=cli`,
+        `/agents/${fixture.platform.admin.userId}?surface=cli`,
         '/members',
         '/tokens',
         '/settings',
@@ -159,12 +159,12 @@ describe.skipIf(noBrowser !== null)(
         ...tabs.map((tab) => `/environments/${envName}${tab}`),
         '/environments/none',
       ]
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       expect(await inspectPages(page, pages)).toEqual([])
     })
 
     it('deletes an environment by keyboard alone, after its name was typed', async () => {
-      const page = await bed.signedIn(`/environments/${envName}/settings`)
+      const page = await fixture.signedIn(`/environments/${envName}/settings`)
       await page.getByRole('button', { name: 'Delete environment' }).focus()
       await page.keyboard.press('Enter')
       const dialog = page.getByRole('dialog')
@@ -183,7 +183,7 @@ describe.skipIf(noBrowser !== null)(
         .poll(() => dialog.getByRole('button', { name: 'Delete environment' }).isEnabled())
         .toBe(true)
       await page.keyboard.press('Enter')
-      await page.waitForURL(bed.address('/'))
+      await page.waitForURL(fixture.address('/'))
       await expect(read()).rejects.toMatchObject({ kind: 'not-found' })
     })
   },

@@ -3,26 +3,26 @@ import { updateAccount } from '../../src/contract/accounts.ts'
 import { getAppEnv, updateAppEnv } from '../../src/contract/app-envs.ts'
 import { getMemberEnvAccess, listMembers, updateMemberEnvAccess } from '../../src/contract/members.ts'
 import { createUserToken, listUserTokens } from '../../src/contract/users.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axe } from '../../testkit/console/inspect.ts'
 
 describe.skipIf(noBrowser !== null)(
   `the console in a browser: members, tokens and account${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     const environments = ['alpha', 'beta', 'gamma'].map((name) => ({ name, appEnvId: '' }))
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ reconciles: false })
+      fixture = await ConsoleFixture.start({ reconciles: false })
       for (const environment of environments) {
-        const made = await bed.platform.makeEnvironment({ environment: { cliEnvName: environment.name } })
+        const made = await fixture.platform.makeEnvironment({ environment: { cliEnvName: environment.name } })
         environment.appEnvId = made.appEnvId
       }
     })
-    afterAll(() => bed?.close())
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterAll(() => fixture?.close())
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
     const accessOf = async (membershipId: string) => {
-      const { admin, accountId } = bed.platform
+      const { admin, accountId } = fixture.platform
       const { allowedAppEnvIds } = await admin.client.call(getMemberEnvAccess, { accountId, membershipId })
       return environments
         .filter(({ appEnvId }) => allowedAppEnvIds.includes(appEnvId))
@@ -30,9 +30,9 @@ describe.skipIf(noBrowser !== null)(
     }
 
     it('M5, M6: edits access as a matrix and shows what it opens and closes before saving', async () => {
-      const member = await bed.platform.makeUser()
+      const member = await fixture.platform.makeUser()
       const name = `User ${member.email.match(/\d+/)?.[0]}`
-      const page = await bed.signedIn('/members')
+      const page = await fixture.signedIn('/members')
       const cell = (environment: string) => page.getByLabel(`${name} reaches ${environment}`)
       await cell('beta').uncheck()
       await page.getByText('1 member changed, not saved').waitFor()
@@ -52,10 +52,10 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('shows both versions after a concurrent change of the access', async () => {
-      const { platform } = bed
+      const { platform } = fixture
       const member = await platform.makeUser()
       const name = `User ${member.email.match(/\d+/)?.[0]}`
-      const page = await bed.signedIn('/members')
+      const page = await fixture.signedIn('/members')
       await page.getByLabel(`${name} reaches alpha`).uncheck()
       await page.getByRole('button', { name: 'Review changes' }).click()
       await page.getByRole('dialog').getByText('Access changed from').waitFor()
@@ -73,7 +73,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('M5: counts the members who lose access when it is turned on, then explains access', async () => {
-      const page = await bed.signedIn('/members')
+      const page = await fixture.signedIn('/members')
       await page.getByRole('button', { name: 'Switch on' }).click()
       const dialog = page.getByRole('dialog')
       await dialog
@@ -88,8 +88,8 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('adds a member with a token shown once, and removes them', async () => {
-      const { platform } = bed
-      const page = await bed.signedIn('/members')
+      const { platform } = fixture
+      const page = await fixture.signedIn('/members')
       await page.getByRole('button', { name: 'Add member' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('E-mail').fill('not an address')
@@ -113,9 +113,9 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('creates, revokes and rotates tokens; each is shown once, and rotating keeps the session', async () => {
-      const { platform } = bed
+      const { platform } = fixture
       const owner = await platform.makeUser({ admin: true })
-      const page = await bed.signedIn('/tokens', { token: owner.token })
+      const page = await fixture.signedIn('/tokens', { token: owner.token })
       const shown = page.getByRole('region', { name: 'Token', exact: true })
       await page.getByRole('button', { name: 'Create token' }).click()
       await page.getByLabel('Name').fill('reader')
@@ -144,8 +144,8 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('keeps typed text through a conflict of names, for account and environment', async () => {
-      const { admin, accountId } = bed.platform
-      const page = await bed.signedIn('/settings')
+      const { admin, accountId } = fixture.platform
+      const page = await fixture.signedIn('/settings')
       const field = page.getByLabel('Account name')
       await field.fill('Mine')
       await admin.client.call(updateAccount, { accountId, name: 'Theirs' })
@@ -154,7 +154,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('button', { name: 'Take theirs' }).click()
       expect(await field.inputValue()).toBe('Theirs')
       const [{ appEnvId } = { appEnvId: '' }] = environments
-      await page.goto(bed.address('/environments/alpha/settings'))
+      await page.goto(fixture.address('/environments/alpha/settings'))
       const name = page.getByRole('form', { name: 'Name' }).getByLabel('Name', { exact: true })
       await name.fill('my name')
       await admin.client.call(updateAppEnv, { appEnvId, name: 'their name' })

@@ -2,13 +2,13 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
-import { launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
-import { enginesHere } from '../../testkit/engines/engines-here.ts'
+import { launchBrowser, noBrowser } from '../../testkit/console/fixture.ts'
+import { availableEngines } from '../../testkit/engines/available-engines.ts'
 import { loadOn, versionSource } from '../../testkit/gateway/rolling-load.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
-import { deploy, noWindow, until, untilDeployed } from '../../testkit/platform/story.ts'
+import { deploy, noWindow, until, untilDeployed } from '../../testkit/platform/deploy.ts'
 
-const base = (await enginesHere()).find(({ engine }) => engine === 'process')?.base
+const base = (await availableEngines()).find(({ engine }) => engine === 'process')?.base
 const missing = noBrowser ?? (base ? null : 'no process engine')
 const connections = 4
 /** Requests before the click and after the earlier version serves. */

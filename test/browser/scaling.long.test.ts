@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axe } from '../../testkit/console/inspect.ts'
-import { until } from '../../testkit/platform/story.ts'
+import { until } from '../../testkit/platform/deploy.ts'
 
 /**
  * How long a request takes when `concurrent` are under way: beyond four they slow each other down. Long beside what a
@@ -18,7 +18,7 @@ describe.skipIf(noBrowser !== null)(
   `scaling in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     let appEnvId = ''
     let underWay = 0
     let requests = 0
@@ -33,20 +33,20 @@ describe.skipIf(noBrowser !== null)(
     beforeAll(async () => {
       await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve))
       const { port } = gateway.address() as AddressInfo
-      bed = await ConsoleBed.start({ ingress: { host: '127.0.0.1', port } })
+      fixture = await ConsoleFixture.start({ ingress: { host: '127.0.0.1', port } })
       const app = { dockerPreset: 'FUNCTION' }
-      ;({ appEnvId } = await bed.platform.makeEnvironment({ app, environment: { cliEnvName: 'resize' } }))
+      ;({ appEnvId } = await fixture.platform.makeEnvironment({ app, environment: { cliEnvName: 'resize' } }))
     })
     afterAll(async () => {
-      await bed?.close()
+      await fixture?.close()
       gateway.closeAllConnections()
       gateway.close()
     })
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     it('charts the results of a probe and applies the proposed settings', async () => {
-      const { client } = bed.platform.admin
-      const page = await bed.signedIn('/environments/resize/scaling')
+      const { client } = fixture.platform.admin
+      const page = await fixture.signedIn('/environments/resize/scaling')
       await page.getByText('Start or deploy the function first.').waitFor()
       expect(await page.getByRole('button', { name: 'Measure' }).isDisabled()).toBe(true)
       await client.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
@@ -88,7 +88,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('keeps the form and says why when the function cannot be probed', async () => {
-      const page = await bed.signedIn('/environments/resize/scaling')
+      const page = await fixture.signedIn('/environments/resize/scaling')
       await page.getByLabel('Path', { exact: true }).fill('no slash')
       await page.getByRole('button', { name: 'Measure' }).click()
       await page
@@ -101,11 +101,11 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('sets and removes the memory target of autoscaling', async () => {
-      const { client } = bed.platform.admin
-      const web = await bed.platform.makeEnvironment({ environment: { cliEnvName: 'web' } })
+      const { client } = fixture.platform.admin
+      const web = await fixture.platform.makeEnvironment({ environment: { cliEnvName: 'web' } })
       const target = async () =>
         (await client.call(getAppEnv, { appEnvId: web.appEnvId })).autoscaling?.targetMemoryPercent
-      const page = await bed.signedIn('/environments/web/scaling')
+      const page = await fixture.signedIn('/environments/web/scaling')
       const form = page.getByRole('form', { name: 'Autoscaling' })
       const field = form.getByLabel('Memory target')
       expect(await field.inputValue()).toBe('')

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addMember } from '../../src/contract/members.ts'
-import { launchBrowser, noBrowser } from '../../testkit/console/bed.ts'
+import { launchBrowser, noBrowser } from '../../testkit/console/fixture.ts'
 import { axe } from '../../testkit/console/inspect.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
 

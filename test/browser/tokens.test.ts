@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { getUser, listUserTokens } from '../../src/contract/users.ts'
 import { newToken, tokenHash } from '../../src/domain/access/tokens.ts'
 import { insertToken } from '../../src/store/repositories/tokens.ts'
-import { ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axeInBothThemes } from '../../testkit/console/inspect.ts'
 import type { TestUser } from '../../testkit/platform/test-platform.ts'
 
@@ -13,12 +13,12 @@ describe.skipIf(noBrowser !== null)(
   `tokens in the console${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ reconciles: false })
+      fixture = await ConsoleFixture.start({ reconciles: false })
     })
-    afterAll(() => bed?.close())
-    afterEach(async () => expect(await bed.endTest()).toEqual([]))
+    afterAll(() => fixture?.close())
+    afterEach(async () => expect(await fixture.endTest()).toEqual([]))
 
     const tokensOf = async ({ client }: TestUser) => (await client.call(listUserTokens, {})).tokens
     const choose = async (page: Page, name: string, expiry: string) => {
@@ -30,9 +30,9 @@ describe.skipIf(noBrowser !== null)(
     const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString()
 
     it('creates a token that expires in days or on a date, and shows expiry and last use', async () => {
-      const user = await bed.platform.makeUser()
+      const user = await fixture.platform.makeUser()
       // In this zone the day ends some hours after the same day in UTC.
-      const page = await bed.signedIn('/tokens', { token: user.token, timezoneId: 'America/New_York' })
+      const page = await fixture.signedIn('/tokens', { token: user.token, timezoneId: 'America/New_York' })
       await choose(page, 'weekly', 'In 7 days')
       const options = await page.getByLabel('Expires').getByRole('option').allInnerTexts()
       expect(options.join()).toBe('Never,In 1 day,In 7 days,In 30 days,In 90 days,On a date…')
@@ -44,7 +44,7 @@ describe.skipIf(noBrowser !== null)(
       const lifeDays = (Date.parse(made?.expiresAt ?? '') - Date.parse(made?.createdAt ?? '')) / dayMs
       expect(lifeDays).toBeCloseTo(7, 2)
       await weekly.getByRole('cell', { name: 'Never', exact: true }).waitFor()
-      await bed.platform.client(token).call(getUser, {})
+      await fixture.platform.client(token).call(getUser, {})
       await page.reload()
       const used = weekly.locator('time').last()
       await expect.poll(() => used.innerText()).toBe('just now')
@@ -63,15 +63,15 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it("shows the platform's message at the field, and keeps what was typed", async () => {
-      const user = await bed.platform.makeUser()
+      const user = await fixture.platform.makeUser()
       const { userId } = user
       const token = newToken('user')
-      await bed.platform.db.write((tx) =>
-        insertToken(tx, tokenHash(token), { kind: 'user', userId }, bed.platform.now, {
+      await fixture.platform.db.write((tx) =>
+        insertToken(tx, tokenHash(token), { kind: 'user', userId }, fixture.platform.now, {
           expiresAt: inDays(2),
         }),
       )
-      const page = await bed.signedIn('/tokens', { token })
+      const page = await fixture.signedIn('/tokens', { token })
       await choose(page, 'longer', 'In 90 days')
       await create(page)
       const field = page.locator('.field').filter({ has: page.getByLabel('Expires') })
@@ -83,14 +83,14 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('shows an expired token as such; the session of one returns to the sign-in page', async () => {
-      const { db, now } = bed.platform
-      const user = await bed.platform.makeUser()
+      const { db, now } = fixture.platform
+      const user = await fixture.platform.makeUser()
       const { userId } = user
       const owner = { kind: 'user', userId } as const
       await db.write((tx) =>
         insertToken(tx, tokenHash(newToken('user')), owner, now, { name: 'old', expiresAt: inDays(-3) }),
       )
-      const page = await bed.signedIn('/tokens', { token: user.token })
+      const page = await fixture.signedIn('/tokens', { token: user.token })
       const old = page.getByRole('row', { name: /^old/ })
       expect(await old.innerText()).toMatch(/Expired\s+3 days ago\s+Never/)
       await old.getByRole('button', { name: 'Revoke old' }).waitFor()
@@ -106,7 +106,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('is accessible in both themes, with the dialog open and at 320 px', async () => {
-      const page = await bed.signedIn('/tokens')
+      const page = await fixture.signedIn('/tokens')
       await page.getByText('This session').waitFor()
       expect(await axeInBothThemes(page)).toEqual([])
       await choose(page, 'dated', 'On a date…')

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { builtConsole, ConsoleBed, noBrowser } from '../../testkit/console/bed.ts'
+import { builtConsole, ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import {
   fillAccount,
   median,
@@ -22,15 +22,15 @@ describe.skipIf(noBrowser !== null)(
   `budgets of the console${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
   { timeout: 180_000 },
   () => {
-    let bed: ConsoleBed
+    let fixture: ConsoleFixture
     beforeAll(async () => {
-      bed = await ConsoleBed.start({ reconciles: false })
-      await fillAccount(bed, environments)
+      fixture = await ConsoleFixture.start({ reconciles: false })
+      await fillAccount(fixture, environments)
     })
-    afterAll(() => bed?.close())
+    afterAll(() => fixture?.close())
 
     it('sends at most 180 kB of compressed script for the first page, and later pages only when opened', async () => {
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       const scripts: string[] = []
       page.on('request', (request) => {
         if (request.resourceType() === 'script') scripts.push(path.basename(new URL(request.url()).pathname))
@@ -47,7 +47,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('scrolls and searches 5,000 environments with a few dozen rows on the page', async () => {
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       await page.getByText('5,000 stopped').waitFor()
       expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe(String(environments + 1))
       const rows = page.locator('tbody tr')
@@ -63,13 +63,13 @@ describe.skipIf(noBrowser !== null)(
     it('is interactive soon after sign-in', async () => {
       const took: number[] = []
       while (took.length < mostTries && !took.some((ms) => ms < interactiveMs)) {
-        took.push(await onOneCore(() => msToInteractive(bed)))
+        took.push(await onOneCore(() => msToInteractive(fixture)))
       }
       expect(Math.min(...took), `${took.map(Math.round).join(' ms, ')} ms`).toBeLessThan(interactiveMs)
     })
 
     it('scrolls 5,000 environments at 50 frames a second, and reads only those where it stops', async () => {
-      const page = await bed.signedIn('/')
+      const page = await fixture.signedIn('/')
       await page.getByText('5,000 stopped').waitFor()
       let reads = 0
       page.on('request', (request) => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { Agent, request } from 'undici'
 import { apiPrefix, isRead, type Operation } from '../../src/contract/operation.ts'
-import type { Played } from './example-story.ts'
-import type { Json } from './story-call.ts'
+import type { CallRecord } from './example-scenario.ts'
+import type { Json } from './scenario-call.ts'
 
 /** Results of the calls of one row: responses by status, and violations. */
 interface JunkResult {
@@ -20,13 +20,13 @@ const inFlight = 4
 const limitMs = 60_000
 
 /**
- * Calls one operation with `runs` generated inputs: valid ones of the story with up to four things wrong, and plain
- * junk. Every call must get a response, never 5xx, and errors must be exactly `{error, details?}`.
+ * Calls one operation with `runs` generated inputs: valid ones of the scenario with up to four things wrong,
+ * and plain junk. Every call must get a response, never 5xx, and errors must be exactly `{error, details?}`.
  */
 export async function junkCalls(
   target: JunkTarget,
   row: Operation,
-  played: readonly Played[],
+  played: readonly CallRecord[],
   runs: number,
   seed: number,
 ): Promise<JunkResult> {
@@ -85,7 +85,11 @@ async function callOnce(
   }
 }
 
-function junkCall(row: Operation, valid: readonly Json[], played: readonly Played[]): fc.Arbitrary<JunkCall> {
+function junkCall(
+  row: Operation,
+  valid: readonly Json[],
+  played: readonly CallRecord[],
+): fc.Arbitrary<JunkCall> {
   const inQuery = row.method === 'GET' || row.method === 'DELETE'
   const input = junkInput(row, valid, played)
   const text = inQuery
@@ -138,9 +142,13 @@ const odd = [
 ]
 
 /** A valid input with up to four things wrong, or one that knows only the names of the fields. */
-function junkInput(row: Operation, valid: readonly Json[], played: readonly Played[]): fc.Arbitrary<Json> {
+function junkInput(
+  row: Operation,
+  valid: readonly Json[],
+  played: readonly CallRecord[],
+): fc.Arbitrary<Json> {
   const keys = Object.keys(row.input.shape)
-  // Values from elsewhere in the story, including ids of other kinds.
+  // Values from elsewhere in the scenario, including ids of other kinds.
   const elsewhere = played.flatMap((one) => Object.values(one.input))
   const value = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...odd) },

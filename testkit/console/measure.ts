@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { newId } from '../../src/domain/ids.ts'
-import type { ConsoleBed } from './bed.ts'
+import type { ConsoleFixture } from './fixture.ts'
 
 /** Copies one environment in the store until the account has so many. */
-export async function fillAccount(bed: ConsoleBed, environments: number): Promise<void> {
-  const { appEnvId } = await bed.platform.makeEnvironment()
-  await bed.platform.db.write(async (tx) => {
+export async function fillAccount(fixture: ConsoleFixture, environments: number): Promise<void> {
+  const { appEnvId } = await fixture.platform.makeEnvironment()
+  await fixture.platform.db.write(async (tx) => {
     const row = await tx
       .selectFrom('app_envs')
       .selectAll()
@@ -24,8 +24,8 @@ export async function fillAccount(bed: ConsoleBed, environments: number): Promis
 }
 
 /** Milliseconds from the click on a sign-in link to the first link of the list, in a browser without a cache. */
-export async function msToInteractive(bed: ConsoleBed): Promise<number> {
-  const page = await bed.page(await bed.context())
+export async function msToInteractive(fixture: ConsoleFixture): Promise<number> {
+  const page = await fixture.page(await fixture.context())
   await page.addInitScript(() => {
     new MutationObserver((_changes, observer) => {
       if (!document.querySelector('tbody a')) return
@@ -34,8 +34,8 @@ export async function msToInteractive(bed: ConsoleBed): Promise<number> {
       requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('interactive')))
     }).observe(document, { childList: true, subtree: true })
   })
-  const { code } = await bed.platform.sessions.createLink(bed.platform.admin.token)
-  await page.goto(`${bed.address('/sign-in')}#${code}`)
+  const { code } = await fixture.platform.sessions.createLink(fixture.platform.admin.token)
+  await page.goto(`${fixture.address('/sign-in')}#${code}`)
   const interactive = await page.waitForFunction(
     () => performance.getEntriesByName('interactive')[0]?.startTime,
   )

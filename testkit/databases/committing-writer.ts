@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { psql } from './bed.ts'
+import { psql } from './fixture.ts'
 
 const reconnectMs = 50
 

@@ -3,8 +3,8 @@ import path from 'node:path'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import { testDocker } from '../engines/docker-images.ts'
 import type { Installation } from '../platform/installation.ts'
-import { until } from '../platform/story.ts'
-import { DatabaseBed } from './bed.ts'
+import { until } from '../platform/deploy.ts'
+import { DatabaseFixture } from './fixture.ts'
 import type { CommittingWriter } from './committing-writer.ts'
 
 /** Targets of `kill -9`: the control plane, the database, and its supervisor on the process engine. */
@@ -62,7 +62,7 @@ async function killOne(installation: Installation, appEnvId: string, victim: Vic
   if (victim === 'platform') {
     await installation.end('SIGKILL')
     await installation.start()
-    await new DatabaseBed(installation).untilRunning(appEnvId)
+    await new DatabaseFixture(installation).untilRunning(appEnvId)
   } else if (installation.ready.engine === 'docker') {
     const filters = { label: [`longshore.env=${appEnvId}`] }
     for (const { Id } of await testDocker().listContainers({ filters })) {

@@ -1,5 +1,5 @@
-import { until } from '../platform/story.ts'
-import type { DiagnosisBed } from './bed.ts'
+import { until } from '../platform/deploy.ts'
+import type { DiagnosisFixture } from './fixture.ts'
 import { nodeServer, nodeSource, untilRequested } from './programs.ts'
 import type { Seeded } from './seeded.ts'
 import { good, type StateFault, served } from './state-fault.ts'
@@ -19,28 +19,28 @@ export function stateFaults(seeded: Seeded): StateFault[] {
 
 function settingFaults(seeded: Seeded): StateFault[] {
   const alert = { metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '1m', contactPointIds: [] }
-  const alerted = async (bed: DiagnosisBed, change: object) => {
-    const appEnvId = await served(bed)
-    await bed.call('create-alert', { appEnvId, name: seeded.word(), ...alert, ...change })
+  const alerted = async (fixture: DiagnosisFixture, change: object) => {
+    const appEnvId = await served(fixture)
+    await fixture.call('create-alert', { appEnvId, name: seeded.word(), ...alert, ...change })
     return appEnvId
   }
   return [
     {
       name: 'stopped by a person',
       cause: 'stopped',
-      async make(bed) {
-        const appEnvId = await served(bed)
-        await bed.call('stop-app-env', { appEnvId })
+      async make(fixture) {
+        const appEnvId = await served(fixture)
+        await fixture.call('stop-app-env', { appEnvId })
         return appEnvId
       },
     },
-    { name: 'never deployed', cause: 'stopped', make: (bed) => bed.environment() },
+    { name: 'never deployed', cause: 'stopped', make: (fixture) => fixture.environment() },
     {
       name: 'a variable that is only saved',
       cause: 'pending-change',
-      async make(bed) {
-        const appEnvId = await served(bed)
-        await bed.call('update-app-env-variables', {
+      async make(fixture) {
+        const appEnvId = await served(fixture)
+        await fixture.call('update-app-env-variables', {
           appEnvId,
           set: [{ name: seeded.variable(), value: 'x' }],
         })
@@ -50,27 +50,27 @@ function settingFaults(seeded: Seeded): StateFault[] {
     {
       name: 'a size that is only saved',
       cause: 'pending-change',
-      async make(bed) {
-        const appEnvId = await served(bed)
-        await bed.call('update-app-env', { appEnvId, zClouds: 2 })
+      async make(fixture) {
+        const appEnvId = await served(fixture)
+        await fixture.call('update-app-env', { appEnvId, zClouds: 2 })
         return appEnvId
       },
     },
     {
       name: 'an alert of another unit',
       cause: 'alert-misconfigured',
-      async make(bed) {
+      async make(fixture) {
         const config = { url: 'https://hooks.example.com/x' }
-        const { accountId } = bed.platform
+        const { accountId } = fixture.platform
         const point = { accountId, name: seeded.word(), type: 'webhook', config }
-        const { contactPoint } = await bed.call('create-contact-point', point)
-        return alerted(bed, { threshold: 0.8, contactPointIds: [contactPoint.contactPointId] })
+        const { contactPoint } = await fixture.call('create-contact-point', point)
+        return alerted(fixture, { threshold: 0.8, contactPointIds: [contactPoint.contactPointId] })
       },
     },
     {
       name: 'an alert that notifies nobody',
       cause: 'alert-misconfigured',
-      make: (bed) => alerted(bed, {}),
+      make: (fixture) => alerted(fixture, {}),
     },
   ]
 }
@@ -81,29 +81,29 @@ function originFaults(seeded: Seeded): StateFault[] {
     {
       name: 'an upload that is gone',
       cause: 'lost-upload',
-      async make(bed) {
-        const appEnvId = await bed.environment()
-        await bed.deploy(appEnvId, good(), { loses: true })
+      async make(fixture) {
+        const appEnvId = await fixture.environment()
+        await fixture.deploy(appEnvId, good(), { loses: true })
         return appEnvId
       },
     },
     {
       name: 'a password that changed at its source',
       cause: 'pending-change',
-      async make(bed) {
+      async make(fixture) {
         const name = seeded.variable()
-        const source = await bed.environment({}, { envVars: [{ name, value: seeded.word() }] })
-        const { cliEnvName: envName } = await bed.call('get-app-env', { appEnvId: source })
+        const source = await fixture.environment({}, { envVars: [{ name, value: seeded.word() }] })
+        const { cliEnvName: envName } = await fixture.call('get-app-env', { appEnvId: source })
         const from = { envName, field: name }
         const refuses = `(console.error('authentication failed for ${seeded.word()}'), 'sorry')`
-        const appEnvId = await bed.environment({}, { envVars: [{ name, from }] })
-        await bed.deploy(appEnvId, nodeSource(nodeServer(refuses, '', '500')))
-        await bed.call('update-app-env-variables', {
+        const appEnvId = await fixture.environment({}, { envVars: [{ name, from }] })
+        await fixture.deploy(appEnvId, nodeSource(nodeServer(refuses, '', '500')))
+        await fixture.call('update-app-env-variables', {
           appEnvId: source,
           set: [{ name, value: seeded.word() }],
         })
-        await bed.measured([{ appEnvId, containers: [], ingress: await bed.load(appEnvId, 10) }])
-        await bed.printed(appEnvId, 11)
+        await fixture.measured([{ appEnvId, containers: [], ingress: await fixture.load(appEnvId, 10) }])
+        await fixture.printed(appEnvId, 11)
         return appEnvId
       },
     },
@@ -115,48 +115,48 @@ function serviceFaults(seeded: Seeded): StateFault[] {
     {
       name: 'a database that was stopped',
       cause: 'database-down',
-      async make(bed) {
-        const { accountId } = bed.platform
-        const { appId } = await bed.call('create-app', {
+      async make(fixture) {
+        const { accountId } = fixture.platform
+        const { appId } = await fixture.call('create-app', {
           accountId,
           name: seeded.word(),
           dockerPreset: 'POSTGRESQL',
         })
-        const data = await bed.call('create-app-env', { accountId, appId, name: 'data', region: 'plain' })
-        await bed.deployed(data.appEnvId)
-        const { hosts } = await bed.call('get-app-env', { appEnvId: data.appEnvId, decrypt: true })
+        const data = await fixture.call('create-app-env', { accountId, appId, name: 'data', region: 'plain' })
+        await fixture.deployed(data.appEnvId)
+        const { hosts } = await fixture.call('get-app-env', { appEnvId: data.appEnvId, decrypt: true })
         const name = seeded.variable()
         // Its own port is free for others while it is stopped, so the program tries one where nothing ever listens.
         const connects = `new URL(process.env.${name}); require('net').connect(${seeded.number(2, 19)}, '127.0.0.1')`
-        const appEnvId = await bed.environment({}, { envVars: [{ name, value: hosts[0].url }] })
-        await bed.call('stop-app-env', { appEnvId: data.appEnvId })
-        await bed.deploy(appEnvId, untilRequested(connects))
-        await bed.crashed(appEnvId)
+        const appEnvId = await fixture.environment({}, { envVars: [{ name, value: hosts[0].url }] })
+        await fixture.call('stop-app-env', { appEnvId: data.appEnvId })
+        await fixture.deploy(appEnvId, untilRequested(connects))
+        await fixture.crashed(appEnvId)
         return appEnvId
       },
     },
     {
       name: 'a variable that was saved too late',
       cause: 'missing-variable',
-      async make(bed) {
+      async make(fixture) {
         const name = seeded.variable()
         const needs = `if (!process.env.${name}) throw new Error('${name} is missing')`
-        const appEnvId = await served(bed, untilRequested(needs))
-        await bed.crashed(appEnvId)
-        await bed.call('update-app-env-variables', { appEnvId, set: [{ name, value: 'x' }] })
+        const appEnvId = await served(fixture, untilRequested(needs))
+        await fixture.crashed(appEnvId)
+        await fixture.call('update-app-env-variables', { appEnvId, set: [{ name, value: 'x' }] })
         return appEnvId
       },
     },
     {
       name: 'an image of a registry that refuses',
       cause: 'image-pull',
-      async make(bed) {
-        const appEnvId = await bed.environment({ useImage: true }, { region: 'plain' })
-        await bed.call('deploy-app-env-image', {
+      async make(fixture) {
+        const appEnvId = await fixture.environment({ useImage: true }, { region: 'plain' })
+        await fixture.call('deploy-app-env-image', {
           appEnvId,
           image: `127.0.0.1:1/${seeded.word()}:${seeded.number(1, 9)}`,
         })
-        await bed.deployed(appEnvId)
+        await fixture.deployed(appEnvId)
         return appEnvId
       },
     },
@@ -168,17 +168,18 @@ function engineFault(seeded: Seeded): StateFault {
     name: 'an engine that is away',
     cause: 'engine-away',
     alone: true,
-    async make(bed) {
-      const appEnvId = await bed.environment({ useImage: true }, { region: 'plain' })
-      await bed.call('deploy-app-env-image', { appEnvId, image: `registry.example.com/${seeded.word()}:1` })
-      await bed.deployed(appEnvId)
-      bed.fake.knobs.away = true
-      const problem = async () => bed.platform.reconciler?.engineProblem('plain') ?? null
+    async make(fixture) {
+      const appEnvId = await fixture.environment({ useImage: true }, { region: 'plain' })
+      const image = `registry.example.com/${seeded.word()}:1`
+      await fixture.call('deploy-app-env-image', { appEnvId, image })
+      await fixture.deployed(appEnvId)
+      fixture.fake.faults.away = true
+      const problem = async () => fixture.platform.reconciler?.engineProblem('plain') ?? null
       await until(problem, (said) => said !== null, 'a listing that fails')
       return appEnvId
     },
-    async after(bed) {
-      bed.fake.knobs.away = false
+    async after(fixture) {
+      fixture.fake.faults.away = false
     },
   }
 }

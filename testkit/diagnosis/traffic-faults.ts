@@ -1,6 +1,6 @@
 import type { DiagnosisCause } from '../../src/contract/diagnosis.ts'
 import { bucketOf } from '../../src/metrics/histogram.ts'
-import type { DiagnosisBed } from './bed.ts'
+import type { DiagnosisFixture } from './fixture.ts'
 import { nodeServer, nodeSource } from './programs.ts'
 import type { Seeded } from './seeded.ts'
 import { good, type StateFault, served } from './state-fault.ts'
@@ -10,11 +10,11 @@ export function trafficFaults(seeded: Seeded): StateFault[] {
   const failing = (line: string, name: string, cause: DiagnosisCause): StateFault => ({
     name,
     cause,
-    async make(bed) {
+    async make(fixture) {
       const answer = `console.error(${JSON.stringify(line)}), 'sorry'`
-      const appEnvId = await served(bed, nodeSource(nodeServer(`(${answer})`, '', '500')))
-      await bed.measured([{ appEnvId, containers: [], ingress: await bed.load(appEnvId, 20) }])
-      await bed.printed(appEnvId, 21)
+      const appEnvId = await served(fixture, nodeSource(nodeServer(`(${answer})`, '', '500')))
+      await fixture.measured([{ appEnvId, containers: [], ingress: await fixture.load(appEnvId, 20) }])
+      await fixture.printed(appEnvId, 21)
       return appEnvId
     },
   })
@@ -33,37 +33,38 @@ export function trafficFaults(seeded: Seeded): StateFault[] {
     {
       name: 'a function that is too slow',
       cause: 'request-timeout',
-      async make(bed) {
+      async make(fixture) {
         const functionConfig = { timeoutSeconds: 1, responseStartTimeoutSeconds: 1, minScale: 1 }
-        const appEnvId = await bed.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
-        await bed.deploy(appEnvId, nodeSource(nodeServer('new Promise((done) => setTimeout(done, 5000))')))
-        const ingress = await bed.load(appEnvId, 6, 1_000)
-        await bed.measured([{ appEnvId, containers: [], ingress }])
+        const appEnvId = await fixture.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
+        const slow = nodeServer('new Promise((done) => setTimeout(done, 5000))')
+        await fixture.deploy(appEnvId, nodeSource(slow))
+        const ingress = await fixture.load(appEnvId, 6, 1_000)
+        await fixture.measured([{ appEnvId, containers: [], ingress }])
         return appEnvId
       },
     },
     {
       name: 'a program that does not answer before clients leave',
       cause: 'unanswered-requests',
-      async make(bed) {
-        const appEnvId = await served(bed, nodeSource(nodeServer('new Promise(() => {})')))
-        const ingress = await bed.load(appEnvId, 5, 1_000, true)
-        await bed.measured([{ appEnvId, containers: [], ingress }])
+      async make(fixture) {
+        const appEnvId = await served(fixture, nodeSource(nodeServer('new Promise(() => {})')))
+        const ingress = await fixture.load(appEnvId, 5, 1_000, true)
+        await fixture.measured([{ appEnvId, containers: [], ingress }])
         return appEnvId
       },
     },
     {
       name: 'a container that starts slowly',
       cause: 'slow-start',
-      make: (bed) => served(bed, nodeSource(`setTimeout(() => { ${nodeServer()} }, 10500)`)),
+      make: (fixture) => served(fixture, nodeSource(`setTimeout(() => { ${nodeServer()} }, 10500)`)),
     },
   ]
 }
 
-async function smallFunction(bed: DiagnosisBed): Promise<string> {
+async function smallFunction(fixture: DiagnosisFixture): Promise<string> {
   const functionConfig = { minScale: 1, maxScale: 1, containerConcurrency: 5 }
-  const appEnvId = await bed.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
-  await bed.deploy(appEnvId, good())
+  const appEnvId = await fixture.environment({ dockerPreset: 'FUNCTION' }, { functionConfig })
+  await fixture.deploy(appEnvId, good())
   return appEnvId
 }
 
@@ -75,9 +76,9 @@ export function capacityFaults(seeded: Seeded): StateFault[] {
     const latency = { [bucketOf(2)]: requests - 40, [bucketOf(ms)]: 40 }
     return { seconds: 10, requests, answered4xx: 0, answered5xx: requests - 40, latency }
   }
-  const busyFunction = async (bed: DiagnosisBed) => {
-    const appEnvId = await smallFunction(bed)
-    await bed.measured([{ appEnvId, containers: [], ingress: crowd(seeded.number(400, 900)) }])
+  const busyFunction = async (fixture: DiagnosisFixture) => {
+    const appEnvId = await smallFunction(fixture)
+    await fixture.measured([{ appEnvId, containers: [], ingress: crowd(seeded.number(400, 900)) }])
     return appEnvId
   }
   const container = { cpuMillicores: 490, cpuLimitMillicores: 500, memoryMb: 60, memoryLimitMb: 512 }
@@ -90,9 +91,9 @@ export function capacityFaults(seeded: Seeded): StateFault[] {
     {
       name: 'a function whose callers wait for a place',
       cause: 'concurrency-saturated',
-      async make(bed) {
-        const appEnvId = await smallFunction(bed)
-        await bed.waited(appEnvId, seeded.number(300, 400), seeded.number(4_000, 9_000))
+      async make(fixture) {
+        const appEnvId = await smallFunction(fixture)
+        await fixture.waited(appEnvId, seeded.number(300, 400), seeded.number(4_000, 9_000))
         return appEnvId
       },
     },
@@ -100,32 +101,33 @@ export function capacityFaults(seeded: Seeded): StateFault[] {
       name: 'a function that the account keeps small',
       cause: 'quota',
       alone: true,
-      async make(bed) {
-        const { accountId } = bed.platform
-        await bed.call('update-account', {
+      async make(fixture) {
+        const { accountId } = fixture.platform
+        await fixture.call('update-account', {
           accountId,
           functionMaxScale: 1,
           functionDefaultMaxScale: 1,
           functionMaxMinScale: 1,
         })
-        return busyFunction(bed)
+        return busyFunction(fixture)
       },
-      after: (bed) => bed.call('update-account', { accountId: bed.platform.accountId, functionMaxScale: 10 }),
+      after: (fixture) =>
+        fixture.call('update-account', { accountId: fixture.platform.accountId, functionMaxScale: 10 }),
     },
     {
       name: 'autoscaling at its end',
       cause: 'scale-limit',
-      async make(bed) {
-        const appEnvId = await served(bed)
-        await bed.call('update-app-env-autoscaling', {
+      async make(fixture) {
+        const appEnvId = await served(fixture)
+        await fixture.call('update-app-env-autoscaling', {
           appEnvId,
           enabled: true,
           minContainers: 1,
           maxContainers: 1,
         })
-        const nowMs = bed.platform.clock.wallMs()
+        const nowMs = fixture.platform.clock.wallMs()
         for (const ago of [30_000, 20_000, 10_000, 0])
-          await bed.platform.metrics.append(nowMs - ago, [
+          await fixture.platform.metrics.append(nowMs - ago, [
             { appEnvId, containers: [container], ingress: null },
           ])
         return appEnvId

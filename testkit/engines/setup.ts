@@ -1,10 +1,10 @@
 import { ensureNpmImage } from '../builds/npm-image.ts'
 import { ensureDatabaseImages } from '../databases/images.ts'
-import { dockerHere } from './docker-here.ts'
+import { dockerAvailable } from './docker-available.ts'
 
 /** Makes the images of the tests once, before files that run side by side would each make them. */
 export default async function setup(): Promise<void> {
-  if (!dockerHere) return
+  if (!dockerAvailable) return
   await ensureNpmImage()
   await ensureDatabaseImages()
 }

@@ -4,7 +4,7 @@ import { EngineFailure } from '../../src/engines/engine.ts'
 import { type SourceFiles, sampleDockerfile, sampleServerJs, writeSource } from '../builds/sample-sources.ts'
 import type { SuiteInstallation } from './suite-installation.ts'
 
-export function buildPromises(suite: SuiteInstallation): void {
+export function buildGuarantees(suite: SuiteInstallation): void {
   const files = (dockerfile: string): SourceFiles => ({ Dockerfile: dockerfile, 'server.js': sampleServerJs })
   const failure = async (attempt: Promise<unknown>): Promise<EngineFailure> => {
     const error = await attempt.then(

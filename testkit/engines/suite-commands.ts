@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { SuiteInstallation } from './suite-installation.ts'
 
 /** Containers that run a command to its end instead of what their image says: job runs. */
-export function commandPromises(suite: SuiteInstallation): void {
+export function commandGuarantees(suite: SuiteInstallation): void {
   const run = async (
     command: readonly string[],
     change: { workingDir?: string; env?: Record<string, string> } = {},

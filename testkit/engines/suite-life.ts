@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { EngineFailure } from '../../src/engines/engine.ts'
 import type { EngineSuiteOptions, SuiteInstallation } from './suite-installation.ts'
 
-export function startPromises(suite: SuiteInstallation): void {
+export function startGuarantees(suite: SuiteInstallation): void {
   it('runs the code with its variables and a PORT, and answers on its address', async () => {
     const spec = await suite.serving({ GREETING: 'the suite', ODD: 'a "b" $c\n\\d é' })
     expect(await suite.ask(spec.name, '/')).toBe('hello from the suite')
@@ -86,7 +86,7 @@ export function startPromises(suite: SuiteInstallation): void {
   })
 }
 
-export function endPromises(suite: SuiteInstallation, options: EngineSuiteOptions): void {
+export function endGuarantees(suite: SuiteInstallation, options: EngineSuiteOptions): void {
   it('keeps exit code, times and logs after the end, and does not start it again', async () => {
     const spec = await suite.serving()
     await suite.ask(spec.name, '/log?text=last+words')

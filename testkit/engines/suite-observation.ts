@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { type SuiteInstallation, until } from './suite-installation.ts'
 
-export function adoptionPromises(suite: SuiteInstallation): void {
+export function adoptionGuarantees(suite: SuiteInstallation): void {
   it('lists running and ended containers after another engine object took over', async () => {
     const running = await suite.serving({ GREETING: 'adopted' })
     const ended = await suite.serving()
@@ -17,7 +17,7 @@ export function adoptionPromises(suite: SuiteInstallation): void {
   })
 }
 
-export function logPromises(suite: SuiteInstallation): void {
+export function logGuarantees(suite: SuiteInstallation): void {
   it('reports the stream and time of each line, and only lines after `since`', async () => {
     const spec = await suite.serving()
     await suite.ask(spec.name, '/log?text=first')
@@ -64,7 +64,7 @@ export function logPromises(suite: SuiteInstallation): void {
   })
 }
 
-export function observationPromises(suite: SuiteInstallation): void {
+export function observationGuarantees(suite: SuiteInstallation): void {
   it('shows CPU time and memory that move under load, and nothing after the end', async () => {
     const spec = await suite.serving()
     const before = await until('there is usage', () => suite.engine.usage(spec.name))

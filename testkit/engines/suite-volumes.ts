@@ -8,7 +8,7 @@ import type { SuiteInstallation } from './suite-installation.ts'
 
 const never = new AbortController().signal
 
-export function volumePromises(suite: SuiteInstallation): void {
+export function volumeGuarantees(suite: SuiteInstallation): void {
   const mounts = [{ volume: 'data', path: '/app/data' }]
   const env = { DATA_DIR: '/app/data' }
 

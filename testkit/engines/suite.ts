@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
-import { buildPromises } from './suite-build.ts'
-import { commandPromises } from './suite-commands.ts'
+import { buildGuarantees } from './suite-build.ts'
+import { commandGuarantees } from './suite-commands.ts'
 import { type EngineSuiteOptions, type EngineUnderTest, SuiteInstallation } from './suite-installation.ts'
-import { endPromises, startPromises } from './suite-life.ts'
-import { adoptionPromises, logPromises, observationPromises } from './suite-observation.ts'
-import { volumePromises } from './suite-volumes.ts'
+import { endGuarantees, startGuarantees } from './suite-life.ts'
+import { adoptionGuarantees, logGuarantees, observationGuarantees } from './suite-observation.ts'
+import { volumeGuarantees } from './suite-volumes.ts'
 
 export type { EngineUnderTest } from './suite-installation.ts'
 export { until } from './suite-installation.ts'
@@ -26,13 +26,13 @@ export function describeEngine(
     beforeAll(() => suite.start())
     afterEach(() => suite.removeContainers())
     afterAll(() => suite.finish())
-    describe('build', () => buildPromises(suite))
-    describe('start', () => startPromises(suite))
-    describe('commands', () => commandPromises(suite))
-    describe('end', () => endPromises(suite, options))
-    describe('adoption', () => adoptionPromises(suite))
-    describe('volumes', () => volumePromises(suite))
-    describe('logs', () => logPromises(suite))
-    describe('usage and hints', () => observationPromises(suite))
+    describe('build', () => buildGuarantees(suite))
+    describe('start', () => startGuarantees(suite))
+    describe('commands', () => commandGuarantees(suite))
+    describe('end', () => endGuarantees(suite, options))
+    describe('adoption', () => adoptionGuarantees(suite))
+    describe('volumes', () => volumeGuarantees(suite))
+    describe('logs', () => logGuarantees(suite))
+    describe('usage and hints', () => observationGuarantees(suite))
   })
 }

@@ -19,7 +19,7 @@ import { AppError } from '../../src/errors.ts'
 import { fakeBuild } from './build.ts'
 import { FakeContainer, type FakeProgram, sampleProgram } from './container.ts'
 import { FakeHost } from './host.ts'
-import { untouched } from './knobs.ts'
+import { noFaults } from './faults.ts'
 import { FakeVolumes } from './volume-copies.ts'
 
 interface FakeEngineOptions {
@@ -38,7 +38,7 @@ export class FakeEngine implements Engine {
   readonly capabilities: EngineCapabilities
   readonly host: FakeHost
   readonly prepare?: (spec: ContainerSpec) => Promise<void>
-  readonly knobs = untouched()
+  readonly faults = noFaults()
   readonly volumes: FakeVolumes
   /** Every call so far, such as `apply app-1`, to count starts. */
   readonly calls: string[] = []
@@ -49,7 +49,7 @@ export class FakeEngine implements Engine {
 
   constructor(options: FakeEngineOptions = {}) {
     this.host = options.host ?? new FakeHost()
-    this.volumes = new FakeVolumes(this.host, this.knobs)
+    this.volumes = new FakeVolumes(this.host, this.faults)
     this.#clock = options.clock ?? systemClock
     this.#program = options.program ?? sampleProgram
     this.capabilities = {
@@ -96,17 +96,17 @@ export class FakeEngine implements Engine {
 
   pull(image: string, onLog: (line: EngineLogLine) => void): Promise<void> {
     return this.#call(`pull ${image}`, async () => {
-      const why = this.knobs.failPulls ?? (image.startsWith('127.0.0.1:1/') ? 'connection refused' : null)
+      const why = this.faults.failPulls ?? (image.startsWith('127.0.0.1:1/') ? 'connection refused' : null)
       if (why !== null) throw new EngineFailure('image pull', `Cannot pull ${image}: ${why}`)
       onLog({ timestamp: this.#now(), stream: 'stdout', message: `pulled ${image}` })
       this.host.images.set(image, '["node", "server.js"]')
     })
   }
 
-  /** Every database is available, except those in the knobs. */
+  /** Every database is available, except those in the faults. */
   async databaseAvailabilityOf(preset: DatabasePreset): Promise<DatabaseAvailability> {
-    if (!this.knobs.missingDatabases.includes(preset.dockerPreset)) {
-      const missing = (label: string) => this.knobs.missingVersions.includes(label)
+    if (!this.faults.missingDatabases.includes(preset.dockerPreset)) {
+      const missing = (label: string) => this.faults.missingVersions.includes(label)
       const versions = preset.versions.map((version) => ({
         ...version,
         available: !missing(version.label),
@@ -122,7 +122,7 @@ export class FakeEngine implements Engine {
     onLog: (line: EngineLogLine) => void,
   ): Promise<string> {
     return this.#call(`prepareDatabase ${database.image}`, async () => {
-      if (this.knobs.missingDatabases.includes(database.dockerPreset)) {
+      if (this.faults.missingDatabases.includes(database.dockerPreset)) {
         throw new EngineFailure('not supported', `The fake engine has no ${database.dockerPreset}.`)
       }
       onLog({ timestamp: this.#now(), stream: 'stdout', message: `found ${database.image}` })
@@ -135,14 +135,14 @@ export class FakeEngine implements Engine {
     return this.#call(`dumpDatabase ${spec.name}`, async () => {
       const data = this.host.databases.get(spec.appEnvId) ?? ''
       sink.write(data.slice(0, data.length / 2))
-      if (this.knobs.failDumps !== null) throw new EngineFailure('database', this.knobs.failDumps)
+      if (this.faults.failDumps !== null) throw new EngineFailure('database', this.faults.failDumps)
       sink.write(data.slice(data.length / 2))
     })
   }
 
   changeDatabasePassword({ name, appEnvId, database }: ContainerSpec, previous: string): Promise<void> {
     return this.#call(`changeDatabasePassword ${name}`, async () => {
-      if (this.knobs.failPasswords !== null) throw new EngineFailure('database', this.knobs.failPasswords)
+      if (this.faults.failPasswords !== null) throw new EngineFailure('database', this.faults.failPasswords)
       this.host.passwords.set(appEnvId, { previous, now: database?.password ?? '' })
     })
   }
@@ -228,7 +228,7 @@ export class FakeEngine implements Engine {
   }
 
   async #start(spec: ContainerSpec): Promise<EngineContainer> {
-    const { failStarts, applyDelayMs, listenDelayMs } = this.knobs
+    const { failStarts, applyDelayMs, listenDelayMs } = this.faults
     const command = this.host.images.get(spec.image)
     if (command === undefined)
       throw new EngineFailure('interrupted', `There is no image ${spec.image} on this engine.`)
@@ -249,18 +249,18 @@ export class FakeEngine implements Engine {
 
   async #call<T>(what: string, work: () => Promise<T>): Promise<T> {
     this.calls.push(what)
-    if (this.knobs.away)
-      throw new AppError('unavailable', 'The fake engine is away', { details: 'Set knobs.away to false.' })
+    if (this.faults.away)
+      throw new AppError('unavailable', 'The fake engine is away', { details: 'Set faults.away to false.' })
     const value = await work()
-    if (this.knobs.loseReplies > 0) {
-      this.knobs.loseReplies--
+    if (this.faults.loseReplies > 0) {
+      this.faults.loseReplies--
       throw new AppError('unavailable', 'The fake engine lost its answer')
     }
     return value
   }
 
   #hint(name: string): void {
-    if (this.knobs.muteHints) return
+    if (this.faults.muteHints) return
     for (const watcher of this.#watchers) watcher(name)
   }
 

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../src/store/db.ts'
 /** `rolled-back`: the commit fails. `answer-lost`: it succeeds, but the caller gets an error. */
 export type Fault = 'rolled-back' | 'answer-lost'
 
-/** Tables of heartbeats, whose writes depend on time and not on the story. */
+/** Tables of heartbeats, whose writes depend on time and not on the scenario. */
 const heartbeats = ['installation', 'token_uses']
 
 /** A store whose nth write that changes something fails: once, or again after so many more. */

@@ -5,7 +5,7 @@ import type { VolumeCopies, VolumeSpec } from '../../src/engines/volume-copies.t
 import { eachEntry } from '../../src/engines/volume-tar.ts'
 import { AppError } from '../../src/errors.ts'
 import type { FakeHost } from './host.ts'
-import type { FakeKnobs } from './knobs.ts'
+import type { FakeFaults } from './faults.ts'
 
 /** Volumes of the fake engine are maps of names to texts; what else a copy brought is kept beside them. */
 export class FakeVolumes implements VolumeCopies {
@@ -13,17 +13,17 @@ export class FakeVolumes implements VolumeCopies {
   away = false
   readonly #headers = new WeakMap<Map<string, string>, Map<string, Header>>()
   readonly #host: FakeHost
-  readonly #knobs: FakeKnobs
+  readonly #faults: FakeFaults
 
-  constructor(host: FakeHost, knobs: FakeKnobs) {
+  constructor(host: FakeHost, faults: FakeFaults) {
     this.#host = host
-    this.#knobs = knobs
+    this.#faults = faults
   }
 
   async *dump(spec: VolumeSpec): AsyncGenerator<Buffer> {
     this.#refuseIfAway()
     const tar = pack()
-    for (const header of this.#knobs.strangeEntries) tar.entry(header, '')
+    for (const header of this.#faults.strangeEntries) tar.entry(header, '')
     const files = this.#files(spec)
     for (const [name, content] of files)
       tar.entry(this.#headers.get(files)?.get(name) ?? { name: `./${name}` }, content)
@@ -33,7 +33,7 @@ export class FakeVolumes implements VolumeCopies {
 
   async load(spec: VolumeSpec, source: Readable, signal: AbortSignal): Promise<void> {
     this.#refuseIfAway()
-    const { holdLoads } = this.#knobs
+    const { holdLoads } = this.#faults
     if (holdLoads) {
       const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
       await Promise.race([holdLoads, aborted])
@@ -55,7 +55,7 @@ export class FakeVolumes implements VolumeCopies {
   }
 
   #refuseIfAway(): void {
-    if (this.away || this.#knobs.away) throw new AppError('unavailable', 'The fake engine is away')
+    if (this.away || this.#faults.away) throw new AppError('unavailable', 'The fake engine is away')
   }
 
   #files({ appEnvId, mount }: VolumeSpec): Map<string, string> {

@@ -4,7 +4,7 @@ import { listRegions } from '../../src/contract/regions.ts'
 import { newToken } from '../../src/domain/access/tokens.ts'
 import type { PostgresServer } from '../store/postgres-server.ts'
 import { Installation } from './installation.ts'
-import { until } from './story.ts'
+import { until } from './deploy.ts'
 
 /** Several control planes as operators run them: one database, one master key, a machine name and regions each. */
 export class ControlPlanes {

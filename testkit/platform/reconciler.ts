@@ -13,7 +13,7 @@ import type { Db } from '../../src/store/db.ts'
 import type { SecretBox } from '../../src/store/secrets/secret-box.ts'
 import type { FakeEngine } from '../fakes/engine.ts'
 import type { TestPlatformOptions } from './options.ts'
-import type { RememberedRoutes } from './remembered-routes.ts'
+import type { RecordedRoutes } from './recorded-routes.ts'
 
 interface PlatformOfReconciler {
   dir: string
@@ -27,7 +27,7 @@ interface PlatformOfReconciler {
   engine: FakeEngine
   plainEngine: FakeEngine
   gitBaseUrl: string
-  routes: RememberedRoutes
+  routes: RecordedRoutes
   options: TestPlatformOptions
 }
 

@@ -43,7 +43,7 @@ import { oauthSurfaces } from './oauth-surfaces.ts'
 import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
-import { RememberedRoutes } from './remembered-routes.ts'
+import { RecordedRoutes } from './recorded-routes.ts'
 import { testInstallation } from './test-installation.ts'
 
 export interface TestUser {
@@ -60,7 +60,7 @@ export interface TestUser {
  * admin.
  */
 export class TestPlatform {
-  readonly routes = new RememberedRoutes()
+  readonly routes = new RecordedRoutes()
   /** Measured values: tests append samples, or have a `Sampler` take them. */
   readonly metrics: MetricStore
   readonly region = 'local'

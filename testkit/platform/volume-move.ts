@@ -5,7 +5,7 @@ import { createApp } from '../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../src/contract/backups.ts'
 import { sampleServerJs } from '../builds/sample-sources.ts'
 import type { Installation } from './installation.ts'
-import { deploy, noWindow, sampleSource, until, untilDeployed } from './story.ts'
+import { deploy, noWindow, sampleSource, until, untilDeployed } from './deploy.ts'
 
 const limitMs = 120_000
 

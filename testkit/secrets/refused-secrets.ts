@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Operation } from '../../src/contract/operation.ts'
 import type { Receiver } from '../alerting/receiver.ts'
-import type { Json } from '../api/story-call.ts'
+import type { Json } from '../api/scenario-call.ts'
 import { ofId, type SecretSweep } from './sweep.ts'
 
 export async function refuseVariables(sweep: SecretSweep, appEnvId: unknown): Promise<void> {

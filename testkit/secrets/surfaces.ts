@@ -3,7 +3,7 @@ import { wordsOf } from '../../src/cli/rows/words.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import { runCli } from '../../src/server/run-cli.ts'
 import { tools } from '../../tools/index.ts'
-import type { Answer, Json } from '../api/story-call.ts'
+import type { Answer, Json } from '../api/scenario-call.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
 import { ofId, type SecretSweep } from './sweep.ts'
 

@@ -1,6 +1,6 @@
 import { operations } from '../../src/contract/index.ts'
 import type { Operation } from '../../src/contract/operation.ts'
-import type { Json } from '../api/story-call.ts'
+import type { Json } from '../api/scenario-call.ts'
 import type { ToolReply, ToolSession } from '../mcp/tool-session.ts'
 import type { RawAnswer } from '../platform/raw-request.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'

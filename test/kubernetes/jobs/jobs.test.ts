@@ -16,7 +16,7 @@ import { LogMasks } from '../../../src/regions/logs/masks.ts'
 import { findJobRun, insertJobRun, listJobAttempts } from '../../../src/store/repositories/job-runs.ts'
 import { storedRun } from '../../../testkit/jobs/stored-run.ts'
 import { cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const { kubeconfig, registry } = cluster

@@ -14,7 +14,7 @@ import { newToken } from '../../../src/domain/access/tokens.ts'
 import { cluster } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
 const limitMs = 240_000

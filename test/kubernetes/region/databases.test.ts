@@ -15,7 +15,7 @@ import {
   clusterImageSource,
   pushDatabaseImages,
 } from '../../../testkit/kubernetes/pushed-images.ts'
-import { until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 const limitMs = 120_000
 const testLimitMs = 600_000

@@ -16,7 +16,7 @@ import { listRegions } from '../../../src/contract/regions.ts'
 import { cluster, kubectl, kubectlWarnings } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 const limitMs = 300_000
 /** Answers how often a container of the environment has started. */

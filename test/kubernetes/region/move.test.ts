@@ -6,7 +6,7 @@ import { createApp } from '../../../src/contract/apps.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { canPushImages, nodeImage, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
-import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { copyVolume, moveBackFromCluster, moveWithVolume } from '../../../testkit/platform/volume-move.ts'
 
 const limitMs = 240_000

@@ -13,7 +13,7 @@ import { ApiProxy } from '../../../testkit/kubernetes/api-proxy.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 const limitMs = 240_000
 

@@ -14,7 +14,7 @@ import { randomText } from '../../../src/domain/ids.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 const limitMs = 120_000
 /** `namespace/name/listener@address` of a Gateway that serves without TLS; without it its test is left out. */

@@ -3,7 +3,7 @@ import { describeJobs } from '../../../testkit/jobs/suite.ts'
 import { cluster } from '../../../testkit/kubernetes/cluster.ts'
 import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { canPushImages, nodeImage, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
-import { describeMainJob } from '../../../testkit/platform/main-job-suite.ts'
+import { describeFunctionLifecycle } from '../../../testkit/platform/function-lifecycle-suite.ts'
 
 const isWhole = cluster.kubeconfig && cluster.ingress && cluster.buildkit && canPushImages
 
@@ -23,6 +23,6 @@ else
     const place = { installation, region: 'eu', base: nodeImage }
     // Nothing of Longshore is in the path of requests: the ingress does not know a stopped function.
     // Knative averages over its window before it starts more containers.
-    describeMainJob({ ...place, stopped: 404, holdMs: 4_000 })
+    describeFunctionLifecycle({ ...place, stopped: 404, holdMs: 4_000 })
     describeJobs(place)
   })

@@ -3,10 +3,10 @@ import { operations } from '../../../src/contract/index.ts'
 import { isRead, type Operation } from '../../../src/contract/operation.ts'
 import { createLog } from '../../../src/log.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
-import { type Played, playStory } from '../../../testkit/api/example-story.ts'
-import type { Json } from '../../../testkit/api/story-call.ts'
+import { type CallRecord, runScenario } from '../../../testkit/api/example-scenario.ts'
+import type { Json } from '../../../testkit/api/scenario-call.ts'
 import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { Canaries, filesBelow, type Output, rowsOf } from '../../../testkit/secrets/canaries.ts'
 import {
@@ -29,7 +29,7 @@ const waiting = new Set(
   operations.filter(({ id }) => tools.find(({ name }) => name === id)?.waits).map(({ id }) => id),
 )
 
-/** The calls of the story with a secret in every field that accepts one. */
+/** The calls of the scenario with a secret in every field that accepts one. */
 function dress(id: string, input: Json): Json {
   const variable = (name: string, type: string) => ({
     name,
@@ -99,9 +99,9 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** The REST story keeps its objects for later reads; the tools' story also deletes them. */
-async function tellStories(): Promise<Played[]> {
-  const overRest = await playStory(platform, receiver.url('/hook'), {
+/** The REST scenario keeps its objects for later reads; the tools' scenario also deletes them. */
+async function runScenarios(): Promise<CallRecord[]> {
+  const overRest = await runScenario(platform, receiver.url('/hook'), {
     keeps: true,
     dress,
     send: async (row, input, token) => {
@@ -118,7 +118,7 @@ async function tellStories(): Promise<Played[]> {
     toolPolicy: { allowSecrets: true },
     person,
   })
-  await playStory(platform, receiver.url('/hook'), {
+  await runScenario(platform, receiver.url('/hook'), {
     dress,
     world: 'TOOLS',
     send: async (row, input, token) => {
@@ -166,12 +166,12 @@ it('a sweep finds a secret in every encoding', () => {
 })
 
 describe('no secret leaks', () => {
-  let played: Played[] = []
+  let played: CallRecord[] = []
   let points: string[] = []
   let database = ''
 
-  it('from any response of a whole story, over REST and through tools', async () => {
-    played = await tellStories()
+  it('from any response of a whole scenario, over REST and through tools', async () => {
+    played = await runScenarios()
     points = await makeContactPoints()
     expect(secrets.foundIn(outputs)).toEqual([])
     // The receiver and the containers must have got it.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
 import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 /** The outcome on a surface: `null` for success, else the error. */

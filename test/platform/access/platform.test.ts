@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 describe('the platform in this process', () => {

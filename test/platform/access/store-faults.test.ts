@@ -4,7 +4,7 @@ import { listUserTokens } from '../../../src/contract/users.ts'
 import { type Fault, FaultyDb } from '../../../testkit/fakes/faulty-db.ts'
 import { Person } from '../../../testkit/oauth/person.ts'
 import { RawClient, registerAt } from '../../../testkit/oauth/raw-client.ts'
-import { playAll } from '../../../testkit/platform/fault-bed.ts'
+import { failEachWrite } from '../../../testkit/platform/fault-fixture.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const redirectUri = 'https://host.example.com/callback'
@@ -64,7 +64,7 @@ async function approved(client: RawClient): Promise<URL> {
 }
 
 /** An agent signs in, renews its token and signs out. */
-async function agentStory(): Promise<void> {
+async function agentScenario(): Promise<void> {
   const registered = await sent(() =>
     registerAt(platform.apiUrl, { redirect_uris: [redirectUri], client_name: 'Raw client' }),
   )
@@ -86,7 +86,7 @@ async function agentStory(): Promise<void> {
 }
 
 /** An agent asks for a secret, which a person enters on the page. */
-async function secretStory(): Promise<void> {
+async function secretScenario(): Promise<void> {
   const { appEnvId } = await platform.makeEnvironment({
     by: { call: (row, input) => retried(() => platform.admin.client.call(row, input)) },
   })
@@ -120,10 +120,10 @@ async function retried<T>(call: () => Promise<T>): Promise<T> {
 
 describe.each<Fault>(['rolled-back', 'answer-lost'])('a store of which one write fails (%s)', (fault) => {
   it.each([
-    ['sign-in of an agent', agentStory],
-    ['link for a secret', secretStory],
-  ])('leaves no half %s', async (_name, story) => {
-    const failed = await playAll(db, fault, story)
+    ['sign-in of an agent', agentScenario],
+    ['link for a secret', secretScenario],
+  ])('leaves no half %s', async (_name, scenario) => {
+    const failed = await failEachWrite(db, fault, scenario)
     expect(failed.size).toBeGreaterThan(2)
   })
 })

@@ -3,25 +3,26 @@ import { createAlerting } from '../../../src/alerting/alerting.ts'
 import { deleteAlert, refreshAlert, toggleAlert } from '../../../src/contract/alerts.ts'
 import { deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { testContactPoint } from '../../../src/contract/contact-points.ts'
-import { AlertingBed } from '../../../testkit/alerting/bed.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { AlertingFixture } from '../../../testkit/alerting/fixture.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 const minute = 60_000
 
 describe('alerting', () => {
-  let bed: AlertingBed
-  let { clock, metrics, receiver, mail, platform } = {} as AlertingBed
+  let fixture: AlertingFixture
+  let { clock, metrics, receiver, mail, platform } = {} as AlertingFixture
   beforeAll(async () => {
-    bed = await AlertingBed.start()
-    ;({ clock, metrics, receiver, mail, platform } = bed)
+    fixture = await AlertingFixture.start()
+    ;({ clock, metrics, receiver, mail, platform } = fixture)
   })
-  afterAll(() => bed.close())
-  const call: AlertingBed['call'] = (row, input) => bed.call(row, input)
-  const point = (type: string, config: Record<string, unknown>) => bed.point(type, config)
-  const makeAlert = (contactPointIds: string[]) => bed.makeAlert(contactPointIds)
-  const cycles = (appEnvId: string, value: number | null, count: number) => bed.cycles(appEnvId, value, count)
-  const read = (alertId: string) => bed.read(alertId)
-  const eventsOf = (alertId: string) => bed.eventsOf(alertId)
+  afterAll(() => fixture.close())
+  const call: AlertingFixture['call'] = (row, input) => fixture.call(row, input)
+  const point = (type: string, config: Record<string, unknown>) => fixture.point(type, config)
+  const makeAlert = (contactPointIds: string[]) => fixture.makeAlert(contactPointIds)
+  const cycles = (appEnvId: string, value: number | null, count: number) =>
+    fixture.cycles(appEnvId, value, count)
+  const read = (alertId: string) => fixture.read(alertId)
+  const eventsOf = (alertId: string) => fixture.eventsOf(alertId)
 
   it('3.2: all four kinds of contact points are notified once when an alert fires and once when it ends', async () => {
     const ids = [
@@ -79,7 +80,7 @@ describe('alerting', () => {
     const { appEnvId, alertId } = await makeAlert([await point('webhook', { url: receiver.url('/restart') })])
     await cycles(appEnvId, 95, 5)
     const { db, secrets, log } = platform
-    const deps = { db, clock, log, secrets, metrics, notifier: bed.newNotifier(), clockScale: 1 }
+    const deps = { db, clock, log, secrets, metrics, notifier: fixture.newNotifier(), clockScale: 1 }
     const again = createAlerting({ ...deps, publicUrl: () => platform.apiUrl })
     clock.stepWall(60 * minute)
     const turn = async (count: number) => {

@@ -1,23 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deleteAlert, toggleAlert } from '../../../src/contract/alerts.ts'
 import { updateContactPoint } from '../../../src/contract/contact-points.ts'
-import { AlertingBed } from '../../../testkit/alerting/bed.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { AlertingFixture } from '../../../testkit/alerting/fixture.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 describe('delivery of notifications', () => {
-  let bed: AlertingBed
-  let { clock, metrics, receiver, platform } = {} as AlertingBed
+  let fixture: AlertingFixture
+  let { clock, metrics, receiver, platform } = {} as AlertingFixture
   beforeAll(async () => {
-    bed = await AlertingBed.start()
-    ;({ clock, metrics, receiver, platform } = bed)
+    fixture = await AlertingFixture.start()
+    ;({ clock, metrics, receiver, platform } = fixture)
   })
-  afterAll(() => bed.close())
-  const call: AlertingBed['call'] = (row, input) => bed.call(row, input)
-  const point = (type: string, config: Record<string, unknown>) => bed.point(type, config)
-  const makeAlert = (contactPointIds: string[]) => bed.makeAlert(contactPointIds)
-  const cycles = (appEnvId: string, value: number | null, count: number) => bed.cycles(appEnvId, value, count)
-  const read = (alertId: string) => bed.read(alertId)
-  const eventsOf = (alertId: string) => bed.eventsOf(alertId)
+  afterAll(() => fixture.close())
+  const call: AlertingFixture['call'] = (row, input) => fixture.call(row, input)
+  const point = (type: string, config: Record<string, unknown>) => fixture.point(type, config)
+  const makeAlert = (contactPointIds: string[]) => fixture.makeAlert(contactPointIds)
+  const cycles = (appEnvId: string, value: number | null, count: number) =>
+    fixture.cycles(appEnvId, value, count)
+  const read = (alertId: string) => fixture.read(alertId)
+  const eventsOf = (alertId: string) => fixture.eventsOf(alertId)
 
   it('tries again with the same event id, in order, stops at 4xx, and shows dead letters', async () => {
     const webhook = await point('webhook', { url: receiver.url('/flaky') })

@@ -2,12 +2,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
-import { type Played, playStory } from '../../../testkit/api/example-story.ts'
-import { asExamples } from '../../../testkit/api/story-examples.ts'
+import { type CallRecord, runScenario } from '../../../testkit/api/example-scenario.ts'
+import { asExamples } from '../../../testkit/api/scenario-examples.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform
-let played: Played[] = []
+let played: CallRecord[] = []
 const receiver = createServer((request, response) => {
   request.resume()
   // Long enough that short pauses of the machine do not count as overload.
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const address = { host: '127.0.0.1', port: (receiver.address() as AddressInfo).port }
   platform = await TestPlatform.start({ ingress: address })
-  played = await playStory(platform, `http://127.0.0.1:${address.port}/hook`)
+  played = await runScenario(platform, `http://127.0.0.1:${address.port}/hook`)
 })
 afterAll(async () => {
   await platform.close()

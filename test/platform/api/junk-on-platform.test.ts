@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
-import { type Played, playStory } from '../../../testkit/api/example-story.ts'
+import { type CallRecord, runScenario } from '../../../testkit/api/example-scenario.ts'
 import { junkCalls } from '../../../testkit/api/junk-calls.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
@@ -11,7 +11,7 @@ const runsPerRow = 8
 const seed = 1
 
 let platform: TestPlatform
-let played: Played[] = []
+let played: CallRecord[] = []
 const receiver = createServer((request, response) => {
   request.resume()
   response.end()
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const ingress = { host: '127.0.0.1', port: (receiver.address() as AddressInfo).port }
   platform = await TestPlatform.start({ ingress })
-  played = await playStory(platform, `http://127.0.0.1:${ingress.port}/hook`, { keeps: true })
+  played = await runScenario(platform, `http://127.0.0.1:${ingress.port}/hook`, { keeps: true })
 })
 afterAll(async () => {
   await platform.close()

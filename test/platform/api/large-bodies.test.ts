@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { type ScriptedServer, send, startScripted } from '../../../testkit/api/scripted-server.ts'
-import { HttpBed, rpc } from '../../../testkit/mcp/http-bed.ts'
+import { HttpFixture, rpc } from '../../../testkit/mcp/http-fixture.ts'
 
-const bed = new HttpBed()
+const fixture = new HttpFixture()
 let on: ScriptedServer
 beforeAll(async () => {
   on = await startScripted()
@@ -13,7 +13,7 @@ afterEach(() => vi.restoreAllMocks())
 const text = 'x'.repeat(600_000)
 const toApi = (): Promise<unknown> => send(on, 'POST', '/api/public/v1/app', { text })
 const toMcp = (): Promise<unknown> =>
-  bed.raw({ body: rpc('tools/call', { name: 'list-accounts', arguments: { text } }) })
+  fixture.raw({ body: rpc('tools/call', { name: 'list-accounts', arguments: { text } }) })
 
 it.each([
   ['the API', toApi],
@@ -41,11 +41,12 @@ it('refuses bodies that nest so deep that walking them would overflow the stack'
   const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
   const api = await send(on, 'POST', '/api/public/v1/app', `{"accountId":${deep}}`)
   expect([api.status, api.json.details]).toEqual([400, 'The body nests more than 100 levels deep.'])
-  const mcp = await bed.raw({ body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":${deep}}}` })
+  const body = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":${deep}}}`
+  const mcp = await fixture.raw({ body })
   expect([mcp.status, JSON.parse(mcp.body).error.code]).toEqual([400, -32600])
 })
 
 it('answers a message with fields of its own, which the library of MCP would leave open', async () => {
-  const mcp = await bed.raw({ body: '{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}' })
+  const mcp = await fixture.raw({ body: '{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}' })
   expect([mcp.status, JSON.parse(mcp.body).error.code]).toEqual([400, -32600])
 })

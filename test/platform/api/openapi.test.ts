@@ -45,7 +45,7 @@ it('has every row, with its id, input and output', () => {
   }
 })
 
-it('has an example of every request and response; test/platform/api/examples.test.ts plays them', () => {
+it('has an example of every request and response; test/platform/api/examples.test.ts makes them', () => {
   for (const row of operations) {
     const entry = document.paths[row.path][row.method.toLowerCase()]
     const answer = entry.responses['200'].content['application/json'].example

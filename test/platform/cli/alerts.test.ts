@@ -11,7 +11,7 @@ import { runCli } from '../../../src/server/run-cli.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { FakeMetrics } from '../../../testkit/fakes/metrics.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 describe('longshore alerts', () => {

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { stopAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
-import { shellBed } from '../../../testkit/cli/shell-bed.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { shellFixture } from '../../../testkit/cli/shell-fixture.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 describe('longshore backup and restore', () => {
-  const bed = shellBed()
-  const { run, json, created } = bed
+  const fixture = shellFixture()
+  const { run, json, created } = fixture
 
   it('says what refuses a restore before it wants to be confirmed, and lists restores below the backups', async () => {
-    const { client } = bed.platform.admin
+    const { client } = fixture.platform.admin
     const envName = await created('--use-image', '--use-volume')
     await client.call(deployAppEnvImage, { envName, image: 'registry.example.com/team/app:1' })
     await until(

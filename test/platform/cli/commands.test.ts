@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { wordsOf } from '../../../src/cli/rows/words.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { operations } from '../../../src/contract/index.ts'
-import { shellBed } from '../../../testkit/cli/shell-bed.ts'
+import { shellFixture } from '../../../testkit/cli/shell-fixture.ts'
 
 describe('longshore on a platform', () => {
-  const bed = shellBed()
-  const { run, json, created } = bed
+  const fixture = shellFixture()
+  const { run, json, created } = fixture
 
   it('creates an app with its environment, and shows both', async () => {
     const made = await run('create', 'Corner shop', '--port', '8080')
@@ -98,12 +98,13 @@ describe('longshore on a platform', () => {
   })
 
   it('refers to a value of another environment with --set-from', async () => {
-    const [source, user] = [await bed.platform.makeEnvironment(), await bed.platform.makeEnvironment()]
+    const source = await fixture.platform.makeEnvironment()
+    const user = await fixture.platform.makeEnvironment()
     await run('envs', 'variables', source.appEnvId, '--set', 'KEY=hidden-value')
-    const { cliEnvName } = await bed.platform.admin.client.call(getAppEnv, { appEnvId: source.appEnvId })
+    const { cliEnvName } = await fixture.platform.admin.client.call(getAppEnv, { appEnvId: source.appEnvId })
     const { out } = await run('envs', 'variables', user.appEnvId, '--set-from', `KEY=${cliEnvName}.KEY`)
     expect(out).toContain('Stored as secret: KEY')
-    const { envVars } = await bed.platform.admin.client.call(getAppEnv, { appEnvId: user.appEnvId })
+    const { envVars } = await fixture.platform.admin.client.call(getAppEnv, { appEnvId: user.appEnvId })
     expect(envVars[0]?.from).toEqual({ envName: cliEnvName, field: 'KEY' })
     const wrong = await run('envs', 'variables', user.appEnvId, '--set-from', 'KEY=url')
     expect(wrong.err).toContain('such as --set-from KEY=shopdb-prod.url')
@@ -171,11 +172,11 @@ describe('longshore on a platform', () => {
     const shown = await run('apps', 'get', second.appId)
     expect(shown.out).toContain(second.cliEnvName)
     expect(shown.out).not.toContain(`${first.cliEnvName} `)
-    bed.answers = [second.cliEnvName]
+    fixture.answers = [second.cliEnvName]
     const removed = await run('envs', 'delete', second.appEnvId)
     expect(removed).toMatchObject({ code: 0 })
     expect(removed.err).toMatch(new RegExp(`environment +${second.cliEnvName}\nid +${second.appEnvId}`))
-    bed.answers = ['Twin']
+    fixture.answers = ['Twin']
     const app = await run('apps', 'delete', second.appId)
     expect(app).toMatchObject({ code: 0 })
     expect(app.err).toMatch(new RegExp(`app +Twin\nid +${second.appId}`))
@@ -246,7 +247,7 @@ describe('longshore on a platform', () => {
     expect(members).toMatch(new RegExp(`ann@example\\.com .* ${name}$`, 'm'))
     expect((await run('members', 'access', 'ann@example.com')).out).toContain(name)
     const changes = (await run('envs', 'changes', name)).out
-    expect(changes).toContain(bed.platform.admin.email)
+    expect(changes).toContain(fixture.platform.admin.email)
     expect(changes).not.toContain('usr_')
     await run('members', 'remove', 'ann@example.com', '--yes')
   })

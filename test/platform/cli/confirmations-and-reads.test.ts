@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { runCli } from '../../../src/server/run-cli.ts'
-import { shellBed } from '../../../testkit/cli/shell-bed.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { shellFixture } from '../../../testkit/cli/shell-fixture.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 describe('longshore on a platform: confirmations, previews and reads', () => {
-  const bed = shellBed()
-  const { run, json, created } = bed
+  const fixture = shellFixture()
+  const { run, json, created } = fixture
 
   it('asks for the name before destructive calls, unless --yes is given; --dry-run changes nothing', async () => {
     const name = await created()
@@ -17,13 +17,13 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
       code: 2,
       err: expect.stringContaining('this cannot be undone: add --yes to confirm'),
     })
-    bed.answers = ['prod']
+    fixture.answers = ['prod']
     expect(await run('envs', 'delete', name)).toMatchObject({
       code: 2,
       err: expect.stringContaining('does not match'),
     })
     expect(await there()).toBe(true)
-    bed.answers = [name]
+    fixture.answers = [name]
     expect(await run('envs', 'delete', name)).toMatchObject({
       code: 0,
       out: expect.stringContaining('deleted'),
@@ -75,9 +75,9 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
   })
 
   it('names the shell command where the platform names an operation', async () => {
-    const { appEnvId } = await bed.platform.makeEnvironment({ app: { useImage: true } })
+    const { appEnvId } = await fixture.platform.makeEnvironment({ app: { useImage: true } })
     const message = 'The container was lost. get-logs shows its output.'
-    bed.platform.engine.knobs.failStarts = { times: 1, reason: 'exited', message }
+    fixture.platform.engine.faults.failStarts = { times: 1, reason: 'exited', message }
     const { cliEnvName } = await json('envs', 'get', appEnvId)
     await run('envs', 'deploy-image', appEnvId, '--image', 'team/app:1')
     const failed = await until(
@@ -140,7 +140,7 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
   })
 
   it('shows log lines, newest last, and follows them until Ctrl-C', async () => {
-    const { appEnvId } = await bed.platform.makeEnvironment({
+    const { appEnvId } = await fixture.platform.makeEnvironment({
       app: { dockerPreset: 'CUSTOM', useImage: true },
     })
     await run('envs', 'deploy-image', appEnvId, '--image', 'team/app:1')
@@ -163,7 +163,7 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
         return () => {}
       },
     }
-    const env = { LONGSHORE_URL: bed.platform.apiUrl, LONGSHORE_TOKEN: bed.platform.admin.token }
+    const env = { LONGSHORE_URL: fixture.platform.apiUrl, LONGSHORE_TOKEN: fixture.platform.admin.token }
     const following = runCli(['logs', appEnvId, '--type', 'BUILD', '--follow'], env, io)
     await until(
       async () => lines.length,

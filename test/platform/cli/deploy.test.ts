@@ -2,10 +2,10 @@ import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { unpackArchive } from '../../../src/builds/unpack-archive.ts'
-import { DeployBed } from '../../../testkit/cli/deploy-bed.ts'
+import { DeployFixture } from '../../../testkit/cli/deploy-fixture.ts'
 import { type Script, startScriptedPlatform } from '../../../testkit/cli/scripted-platform.ts'
 
-const bed = new DeployBed()
+const fixture = new DeployFixture()
 
 describe('deploy from source', () => {
   const building: Script = {
@@ -19,7 +19,7 @@ describe('deploy from source', () => {
   }
 
   it('packs, uploads, builds and ends when the version serves', async () => {
-    const { code, out, err } = await bed.run(['--env', 'shop-prod', '--dir', bed.app], building)
+    const { code, out, err } = await fixture.run(['--env', 'shop-prod', '--dir', fixture.app], building)
     expect(code).toBe(0)
     expect(out).toMatch(
       /^Deployed shop-prod version 3 in [\d.]+ m?s: http:\/\/shop-prod\.fn\.localhost:4480\n$/,
@@ -30,52 +30,51 @@ describe('deploy from source', () => {
     expect(err.match(/Step 1\/2/g)).toHaveLength(1)
     expect(err).toContain('Step 2/2 red')
     expect(err).not.toContain('\u001b')
-    expect(bed.calls().filter((call) => call.startsWith('P'))).toEqual([
+    expect(fixture.calls().filter((call) => call.startsWith('P'))).toEqual([
       'POST /app-env/request-storage-key',
       'POST /app-env/notify-upload',
     ])
-    expect(bed.last('POST /app-env/notify-upload')).toMatchObject({
+    expect(fixture.last('POST /app-env/notify-upload')).toMatchObject({
       body: { appEnvId: 'env_1', storageKey: 'upl_1' },
       token: 'lsu_env',
       surface: 'cli',
     })
-    expect(bed.last('GET /app-env')!.query).toEqual({ envName: 'shop-prod' })
+    expect(fixture.last('GET /app-env')!.query).toEqual({ envName: 'shop-prod' })
   })
 
   it('uploads an archive that the platform can unpack', async () => {
-    await bed.run(['--env', 'env_1', '--dir', bed.app, '--user-token', 'lsu_flag'])
-    const file = path.join(bed.dir, 'got.tgz')
-    await writeFile(file, bed.platform!.uploads[0]!)
-    const into = path.join(bed.dir, 'got')
+    await fixture.run(['--env', 'env_1', '--dir', fixture.app, '--user-token', 'lsu_flag'])
+    const file = path.join(fixture.dir, 'got.tgz')
+    await writeFile(file, fixture.platform!.uploads[0]!)
+    const into = path.join(fixture.dir, 'got')
     const { signal } = new AbortController()
     expect(await unpackArchive({ file, extension: '.tgz', into, signal })).toMatchObject({ files: 2 })
-    expect(bed.last('GET /app-env')).toMatchObject({ query: { appEnvId: 'env_1' }, token: 'lsu_flag' })
+    expect(fixture.last('GET /app-env')).toMatchObject({ query: { appEnvId: 'env_1' }, token: 'lsu_flag' })
   })
 
   it('F6 refuses a folder without a Dockerfile before anything is uploaded', async () => {
-    await rm(path.join(bed.app, 'Dockerfile'))
-    const { code, err } = await bed.run(['--env', 'shop-prod', '--dir', bed.app])
+    await rm(path.join(fixture.app, 'Dockerfile'))
+    const { code, err } = await fixture.run(['--env', 'shop-prod', '--dir', fixture.app])
     expect(code).toBe(1)
     expect(err).toContain('(F6)')
     expect(err).toContain('FROM node:22-alpine')
-    expect(bed.platform!.uploads).toEqual([])
-    expect(bed.calls()).not.toContain('POST /app-env/request-storage-key')
+    expect(fixture.platform!.uploads).toEqual([])
+    expect(fixture.calls()).not.toContain('POST /app-env/request-storage-key')
   })
 
   it('needs no Dockerfile in the source if the preset includes one, and uses the path of the app', async () => {
-    await rm(path.join(bed.app, 'Dockerfile'))
-    expect(
-      (await bed.run(['--env', 'e', '--dir', bed.app], { app: { customDockerfileContent: 'FROM x' } })).code,
-    ).toBe(0)
-    await bed.platform!.close()
-    bed.platform = null
+    await rm(path.join(fixture.app, 'Dockerfile'))
+    const withDockerfile = { app: { customDockerfileContent: 'FROM x' } }
+    expect((await fixture.run(['--env', 'e', '--dir', fixture.app], withDockerfile)).code).toBe(0)
+    await fixture.platform!.close()
+    fixture.platform = null
     const elsewhere = { app: { contextDir: 'web', dockerfilePath: 'D' } }
-    const { err } = await bed.run(['--env', 'e', '--dir', bed.app], elsewhere)
+    const { err } = await fixture.run(['--env', 'e', '--dir', fixture.app], elsewhere)
     expect(err).toContain('There is no web/D in')
   })
 
   it("exits 1 with the reason and the container's output when the deployment fails", async () => {
-    const { code, out, err } = await bed.run(['--env', 'shop-prod', '--dir', bed.app], {
+    const { code, out, err } = await fixture.run(['--env', 'shop-prod', '--dir', fixture.app], {
       statuses: [
         { status: 'UPDATING', deployment: 'DEPLOYING' },
         {
@@ -98,7 +97,7 @@ describe('deploy from source', () => {
 
   it('a deployed job is ready for runs, and serves nothing', async () => {
     const script = { isFunction: false, isJob: true }
-    const { code, out, err } = await bed.run(['--env', 'shop-prod', '--dir', bed.app], script)
+    const { code, out, err } = await fixture.run(['--env', 'shop-prod', '--dir', fixture.app], script)
     expect(code).toBe(0)
     expect(err).toContain('Version 3 is ready for runs')
     expect(err).toMatch(/Start a run: longshore jobs run shop-prod -- <command>$/m)
@@ -107,12 +106,12 @@ describe('deploy from source', () => {
 
   it('names no command where the job has one', async () => {
     const script = { isFunction: false, isJob: true, command: 'node a.js' }
-    const { err } = await bed.run(['--env', 'shop-prod', '--dir', bed.app], script)
+    const { err } = await fixture.run(['--env', 'shop-prod', '--dir', fixture.app], script)
     expect(err).toMatch(/Start a run: longshore jobs run shop-prod$/m)
   })
 
   it('exits 1 when another deployment replaced it', async () => {
-    const { code, out } = await bed.run(['--env', 'shop-prod', '--dir', bed.app], {
+    const { code, out } = await fixture.run(['--env', 'shop-prod', '--dir', fixture.app], {
       statuses: [{ status: 'UPDATING', deployment: 'BUILDING', contentId: 'dep_9' }],
     })
     expect(code).toBe(1)
@@ -121,33 +120,34 @@ describe('deploy from source', () => {
 
   it('passes on the message of a rejected upload', async () => {
     const refusal = { status: 413, body: { error: 'Upload too large', details: 'At most 512 MiB.' } }
-    const { code, err } = await bed.run(['--env', 'e', '--dir', bed.app], {
+    const { code, err } = await fixture.run(['--env', 'e', '--dir', fixture.app], {
       refuse: { 'PUT /uploads': refusal },
     })
     expect(code).toBe(1)
     expect(err).toContain('Error: Upload too large.\nAt most 512 MiB.')
-    expect(bed.calls()).not.toContain('POST /app-env/notify-upload')
+    expect(fixture.calls()).not.toContain('POST /app-env/notify-upload')
   })
 })
 
 describe('deploy of an image', () => {
   it('sends the reference', async () => {
-    const { code } = await bed.run(['--env', 'e', '--image', 'registry.example.com/team/app:1.2'])
+    const { code } = await fixture.run(['--env', 'e', '--image', 'registry.example.com/team/app:1.2'])
     expect(code).toBe(0)
-    expect(bed.last('POST /app-env/deploy-image')!.body).toEqual({
+    expect(fixture.last('POST /app-env/deploy-image')!.body).toEqual({
       appEnvId: 'env_1',
       image: 'registry.example.com/team/app:1.2',
     })
-    expect(bed.platform!.uploads).toEqual([])
+    expect(fixture.platform!.uploads).toEqual([])
   })
 })
 
 it('Ctrl-C stops watching, not the deployment, and says so', async () => {
-  bed.platform = await startScriptedPlatform({ statuses: [{ status: 'PENDING', deployment: 'BUILDING' }] })
-  const env = { LONGSHORE_URL: bed.platform.url, LONGSHORE_TOKEN: 't' }
-  const { code, err } = await bed.runAgainst(['--env', 'e', '--image', 'app:1'], env, (stop) => {
+  const statuses = [{ status: 'PENDING', deployment: 'BUILDING' }]
+  fixture.platform = await startScriptedPlatform({ statuses })
+  const env = { LONGSHORE_URL: fixture.platform.url, LONGSHORE_TOKEN: 't' }
+  const { code, err } = await fixture.runAgainst(['--env', 'e', '--image', 'app:1'], env, (stop) => {
     const watch = setInterval(() => {
-      if (!bed.calls().includes('GET /logs')) return
+      if (!fixture.calls().includes('GET /logs')) return
       clearInterval(watch)
       stop()
     }, 5)

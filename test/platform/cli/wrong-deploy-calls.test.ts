@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { DeployBed } from '../../../testkit/cli/deploy-bed.ts'
+import { DeployFixture } from '../../../testkit/cli/deploy-fixture.ts'
 
-const bed = new DeployBed()
+const fixture = new DeployFixture()
 
 describe('function settings', () => {
   const flags = ['--fn-container-concurrency', '10', '--fn-timeout', '30', '--fn-idle-timeout', '300']
   const scale = ['--fn-min-scale', '0', '--fn-max-scale', '5']
 
   it('are checked with a dry run, then saved but not applied, then the deployment begins', async () => {
-    const { code } = await bed.run(['--env', 'e', '--image', 'app:1', ...flags, ...scale])
+    const { code } = await fixture.run(['--env', 'e', '--image', 'app:1', ...flags, ...scale])
     expect(code).toBe(0)
-    const config = bed.platform!.heard.filter((heard) => heard.call === 'PATCH /app-env/function-config')
+    const config = fixture.platform!.heard.filter((heard) => heard.call === 'PATCH /app-env/function-config')
     expect(config.map((heard) => heard.dryRun)).toEqual([true, false])
     expect(config[1]!.body).toEqual({
       appEnvId: 'env_1',
@@ -20,7 +20,7 @@ describe('function settings', () => {
       minScale: 0,
       maxScale: 5,
     })
-    const order = bed.calls()
+    const order = fixture.calls()
     expect(order.lastIndexOf('PATCH /app-env/function-config')).toBeLessThan(
       order.indexOf('POST /app-env/deploy-image'),
     )
@@ -29,13 +29,13 @@ describe('function settings', () => {
   it("E3 X3 on an app of another preset are rejected with the platform's message, before any change", async () => {
     const body = { error: 'Only FUNCTION apps have function settings', details: 'Use X.', rule: 'E3' }
     const refusal = { status: 400, body, dryRunOnly: true }
-    const { code, err } = await bed.run(['--env', 'e', '--dir', bed.app, ...scale], {
+    const { code, err } = await fixture.run(['--env', 'e', '--dir', fixture.app, ...scale], {
       isFunction: false,
       refuse: { 'PATCH /app-env/function-config': refusal },
     })
     expect(code).toBe(1)
     expect(err).toContain('Only FUNCTION apps have function settings (E3).\nUse X.')
-    expect(bed.platform!.uploads).toEqual([])
+    expect(fixture.platform!.uploads).toEqual([])
   })
 })
 
@@ -61,14 +61,14 @@ describe('wrong calls', () => {
     ['a bad image', ['--env', 'e', '--image', '--privileged'], '--image'],
     ['an image with blanks', ['--env', 'e', '--image', 'a b'], 'container image reference'],
   ])('%s gives exit code 2', async (_what, argv, text) => {
-    const { code, err, out } = await bed.runAgainst(argv, {})
+    const { code, err, out } = await fixture.runAgainst(argv, {})
     expect(code).toBe(2)
     expect(err).toContain(text)
     expect(out).toBe('')
   })
 
   it('shows help on standard output with exit code 0', async () => {
-    const { code, out } = await bed.runAgainst(['--help'], {})
+    const { code, out } = await fixture.runAgainst(['--help'], {})
     expect(code).toBe(0)
     for (const flag of [
       '--user-token',
@@ -84,17 +84,17 @@ describe('wrong calls', () => {
   })
 
   it('reports that no platform is running, and that one is unreachable', async () => {
-    const nobody = await bed.runAgainst(['--env', 'e', '--dir', bed.app], {})
+    const nobody = await fixture.runAgainst(['--env', 'e', '--dir', fixture.app], {})
     expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining('Longshore is not running here') })
     const away = { LONGSHORE_URL: 'http://127.0.0.1:9', LONGSHORE_TOKEN: 't' }
-    const unreachable = await bed.runAgainst(['--env', 'e', '--dir', bed.app], away)
+    const unreachable = await fixture.runAgainst(['--env', 'e', '--dir', fixture.app], away)
     expect(unreachable).toMatchObject({ code: 1, err: expect.stringContaining('cannot be reached') })
   })
 })
 
 describe('--json', () => {
   it('prints one object for success, failure and rejection', async () => {
-    const good = await bed.run(['--env', 'e', '--image', 'app:1', '--json'])
+    const good = await fixture.run(['--env', 'e', '--image', 'app:1', '--json'])
     expect(JSON.parse(good.out)).toMatchObject({
       ok: true,
       appEnvId: 'env_1',
@@ -104,15 +104,15 @@ describe('--json', () => {
       urls: ['http://shop-prod.fn.localhost:4480'],
       failure: null,
     })
-    await bed.platform!.close()
-    bed.platform = null
+    await fixture.platform!.close()
+    fixture.platform = null
     const failure = { reason: 'image pull', message: 'There is no app:1.' }
-    const bad = await bed.run(['--env', 'e', '--image', 'app:1', '--json'], {
+    const bad = await fixture.run(['--env', 'e', '--image', 'app:1', '--json'], {
       statuses: [{ status: 'STOPPED', deployment: 'FAILED', failure }],
     })
     expect(bad.code).toBe(1)
     expect(JSON.parse(bad.out)).toMatchObject({ ok: false, failure })
-    const wrong = await bed.runAgainst(['--json'], {})
+    const wrong = await fixture.runAgainst(['--json'], {})
     expect(JSON.parse(wrong.out)).toMatchObject({ ok: false, error: expect.stringContaining('--env') })
   })
 })

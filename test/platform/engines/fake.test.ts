@@ -14,7 +14,7 @@ describeEngine('fake', async () => {
   }
 })
 
-describe('knobs of the fake engine', () => {
+describe('faults of the fake engine', () => {
   const host = new FakeHost()
   afterEach(() => host.clear())
   const spec: ContainerSpec = {
@@ -38,7 +38,7 @@ describe('knobs of the fake engine', () => {
 
   it('loses the answer of a start that was done', async () => {
     const engine = await engineWithImage()
-    engine.knobs.loseReplies = 1
+    engine.faults.loseReplies = 1
     await expect(engine.apply(spec)).rejects.toMatchObject({ kind: 'unavailable' })
     expect(await engine.apply(spec)).toMatchObject({ state: 'running' })
     expect(engine.running()).toHaveLength(1)
@@ -46,10 +46,10 @@ describe('knobs of the fake engine', () => {
 
   it('fails the configured starts and pulls, then works again', async () => {
     const engine = await engineWithImage()
-    engine.knobs.failStarts = { times: 1, reason: 'out-of-memory', message: 'too small' }
+    engine.faults.failStarts = { times: 1, reason: 'out-of-memory', message: 'too small' }
     await expect(engine.apply(spec)).rejects.toMatchObject({ reason: 'out-of-memory' })
     expect(await engine.apply(spec)).toMatchObject({ state: 'running' })
-    engine.knobs.failPulls = 'denied'
+    engine.faults.failPulls = 'denied'
     await expect(engine.pull('app:2', () => {})).rejects.toMatchObject({ reason: 'image pull' })
   })
 
@@ -66,7 +66,7 @@ describe('knobs of the fake engine', () => {
 
   it('starts slowly if configured', async () => {
     const engine = await engineWithImage()
-    engine.knobs.listenDelayMs = 50
+    engine.faults.listenDelayMs = 50
     const { address } = await engine.apply(spec)
     await expect(fetch(`http://127.0.0.1:${address!.port}/`)).rejects.toThrow()
     await expect
@@ -76,7 +76,7 @@ describe('knobs of the fake engine', () => {
 
   it('is unavailable if configured', async () => {
     const engine = await engineWithImage()
-    engine.knobs.away = true
+    engine.faults.away = true
     await expect(engine.list()).rejects.toMatchObject({ kind: 'unavailable' })
   })
 })

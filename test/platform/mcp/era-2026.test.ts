@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { untilReadsStop } from '../../../testkit/fakes/backend.ts'
-import { HttpBed } from '../../../testkit/mcp/http-bed.ts'
+import { HttpFixture } from '../../../testkit/mcp/http-fixture.ts'
 import { messagesOfStream, rpc2026, state2026 } from '../../../testkit/mcp/rpc-2026.ts'
 import { until } from '../../../testkit/until.ts'
 
-const bed = new HttpBed()
+const fixture = new HttpFixture()
 
 /** Sends a request of 2026-07-28 and reads the one JSON answer. */
 async function ask(
@@ -13,7 +13,7 @@ async function ask(
   more: Parameters<typeof rpc2026>[2] = {},
 ) {
   const { headers, body } = rpc2026(method, params, more)
-  const raw = await bed.raw({ headers, body })
+  const raw = await fixture.raw({ headers, body })
   return { status: raw.status, ...JSON.parse(raw.body) }
 }
 const call = (name: string, args: unknown, more: Record<string, unknown> = {}, options = {}) =>
@@ -55,7 +55,7 @@ describe('a request of 2026-07-28', () => {
   it('calls tools as its own token, and gets errors of tools as results', async () => {
     const { result } = await call('list-accounts', {})
     expect(result).toMatchObject({ resultType: 'complete', structuredContent: { accounts: [{}] } })
-    expect(bed.backend.state.calls[0]).toMatchObject({ surface: 'mcp', token: 'lsu_a' })
+    expect(fixture.backend.state.calls[0]).toMatchObject({ surface: 'mcp', token: 'lsu_a' })
     expect((await call('list-acounts', {})).result).toMatchObject({ isError: true })
   })
 
@@ -74,7 +74,7 @@ describe('a request of 2026-07-28', () => {
     })
     const noCapabilities = await ask('tools/list', {}, { capabilities: null })
     expect(noCapabilities).toMatchObject({ status: 400, error: { code: -32602 } })
-    expect(bed.backend.state.calls).toEqual([])
+    expect(fixture.backend.state.calls).toEqual([])
   })
 
   it('is held to the options in the address and the headers', async () => {
@@ -96,21 +96,21 @@ describe('links to logs', () => {
   const line = (index: number) => ({ stream: 'stdout' as const, message: `line ${index}` })
 
   it('come with a log that has more lines, and read them inside the envelope', async () => {
-    bed.backend.state.logs = Array.from({ length: 120 }, (_, index) => line(index))
+    fixture.backend.state.logs = Array.from({ length: 120 }, (_, index) => line(index))
     const { result } = await call('get-logs', { envName: 'shop-prod' })
     const uri = 'longshore://environments/shop-prod/logs/RUNTIME'
     expect(result.content[1]).toMatchObject({ type: 'resource_link', uri, mimeType: 'text/plain' })
     const read = await ask('resources/read', { uri })
     const { text } = read.result.contents[0]
     for (const index of [0, 60, 119]) expect(text).toMatch(new RegExp(`<untrusted [^]*line ${index}\\b`))
-    expect(bed.backend.state.calls.at(-1)).toMatchObject({
+    expect(fixture.backend.state.calls.at(-1)).toMatchObject({
       token: 'lsu_a',
       input: { type: 'RUNTIME', size: 300 },
     })
   })
 
   it('do not come with a whole log, and read no other address', async () => {
-    bed.backend.state.logs = [line(1)]
+    fixture.backend.state.logs = [line(1)]
     expect((await call('get-logs', { envName: 'shop-prod' })).result.content).toHaveLength(1)
     for (const uri of [
       'shop-prod/logs/OTHER',
@@ -126,13 +126,13 @@ describe('links to logs', () => {
 
 describe('progress and cancellation in 2026-07-28', () => {
   it('sends progress before the result, on a stream', async () => {
-    bed.backend.state.plans = [{ reads: 4 }]
+    fixture.backend.state.plans = [{ reads: 4 }]
     const { headers, body } = rpc2026('tools/call', {
       name: 'deploy-app-env-image',
       arguments: { envName: 'shop-prod', image: 'shop:2' },
       _meta: { progressToken: 'p1' },
     })
-    const raw = await bed.raw({ headers, body })
+    const raw = await fixture.raw({ headers, body })
     expect(raw.headers['content-type']).toContain('text/event-stream')
     const messages = messagesOfStream(raw.body)
     const progress = messages.filter(({ method }) => method === 'notifications/progress')
@@ -145,23 +145,23 @@ describe('progress and cancellation in 2026-07-28', () => {
   })
 
   it('ends a call when its connection is closed', async () => {
-    bed.backend.state.plans = [{ reads: 1_000_000 }]
+    fixture.backend.state.plans = [{ reads: 1_000_000 }]
     const { headers, body } = rpc2026('tools/call', {
       name: 'deploy-app-env-image',
       arguments: { envName: 'shop-prod', image: 'shop:2' },
     })
     const left = new AbortController()
-    const gone = fetch(bed.url, {
+    const gone = fetch(fixture.url, {
       method: 'POST',
       headers: { authorization: 'lsu_a', ...headers },
       body,
       signal: left.signal,
     })
-    const reads = () => bed.backend.state.calls.length
+    const reads = () => fixture.backend.state.calls.length
     await until(() => reads() > 3)
     left.abort()
     await expect(gone).rejects.toThrow()
-    await untilReadsStop(bed.backend)
+    await untilReadsStop(fixture.backend)
   })
 })
 
@@ -169,7 +169,7 @@ const canAsk = { capabilities: { elicitation: {} } }
 const yes = { confirm: { action: 'accept', content: { agree: true } } }
 const remove = { envName: 'shop-prod' }
 const isThere = () =>
-  [...bed.backend.state.envs.values()].some(({ cliEnvName }) => cliEnvName === 'shop-prod')
+  [...fixture.backend.state.envs.values()].some(({ cliEnvName }) => cliEnvName === 'shop-prod')
 
 describe('a confirmation in 2026-07-28', () => {
   it('asks in the result, and does it once the person agreed', async () => {
@@ -229,7 +229,7 @@ describe('a confirmation in 2026-07-28', () => {
     })
     expect(isThere()).toBe(true)
     expect((await call('delete-app-env', remove, answered, canAsk)).result.isError).toBeUndefined()
-    bed.backend.state.add({ name: 'prod' })
+    fixture.backend.state.add({ name: 'prod' })
     expect(await call('delete-app-env', remove, answered, canAsk)).toMatchObject(invalid)
     expect(isThere()).toBe(true)
   })

@@ -3,12 +3,12 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it } from 'vitest'
 import { untilReadsStop } from '../../../testkit/fakes/backend.ts'
-import { HttpBed, ping, rpc } from '../../../testkit/mcp/http-bed.ts'
+import { HttpFixture, ping, rpc } from '../../../testkit/mcp/http-fixture.ts'
 import { replyOf } from '../../../testkit/mcp/tool-session.ts'
 import { until } from '../../../testkit/until.ts'
 import { tools } from '../../../tools/index.ts'
 
-const bed = new HttpBed()
+const fixture = new HttpFixture()
 
 const clients: Client[] = []
 afterEach(async () => {
@@ -25,7 +25,7 @@ async function connect(token = 'lsu_a', person?: () => boolean): Promise<Client>
   }
   clients.push(client)
   await client.connect(
-    new StreamableHTTPClientTransport(new URL(bed.url), {
+    new StreamableHTTPClientTransport(new URL(fixture.url), {
       requestInit: { headers: { authorization: `Bearer ${token}` } },
     }),
   )
@@ -38,12 +38,13 @@ describe('a client', () => {
     expect((await client.listTools()).tools).toHaveLength(tools.length)
     const said = replyOf(await client.callTool({ name: 'get-app-env', arguments: { envName: 'shop-prod' } }))
     expect(said.text).toMatch(/^shop-prod is RUNNING at version 3\./)
-    expect(bed.backend.state.calls).toMatchObject([{ id: 'get-app-env', token: 'lsu_me', surface: 'mcp' }])
-    expect(bed.handler.sessionCount).toBe(0)
+    const call = { id: 'get-app-env', token: 'lsu_me', surface: 'mcp' }
+    expect(fixture.backend.state.calls).toMatchObject([call])
+    expect(fixture.handler.sessionCount).toBe(0)
   })
 
   it('gets progress while a deployment is waited for', async () => {
-    bed.backend.state.plans = [{ reads: 4 }]
+    fixture.backend.state.plans = [{ reads: 4 }]
     const client = await connect()
     const messages: unknown[] = []
     const result = await client.callTool(
@@ -58,52 +59,52 @@ describe('a client', () => {
   it('that supports elicitation gets a session, and its person confirms a deletion', async () => {
     let agrees = false
     const client = await connect('lsu_a', () => agrees)
-    expect(bed.handler.sessionCount).toBe(1)
+    expect(fixture.handler.sessionCount).toBe(1)
     const remove = { name: 'delete-app-env', arguments: { envName: 'shop-prod', confirm: 'shop-prod' } }
     expect(replyOf(await client.callTool(remove)).structured.error).toBe('The person did not agree')
-    expect(bed.backend.state.envs.size).toBe(1)
+    expect(fixture.backend.state.envs.size).toBe(1)
     agrees = true
     expect(replyOf(await client.callTool(remove)).isError).toBe(false)
-    expect(bed.backend.state.envs.size).toBe(0)
+    expect(fixture.backend.state.envs.size).toBe(0)
   })
 
   it('without elicitation needs confirm', async () => {
     const client = await connect()
     const remove = { name: 'delete-app-env', arguments: { envName: 'shop-prod' } }
     expect(replyOf(await client.callTool(remove)).structured.error).toBe('Confirmation needed')
-    expect(bed.backend.state.envs.size).toBe(1)
+    expect(fixture.backend.state.envs.size).toBe(1)
   })
 
   it('that disconnects ends the wait of its call', async () => {
-    bed.backend.state.plans = [{ reads: 1_000_000 }]
+    fixture.backend.state.plans = [{ reads: 1_000_000 }]
     const controller = new AbortController()
     const body = rpc('tools/call', {
       name: 'deploy-app-env-image',
       arguments: { envName: 'shop-prod', image: 'shop:2' },
     })
-    const call = fetch(bed.url, {
+    const call = fetch(fixture.url, {
       method: 'POST',
       body,
       signal: controller.signal,
       headers: { authorization: 'lsu_a', 'content-type': 'application/json', accept: '*/*' },
     }).catch((error) => error.name)
-    await until(() => bed.backend.state.countOf('get-app-env-status') > 3)
+    await until(() => fixture.backend.state.countOf('get-app-env-status') > 3)
     controller.abort()
     expect(await call).toBe('AbortError')
-    await untilReadsStop(bed.backend)
+    await untilReadsStop(fixture.backend)
   })
 })
 
 describe('one POST', () => {
   it('may carry several messages, answered together', async () => {
-    const answer = await bed.raw({ body: JSON.stringify([ping, { ...ping, id: 'b' }]) })
+    const answer = await fixture.raw({ body: JSON.stringify([ping, { ...ping, id: 'b' }]) })
     const ids = (JSON.parse(answer.body) as { id: unknown }[]).map((one) => one.id)
     expect(ids.sort()).toEqual([1, 'b'])
   })
 
   it('of few bytes cannot ask for megabytes', async () => {
     const lists = Array.from({ length: 32 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }))
-    const { body } = await bed.raw({ body: JSON.stringify(lists) })
+    const { body } = await fixture.raw({ body: JSON.stringify(lists) })
     const answers = JSON.parse(body) as { id: number; error?: { message: string } }[]
     expect(answers.map(({ id }) => id).sort((a, b) => a - b)).toEqual(lists.map(({ id }) => id))
     expect(body.length).toBeLessThan(600_000)
@@ -113,11 +114,11 @@ describe('one POST', () => {
 
   it('with notifications only is accepted', async () => {
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    expect((await bed.raw({ body })).status).toBe(202)
+    expect((await fixture.raw({ body })).status).toBe(202)
   })
 
   it('is answered as a stream if the client accepts nothing else', async () => {
-    const answer = await bed.raw({ headers: { accept: 'text/event-stream' } })
+    const answer = await fixture.raw({ headers: { accept: 'text/event-stream' } })
     expect(answer.headers['content-type']).toBe('text/event-stream')
     expect(answer.body).toBe(
       `event: message\ndata: ${JSON.stringify({ result: {}, jsonrpc: '2.0', id: 1 })}\n\n`,
@@ -132,13 +133,13 @@ describe('links to logs', () => {
     ['2025-03-26', false],
     [null, false],
   ])('a request of %s: %s', async (version, linked) => {
-    bed.backend.state.logs = Array.from({ length: 120 }, (_, index) => ({
+    fixture.backend.state.logs = Array.from({ length: 120 }, (_, index) => ({
       stream: 'stdout' as const,
       message: `line ${index}`,
     }))
     const headers: Record<string, string> = version === null ? {} : { 'mcp-protocol-version': version }
     const body = rpc('tools/call', { name: 'get-logs', arguments: { envName: 'shop-prod' } })
-    const { result } = JSON.parse((await bed.raw({ headers, body })).body)
+    const { result } = JSON.parse((await fixture.raw({ headers, body })).body)
     const types = result.content.map(({ type }: { type: string }) => type)
     expect(types).toEqual(linked ? ['text', 'resource_link'] : ['text'])
   })
@@ -147,15 +148,17 @@ describe('links to logs', () => {
 it('2,000 calls of 64 clients with the same request ids do not cross', async () => {
   const perClient = Math.ceil(2_000 / 64)
   // Each response contains the token of its request.
+  const { state } = fixture.backend
   for (let index = 0; index < 64; index += 1) {
-    bed.backend.state.envs.set(`mirror-lsu_c${index}`, bed.backend.state.env({ envName: 'shop-prod' }))
+    state.envs.set(`mirror-lsu_c${index}`, state.env({ envName: 'shop-prod' }))
   }
   let answered = 0
   const crossed: string[] = []
   const one = async (index: number) => {
     for (let id = 0; id < perClient; id += 1) {
       const body = rpc('tools/call', { name: 'get-app-env', arguments: { envName: 'shop-prod' } }, id)
-      const answer = JSON.parse((await bed.raw({ body, headers: { authorization: `lsu_c${index}` } })).body)
+      const headers = { authorization: `lsu_c${index}` }
+      const answer = JSON.parse((await fixture.raw({ body, headers })).body)
       const { name } = answer.result.structuredContent
       if (answer.id !== id || name !== `lsu_c${index}`)
         crossed.push(`${index}/${id} got ${name}/${answer.id}`)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { HttpBed, rpc } from '../../../testkit/mcp/http-bed.ts'
+import { HttpFixture, rpc } from '../../../testkit/mcp/http-fixture.ts'
 import { rpc2026 } from '../../../testkit/mcp/rpc-2026.ts'
 
-const bed = new HttpBed()
+const fixture = new HttpFixture()
 
 describe('a request with wrong parameters gets -32602 and a sentence, in both eras', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('a request with wrong parameters gets -32602 and a sentence, in both er
     ['tools/list', { cursor: 5 }, 'params.cursor'],
   ])('%s %j', async (method, params, field) => {
     for (const sent of [{ body: rpc(method, params) }, rpc2026(method, params)]) {
-      const { error } = JSON.parse((await bed.raw(sent)).body)
+      const { error } = JSON.parse((await fixture.raw(sent)).body)
       expect(error).toEqual({
         code: -32602,
         message: expect.stringMatching(`^The request has wrong parameters. ${field}: expected [^[{]*$`),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { HttpBed } from '../../../testkit/mcp/http-bed.ts'
+import { HttpFixture } from '../../../testkit/mcp/http-fixture.ts'
 import { rpc2026 } from '../../../testkit/mcp/rpc-2026.ts'
 
-const bed = new HttpBed()
+const fixture = new HttpFixture()
 const canAsk = { capabilities: { elicitation: {} } }
 const yes = { confirm: { action: 'accept', content: { agree: true } } }
 
@@ -58,20 +58,20 @@ describe('a body of 2026-07-28 that is not as it should be', () => {
       method ?? 'tools/list',
       params?.name === undefined ? {} : { name: params.name },
     ).headers
-    const raw = await bed.raw({ headers, body: JSON.stringify(message) })
+    const raw = await fixture.raw({ headers, body: JSON.stringify(message) })
     expect(raw.status).toBeLessThan(500)
     expect(JSON.parse(raw.body)).toHaveProperty('error.code')
-    expect((await bed.raw(rpc2026('server/discover'))).status).toBe(200)
+    expect((await fixture.raw(rpc2026('server/discover'))).status).toBe(200)
   })
 
   it('arguments that are nested too deeply are refused, with and without an answer to a question', async () => {
     for (const more of [{}, { requestState: 'x', inputResponses: yes }]) {
       const params = { name: 'delete-app-env', arguments: { envName: 'shop-prod', confirm: 'deep' }, ...more }
       const { headers, body } = rpc2026('tools/call', params, canAsk)
-      const raw = await bed.raw({ headers, body: body.replace('"deep"', deep) })
+      const raw = await fixture.raw({ headers, body: body.replace('"deep"', deep) })
       const { error, result } = JSON.parse(raw.body)
       expect(error ?? result.isError).toBeTruthy()
     }
-    expect(bed.backend.state.envs.size).toBe(1)
+    expect(fixture.backend.state.envs.size).toBe(1)
   })
 })

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { HttpBed } from '../../../testkit/mcp/http-bed.ts'
+import { HttpFixture } from '../../../testkit/mcp/http-fixture.ts'
 import { messagesOfStream, rpc2026 } from '../../../testkit/mcp/rpc-2026.ts'
 import { until } from '../../../testkit/until.ts'
 
-const bed = new HttpBed()
+const fixture = new HttpFixture()
 
 /** Sends a request and reads the one JSON answer. */
 async function ask(method: string, params: Record<string, unknown>) {
-  const raw = await bed.raw(rpc2026(method, params))
+  const raw = await fixture.raw(rpc2026(method, params))
   return { status: raw.status, ...JSON.parse(raw.body) }
 }
 
@@ -18,7 +18,7 @@ describe('subscriptions/listen', () => {
       notifications: { resourceSubscriptions: [uri] },
     })
     const left = new AbortController()
-    const response = await fetch(bed.url, {
+    const response = await fetch(fixture.url, {
       method: 'POST',
       headers: { authorization: 'lsu_a', ...headers },
       body,
@@ -28,15 +28,15 @@ describe('subscriptions/listen', () => {
     const reading = (async () => {
       for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk
     })().catch(() => {})
-    await until(() => messagesOfStream(text).length === 1 && bed.backend.state.calls.length > 0)
+    await until(() => messagesOfStream(text).length === 1 && fixture.backend.state.calls.length > 0)
     expect(messagesOfStream(text)[0]).toMatchObject({
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: { resourceSubscriptions: [uri] } },
     })
-    const reads = bed.backend.state.calls.length
-    await until(() => bed.backend.state.calls.length > reads + 1)
+    const reads = fixture.backend.state.calls.length
+    await until(() => fixture.backend.state.calls.length > reads + 1)
     expect(messagesOfStream(text)).toHaveLength(1)
-    for (const env of bed.backend.state.envs.values()) env.status = 'STOPPED'
+    for (const env of fixture.backend.state.envs.values()) env.status = 'STOPPED'
     await until(() => messagesOfStream(text).length > 1)
     expect(messagesOfStream(text)[1]).toMatchObject({
       method: 'notifications/resources/updated',
@@ -47,7 +47,7 @@ describe('subscriptions/listen', () => {
   })
 
   it('is limited in number for one caller, also when many arrive at once', async () => {
-    await bed.stop()
+    await fixture.stop()
     let arrived = 0
     let goOn = () => {}
     const all = new Promise<void>((resolve) => {
@@ -59,7 +59,7 @@ describe('subscriptions/listen', () => {
       await all
       return 'usr_a'
     }
-    await bed.serve({ authenticate })
+    await fixture.serve({ authenticate })
     const { headers, body } = rpc2026('subscriptions/listen', {
       notifications: { resourceSubscriptions: ['longshore://environments/shop-prod'] },
     })
@@ -67,7 +67,7 @@ describe('subscriptions/listen', () => {
     const types = await Promise.all(
       Array.from({ length: 30 }, async () => {
         const request = { method: 'POST', headers: { authorization: 'lsu_a', ...headers }, body }
-        const response = await fetch(bed.url, { ...request, signal: left.signal })
+        const response = await fetch(fixture.url, { ...request, signal: left.signal })
         return response.headers.get('content-type')
       }),
     )
@@ -76,7 +76,7 @@ describe('subscriptions/listen', () => {
     // Those that ended make room again.
     for (let type: string | null = ''; type !== 'text/event-stream'; ) {
       const request = { method: 'POST', headers: { authorization: 'lsu_a', ...headers }, body }
-      const again = await fetch(bed.url, request)
+      const again = await fetch(fixture.url, request)
       type = again.headers.get('content-type')
       await again.body!.cancel()
     }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Tool } from '../../../src/mcp/tools/define-tool.ts'
 import { inputWithIds } from '../../../testkit/api/sample-input.ts'
 import { openToolSession, type SessionOptions, type ToolReply } from '../../../testkit/mcp/tool-session.ts'
-import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
+import { makeWorld, type World } from '../../../testkit/mcp/account-world.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { tools } from '../../../tools/index.ts'
 
@@ -222,7 +222,7 @@ describe("20: the platform's diagnosis is outside the envelope, tenants' text in
       app: { name: `RaVeN ${reason}`, useImage: true },
       environment: { name: 'RaVeN' },
     })
-    if (message !== '') serving.engine.knobs.failStarts = { times: 1, reason: reason as 'exited', message }
+    if (message !== '') serving.engine.faults.failStarts = { times: 1, reason: reason as 'exited', message }
     const session = await openToolSession(serving.apiUrl, { token: serving.admin.token })
     try {
       return await session.call('deploy-app-env-image', { appEnvId, image: 'shop:RaVeN' })

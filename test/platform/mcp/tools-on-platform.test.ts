@@ -5,7 +5,7 @@ import { findBackup, saveBackup } from '../../../src/store/repositories/backups.
 import { inputWithIds } from '../../../testkit/api/sample-input.ts'
 import { fakeOperations } from '../../../testkit/fakes/operations.ts'
 import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { makeWorld } from '../../../testkit/mcp/two-worlds.ts'
+import { makeWorld } from '../../../testkit/mcp/account-world.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { tools } from '../../../tools/index.ts'
 

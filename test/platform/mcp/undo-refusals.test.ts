@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { makeWorld } from '../../../testkit/mcp/two-worlds.ts'
-import { type Json, UndoBed } from '../../../testkit/mcp/undo-bed.ts'
+import { makeWorld } from '../../../testkit/mcp/account-world.ts'
+import { type Json, UndoFixture } from '../../../testkit/mcp/undo-fixture.ts'
 
-const bed = new UndoBed()
+const fixture = new UndoFixture()
 
 describe('what an agent cannot undo', () => {
   const send = async (method: string, path: string, input: Json) =>
-    bed.platform.request(method, path, { token: bed.platform.admin.token, input })
+    fixture.platform.request(method, path, { token: fixture.platform.admin.token, input })
 
   it('is rejected for irreversible changes, with the reason, and changes nothing', async () => {
-    const other = await makeWorld(bed.platform, 'OTHER', bed.platform.accountId)
+    const other = await makeWorld(fixture.platform, 'OTHER', fixture.platform.accountId)
     const { appEnvId, contactPointId, alertId, membershipId, appId } = other
-    const image = await bed.platform.makeEnvironment({ app: { useImage: true } })
+    const image = await fixture.platform.makeEnvironment({ app: { useImage: true } })
     const cases: [
       what: string,
       make: () => Promise<unknown>,
@@ -68,7 +68,7 @@ describe('what an agent cannot undo', () => {
       ],
       [
         'a removed member',
-        () => send('DELETE', '/member', { accountId: bed.platform.accountId, membershipId }),
+        () => send('DELETE', '/member', { accountId: fixture.platform.accountId, membershipId }),
         () => membershipId,
         'remove-member',
         /deletions are permanent/,
@@ -90,9 +90,9 @@ describe('what an agent cannot undo', () => {
     ]
     for (const [what, make, objectId, operation, why] of cases) {
       await make()
-      const { entryId } = await bed.newest(objectId(), operation).catch(() => ({ entryId: '' }))
+      const { entryId } = await fixture.newest(objectId(), operation).catch(() => ({ entryId: '' }))
       if (entryId === '') throw new Error(`${what} left no entry of ${operation}`)
-      const said = await bed.undo(entryId)
+      const said = await fixture.undo(entryId)
       expect(said.structured, what).toMatchObject({ error: 'This change cannot be undone' })
       expect(said.structured.details, what).toMatch(why)
       expect(said.structured.details, what).toMatch(/Nothing was changed\.$/)
@@ -100,55 +100,57 @@ describe('what an agent cannot undo', () => {
   })
 
   it('is rejected for a deleted object and for a rejected entry', async () => {
-    const made = await makeWorld(bed.platform, 'GONE', bed.platform.accountId)
-    await bed.call('scale-app-env-containers', { appEnvId: made.appEnvId, containers: 3 })
-    const scaled = await bed.newest(made.appEnvId, 'scale-app-env-containers')
-    const member = await bed.platform.makeUser()
-    await bed.platform.request('POST', '/app-env/token', {
+    const made = await makeWorld(fixture.platform, 'GONE', fixture.platform.accountId)
+    await fixture.call('scale-app-env-containers', { appEnvId: made.appEnvId, containers: 3 })
+    const scaled = await fixture.newest(made.appEnvId, 'scale-app-env-containers')
+    const member = await fixture.platform.makeUser()
+    await fixture.platform.request('POST', '/app-env/token', {
       token: member.token,
       input: { appEnvId: made.appEnvId },
     })
-    const { entries } = (await bed.call('list-audit', {
-      accountId: bed.platform.accountId,
+    const { entries } = (await fixture.call('list-audit', {
+      accountId: fixture.platform.accountId,
       objectId: made.appEnvId,
       limit: 1,
     })) as {
       entries: { entryId: string; outcome: string }[]
     }
     expect(entries[0]!.outcome).toBe('refused')
-    expect((await bed.undo(entries[0]!.entryId)).structured.details).toContain(
+    expect((await fixture.undo(entries[0]!.entryId)).structured.details).toContain(
       'The call was rejected, so there is nothing to undo',
     )
     await send('DELETE', '/app-env', { appEnvId: made.appEnvId })
-    expect((await bed.undo(scaled.entryId)).structured.details).toContain('has been deleted')
+    expect((await fixture.undo(scaled.entryId)).structured.details).toContain('has been deleted')
   })
 
   it('never sends the current password to an earlier address', async () => {
-    const { contactPointId } = bed.world
+    const { contactPointId } = fixture.world
     const url = (name: string) => `https://${name}.example.com/hook`
-    await bed.call('update-contact-point', { contactPointId, config: { url: url('one'), password: 'first' } })
-    await bed.call('update-contact-point', { contactPointId, config: { url: url('two'), password: '' } })
-    const moved = await bed.newest(contactPointId, 'update-contact-point')
-    await bed.call('update-contact-point', { contactPointId, config: { password: 'second' } })
-    const said = await bed.undo(moved.entryId)
+    const first = { url: url('one'), password: 'first' }
+    await fixture.call('update-contact-point', { contactPointId, config: first })
+    await fixture.call('update-contact-point', { contactPointId, config: { url: url('two'), password: '' } })
+    const moved = await fixture.newest(contactPointId, 'update-contact-point')
+    await fixture.call('update-contact-point', { contactPointId, config: { password: 'second' } })
+    const said = await fixture.undo(moved.entryId)
     expect(said.isError).toBe(true)
-    expect(((await bed.point()).config as Json).url).toBe(url('two'))
+    expect(((await fixture.point()).config as Json).url).toBe(url('two'))
   })
 
   it('A3 M2 is for admins, and for accessible environments', async () => {
-    const { appEnvId } = bed.world
-    await bed.call('scale-app-env-containers', { appEnvId, containers: 2 })
-    const { entryId } = await bed.newest(appEnvId, 'scale-app-env-containers')
-    const member = await bed.platform.makeUser()
-    const asMember = await openToolSession(bed.platform.apiUrl, { token: member.token })
-    expect((await bed.undo(entryId, asMember)).structured.error).toBe('Admin permission required')
+    const { appEnvId } = fixture.world
+    await fixture.call('scale-app-env-containers', { appEnvId, containers: 2 })
+    const { entryId } = await fixture.newest(appEnvId, 'scale-app-env-containers')
+    const member = await fixture.platform.makeUser()
+    const asMember = await openToolSession(fixture.platform.apiUrl, { token: member.token })
+    expect((await fixture.undo(entryId, asMember)).structured.error).toBe('Admin permission required')
     await asMember.close()
-    const elsewhere = await bed.platform.makeEnvironment()
-    const half = await bed.platform.makeUser({ admin: true, allowedAppEnvIds: [elsewhere.appEnvId] })
-    await send('PATCH', '/account', { accountId: bed.platform.accountId, memberEnvAccessEnabled: true })
-    const asHalf = await openToolSession(bed.platform.apiUrl, { token: half.token })
-    expect((await bed.undo(entryId, asHalf)).structured.error).toBe('You have no access to this audit entry')
+    const elsewhere = await fixture.platform.makeEnvironment()
+    const half = await fixture.platform.makeUser({ admin: true, allowedAppEnvIds: [elsewhere.appEnvId] })
+    await send('PATCH', '/account', { accountId: fixture.platform.accountId, memberEnvAccessEnabled: true })
+    const asHalf = await openToolSession(fixture.platform.apiUrl, { token: half.token })
+    const { structured } = await fixture.undo(entryId, asHalf)
+    expect(structured.error).toBe('You have no access to this audit entry')
     await asHalf.close()
-    await send('PATCH', '/account', { accountId: bed.platform.accountId, memberEnvAccessEnabled: false })
+    await send('PATCH', '/account', { accountId: fixture.platform.accountId, memberEnvAccessEnabled: false })
   })
 })

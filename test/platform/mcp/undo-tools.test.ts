@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Json, UndoBed } from '../../../testkit/mcp/undo-bed.ts'
+import { type Json, UndoFixture } from '../../../testkit/mcp/undo-fixture.ts'
 
-const bed = new UndoBed()
+const fixture = new UndoFixture()
 let functionEnv = ''
 let jobEnv = ''
 beforeAll(async () => {
-  const { platform } = bed
+  const { platform } = fixture
   functionEnv = (await platform.makeEnvironment({ app: { dockerPreset: 'FUNCTION' } })).appEnvId
   const app = { dockerPreset: 'JOB', jobConfig: { command: 'node' } }
   jobEnv = (await platform.makeEnvironment({ app, environment: { jobConfig: { args: ['first'] } } })).appEnvId
@@ -18,7 +18,7 @@ interface Kind {
   state: () => Promise<unknown>
 }
 
-const env = async (appEnvId: string) => bed.call('get-app-env', { appEnvId, decrypt: true })
+const env = async (appEnvId: string) => fixture.call('get-app-env', { appEnvId, decrypt: true })
 const alert = async () => {
   const {
     alert: _,
@@ -28,49 +28,53 @@ const alert = async () => {
     updatedAt,
     revision,
     ...rest
-  } = await bed.call('get-alert', {
-    alertId: bed.world.alertId,
+  } = await fixture.call('get-alert', {
+    alertId: fixture.world.alertId,
   })
   return rest
 }
 
 const kinds: Record<string, Kind> = {
   'a secret variable set, another removed': {
-    object: () => bed.world.appEnvId,
+    object: () => fixture.world.appEnvId,
     change: () => [
       'update-app-env-variables',
-      { appEnvId: bed.world.appEnvId, set: [{ name: 'NEW', value: 'secret' }], unset: ['WORLD_VARIABLE'] },
+      {
+        appEnvId: fixture.world.appEnvId,
+        set: [{ name: 'NEW', value: 'secret' }],
+        unset: ['WORLD_VARIABLE'],
+      },
     ],
-    state: async () => (await env(bed.world.appEnvId)).envVars,
+    state: async () => (await env(fixture.world.appEnvId)).envVars,
   },
   'all variables replaced': {
-    object: () => bed.world.appEnvId,
+    object: () => fixture.world.appEnvId,
     change: () => [
       'update-app-env',
-      { appEnvId: bed.world.appEnvId, envVars: [{ name: 'ONLY', value: 'one' }] },
+      { appEnvId: fixture.world.appEnvId, envVars: [{ name: 'ONLY', value: 'one' }] },
     ],
-    state: async () => (await env(bed.world.appEnvId)).envVars,
+    state: async () => (await env(fixture.world.appEnvId)).envVars,
   },
   'size and name': {
-    object: () => bed.world.appEnvId,
-    change: () => ['update-app-env', { appEnvId: bed.world.appEnvId, zClouds: 2, name: 'other' }],
+    object: () => fixture.world.appEnvId,
+    change: () => ['update-app-env', { appEnvId: fixture.world.appEnvId, zClouds: 2, name: 'other' }],
     state: async () => {
-      const { zClouds, name, slug } = await env(bed.world.appEnvId)
+      const { zClouds, name, slug } = await env(fixture.world.appEnvId)
       return { zClouds, name, slug }
     },
   },
   scale: {
-    object: () => bed.world.appEnvId,
-    change: () => ['scale-app-env-containers', { appEnvId: bed.world.appEnvId, containers: 4 }],
-    state: async () => (await env(bed.world.appEnvId)).containers,
+    object: () => fixture.world.appEnvId,
+    change: () => ['scale-app-env-containers', { appEnvId: fixture.world.appEnvId, containers: 4 }],
+    state: async () => (await env(fixture.world.appEnvId)).containers,
   },
   autoscaling: {
-    object: () => bed.world.appEnvId,
+    object: () => fixture.world.appEnvId,
     change: () => [
       'update-app-env-autoscaling',
-      { appEnvId: bed.world.appEnvId, enabled: true, maxContainers: 5 },
+      { appEnvId: fixture.world.appEnvId, enabled: true, maxContainers: 5 },
     ],
-    state: async () => (await env(bed.world.appEnvId)).autoscaling,
+    state: async () => (await env(fixture.world.appEnvId)).autoscaling,
   },
   'function config': {
     object: () => functionEnv,
@@ -96,46 +100,51 @@ const kinds: Record<string, Kind> = {
     state: async () => (await env(jobEnv)).effectiveJobConfig,
   },
   'an alert': {
-    object: () => bed.world.alertId,
+    object: () => fixture.world.alertId,
     change: () => [
       'update-alert',
-      { alertId: bed.world.alertId, threshold: 5, name: 'x', contactPointIds: [bed.world.contactPointId] },
+      {
+        alertId: fixture.world.alertId,
+        threshold: 5,
+        name: 'x',
+        contactPointIds: [fixture.world.contactPointId],
+      },
     ],
     state: alert,
   },
   'a paused alert': {
-    object: () => bed.world.alertId,
-    change: () => ['toggle-alert', { alertId: bed.world.alertId, enabled: false }],
+    object: () => fixture.world.alertId,
+    change: () => ['toggle-alert', { alertId: fixture.world.alertId, enabled: false }],
     state: alert,
   },
   'a contact point, with its secret address': {
-    object: () => bed.world.contactPointId,
+    object: () => fixture.world.contactPointId,
     change: () => [
       'update-contact-point',
       {
-        contactPointId: bed.world.contactPointId,
+        contactPointId: fixture.world.contactPointId,
         name: 'x',
         config: { url: 'https://elsewhere.example.com/y' },
       },
     ],
     state: async () => {
-      const { name, config } = await bed.point()
+      const { name, config } = await fixture.point()
       return { name, config }
     },
   },
   'the access of a member': {
-    object: () => bed.world.membershipId,
+    object: () => fixture.world.membershipId,
     change: () => [
       'update-member-env-access',
       {
-        accountId: bed.world.accountId,
-        membershipId: bed.world.membershipId,
-        allowedAppEnvIds: [bed.world.appEnvId],
+        accountId: fixture.world.accountId,
+        membershipId: fixture.world.membershipId,
+        allowedAppEnvIds: [fixture.world.appEnvId],
       },
     ],
     state: async () => {
-      const { accountId, membershipId } = bed.world
-      const { revision, ...rest } = await bed.call('get-member-env-access', { accountId, membershipId })
+      const { accountId, membershipId } = fixture.world
+      const { revision, ...rest } = await fixture.call('get-member-env-access', { accountId, membershipId })
       return rest
     },
   },
@@ -146,41 +155,41 @@ describe('undo-change by an agent', () => {
     const { object, change, state } = kinds[name]!
     const before = await state()
     const [tool, input] = change()
-    await bed.call(tool, input)
+    await fixture.call(tool, input)
     expect(await state()).not.toEqual(before)
-    const { entryId, surface } = await bed.newest(object(), tool)
+    const { entryId, surface } = await fixture.newest(object(), tool)
     expect(surface).toBe('mcp')
-    const tried = await bed.call('undo-change', { entryId, dryRun: true })
+    const tried = await fixture.call('undo-change', { entryId, dryRun: true })
     expect(tried).toMatchObject({
       dryRun: true,
       effects: [expect.stringMatching(/^Puts back /), expect.any(String)],
     })
     expect(await state()).not.toEqual(before)
-    const said = await bed.undo(entryId)
+    const said = await fixture.undo(entryId)
     expect(said.text).not.toMatch(/^Error/)
     expect(said.structured.undone).not.toEqual([])
     expect(await state()).toEqual(before)
     // The undo itself is an audit entry.
-    const again = await bed.undo((await bed.newest(object(), 'undo-change')).entryId)
+    const again = await fixture.undo((await fixture.newest(object(), 'undo-change')).entryId)
     expect(again.isError).toBe(false)
     expect(await state()).not.toEqual(before)
-    expect((await bed.undo((await bed.newest(object(), 'undo-change')).entryId)).isError).toBe(false)
+    expect((await fixture.undo((await fixture.newest(object(), 'undo-change')).entryId)).isError).toBe(false)
     expect(await state()).toEqual(before)
   })
 
   it('restores a list after a grant of full access, and reports a restored full access', async () => {
-    const { accountId, membershipId, appEnvId } = bed.world
-    await bed.call('update-member-env-access', { accountId, membershipId, allowedAppEnvIds: [appEnvId] })
-    const restricting = await bed.newest(membershipId, 'update-member-env-access')
-    await bed.call('update-member-env-access', { accountId, membershipId, grantFullAccess: true })
-    const granting = await bed.newest(membershipId, 'update-member-env-access')
-    expect((await bed.undo(restricting.entryId)).structured.details).toMatch(
+    const { accountId, membershipId, appEnvId } = fixture.world
+    await fixture.call('update-member-env-access', { accountId, membershipId, allowedAppEnvIds: [appEnvId] })
+    const restricting = await fixture.newest(membershipId, 'update-member-env-access')
+    await fixture.call('update-member-env-access', { accountId, membershipId, grantFullAccess: true })
+    const granting = await fixture.newest(membershipId, 'update-member-env-access')
+    expect((await fixture.undo(restricting.entryId)).structured.details).toMatch(
       /Fields changed again since: .*Undo the later change first/,
     )
-    expect((await bed.undo(granting.entryId)).isError).toBe(false)
-    expect(await bed.call('get-member-env-access', { accountId, membershipId })).toMatchObject({
+    expect((await fixture.undo(granting.entryId)).isError).toBe(false)
+    expect(await fixture.call('get-member-env-access', { accountId, membershipId })).toMatchObject({
       allowedAppEnvIds: [appEnvId],
     })
-    expect((await bed.undo(restricting.entryId)).text).toContain('FULL access again')
+    expect((await fixture.undo(restricting.entryId)).text).toContain('FULL access again')
   })
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toolGroups } from '../../../src/contract/tool-groups.ts'
 import { noScope } from '../../../src/mcp/policy/tool-policy.ts'
 import { openToolSession, type SessionOptions, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { makeWorld, type World } from '../../../testkit/mcp/two-worlds.ts'
+import { makeWorld, type World } from '../../../testkit/mcp/account-world.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { tools } from '../../../tools/index.ts'
 

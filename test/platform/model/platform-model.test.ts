@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Installed, RandomStory } from '../../../testkit/model/random-story.ts'
+import { type Installed, RandomScenario } from '../../../testkit/model/random-scenario.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const closers: (() => unknown)[] = []
@@ -13,7 +13,7 @@ async function inProcess(): Promise<Installed> {
   const platform = await TestPlatform.start({ stabilityScale: 100 })
   closers.push(() => platform.close())
   // Slow enough that operations come while something is under way.
-  platform.engine.knobs.listenDelayMs = 40
+  platform.engine.faults.listenDelayMs = 40
   return {
     accountId: platform.accountId,
     region: platform.region,
@@ -33,16 +33,16 @@ async function inProcess(): Promise<Installed> {
 }
 
 describe('random operations against a small model', () => {
-  // MODEL_SEED plays other stories.
+  // MODEL_SEED runs other scenarios.
   const seed = Number(process.env.MODEL_SEED ?? 1)
 
   it.each(Array.from({ length: 3 }, (_, index) => seed + index))(
     '3.3 end as the model says, with restarts in between (seed %i)',
     async (each) => {
-      const story = new RandomStory(await inProcess(), each)
-      await story.play(60)
-      await story.converge()
-      expect(story.log.length).toBeGreaterThan(30)
+      const scenario = new RandomScenario(await inProcess(), each)
+      await scenario.run(60)
+      await scenario.converge()
+      expect(scenario.log.length).toBeGreaterThan(30)
     },
     180_000,
   )

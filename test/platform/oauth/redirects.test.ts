@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { callback, startSignIn } from '../../../testkit/oauth/bed.ts'
+import { callback, startSignIn } from '../../../testkit/oauth/sign-in.ts'
 import type { Person } from '../../../testkit/oauth/person.ts'
 import { RawClient, registerAt } from '../../../testkit/oauth/raw-client.ts'
 import type { TestPlatform } from '../../../testkit/platform/test-platform.ts'

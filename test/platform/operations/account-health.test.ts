@@ -6,7 +6,7 @@ import { insertRun } from '../../../src/store/repositories/usage.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { FakeMetrics } from '../../../testkit/fakes/metrics.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform, type TestUser } from '../../../testkit/platform/test-platform.ts'
 
 describe('the account at a glance', () => {

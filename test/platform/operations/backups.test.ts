@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { insertBackup } from '../../../src/store/repositories/backups.ts'
 import { until } from '../../../testkit/engines/suite-installation.ts'
 import { FakeEngine } from '../../../testkit/fakes/engine.ts'
-import { later } from '../../../testkit/later.ts'
+import { deferred } from '../../../testkit/deferred.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { LateReads } from '../../../testkit/store/late-reads.ts'
 
@@ -90,9 +90,9 @@ describe('a backup', () => {
 
   it('that fails half-way reports the reason and leaves no file', async () => {
     const appEnvId = await database()
-    engine.knobs.failDumps = 'the server went away'
+    engine.faults.failDumps = 'the server went away'
     const backup = await backedUp(appEnvId)
-    engine.knobs.failDumps = null
+    engine.faults.failDumps = null
     expect(backup).toMatchObject({ status: 'FAILED', failure: 'the server went away', file: null })
     expect(readdirSync(path.join(platform.dir, 'backups', appEnvId))).toEqual([])
   })
@@ -227,9 +227,9 @@ describe('a restore', () => {
   it('is made once, although a look for work reads it before its end and gets the rows after', async () => {
     const [appEnvId, other] = [await database(), await database()]
     const { backupId } = await backedUp(appEnvId)
-    const begun = later()
-    const goOn = later()
-    const rowsCome = later()
+    const begun = deferred()
+    const goOn = deferred()
+    const rowsCome = deferred()
     const load = engine.loadDatabase.bind(engine)
     const loads = vi.spyOn(engine, 'loadDatabase').mockImplementation(async (...args) => {
       begun.resolve()

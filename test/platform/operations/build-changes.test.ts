@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tgz, until } from '../../../testkit/platform/story.ts'
+import { tgz, until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform
@@ -82,11 +82,11 @@ describe('changes that affect a build', () => {
 describe('an unfinished rollout when the next change arrives', () => {
   /** While the engine is unavailable, no rollout ends before the next call. */
   const held = async (work: () => Promise<void>) => {
-    platform.engine.knobs.away = true
+    platform.engine.faults.away = true
     try {
       await work()
     } finally {
-      platform.engine.knobs.away = false
+      platform.engine.faults.away = false
     }
   }
   const restart = (appEnvId: string) => send('POST', '/app-env/restart', { appEnvId })

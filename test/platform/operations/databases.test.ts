@@ -1,39 +1,39 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DatabasePresetRead } from '../../../src/contract/databases.ts'
-import { DatabaseEnvironments, settings } from '../../../testkit/databases/environments-bed.ts'
+import { DatabaseEnvironments, settings } from '../../../testkit/databases/environments.ts'
 import { until } from '../../../testkit/engines/suite-installation.ts'
 
-const bed = new DatabaseEnvironments()
+const fixture = new DatabaseEnvironments()
 
 describe('GET /database-presets', () => {
   it('lists the seven presets in the documented shape', () => {
-    expect(bed.presets.map((one) => one.dockerPreset).sort()).toEqual(
+    expect(fixture.presets.map((one) => one.dockerPreset).sort()).toEqual(
       ['CLICKHOUSE', 'COUCHDB', 'MONGODB', 'MYSQL', 'POSTGRESQL', 'RABBITMQ', 'REDIS'].sort(),
     )
-    for (const one of bed.presets) {
+    for (const one of fixture.presets) {
       expect(one.versions.map((version) => version.key)).toContain(one.defaultVersion)
       expect(new Set(one.versions.map((version) => version.key)).size).toBe(one.versions.length)
       expect(one.limits.minDisk).toBeLessThanOrEqual(one.limits.defaultDisk)
       expect(one.limits.defaultDisk).toBeLessThanOrEqual(one.limits.maxDisk)
     }
     for (const name of ['POSTGRESQL', 'MYSQL', 'REDIS', 'MONGODB']) {
-      expect(bed.preset(name).versions.length, name).toBeGreaterThanOrEqual(2)
+      expect(fixture.preset(name).versions.length, name).toBeGreaterThanOrEqual(2)
     }
-    expect(bed.preset('POSTGRESQL').versions.some((version) => version.variant === 'pgvector')).toBe(true)
-    expect(bed.preset('COUCHDB').limits.maxReplicas).toBe(1)
+    expect(fixture.preset('POSTGRESQL').versions.some((version) => version.variant === 'pgvector')).toBe(true)
+    expect(fixture.preset('COUCHDB').limits.maxReplicas).toBe(1)
   })
 
   it('shows which presets the engine cannot run, and why', () => {
-    expect(bed.preset('CLICKHOUSE')).toMatchObject({
+    expect(fixture.preset('CLICKHOUSE')).toMatchObject({
       available: false,
       unavailableReason: expect.any(String),
     })
-    expect(bed.preset('POSTGRESQL').available).toBe(true)
-    expect(bed.preset('POSTGRESQL')).not.toHaveProperty('unavailableReason')
+    expect(fixture.preset('POSTGRESQL').available).toBe(true)
+    expect(fixture.preset('POSTGRESQL')).not.toHaveProperty('unavailableReason')
   })
 
   it('needs a user', async () => {
-    expect((await bed.platform.request('GET', '/database-presets')).status).toBe(401)
+    expect((await fixture.platform.request('GET', '/database-presets')).status).toBe(401)
   })
 })
 
@@ -54,7 +54,7 @@ describe('the settings of a database environment', () => {
       'work_mem',
     ],
   ])('refuses %s', async (_what, dockerPreset, environment, words) => {
-    const answer = await bed.create(dockerPreset, environment)
+    const answer = await fixture.create(dockerPreset, environment)
     expect(answer.status).toBe(400)
     expect(answer.json.error).toMatch(new RegExp(words.replace('D3|', '')))
     expect(answer.json.details).toEqual(expect.any(String))
@@ -73,8 +73,8 @@ describe('the settings of a database environment', () => {
     'MB',
     '04MB',
   ])('2.3 refuses the memory value %s', async (value) => {
-    expect((await bed.create('POSTGRESQL', settings({ work_mem: value }))).status).toBe(400)
-    expect((await bed.create('POSTGRESQL', settings({ effective_cache_size: value }))).status).toBe(400)
+    expect((await fixture.create('POSTGRESQL', settings({ work_mem: value }))).status).toBe(400)
+    expect((await fixture.create('POSTGRESQL', settings({ effective_cache_size: value }))).status).toBe(400)
   })
 
   it.each([
@@ -85,51 +85,53 @@ describe('the settings of a database environment', () => {
     { hash_mem_multiplier: '2' },
     { fsync: 'off' },
   ])('2.3 refuses the parameters %o', async (parameters) => {
-    expect((await bed.create('POSTGRESQL', settings(parameters))).status).toBe(400)
+    expect((await fixture.create('POSTGRESQL', settings(parameters))).status).toBe(400)
   })
 
   it('rejects code and images', async () => {
-    const appEnvId = await bed.running('REDIS')
+    const appEnvId = await fixture.running('REDIS')
     for (const [path, input] of [
       ['/app-env/deploy-image', { image: 'redis:7' }],
       ['/app-env/request-storage-key', {}],
     ] as const) {
-      expect((await bed.request('POST', path, { appEnvId, ...input })).status).toBe(400)
+      expect((await fixture.request('POST', path, { appEnvId, ...input })).status).toBe(400)
     }
-    expect((await bed.request('PATCH', '/app-env/autoscaling', { appEnvId, enabled: true })).status).toBe(400)
+    expect((await fixture.request('PATCH', '/app-env/autoscaling', { appEnvId, enabled: true })).status).toBe(
+      400,
+    )
   })
 })
 
 describe('a new database', () => {
   it('deploys at creation, with generated credentials that only a decrypting admin sees', async () => {
-    const appEnvId = await bed.running('POSTGRESQL')
-    const masked = await bed.read(appEnvId)
+    const appEnvId = await fixture.running('POSTGRESQL')
+    const masked = await fixture.read(appEnvId)
     expect(masked).toMatchObject({
       isDatabase: true,
       status: 'RUNNING',
       currentVersion: 1,
-      dockerPresetVersion: bed.preset('POSTGRESQL').defaultVersion,
-      disk: bed.preset('POSTGRESQL').limits.defaultDisk,
+      dockerPresetVersion: fixture.preset('POSTGRESQL').defaultVersion,
+      disk: fixture.preset('POSTGRESQL').limits.defaultDisk,
       containers: 1,
       withPersistence: true,
     })
     const [host] = masked.hosts
     expect(host).toMatchObject({ host: '127.0.0.1', kind: 'native' })
     expect(host.url).toMatch(/^postgresql:\/\/\w+:\*\*\*SECRET\*\*\*@127\.0\.0\.1:\d+\/\w+$/)
-    const clear = new URL((await bed.read(appEnvId, true)).hosts[0].url)
+    const clear = new URL((await fixture.read(appEnvId, true)).hosts[0].url)
     expect(clear.password).toMatch(/^[0-9a-f]{48}$/)
-    const audit = await bed.request('GET', '/audit', { accountId: bed.platform.accountId })
-    const history = await bed.request('GET', '/app-env/history', { appEnvId })
-    const logs = await bed.request('GET', '/logs', { appEnvId, type: 'BUILD' })
+    const audit = await fixture.request('GET', '/audit', { accountId: fixture.platform.accountId })
+    const history = await fixture.request('GET', '/app-env/history', { appEnvId })
+    const logs = await fixture.request('GET', '/logs', { appEnvId, type: 'BUILD' })
     for (const { text } of [audit, history, logs]) expect(text).not.toContain(clear.password)
-    const [container] = bed.engine.running().filter((one) => one.spec.appEnvId === appEnvId)
+    const [container] = fixture.engine.running().filter((one) => one.spec.appEnvId === appEnvId)
     expect(container?.spec.database?.password).toBe(clear.password)
   })
 
   it('an ordinary member cannot decrypt its secrets (X1)', async () => {
-    const appEnvId = await bed.running('REDIS')
-    const member = await bed.platform.makeUser()
-    const answer = await bed.platform.request('GET', '/app-env', {
+    const appEnvId = await fixture.running('REDIS')
+    const member = await fixture.platform.makeUser()
+    const answer = await fixture.platform.request('GET', '/app-env', {
       token: member.token,
       input: { appEnvId, decrypt: true },
     })
@@ -138,7 +140,7 @@ describe('a new database', () => {
   })
 
   it('D1 lists AMQP, MQTT with a host of its own, and management', async () => {
-    const { hosts } = await bed.read(await bed.running('RABBITMQ'))
+    const { hosts } = await fixture.read(await fixture.running('RABBITMQ'))
     expect(hosts.map((host: { kind: string }) => host.kind)).toEqual(['amqp', 'mqtt', 'management'])
     expect(hosts[0].url).toMatch(/^amqp:\/\/\w+:\*\*\*SECRET\*\*\*@127\.0\.0\.1:\d+/)
     expect(hosts[1].url.startsWith('mqtt://')).toBe(true)
@@ -148,19 +150,19 @@ describe('a new database', () => {
   })
 
   it('D2 lists HTTP and native clickhouse:// addresses', async () => {
-    bed.engine.knobs.missingDatabases = []
-    await bed.platform.refreshDatabaseOffers()
-    const { hosts } = await bed.read(await bed.running('CLICKHOUSE'))
+    fixture.engine.faults.missingDatabases = []
+    await fixture.platform.refreshDatabaseOffers()
+    const { hosts } = await fixture.read(await fixture.running('CLICKHOUSE'))
     expect(hosts.map((host: { kind: string }) => host.kind)).toEqual(['http', 'native'])
     expect(hosts[0].url).toMatch(/^http:\/\/\w+:\*\*\*SECRET\*\*\*@/)
     expect(hosts[1].url).toMatch(/^clickhouse:\/\/\w+:\*\*\*SECRET\*\*\*@/)
   })
 
   it('fails with the reason when the engine can no longer run it', async () => {
-    bed.engine.knobs.missingDatabases = ['MONGODB']
-    const { appEnvId } = (await bed.create('MONGODB')).json
+    fixture.engine.faults.missingDatabases = ['MONGODB']
+    const { appEnvId } = (await fixture.create('MONGODB')).json
     const status = await until('the deployment failed', async () => {
-      const { json } = await bed.request('GET', '/app-env/status', { appEnvId })
+      const { json } = await fixture.request('GET', '/app-env/status', { appEnvId })
       return json.currentDeployment.status === 'FAILED' ? json : null
     })
     expect(status).toMatchObject({
@@ -173,49 +175,49 @@ describe('a new database', () => {
 describe('a database that cannot run here', () => {
   beforeAll(async () => {
     const missing = ['RABBITMQ', 'CLICKHOUSE'] as const
-    for (const dockerPreset of missing) await bed.appOf(dockerPreset)
-    bed.engine.knobs.missingDatabases = [...missing]
-    bed.engine.knobs.missingVersions = ['PostgreSQL 17', 'PostgreSQL 17 with vector search']
-    await bed.platform.refreshDatabaseOffers()
+    for (const dockerPreset of missing) await fixture.appOf(dockerPreset)
+    fixture.engine.faults.missingDatabases = [...missing]
+    fixture.engine.faults.missingVersions = ['PostgreSQL 17', 'PostgreSQL 17 with vector search']
+    await fixture.platform.refreshDatabaseOffers()
   })
   afterAll(async () => {
-    bed.engine.knobs.missingDatabases = []
-    bed.engine.knobs.missingVersions = []
-    await bed.platform.refreshDatabaseOffers()
+    fixture.engine.faults.missingDatabases = []
+    fixture.engine.faults.missingVersions = []
+    await fixture.platform.refreshDatabaseOffers()
   })
 
   it.each(['RABBITMQ', 'CLICKHOUSE'])(
     'is refused at creation with what can run: %s',
     async (dockerPreset) => {
-      const answer = await bed.create(dockerPreset)
+      const answer = await fixture.create(dockerPreset)
       expect(answer.status).toBe(400)
-      expect(answer.json.error).toBe(`${bed.preset(dockerPreset).name} cannot run in this region`)
-      expect(answer.json.details).toContain(`The fake engine has no ${bed.preset(dockerPreset).name}.`)
+      expect(answer.json.error).toBe(`${fixture.preset(dockerPreset).name} cannot run in this region`)
+      expect(answer.json.details).toContain(`The fake engine has no ${fixture.preset(dockerPreset).name}.`)
       expect(answer.json.details).toMatch(/What can run here: .*PostgreSQL 16, .*Redis 7\.4/)
       expect(answer.json.details).not.toContain('PostgreSQL 17')
-      const app = await bed.createApp(dockerPreset)
+      const app = await fixture.createApp(dockerPreset)
       expect([app.status, app.json.error]).toEqual([
         400,
-        `${bed.preset(dockerPreset).name} cannot run in any region`,
+        `${fixture.preset(dockerPreset).name} cannot run in any region`,
       ])
     },
   )
 
   it('D4 a version is refused at creation with the versions that can run', async () => {
-    const answer = await bed.create('POSTGRESQL', { dockerPresetVersion: '17-pgvector' })
+    const answer = await fixture.create('POSTGRESQL', { dockerPresetVersion: '17-pgvector' })
     expect(answer.status).toBe(400)
     expect(answer.json.error).toBe('PostgreSQL 17 with vector search cannot run in this region')
     expect(answer.json.details).toContain('dockerPresetVersion can be: 16, 15, 16-pgvector.')
   })
 
   it('is listed by version, and the default is a runnable one', async () => {
-    const { json } = await bed.request('GET', '/database-presets')
+    const { json } = await fixture.request('GET', '/database-presets')
     const postgres = json.presets.find((one: DatabasePresetRead) => one.dockerPreset === 'POSTGRESQL')
     expect(postgres).toMatchObject({ available: true, defaultVersion: '16' })
     const able = postgres.versions.filter((one: { available: boolean }) => one.available)
     expect(able.map(({ key }: { key: string }) => key)).toEqual(['16', '15', '16-pgvector'])
     expect(postgres.versions[0]).toMatchObject({ key: '17', unavailableReason: expect.any(String) })
-    const appEnvId = await bed.running('POSTGRESQL')
-    expect(await bed.read(appEnvId)).toMatchObject({ dockerPresetVersion: '16' })
+    const appEnvId = await fixture.running('POSTGRESQL')
+    expect(await fixture.read(appEnvId)).toMatchObject({ dockerPresetVersion: '16' })
   })
 })

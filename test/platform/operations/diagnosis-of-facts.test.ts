@@ -5,7 +5,7 @@ import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { runCli } from '../../../src/server/run-cli.ts'
 import { FakeEngine } from '../../../testkit/fakes/engine.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { diagnosisCauses } from '../../../src/contract/diagnosis.ts'
 import { runCli } from '../../../src/server/run-cli.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { tgz, until } from '../../../testkit/platform/story.ts'
+import { tgz, until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { Canaries } from '../../../testkit/secrets/canaries.ts'
 

@@ -8,7 +8,7 @@ import { checkMetric } from '../../../src/domain/alerts/alert.ts'
 import { bucketOf } from '../../../src/metrics/histogram.ts'
 import { IngressCounter } from '../../../src/metrics/ingress-counter.ts'
 import { Sampler } from '../../../src/metrics/sampler.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const apartMs = 4_000

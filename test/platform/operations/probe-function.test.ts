@@ -5,7 +5,7 @@ import { report } from '../../../src/cli/probe.ts'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { probeFunction } from '../../../src/contract/function-probe.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { findEnvironment } from '../../../src/store/repositories/environments.ts'
-import { variablesBed } from '../../../testkit/platform/variables-bed.ts'
+import { variablesFixture } from '../../../testkit/platform/variables-fixture.ts'
 
 const mask = '***SECRET***'
-const bed = variablesBed()
-const { ask, send, read, set } = bed
+const fixture = variablesFixture()
+const { ask, send, read, set } = fixture
 
 async function app() {
-  const { appEnvId } = await bed.platform.makeEnvironment({ app: { useImage: true } })
+  const { appEnvId } = await fixture.platform.makeEnvironment({ app: { useImage: true } })
   return { appEnvId, envName: (await read(appEnvId)).cliEnvName as string }
 }
 
 const newestEntry = async () =>
-  (await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 1 })).json.entries[0].entryId
+  (await send('GET', '/audit', { accountId: fixture.platform.accountId, limit: 1 })).json.entries[0].entryId
 const itself = [400, 'A variable cannot refer to itself']
 
 describe('references never form a circle', () => {
@@ -64,7 +64,7 @@ describe('a secret stays one', () => {
       image: 'registry.example.com/app:1',
     })
     await set(source.appEnvId, { name: 'KEY', isSecret: true })
-    const { token } = await bed.platform.makeUser()
+    const { token } = await fixture.platform.makeUser()
     const discarded = await send('POST', '/app-env/discard-changes', { appEnvId: user.appEnvId }, token)
     expect(discarded.json.pendingChanges.hasDeployChanges).toBe(true)
     expect((await read(user.appEnvId)).envVars[0]).toMatchObject({ value: mask, isSecret: true })
@@ -86,7 +86,7 @@ describe('a secret stays one', () => {
       appEnvId: user.appEnvId,
       image: 'registry.example.com/app:1',
     })
-    const { token } = await bed.platform.makeUser()
+    const { token } = await fixture.platform.makeUser()
     const { envVars } = await read(user.appEnvId)
     await send('PUT', '/app-env', { appEnvId: user.appEnvId, envVars }, token)
     expect((await read(user.appEnvId)).envVars).toEqual(envVars)
@@ -129,7 +129,7 @@ it('the event loop has its turn between large environments that are read one aft
     ...Array.from({ length: 5 }, (_, at) => ({ name: `V${at}`, value: 'x'.repeat(60_000) })),
   )
   let turns = 0
-  await bed.platform.db.read(async (tx) => {
+  await fixture.platform.db.read(async (tx) => {
     const count = () => {
       turns += 1
       timer = setImmediate(count)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { variablesBed } from '../../../testkit/platform/variables-bed.ts'
+import { variablesFixture } from '../../../testkit/platform/variables-fixture.ts'
 
-const bed = variablesBed()
-const { ask, send, read, set, refusedSet, app, deploy } = bed
+const fixture = variablesFixture()
+const { ask, send, read, set, refusedSet, app, deploy } = fixture
 
 describe('references', () => {
   it('a discard brings back what runs, also when its source was deleted since', async () => {
@@ -28,7 +28,7 @@ describe('references', () => {
     await set(source.appEnvId, { name: 'KEY', value: 'second-canary' })
     expect((await read(user.appEnvId)).revision).toBe(revision + 1)
     const { json, text } = await send('GET', '/audit', {
-      accountId: bed.platform.accountId,
+      accountId: fixture.platform.accountId,
       objectId: user.appEnvId,
       limit: 1,
     })
@@ -56,8 +56,8 @@ describe('references', () => {
     const { cliEnvName: envName } = await read(source.appEnvId)
     await set(user.appEnvId, { name: 'MY_KEY', from: { envName, field: 'KEY' } })
     await set(source.appEnvId, { name: 'KEY', value: 'second' })
-    const { accountId } = bed.platform
-    const restricted = await bed.platform.makeUser({ admin: true })
+    const { accountId } = fixture.platform
+    const restricted = await fixture.platform.makeUser({ admin: true })
     await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
     await send('PATCH', '/member/env-access', {
       accountId,

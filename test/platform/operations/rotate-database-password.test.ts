@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../testkit/engines/suite-installation.ts'
-import { variablesBed } from '../../../testkit/platform/variables-bed.ts'
+import { variablesFixture } from '../../../testkit/platform/variables-fixture.ts'
 
-const bed = variablesBed()
-const { ask, send, read, set, app, deploy, database, given } = bed
+const fixture = variablesFixture()
+const { ask, send, read, set, app, deploy, database, given } = fixture
 
 describe('rotate-database-password', () => {
   const rotate = (appEnvId: string, token?: string) =>
@@ -25,7 +25,7 @@ describe('rotate-database-password', () => {
     await rotated(source.appEnvId)
     const now = new URL((await read(source.appEnvId, true)).hosts[0].url)
     expect(now.password).not.toBe(source.url.password)
-    expect(bed.platform.engine.host.passwords.get(source.appEnvId)).toEqual({
+    expect(fixture.platform.engine.host.passwords.get(source.appEnvId)).toEqual({
       previous: source.url.password,
       now: now.password,
     })
@@ -39,7 +39,7 @@ describe('rotate-database-password', () => {
         fix: { operation: 'apply-app-env-changes', safe: true },
       },
     ])
-    const { json: health } = await send('GET', '/account/health', { accountId: bed.platform.accountId })
+    const { json: health } = await send('GET', '/account/health', { accountId: fixture.platform.accountId })
     const { cliEnvName: envName } = await read(appEnvId)
     expect(health.worst).toContainEqual({
       envName,
@@ -49,48 +49,49 @@ describe('rotate-database-password', () => {
     })
     await send('POST', '/app-env/apply-changes', { appEnvId })
     await until('the new password runs', async () => (given(appEnvId).DB === now.href ? true : null))
-    const audit = await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 200 })
+    const audit = await send('GET', '/audit', { accountId: fixture.platform.accountId, limit: 200 })
     for (const { text } of [answer, audit])
       expect(text).not.toMatch(new RegExp(`${source.url.password}|${now.password}`))
   })
 
-  it('goes on after a restart of the bed.platform, and holds one rotation at a time', async () => {
+  it('goes on after a restart of the fixture.platform, and holds one rotation at a time', async () => {
     const source = await database('REDIS')
-    bed.platform.engine.knobs.away = true
+    fixture.platform.engine.faults.away = true
     try {
       expect((await rotate(source.appEnvId)).status).toBe(200)
       const second = await rotate(source.appEnvId)
       expect([second.status, second.json.error]).toEqual([409, 'The last rotation is still under way'])
     } finally {
-      bed.platform.engine.knobs.away = false
+      fixture.platform.engine.faults.away = false
     }
-    await bed.platform.restart()
+    await fixture.platform.restart()
     await rotated(source.appEnvId)
-    expect(bed.platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
+    expect(fixture.platform.engine.host.passwords.get(source.appEnvId)?.previous).toBe(source.url.password)
   })
 
   it('waits for a backup or restore, which uses the present password', async () => {
     const { appEnvId } = await database()
-    bed.platform.engine.knobs.away = true
+    fixture.platform.engine.faults.away = true
     const { json } = await send('POST', '/app-env/backup', { appEnvId })
     const { backupId } = json.backup
     const ended = (kind: string) =>
       until(`the ${kind} has ended`, async () => {
-        const listed = await send('GET', '/app-env/backups', { accountId: bed.platform.accountId, appEnvId })
+        const { accountId } = fixture.platform
+        const listed = await send('GET', '/app-env/backups', { accountId, appEnvId })
         return listed.json[kind][0].status === 'SUCCEEDED' ? true : null
       })
     const refused = [409, 'A backup or restore of this environment is under way']
     const during = await rotate(appEnvId)
-    bed.platform.engine.knobs.away = false
+    fixture.platform.engine.faults.away = false
     expect([during.status, during.json.error]).toEqual(refused)
     await ended('backups')
-    bed.platform.engine.knobs.away = true
+    fixture.platform.engine.faults.away = true
     try {
       await send('POST', '/app-env/restore', { appEnvId, backupId })
       const second = await rotate(appEnvId)
       expect([second.status, second.json.error]).toEqual(refused)
     } finally {
-      bed.platform.engine.knobs.away = false
+      fixture.platform.engine.faults.away = false
     }
     await ended('restores')
     expect((await rotate(appEnvId)).status).toBe(200)
@@ -98,7 +99,7 @@ describe('rotate-database-password', () => {
 
   it('names a server that refuses it in the history once, and tries again', async () => {
     const source = await database()
-    bed.platform.engine.knobs.failPasswords = 'permission denied'
+    fixture.platform.engine.faults.failPasswords = 'permission denied'
     expect((await rotate(source.appEnvId)).status).toBe(200)
     const failures = async () => {
       const { json } = await send('GET', '/app-env/history', { appEnvId: source.appEnvId })
@@ -109,14 +110,14 @@ describe('rotate-database-password', () => {
       activity: 'ROTATE_PASSWORD',
       details: 'permission denied It is tried again.',
     })
-    bed.platform.engine.knobs.failPasswords = null
+    fixture.platform.engine.faults.failPasswords = null
     await rotated(source.appEnvId)
     expect(await failures()).toHaveLength(1)
   })
 
   it('A3 is for admins, who alone may read the password', async () => {
     const source = await database()
-    const { token } = await bed.platform.makeUser()
+    const { token } = await fixture.platform.makeUser()
     const refused = await rotate(source.appEnvId, token)
     expect([refused.status, refused.json.error]).toEqual([403, 'Admin permission required'])
   })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../testkit/engines/suite-installation.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
-import { variablesBed } from '../../../testkit/platform/variables-bed.ts'
+import { variablesFixture } from '../../../testkit/platform/variables-fixture.ts'
 
 const mask = '***SECRET***'
-const bed = variablesBed()
-const { ask, send, read, set, refusedSet, app, deploy, database, given } = bed
+const fixture = variablesFixture()
+const { ask, send, read, set, refusedSet, app, deploy, database, given } = fixture
 
 describe('variables that refer to a database', () => {
   it('reach the containers, and no answer, audit entry or page shows the secret', async () => {
@@ -35,7 +35,7 @@ describe('variables that refer to a database', () => {
       from: { envName, field: 'url' },
     })
     expect(masked.json.pendingChanges.hasDeployChanges).toBe(false)
-    const audit = await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 200 })
+    const audit = await send('GET', '/audit', { accountId: fixture.platform.accountId, limit: 200 })
     for (const { text } of [answer, masked, audit]) expect(text).not.toContain(url.password)
   })
 
@@ -56,7 +56,7 @@ describe('variables that refer to a database', () => {
   it('A3, X1: a secret field needs an admin; the others need access to the database only', async () => {
     const { envName } = await database()
     const { appEnvId } = await app()
-    const { token } = await bed.platform.makeUser()
+    const { token } = await fixture.platform.makeUser()
     for (const field of ['url', 'password']) {
       const refused = await refusedSet(appEnvId, { name: 'DB', from: { envName, field } }, token)
       expect([refused.status, refused.json.error]).toEqual([
@@ -183,7 +183,7 @@ describe('variables that refer to other variables', () => {
     await set(user.appEnvId, { name: 'KEY', from: { envName, field: 'KEY' } })
     const unset = async () => {
       await send('PATCH', '/app-env/variables', { appEnvId: user.appEnvId, unset: ['KEY'] })
-      const { json } = await send('GET', '/audit', { accountId: bed.platform.accountId, limit: 1 })
+      const { json } = await send('GET', '/audit', { accountId: fixture.platform.accountId, limit: 1 })
       return json.entries[0].entryId
     }
     await send('POST', '/audit/undo', { entryId: await unset() })
@@ -205,16 +205,16 @@ describe('variables that refer to other variables', () => {
     expect((await ask('PUT', '/app-env', json, token)).status).toBe(200)
     expect((await read(user.appEnvId)).envVars[0].from).toEqual({ envName, field: 'PLAIN' })
     expect((await refusedSet(user.appEnvId, { ...reference, name: 'AGAIN' }, token)).status).toBe(403)
-    const dry = await bed.platform.request('POST', '/app-env/apply-changes', {
+    const dry = await fixture.platform.request('POST', '/app-env/apply-changes', {
       ...{ token, input: { appEnvId: user.appEnvId } },
       headers: { 'dry-run': 'true' },
     })
     expect(dry.text).toContain('"from":{"appEnvId":"hidden"')
     expect(dry.text).not.toContain(source.appEnvId)
 
-    const stranger = await bed.platform.makeAccount('Stranger')
-    const { token: other, client } = await bed.platform.makeUser({ accountId: stranger, admin: true })
-    const own = await bed.platform.makeEnvironment({ accountId: stranger, by: client })
+    const stranger = await fixture.platform.makeAccount('Stranger')
+    const { token: other, client } = await fixture.platform.makeUser({ accountId: stranger, admin: true })
+    const own = await fixture.platform.makeEnvironment({ accountId: stranger, by: client })
     const unknown = { ...reference, from: { envName: 'nobody-has-this', field: 'PLAIN' } }
     const answers = [
       await refusedSet(own.appEnvId, reference, other),
@@ -227,8 +227,8 @@ describe('variables that refer to other variables', () => {
 
 /** The token of a new member who may see this environment only. */
 async function restrictedTo(appEnvId: string): Promise<string> {
-  const { token, membershipId } = await bed.platform.makeUser()
-  const { accountId } = bed.platform
+  const { token, membershipId } = await fixture.platform.makeUser()
+  const { accountId } = fixture.platform
   await send('PATCH', '/account', { accountId, memberEnvAccessEnabled: true })
   await send('PATCH', '/member/env-access', { accountId, membershipId, allowedAppEnvIds: [appEnvId] })
   return token

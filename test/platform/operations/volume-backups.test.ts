@@ -12,8 +12,8 @@ import {
 } from '../../../src/contract/backups.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { FakeEngine } from '../../../testkit/fakes/engine.ts'
-import { later } from '../../../testkit/later.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { deferred } from '../../../testkit/deferred.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const engine = new FakeEngine()
@@ -84,7 +84,7 @@ describe('a backup of a volume', () => {
       details: expect.stringContaining('stop-app-env'),
     })
     let release = () => {}
-    engine.knobs.holdLoads = new Promise((resolve) => {
+    engine.faults.holdLoads = new Promise((resolve) => {
       release = resolve
     })
     await call(stopAppEnv, { appEnvId })
@@ -94,7 +94,7 @@ describe('a backup of a volume', () => {
       message: 'A restore of its volume is under way',
     })
     release()
-    engine.knobs.holdLoads = null
+    engine.faults.holdLoads = null
     expect((await ended(backupId)).restores[0]).toMatchObject({ status: 'SUCCEEDED' })
     await call(startAppEnv, { appEnvId })
     await runs(appEnvId)
@@ -106,14 +106,14 @@ describe('a backup of a volume', () => {
     const { backupId } = await backedUp(appEnvId)
     filesOf(appEnvId).set('note', 'newer')
     await call(stopAppEnv, { appEnvId })
-    engine.knobs.holdLoads = new Promise(() => {})
+    engine.faults.holdLoads = new Promise(() => {})
     await call(restoreAppEnvBackup, { appEnvId, backupId })
     await until(
       () => call(getAppEnvBackup, { backupId }),
       ({ restores }) => restores[0]?.status === 'RUNNING',
       'RUNNING',
     )
-    engine.knobs.holdLoads = null
+    engine.faults.holdLoads = null
     await platform.restart()
     expect((await ended(backupId)).restores[0]).toMatchObject({ status: 'SUCCEEDED' })
     expect(filesOf(appEnvId).get('note')).toBe('kept')
@@ -124,8 +124,8 @@ describe('a backup of a volume', () => {
     filesOf(appEnvId).set('note', 'kept')
     const { backupId } = await backedUp(appEnvId)
     const into = await made()
-    const held = later()
-    engine.knobs.holdLoads = held.promise
+    const held = deferred()
+    engine.faults.holdLoads = held.promise
     await call(stopAppEnv, { appEnvId: into })
     await call(restoreAppEnvBackup, { appEnvId: into, backupId })
     const refusal = {
@@ -144,7 +144,7 @@ describe('a backup of a volume', () => {
     await expect(call(startAppEnv, { appEnvId: into })).rejects.toMatchObject({
       message: 'A restore of its volume is under way',
     })
-    engine.knobs.holdLoads = null
+    engine.faults.holdLoads = null
     held.resolve()
     expect((await ended(backupId)).restores[0]).toMatchObject({ status: 'SUCCEEDED' })
     await call(deleteAppEnvBackup, { backupId })
@@ -157,13 +157,13 @@ describe('a backup of a volume', () => {
     const appEnvId = await made()
     const { backupId } = await backedUp(appEnvId)
     const into = await made()
-    const held = later()
-    engine.knobs.holdLoads = held.promise
+    const held = deferred()
+    engine.faults.holdLoads = held.promise
     await call(stopAppEnv, { appEnvId: into })
     await call(restoreAppEnvBackup, { appEnvId: into, backupId })
     await call(deleteAppEnv, { appEnvId: into })
     await call(deleteAppEnvBackup, { backupId })
-    engine.knobs.holdLoads = null
+    engine.faults.holdLoads = null
     held.resolve()
     await expect(call(getAppEnvBackup, { backupId })).rejects.toMatchObject({ kind: 'not-found' })
   })
@@ -173,9 +173,9 @@ describe('a backup of a volume', () => {
     ['/etc/passwd', 'has an absolute path'],
   ])('with the entry %s fails, so that it is never restored', async (name, why) => {
     const appEnvId = await made()
-    engine.knobs.strangeEntries = [{ name }]
+    engine.faults.strangeEntries = [{ name }]
     const backup = await backedUp(appEnvId)
-    engine.knobs.strangeEntries = []
+    engine.faults.strangeEntries = []
     expect(backup).toMatchObject({ status: 'FAILED', failure: expect.stringContaining(why) })
   })
 

@@ -5,18 +5,18 @@ import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { findEnvironment } from '../../../src/store/repositories/environments.ts'
 import type { FakeEngine } from '../../../testkit/fakes/engine.ts'
 import type { Fault } from '../../../testkit/fakes/faulty-db.ts'
-import { FaultBed } from '../../../testkit/platform/fault-bed.ts'
+import { FaultFixture } from '../../../testkit/platform/fault-fixture.ts'
 
-let bed: FaultBed
+let fixture: FaultFixture
 beforeAll(async () => {
-  bed = await FaultBed.start()
+  fixture = await FaultFixture.start()
 })
-afterAll(() => bed.close())
+afterAll(() => fixture.close())
 
 /** There and back with a volume. */
-async function story(): Promise<void> {
-  const { engine, plainEngine, admin, accountId } = bed.platform
-  const { appEnvId } = await bed.makeEnvironment({
+async function scenario(): Promise<void> {
+  const { engine, plainEngine, admin, accountId } = fixture.platform
+  const { appEnvId } = await fixture.makeEnvironment({
     app: { useImage: true },
     environment: { useVolume: true },
   })
@@ -26,20 +26,20 @@ async function story(): Promise<void> {
     const running = [one, other].map(
       (engineOf) => engineOf.running().filter(({ spec }) => spec.appEnvId === appEnvId).length,
     )
-    const environment = await bed.platform.db.read((tx) => findEnvironment(tx, { appEnvId }))
+    const environment = await fixture.platform.db.read((tx) => findEnvironment(tx, { appEnvId }))
     const left = [volumeOf(other) ?? null, environment?.leftVolumeIn ?? null]
     return [status, changingRegion, running, volumeOf(one)?.get('note') ?? null, left]
   }
-  await bed.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
+  await fixture.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
   const served = ['RUNNING', false, [1, 0], null, [null, null]]
-  await bed.converges('deployed', seenIn(engine, plainEngine), served)
+  await fixture.converges('deployed', seenIn(engine, plainEngine), served)
   volumeOf(engine)?.set('note', 'kept')
   for (const [region, to, from] of [
     ['plain', plainEngine, engine],
     ['local', engine, plainEngine],
   ] as const) {
-    await bed.call(updateAppEnv, { appEnvId, region })
-    await bed.converges(`moved to ${region}`, seenIn(to, from), [
+    await fixture.call(updateAppEnv, { appEnvId, region })
+    await fixture.converges(`moved to ${region}`, seenIn(to, from), [
       'RUNNING',
       false,
       [1, 0],
@@ -49,14 +49,14 @@ async function story(): Promise<void> {
   }
   const { backups } = await admin.client.call(listAppEnvBackups, { accountId, appEnvId })
   expect(backups.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED'])
-  await bed.call(deleteAppEnv, { appEnvId })
+  await fixture.call(deleteAppEnv, { appEnvId })
 }
 
 describe('3.3 a move of a volume on a store', () => {
   it.each<Fault>(['rolled-back', 'answer-lost'])(
     'of which one write fails (%s): within 10 s all is as if it had not, whichever write it was',
     async (fault) => {
-      expect((await bed.playAll(fault, story)).size).toBeGreaterThan(5)
+      expect((await fixture.failEachWrite(fault, scenario)).size).toBeGreaterThan(5)
     },
     300_000,
   )
@@ -65,9 +65,9 @@ describe('3.3 a move of a volume on a store', () => {
     ['old', 'engine'],
     ['new', 'plainEngine'],
   ] as const)('whose %s region is away is given up after five minutes', async (_which, away) => {
-    const { platform } = bed
+    const { platform } = fixture
     const { engine, plainEngine, admin } = platform
-    const { appEnvId } = await bed.makeEnvironment({
+    const { appEnvId } = await fixture.makeEnvironment({
       app: { useImage: true },
       environment: { useVolume: true },
     })
@@ -76,25 +76,25 @@ describe('3.3 a move of a volume on a store', () => {
       const running = engine.running().filter(({ spec }) => spec.appEnvId === appEnvId).length
       return [status, changingRegion, region, running]
     }
-    await bed.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
-    await bed.converges('deployed', seen, ['RUNNING', false, 'local', 1])
+    await fixture.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
+    await fixture.converges('deployed', seen, ['RUNNING', false, 'local', 1])
     platform[away].volumes.away = true
-    await bed.call(updateAppEnv, { appEnvId, region: 'plain' })
-    await bed.converges('copying', seen, ['UPDATING', true, 'plain', 0])
-    for (let passed = 0; passed < 300_000; passed += 10_000) await bed.clock.advance(10_000)
-    await bed.converges('given up', seen, ['RUNNING', false, 'local', 1])
+    await fixture.call(updateAppEnv, { appEnvId, region: 'plain' })
+    await fixture.converges('copying', seen, ['UPDATING', true, 'plain', 0])
+    for (let passed = 0; passed < 300_000; passed += 10_000) await fixture.clock.advance(10_000)
+    await fixture.converges('given up', seen, ['RUNNING', false, 'local', 1])
     engine.volumes.away = false
     plainEngine.volumes.away = false
     const left = async () =>
-      (await bed.platform.db.read((tx) => findEnvironment(tx, { appEnvId })))?.leftVolumeIn
-    await bed.converges('nothing left', left, undefined)
-    await bed.call(deleteAppEnv, { appEnvId })
+      (await fixture.platform.db.read((tx) => findEnvironment(tx, { appEnvId })))?.leftVolumeIn
+    await fixture.converges('nothing left', left, undefined)
+    await fixture.call(deleteAppEnv, { appEnvId })
   })
 
   it('that carries out every transaction twice', async () => {
-    bed.db.repeats = true
-    await story().finally(() => {
-      bed.db.repeats = false
+    fixture.db.repeats = true
+    await scenario().finally(() => {
+      fixture.db.repeats = false
     })
   }, 180_000)
 })

@@ -16,9 +16,9 @@ import { statusSentence } from '../../../src/contract/status-sentence.ts'
 import type { Environment } from '../../../src/domain/environments/environment.ts'
 import { findEnvironment } from '../../../src/store/repositories/environments.ts'
 import type { FakeEngine } from '../../../testkit/fakes/engine.ts'
-import { untouched } from '../../../testkit/fakes/knobs.ts'
+import { noFaults } from '../../../testkit/fakes/faults.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until as untilFits } from '../../../testkit/platform/story.ts'
+import { until as untilFits } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const limitMs = 30_000
@@ -30,7 +30,7 @@ beforeAll(async () => {
   platform = await TestPlatform.start({ stabilityScale: 100 })
 })
 afterEach(() => {
-  for (const { knobs } of [platform.engine, platform.plainEngine]) Object.assign(knobs, untouched())
+  for (const { faults } of [platform.engine, platform.plainEngine]) Object.assign(faults, noFaults())
 })
 afterAll(() => platform.close())
 
@@ -70,9 +70,9 @@ async function made(): Promise<string> {
 /** The restore of its move waits until `release` is called. */
 function heldRestore(): { release: () => void } {
   let release = () => {}
-  platform.plainEngine.knobs.holdLoads = new Promise((resolve) => {
+  platform.plainEngine.faults.holdLoads = new Promise((resolve) => {
     release = () => {
-      platform.plainEngine.knobs.holdLoads = null
+      platform.plainEngine.faults.holdLoads = null
       resolve()
     }
   })
@@ -127,10 +127,10 @@ describe('3.3 a move of an environment with a volume', () => {
 
   it('that fails there starts where it was, with its data, and removes the copy', async () => {
     const appEnvId = await made()
-    platform.plainEngine.knobs.failStarts = { times: 9, reason: 'exited', message: 'told to fail' }
+    platform.plainEngine.faults.failStarts = { times: 9, reason: 'exited', message: 'told to fail' }
     await moveTo(appEnvId, 'plain')
     await settled(appEnvId, 'local')
-    platform.plainEngine.knobs.failStarts.times = 0
+    platform.plainEngine.faults.failStarts.times = 0
     await until(
       async () => runningIn(platform.engine, appEnvId),
       (count) => count === 1,
@@ -143,10 +143,10 @@ describe('3.3 a move of an environment with a volume', () => {
 
   it('whose copy fails says so in the history and starts where it was', async () => {
     const appEnvId = await made()
-    platform.engine.knobs.strangeEntries = [{ name: '../../outside', type: 'file' }]
+    platform.engine.faults.strangeEntries = [{ name: '../../outside', type: 'file' }]
     await moveTo(appEnvId, 'plain')
     await settled(appEnvId, 'local')
-    platform.engine.knobs.strangeEntries = []
+    platform.engine.faults.strangeEntries = []
     const { activities } = await call(getAppEnvHistory, { appEnvId })
     expect(activities.find(({ activity }) => activity === 'CHANGE_REGION')).toMatchObject({
       status: 'FAILED',
@@ -177,31 +177,31 @@ describe('3.3 a move of an environment with a volume', () => {
 
   it('is given up by a stop although the new region is away, and starts at once; the copy goes when it is back', async () => {
     const appEnvId = await made()
-    const { knobs } = platform.plainEngine
+    const { faults } = platform.plainEngine
     heldRestore()
     await moveTo(appEnvId, 'plain')
     await copying(appEnvId)
-    knobs.away = true
+    faults.away = true
     await call(stopAppEnv, { appEnvId })
     await call(startAppEnv, { appEnvId })
     await settled(appEnvId, 'local')
     expect((await stored(appEnvId)).leftVolumeIn).toBe('plain')
     await platform.restart(async () => {
-      Object.assign(knobs, untouched())
+      Object.assign(faults, noFaults())
     })
     await cleared(appEnvId)
     expect(filesIn(platform.engine, appEnvId)?.get('note')).toBe('kept')
   })
 
   it('copies the volume also if it was to be dropped for a while', async () => {
-    const { knobs } = platform.plainEngine
+    const { faults } = platform.plainEngine
     const volume = async (appEnvId: string, useVolume: boolean) => {
       await call(updateAppEnv, { appEnvId, useVolume })
       await call(applyAppEnvChanges, { appEnvId })
       return (await stored(appEnvId)).volumeMove?.step
     }
     const [moved, stopped] = [await made(), await made()]
-    knobs.away = true
+    faults.away = true
     for (const appEnvId of [moved, stopped]) {
       await moveTo(appEnvId, 'plain')
       expect(await volume(appEnvId, false)).toBeUndefined()
@@ -209,7 +209,7 @@ describe('3.3 a move of an environment with a volume', () => {
     expect(await volume(moved, true)).toBe('prepare')
     await call(stopAppEnv, { appEnvId: stopped })
     expect(await read(stopped)).toMatchObject({ region: 'local', changingRegion: false })
-    knobs.away = false
+    faults.away = false
     await settled(moved, 'plain')
     expect(filesIn(platform.plainEngine, moved)?.get('note')).toBe('kept')
   })
@@ -227,24 +227,24 @@ describe('3.3 a move of an environment with a volume', () => {
 
   it('goes on after a restart of the control plane at each of its steps', async () => {
     const appEnvId = await made()
-    const { knobs } = platform.plainEngine
+    const { faults } = platform.plainEngine
     const step = (wanted: string) =>
       until(
         () => stored(appEnvId),
         ({ volumeMove }) => volumeMove?.step === wanted,
         wanted,
       )
-    knobs.away = true
+    faults.away = true
     await moveTo(appEnvId, 'plain')
     await step('prepare')
     expect(runningIn(platform.engine, appEnvId)).toBe(1)
     heldRestore()
     await platform.restart(async () => {
-      knobs.away = false
+      faults.away = false
     })
     await copying(appEnvId)
     await platform.restart(async () => {
-      Object.assign(knobs, { holdLoads: null, listenDelayMs: 1_000 })
+      Object.assign(faults, { holdLoads: null, listenDelayMs: 1_000 })
     })
     await step('start')
     await platform.restart()

@@ -18,7 +18,7 @@ import {
   rewrapDataKeys,
 } from '../../../src/store/secrets/secret-box.ts'
 import { verifyAudit } from '../../../src/store/verify-audit.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 const master = parseMasterKey(new Secret('11'.repeat(32)))

@@ -10,7 +10,7 @@ import { createUploadReceiver } from '../../../src/operations/deployments/upload
 import type { Db } from '../../../src/store/db.ts'
 import { insertUpload } from '../../../src/store/repositories/uploads.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
-import { later } from '../../../testkit/later.ts'
+import { deferred } from '../../../testkit/deferred.ts'
 import { openTestStore } from '../../../testkit/store/test-store.ts'
 
 const secret = 'one-address'
@@ -73,8 +73,8 @@ const claimedUntil = async () =>
 
 /** A PUT in the middle of its body, which then ends with `rest`, or breaks. */
 async function begin(receiver: UploadReceiver) {
-  const reading = later()
-  const rest = later<string | Error>()
+  const reading = deferred()
+  const rest = deferred<string | Error>()
   const end = receiver.receive(
     secret,
     (async function* () {

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { barChart } from '../../../src/cli/demo/chart.ts'
 import { addressOf, peaksOf, type Reply } from '../../../src/cli/demo/traffic.ts'
-import { dockerHere } from '../../../testkit/engines/docker-here.ts'
+import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const entry = path.join(root, 'dist/longshore.js')
-const hasDocker = dockerHere
+const hasDocker = dockerAvailable
 
 beforeAll(() => {
   // `npm test` builds first; this is for a single run of this file on a clean clone.
@@ -65,7 +65,7 @@ const engines = [
   { engine: 'docker', absent: !hasDocker },
 ]
 
-describe('the whole story through a real MCP client', () => {
+describe('the whole scenario through a real MCP client', () => {
   for (const { engine, absent } of engines) {
     const title = `F1 F2 F3 F8 F10 F11 hold on the ${engine} engine, and nothing is left`
     it.skipIf(absent)(

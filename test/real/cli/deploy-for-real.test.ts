@@ -10,7 +10,7 @@ import { addressOf, get } from '../../../src/cli/demo/traffic.ts'
 import { createClient } from '../../../src/client/client.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
-import { noWindow } from '../../../testkit/platform/story.ts'
+import { noWindow } from '../../../testkit/platform/deploy.ts'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const entry = path.join(root, 'dist/longshore.js')

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../../src/client/client.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { newToken } from '../../../src/domain/access/tokens.ts'
-import { dockerHere } from '../../../testkit/engines/docker-here.ts'
+import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 import {
   contentTag,
   importImage,
@@ -15,7 +15,7 @@ import {
   testDocker,
   withLibraries,
 } from '../../../testkit/engines/docker-images.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 const run = promisify(execFile)
 const root = path.resolve(import.meta.dirname, '../../..')
@@ -41,8 +41,8 @@ async function baseImage(): Promise<string> {
   return `${repo}:${tag}`
 }
 
-describe.skipIf(!dockerHere)(
-  `deploy/Dockerfile${dockerHere ? '' : ': left out, Docker does not answer'}`,
+describe.skipIf(!dockerAvailable)(
+  `deploy/Dockerfile${dockerAvailable ? '' : ': left out, Docker does not answer'}`,
   () => {
     const docker = async (...args: string[]) => {
       const running = run('docker', args, { cwd: root, timeout: 120_000 })

@@ -1,39 +1,39 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { diagnosisCauses } from '../../../src/contract/diagnosis.ts'
-import { DiagnosisBed } from '../../../testkit/diagnosis/bed.ts'
-import { diagnoseUnderLoad, playFaults, startHealthy } from '../../../testkit/diagnosis/play.ts'
+import { DiagnosisFixture } from '../../../testkit/diagnosis/fixture.ts'
+import { diagnoseUnderLoad, injectFaults, startHealthy } from '../../../testkit/diagnosis/inject-faults.ts'
 import { Seeded } from '../../../testkit/diagnosis/seeded.ts'
 
 const seed = Number(process.env.TEST_SEED ?? 1)
 const seeded = new Seeded(seed)
-let bed: DiagnosisBed
+let fixture: DiagnosisFixture
 
 beforeAll(async () => {
-  bed = await DiagnosisBed.start()
+  fixture = await DiagnosisFixture.start()
 })
-afterAll(() => bed.close())
+afterAll(() => fixture.close())
 
-// `npm run bench -- diagnosis` plays them on Docker too.
-describe(`faults with texts of seed ${seed} (TEST_SEED plays others)`, () => {
+// `npm run bench -- diagnosis` injects them on Docker too.
+describe(`faults with texts of seed ${seed} (TEST_SEED has others)`, () => {
   it('G2 has no finding on 20 healthy environments under load', async () => {
-    const healthy = await startHealthy(bed, seeded)
-    const { failed, diagnoses } = await diagnoseUnderLoad(bed, healthy, seeded)
+    const healthy = await startHealthy(fixture, seeded)
+    const { failed, diagnoses } = await diagnoseUnderLoad(fixture, healthy, seeded)
     expect(failed).toBe(0)
     expect(diagnoses.flatMap(({ findings }) => findings)).toEqual([])
     expect(diagnoses.every((one) => one.healthy && one.checked.includes('logs'))).toBe(true)
   })
 
   it('G1 G3 the first finding names the cause of 90 % of the faults, and each safe fix heals', async () => {
-    const outcomes = await playFaults(bed, seeded, { atATime: 12 })
+    const outcomes = await injectFaults(fixture, seeded, { atATime: 12 })
     const wrong = outcomes.filter(({ cause, found }) => cause !== found)
     expect(outcomes.length).toBeGreaterThanOrEqual(40)
     expect(wrong.length, JSON.stringify(wrong)).toBeLessThanOrEqual(outcomes.length * 0.1)
     expect(outcomes.filter(({ heals }) => heals === false)).toEqual([])
     expect(outcomes.filter(({ heals }) => heals === true).length).toBeGreaterThanOrEqual(6)
-    const played = new Set(outcomes.map(({ cause }) => cause))
-    // Played by tests of their own, or out of reach of this bed: a Git host, a half-hour build, an engine of another kind.
+    const injected = new Set(outcomes.map(({ cause }) => cause))
+    // These have tests of their own, or need a Git host, a half-hour build or another engine.
     const elsewhere = ['failing-checks', 'failed-run', 'volume-path']
-    const unplayed = [...elsewhere, 'git-fetch', 'build-timeout', 'interrupted', 'not-supported']
-    expect(diagnosisCauses.filter((cause) => !played.has(cause) && !unplayed.includes(cause))).toEqual([])
+    const untested = [...elsewhere, 'git-fetch', 'build-timeout', 'interrupted', 'not-supported']
+    expect(diagnosisCauses.filter((cause) => !injected.has(cause) && !untested.includes(cause))).toEqual([])
   })
 })

@@ -9,7 +9,7 @@ import { getAppEnvMetricsSeries } from '../../../src/contract/measurements.ts'
 import { type Metric, metrics, metricUnits } from '../../../src/contract/metrics.ts'
 import { MailServer } from '../../../testkit/alerting/mail-server.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import {
   deploy,
@@ -18,7 +18,7 @@ import {
   sampleSource,
   until,
   untilDeployed,
-} from '../../../testkit/platform/story.ts'
+} from '../../../testkit/platform/deploy.ts'
 
 /** Answers after `?ms=` with `?status=`; `?burn=` keeps the CPU busy for so long, also after the answer. */
 const server = `
@@ -38,7 +38,7 @@ interface Series {
   points: { t: string; value: number; min: number; max: number; last: number }[]
 }
 
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   describe(`alerts on what is really measured (${engine} engine)`, () => {
     let receiver: Receiver
     let mail: MailServer

@@ -9,9 +9,9 @@ import {
   getAppEnvBackup,
   restoreAppEnvBackup,
 } from '../../../src/contract/backups.ts'
-import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
+import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 const run = promisify(execFile)
 const here = {
@@ -22,7 +22,7 @@ const here = {
 
 describe('backups of real databases on the process engine', () => {
   const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
-  const bed = new DatabaseBed(installation)
+  const fixture = new DatabaseFixture(installation)
   beforeAll(() => installation.start().then(() => {}))
   afterAll(() => installation.dispose())
 
@@ -49,10 +49,10 @@ describe('backups of real databases on the process engine', () => {
   it.skipIf(!here.postgres)(
     'PostgreSQL comes back row for row in another environment, while this one is written to (skipped where no PostgreSQL is installed)',
     async (context) => {
-      const from = await bed.make('POSTGRESQL')
-      const into = await bed.make('POSTGRESQL', { name: 'copy' })
+      const from = await fixture.make('POSTGRESQL')
+      const into = await fixture.make('POSTGRESQL', { name: 'copy' })
       if (from === null || into === null) return context.skip()
-      await bed.sql(
+      await fixture.sql(
         from,
         `create table rows (n int primary key, t text, b bytea);
          insert into rows select n, 'row ' || n || E'\\n\\u00e9', decode(md5(n::text), 'hex') from generate_series(1, 20000) n;
@@ -60,22 +60,22 @@ describe('backups of real databases on the process engine', () => {
          create schema other; create table other.kept (id serial primary key);
          insert into other.kept select from generate_series(1, 7)`,
       )
-      await bed.sql(into, 'create table earlier (n int); insert into earlier values (1)')
+      await fixture.sql(into, 'create table earlier (n int); insert into earlier values (1)')
       const sum = `select md5(string_agg(n || t || encode(b, 'hex'), ',' order by n)) || count(*) from rows`
-      const before = await bed.sql(from, sum)
+      const before = await fixture.sql(from, sum)
       const { backupId, file } = await backUp(from)
-      await bed.sql(from, 'insert into rows values (0)')
+      await fixture.sql(from, 'insert into rows values (0)')
       expect(await restore(into, backupId)).toMatchObject({ status: 'SUCCEEDED' })
-      expect(await bed.sql(into, sum)).toBe(before)
-      expect(await bed.sql(into, 'select count(*) from odd')).toBe('10000')
-      expect(await bed.sql(into, 'insert into other.kept default values returning id')).toBe('8')
-      expect(await bed.sql(into, `select to_regclass('earlier')`)).toBe('')
-      expect(await bed.sql(into, `select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
-      expect(await bed.sql(from, 'select count(*) from rows')).toBe('20001')
+      expect(await fixture.sql(into, sum)).toBe(before)
+      expect(await fixture.sql(into, 'select count(*) from odd')).toBe('10000')
+      expect(await fixture.sql(into, 'insert into other.kept default values returning id')).toBe('8')
+      expect(await fixture.sql(into, `select to_regclass('earlier')`)).toBe('')
+      expect(await fixture.sql(into, `select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
+      expect(await fixture.sql(from, 'select count(*) from rows')).toBe('20001')
       const stored = path.join(installation.home, file ?? '')
       expect(statSync(stored).mode & 0o777).toBe(0o600)
       expect(readFileSync(stored).subarray(0, 5).toString()).toBe('PGDMP')
-      const { password } = new URL(await bed.url(from))
+      const { password } = new URL(await fixture.url(from))
       expect(installation.stderr).not.toContain(password)
     },
     180_000,
@@ -84,9 +84,9 @@ describe('backups of real databases on the process engine', () => {
   it.skipIf(!here.postgres)(
     'the command line restores a PostgreSQL backup into a new environment, through a kill -9 of the platform (skipped where no PostgreSQL is installed)',
     async (context) => {
-      const from = await bed.make('POSTGRESQL', { name: 'third' })
+      const from = await fixture.make('POSTGRESQL', { name: 'third' })
       if (from === null) return context.skip()
-      await bed.sql(from, 'create table rows as select n from generate_series(1, 300000) n')
+      await fixture.sql(from, 'create table rows as select n from generate_series(1, 300000) n')
       const { backup } = await installation.client().call(createAppEnvBackup, { appEnvId: from })
       await installation.end('SIGKILL')
       await installation.start()
@@ -101,10 +101,10 @@ describe('backups of real databases on the process engine', () => {
       await expect(longshore('restore', backup.backupId, '--env', from)).rejects.toThrow('--yes')
       const made = (await longshore('restore', backup.backupId, '--new-env', 'again')).trim()
       expect(made).toMatch(/^env_/)
-      expect(await bed.sql(made, 'select count(*), sum(n) from rows')).toBe('300000|45000150000')
+      expect(await fixture.sql(made, 'select count(*), sum(n) from rows')).toBe('300000|45000150000')
       expect(await longshore('restore', '--help')).toContain('--new-env')
       // A restore that the end of the platform interrupts starts over; a finished one does not run again over newer rows.
-      await bed.sql(made, 'insert into rows values (0)')
+      await fixture.sql(made, 'insert into rows values (0)')
       await installation.client().call(restoreAppEnvBackup, { appEnvId: made, backupId: backup.backupId })
       await until(
         () => installation.client().call(getAppEnvBackup, { backupId: backup.backupId }),
@@ -114,8 +114,8 @@ describe('backups of real databases on the process engine', () => {
       await installation.end('SIGKILL')
       await installation.start()
       expect((await ended(backup.backupId)).restores[0]).toMatchObject({ status: 'SUCCEEDED', failure: null })
-      expect(await bed.sql(made, 'select count(*) from rows')).toBe('300000')
-      expect(await bed.sql(made, `select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
+      expect(await fixture.sql(made, 'select count(*) from rows')).toBe('300000')
+      expect(await fixture.sql(made, `select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
       await longshore('backup', 'delete', backup.backupId, '--yes')
       expect(await longshore('backup', 'list')).not.toContain(backup.backupId)
     },
@@ -125,8 +125,8 @@ describe('backups of real databases on the process engine', () => {
   it.skipIf(!here.redis)(
     'Redis comes back key for key, every type, expiry and database of it (skipped where no Redis is installed)',
     async (context) => {
-      const from = await bed.make('REDIS')
-      const into = await bed.make('REDIS', { name: 'copy' })
+      const from = await fixture.make('REDIS')
+      const into = await fixture.make('REDIS', { name: 'copy' })
       if (from === null || into === null) return context.skip()
       const fill = `
         local function many(count, add) for n = 1, count do add(n) end end
@@ -139,15 +139,15 @@ describe('backups of real databases on the process engine', () => {
         redis.call('xgroup', 'create', 'stream', 'readers', '0'); redis.call('xreadgroup', 'group', 'readers', 'ada', 'count', 5, 'streams', 'stream', '>')
         redis.call('set', 'passing', 1, 'px', 3600000)
         return 'filled'`
-      expect(await bed.redis(from, 'eval', fill, '0')).toBe('filled')
-      await bed.redis(from, '-n', '3', 'set', 'elsewhere', 'three')
-      await bed.redis(
+      expect(await fixture.redis(from, 'eval', fill, '0')).toBe('filled')
+      await fixture.redis(from, '-n', '3', 'set', 'elsewhere', 'three')
+      await fixture.redis(
         from,
         'function',
         'load',
         `#!lua name=f\nredis.register_function('one', function() return 1 end)`,
       )
-      await bed.redis(into, 'set', 'earlier', '1')
+      await fixture.redis(into, 'set', 'earlier', '1')
       const digest = `
         local all = {}
         for _, key in ipairs(redis.call('keys', '*')) do
@@ -163,11 +163,11 @@ describe('backups of real databases on the process engine', () => {
         table.sort(all)
         return table.concat(all, '\\n')`
       const contents = async (appEnvId: string) => [
-        await bed.redis(appEnvId, 'eval', digest, '0'),
-        await bed.redis(appEnvId, 'dbsize'),
-        await bed.redis(appEnvId, '-n', '3', 'get', 'elsewhere'),
-        await bed.redis(appEnvId, 'fcall', 'one', '0'),
-        await bed.redis(appEnvId, 'xpending', 'stream', 'readers'),
+        await fixture.redis(appEnvId, 'eval', digest, '0'),
+        await fixture.redis(appEnvId, 'dbsize'),
+        await fixture.redis(appEnvId, '-n', '3', 'get', 'elsewhere'),
+        await fixture.redis(appEnvId, 'fcall', 'one', '0'),
+        await fixture.redis(appEnvId, 'xpending', 'stream', 'readers'),
       ]
       const before = await contents(from)
       const { backupId, file } = await backUp(from)
@@ -185,10 +185,10 @@ describe('backups of real databases on the process engine', () => {
   it.skipIf(!here.mariadb)(
     'MariaDB comes back with its rows, views, triggers and routines (skipped where no MariaDB is installed)',
     async (context) => {
-      const from = await bed.make('MYSQL')
-      const into = await bed.make('MYSQL', { name: 'copy' })
+      const from = await fixture.make('MYSQL')
+      const into = await fixture.make('MYSQL', { name: 'copy' })
       if (from === null || into === null) return context.skip()
-      await bed.mysql(
+      await fixture.mysql(
         from,
         `create table rows_ (n int primary key, t varchar(100), b varbinary(20));
          insert into rows_ select seq, concat('row ', seq, '\\n', '\u00e9', ' DEFINER=\`x\`@\`%\`'), unhex(md5(seq)) from seq_1_to_5000;
@@ -196,18 +196,18 @@ describe('backups of real databases on the process engine', () => {
          create trigger mark before insert on rows_ for each row set new.t = upper(new.t);
          create procedure many() select count(*) from rows_`,
       )
-      await bed.mysql(into, 'create table earlier (n int)')
+      await fixture.mysql(into, 'create table earlier (n int)')
       const sum = `select md5(group_concat(md5(concat(n, t, hex(b))) order by n)), count(*) from rows_`
-      const before = await bed.mysql(from, `set group_concat_max_len = 10000000; ${sum}`)
+      const before = await fixture.mysql(from, `set group_concat_max_len = 10000000; ${sum}`)
       const { backupId } = await backUp(from)
       expect(await restore(into, backupId)).toMatchObject({ status: 'SUCCEEDED', failure: null })
-      expect(await bed.mysql(into, `set group_concat_max_len = 10000000; ${sum}`)).toBe(before)
-      expect(await bed.mysql(into, 'select count(*) from odd')).toBe('2500')
-      expect(await bed.mysql(into, 'call many()')).toBe('5000')
+      expect(await fixture.mysql(into, `set group_concat_max_len = 10000000; ${sum}`)).toBe(before)
+      expect(await fixture.mysql(into, 'select count(*) from odd')).toBe('2500')
+      expect(await fixture.mysql(into, 'call many()')).toBe('5000')
       expect(
-        await bed.mysql(into, `insert into rows_ values (0, 'up', ''); select t from rows_ where n = 0`),
+        await fixture.mysql(into, `insert into rows_ values (0, 'up', ''); select t from rows_ where n = 0`),
       ).toBe('UP')
-      expect(await bed.mysql(into, `show tables like 'earlier'`)).toBe('')
+      expect(await fixture.mysql(into, `show tables like 'earlier'`)).toBe('')
     },
     180_000,
   )

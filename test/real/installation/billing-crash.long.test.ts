@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { getAppEnvUsage } from '../../../src/contract/measurements.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 /** Says every 50 ms that it lives: what it is billed for can be held against that. */
 const server = (watchPort: number) => `

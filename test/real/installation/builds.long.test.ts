@@ -8,9 +8,9 @@ import { redeployAppEnv } from '../../../src/contract/deployments.ts'
 import { GitHost } from '../../../testkit/builds/git-host.ts'
 import { ensureNpmImage } from '../../../testkit/builds/npm-image.ts'
 import { testDocker } from '../../../testkit/engines/docker-images.ts'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, noWindow, type Status, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, type Status, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 const server = (text: string) =>
   `const { createServer } = require('node:http')\ncreateServer((_, response) => response.end(${text})).listen(process.env.PORT)\n`
@@ -25,7 +25,7 @@ else require('node:http').createServer((_, response) => response.end(fs.readFile
 `,
 }
 
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   describe(`builds on the ${engine} engine`, () => {
     const git = new GitHost()
     let installation: Installation

@@ -8,7 +8,7 @@ import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
 const names = ['alder', 'birch', 'cedar']

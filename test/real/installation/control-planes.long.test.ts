@@ -9,7 +9,7 @@ import { getAppEnvMetricsSeries } from '../../../src/contract/measurements.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { createUserToken, getUser, revokeUserToken } from '../../../src/contract/users.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
 const run = promisify(execFile)

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { notifyCodeUpload } from '../../../src/contract/deployments.ts'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { makeFunction, sampleSource, until, upload } from '../../../testkit/platform/story.ts'
+import { makeFunction, sampleSource, until, upload } from '../../../testkit/platform/deploy.ts'
 
 /** Milliseconds after the deployment was acknowledged: unpacking, building, starting, serving. */
 const delaysMs = {
@@ -11,7 +11,7 @@ const delaysMs = {
   docker: [0, 60, 300, 1_000, 1_800],
 }
 
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   describe(`kill -9 of the control plane on the ${engine} engine`, () => {
     const installation = new Installation({ LONGSHORE_ENGINE: engine })
     afterAll(() => installation.dispose())

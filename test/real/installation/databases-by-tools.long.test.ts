@@ -2,15 +2,15 @@ import path from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { present, psql } from '../../../testkit/databases/bed.ts'
+import { present, psql } from '../../../testkit/databases/fixture.ts'
 import { type Agent, agentOf } from '../../../testkit/mcp/tools-over-http.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 const hasPostgres = await present('psql')
 
 describe.skipIf(!hasPostgres)(
-  'the story of a database, through tools alone (skipped where no PostgreSQL is installed)',
+  'the scenario of a database, through tools alone (skipped where no PostgreSQL is installed)',
   () => {
     const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
     let agent: Agent

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { applyAppEnvChanges } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvPods } from '../../../src/contract/app-env-reads.ts'
 import { getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
-import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
+import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
 import { CommittingWriter } from '../../../testkit/databases/committing-writer.ts'
 import { killEach } from '../../../testkit/databases/kills.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 const run = promisify(execFile)
 
@@ -19,14 +19,14 @@ describe('managed databases on the process engine', () => {
   beforeAll(() => installation.start().then(() => {}))
   afterAll(() => installation.dispose())
 
-  const bed = new DatabaseBed(installation)
+  const fixture = new DatabaseFixture(installation)
 
   it.skipIf(!clients.postgres)(
     'D5 PostgreSQL keeps every committed row through kill -9, and SHOW tells the applied parameter (skipped where no PostgreSQL is installed)',
     async (context) => {
-      const appEnvId = await bed.make('POSTGRESQL')
+      const appEnvId = await fixture.make('POSTGRESQL')
       if (appEnvId === null) return context.skip()
-      const sql = (text: string) => bed.sql(appEnvId, text)
+      const sql = (text: string) => fixture.sql(appEnvId, text)
       await sql('create table rows (n int); insert into rows values (1)')
       await installation.end('SIGKILL')
       await installation.start()
@@ -52,9 +52,9 @@ describe('managed databases on the process engine', () => {
   it.skipIf(!clients.postgres)(
     'PostgreSQL loses no committed row to kill -9 of platform, server and supervisor in turn (skipped where no PostgreSQL is installed)',
     async (context) => {
-      const appEnvId = await bed.make('POSTGRESQL', { name: 'kills' })
+      const appEnvId = await fixture.make('POSTGRESQL', { name: 'kills' })
       if (appEnvId === null) return context.skip()
-      const writer = new CommittingWriter(await bed.url(appEnvId))
+      const writer = new CommittingWriter(await fixture.url(appEnvId))
       await writer.start()
       const victims = ['database', 'platform', 'supervisor'] as const
       const figures = await killEach(installation, appEnvId, writer, { kills: 3, victims, livesMs: 0 })
@@ -67,9 +67,9 @@ describe('managed databases on the process engine', () => {
   it.skipIf(!clients.redis)(
     'Redis answers with its password only (skipped where no Redis is installed)',
     async (context) => {
-      const appEnvId = await bed.make('REDIS')
+      const appEnvId = await fixture.make('REDIS')
       if (appEnvId === null) return context.skip()
-      const url = await bed.url(appEnvId)
+      const url = await fixture.url(appEnvId)
       expect((await run('redis-cli', ['-u', url, 'set', 'a', '1'])).stdout.trim()).toBe('OK')
       const { port } = new URL(url)
       expect((await run('redis-cli', ['-p', port, 'get', 'a'])).stdout).toContain('NOAUTH')

@@ -5,14 +5,14 @@ import { deleteAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
 import { redeployAppEnv } from '../../../src/contract/deployments.ts'
 import { containerName } from '../../../src/engines/docker/names.ts'
-import { DatabaseBed, present, untilReads } from '../../../testkit/databases/bed.ts'
+import { DatabaseFixture, present, untilReads } from '../../../testkit/databases/fixture.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
-import { dockerHere } from '../../../testkit/engines/docker-here.ts'
+import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
-const images = dockerHere ? await ensureDatabaseImages() : []
+const images = dockerAvailable ? await ensureDatabaseImages() : []
 const here = {
   postgres: images.includes('postgres') && (await present('psql')),
   redis: images.includes('redis') && (await present('redis-cli')),
@@ -25,7 +25,7 @@ describe.skipIf(!here.postgres && !here.redis)(
       LONGSHORE_ENGINE: 'docker',
       LONGSHORE_DATABASE_IMAGES: databaseImageSource,
     })
-    const bed = new DatabaseBed(installation)
+    const fixture = new DatabaseFixture(installation)
     const docker = testDocker()
     const made: string[] = []
     beforeAll(() => installation.start().then(() => {}))
@@ -41,8 +41,8 @@ describe.skipIf(!here.postgres && !here.redis)(
       await installation.dispose()
     })
 
-    async function make(...wanted: Parameters<DatabaseBed['make']>): Promise<string> {
-      const appEnvId = await bed.make(...wanted)
+    async function make(...wanted: Parameters<DatabaseFixture['make']>): Promise<string> {
+      const appEnvId = await fixture.make(...wanted)
       if (appEnvId === null) throw new Error(`${wanted[0]} is not available, although its image was made`)
       made.push(appEnvId)
       return appEnvId
@@ -63,27 +63,27 @@ describe.skipIf(!here.postgres && !here.redis)(
         const appEnvId = await make('POSTGRESQL', { dockerPresetVersion: '15' })
         const { hosts } = await client.call(getAppEnv, { appEnvId })
         expect(hosts.map(({ kind }) => kind)).toEqual(['native', 'internal'])
-        const rows = () => bed.sql(appEnvId, `select string_agg(n::text, ',' order by n) from rows`)
+        const rows = () => fixture.sql(appEnvId, `select string_agg(n::text, ',' order by n) from rows`)
         const add = 'insert into rows values'
-        await bed.sql(appEnvId, `create table rows (n int); ${add} (1)`)
+        await fixture.sql(appEnvId, `create table rows (n int); ${add} (1)`)
         await client.call(restartAppEnv, { appEnvId })
-        await bed.untilRunning(appEnvId)
+        await fixture.untilRunning(appEnvId)
         await untilReads(rows, '1')
-        await bed.sql(appEnvId, `${add} (2)`)
+        await fixture.sql(appEnvId, `${add} (2)`)
         await (await containerOf(appEnvId)).kill({ signal: 'SIGKILL' })
         await untilReads(rows, '1,2')
-        await bed.sql(appEnvId, `${add} (3)`)
+        await fixture.sql(appEnvId, `${add} (3)`)
         await installation.end('SIGKILL')
         await installation.start()
-        await bed.sql(appEnvId, `${add} (4)`)
+        await fixture.sql(appEnvId, `${add} (4)`)
         await client.call(updateAppEnv, {
           appEnvId,
           databaseSettings: { postgresql: { parameters: { work_mem: '9MB' } } },
         })
         await client.call(applyAppEnvChanges, { appEnvId })
-        await untilReads(() => bed.sql(appEnvId, 'show work_mem'), '9MB')
+        await untilReads(() => fixture.sql(appEnvId, 'show work_mem'), '9MB')
         await client.call(redeployAppEnv, { appEnvId })
-        await bed.untilRunning(appEnvId)
+        await fixture.untilRunning(appEnvId)
         await untilReads(rows, '1,2,3,4')
       },
       300_000,
@@ -95,7 +95,8 @@ describe.skipIf(!here.postgres && !here.redis)(
         const client = installation.client()
         const from = await make('POSTGRESQL', { name: 'from', dockerPresetVersion: '15' })
         const into = await make('POSTGRESQL', { name: 'into', dockerPresetVersion: '15' })
-        await bed.sql(from, `create table rows as select n, md5(n::text) t from generate_series(1, 50000) n`)
+        const rows = 'create table rows as select n, md5(n::text) t from generate_series(1, 50000) n'
+        await fixture.sql(from, rows)
         const { backupId } = (await client.call(createAppEnvBackup, { appEnvId: from })).backup
         const end = () =>
           until(
@@ -108,8 +109,8 @@ describe.skipIf(!here.postgres && !here.redis)(
         await client.call(restoreAppEnvBackup, { appEnvId: into, backupId })
         expect((await end()).restores).toMatchObject([{ status: 'SUCCEEDED', failure: null }])
         const sum = `select md5(string_agg(n || t, ',' order by n)) from rows`
-        expect(await bed.sql(into, sum)).toBe(await bed.sql(from, sum))
-        const { password } = new URL(await bed.url(from))
+        expect(await fixture.sql(into, sum)).toBe(await fixture.sql(from, sum))
+        const { password } = new URL(await fixture.url(from))
         const processes: string[][] = (await (await containerOf(from)).top()).Processes
         expect(processes.flat().join(' ')).toContain('postgres')
         expect(processes.flat().join(' ')).not.toContain(password)
@@ -123,7 +124,7 @@ describe.skipIf(!here.postgres && !here.redis)(
       async () => {
         const client = installation.client()
         const appEnvId = await make('REDIS', { dockerPresetVersion: '7.2' })
-        const redis = (...words: string[]) => bed.redis(appEnvId, ...words)
+        const redis = (...words: string[]) => fixture.redis(appEnvId, ...words)
         const value = () => redis('get', 'key')
         /** The writes in the file of Redis; the last second of writes may be missing. */
         const written = () =>
@@ -134,7 +135,7 @@ describe.skipIf(!here.postgres && !here.redis)(
           )
         expect(await redis('set', 'key', 'one')).toBe('OK')
         await client.call(restartAppEnv, { appEnvId })
-        await bed.untilRunning(appEnvId)
+        await fixture.untilRunning(appEnvId)
         await untilReads(value, 'one')
         await redis('set', 'key', 'two')
         await written()
@@ -154,7 +155,7 @@ describe.skipIf(!here.postgres && !here.redis)(
         expect((await end()).restores[0]?.status).toBe('SUCCEEDED')
         expect(await value()).toBe('two')
         await client.call(redeployAppEnv, { appEnvId })
-        await bed.untilRunning(appEnvId)
+        await fixture.untilRunning(appEnvId)
         await untilReads(value, 'two')
       },
       300_000,

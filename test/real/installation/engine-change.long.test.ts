@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deleteAppEnv } from '../../../src/contract/app-envs.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 const run = promisify(execFile)
 

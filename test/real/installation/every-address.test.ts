@@ -5,7 +5,7 @@ import { createClient } from '../../../src/client/client.ts'
 import { requestDeployStorageKey } from '../../../src/contract/deployments.ts'
 import { MailServer } from '../../../testkit/alerting/mail-server.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { makeFunction } from '../../../testkit/platform/story.ts'
+import { makeFunction } from '../../../testkit/platform/deploy.ts'
 
 // `localhost` stands for any address of this machine that is not the bound one.
 describe('LONGSHORE_HOST 0.0.0.0', () => {

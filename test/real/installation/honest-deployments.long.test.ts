@@ -3,7 +3,7 @@ import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { freePort } from '../../../testkit/free-port.ts'
 import { loadOn, versionSource } from '../../../testkit/gateway/rolling-load.ts'
 import {
@@ -16,14 +16,14 @@ import {
   programSource,
 } from '../../../testkit/platform/hostile-programs.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 interface Served {
   appEnvId: string
   host: string
 }
 
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   describe(`honest deployments on the ${engine} engine`, () => {
     const settings = { LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: String(hostileClockScale) }
     const installation = new Installation(settings)

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { type Agent, openAgent } from '../../../testkit/mcp/tools-over-http.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { tgz, until } from '../../../testkit/platform/story.ts'
+import { tgz, until } from '../../../testkit/platform/deploy.ts'
 
 const run = promisify(execFile)
 const program = (version: number) =>
@@ -15,8 +15,8 @@ const program = (version: number) =>
 // Back-off and retention run 100 times faster: the first retry comes after 0.1 s, 300 s of retention are 3 s.
 const clockScale = '100'
 
-for (const { engine, base } of await enginesHere()) {
-  describe(`the story of a job, through tools alone, on the ${engine} engine`, () => {
+for (const { engine, base } of await availableEngines()) {
+  describe(`the scenario of a job, through tools alone, on the ${engine} engine`, () => {
     const installation = new Installation({ LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: clockScale })
     let agent: Agent
     let appEnvId = ''

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus, getLogs, type Pod } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { freePort } from '../../../testkit/free-port.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, noWindow, sampleSource, until } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, sampleSource, until } from '../../../testkit/platform/deploy.ts'
 
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   describe.concurrent(`where an app listens, on the ${engine} engine`, () => {
     const installation = new Installation({ LONGSHORE_ENGINE: engine })
     beforeAll(async () => void (await installation.start()))

@@ -3,24 +3,24 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { restartAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { redeployAppEnv } from '../../../src/contract/deployments.ts'
-import { DatabaseBed, mysql, present } from '../../../testkit/databases/bed.ts'
+import { DatabaseFixture, mysql, present } from '../../../testkit/databases/fixture.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 const hasMariadb = await present('mariadb', 'mariadbd')
 
 describe('MariaDB and RabbitMQ on the process engine', () => {
   const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
-  const bed = new DatabaseBed(installation)
+  const fixture = new DatabaseFixture(installation)
   beforeAll(() => installation.start().then(() => {}))
   afterAll(() => installation.dispose())
 
   it.skipIf(!hasMariadb)(
     'MariaDB keeps its rows through restart, redeploy and kill -9 of the platform (skipped where no MariaDB is installed)',
     async (context) => {
-      const appEnvId = await bed.make('MYSQL')
+      const appEnvId = await fixture.make('MYSQL')
       if (appEnvId === null) return context.skip()
-      const rows = () => bed.mysql(appEnvId, 'select group_concat(n order by n) from rows_')
+      const rows = () => fixture.mysql(appEnvId, 'select group_concat(n order by n) from rows_')
       const again = (wanted: string) =>
         until(
           () => rows().catch((error: Error) => error.message),
@@ -28,32 +28,32 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
           wanted,
           180_000,
         )
-      await bed.mysql(appEnvId, 'create table rows_ (n int primary key); insert into rows_ values (1)')
+      await fixture.mysql(appEnvId, 'create table rows_ (n int primary key); insert into rows_ values (1)')
       await installation.client().call(restartAppEnv, { appEnvId })
-      await bed.untilRunning(appEnvId)
+      await fixture.untilRunning(appEnvId)
       await again('1')
-      await bed.mysql(appEnvId, 'insert into rows_ values (2)')
+      await fixture.mysql(appEnvId, 'insert into rows_ values (2)')
       await installation.end('SIGKILL')
       await installation.start()
-      await bed.mysql(appEnvId, 'insert into rows_ values (3)')
+      await fixture.mysql(appEnvId, 'insert into rows_ values (3)')
       await installation.client().call(redeployAppEnv, { appEnvId })
-      await bed.untilRunning(appEnvId)
+      await fixture.untilRunning(appEnvId)
       await again('1,2,3')
-      const url = new URL(await bed.url(appEnvId))
+      const url = new URL(await fixture.url(appEnvId))
       const { password } = url
       for (const user of ['root', '']) {
         await expect(
           mysql(Object.assign(new URL(url), { username: user, password: '' }).href, 'select 1'),
         ).rejects.toThrow(/denied/)
       }
-      await expect(bed.mysql(appEnvId, `select 1 from mysql.user`)).rejects.toThrow(/denied/)
+      await expect(fixture.mysql(appEnvId, `select 1 from mysql.user`)).rejects.toThrow(/denied/)
       expect(installation.stderr).not.toContain(password)
     },
     240_000,
   )
 
   it('D1 RabbitMQ answers on AMQP, MQTT and management with its credentials only, and keeps durable messages (skipped where no RabbitMQ is installed)', async (context) => {
-    const appEnvId = await bed.make('RABBITMQ')
+    const appEnvId = await fixture.make('RABBITMQ')
     if (appEnvId === null) return context.skip()
     const { hosts } = await installation.client().call(getAppEnv, { appEnvId, decrypt: true })
     const [amqp, mqtt, management] = hosts.map(({ url }) => new URL(url)) as [URL, URL, URL]
@@ -88,7 +88,7 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
     const publish = { ...message, properties: { delivery_mode: 2 } }
     expect((await api('POST', 'exchanges/%2F/amq.default/publish', publish)).json).toEqual({ routed: true })
     await installation.client().call(restartAppEnv, { appEnvId })
-    await bed.untilRunning(appEnvId)
+    await fixture.untilRunning(appEnvId)
     const get = { count: 1, ackmode: 'ack_requeue_false', encoding: 'auto' }
     const got = await until(
       () => api('POST', 'queues/%2F/orders/get', get).catch(() => ({ status: 0, json: null })),

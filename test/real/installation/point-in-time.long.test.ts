@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApp, listApps } from '../../../src/contract/apps.ts'
 import type { ChainReport } from '../../../src/store/verify-audit.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer, runPostgresProgram } from '../../../testkit/store/postgres-server.ts'
 
 const run = promisify(execFile)

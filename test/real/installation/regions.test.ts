@@ -5,14 +5,14 @@ import { createAppEnv, deleteAppEnv, getAppEnv, updateAppEnv } from '../../../sr
 import { createApp } from '../../../src/contract/apps.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { testDocker } from '../../../testkit/engines/docker-images.ts'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, noWindow, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { copyVolume, moveWithVolume } from '../../../testkit/platform/volume-move.ts'
 
 /** One name that both engines know: the host's Node here, an image of our own there. */
 const base = { repo: 'node', tag: '20-longshore-test' }
-const docker = (await enginesHere()).find(({ engine }) => engine === 'docker')
+const docker = (await availableEngines()).find(({ engine }) => engine === 'docker')
 
 const server = `
 // Only inside a container is /app really /app.

@@ -8,14 +8,14 @@ import {
 } from '../../../src/contract/app-env-actions.ts'
 import { deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import type { DatabasePresetName } from '../../../src/contract/fields.ts'
-import { DatabaseBed, present, psql, redisCli, untilReads } from '../../../testkit/databases/bed.ts'
+import { DatabaseFixture, present, psql, redisCli, untilReads } from '../../../testkit/databases/fixture.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
-import { dockerHere } from '../../../testkit/engines/docker-here.ts'
+import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
-const images = dockerHere ? await ensureDatabaseImages() : []
+const images = dockerAvailable ? await ensureDatabaseImages() : []
 const clients = { postgres: await present('psql'), redis: await present('redis-cli') }
 const engines = [
   { engine: 'process', postgres: clients.postgres, redis: clients.redis },
@@ -34,7 +34,7 @@ for (const { engine, ...here } of engines) {
         LONGSHORE_ENGINE: engine,
         ...(engine === 'docker' ? { LONGSHORE_DATABASE_IMAGES: databaseImageSource } : {}),
       })
-      const bed = new DatabaseBed(installation)
+      const fixture = new DatabaseFixture(installation)
       const made: string[] = []
       beforeAll(() => installation.start().then(() => {}))
       afterAll(async () => {
@@ -56,7 +56,7 @@ for (const { engine, ...here } of engines) {
           zClouds: 1,
           ...(engine === 'docker' && { dockerPresetVersion: version }),
         }
-        const appEnvId = await bed.make(dockerPreset, wanted)
+        const appEnvId = await fixture.make(dockerPreset, wanted)
         if (appEnvId !== null) made.push(appEnvId)
         return appEnvId
       }
@@ -101,7 +101,7 @@ for (const { engine, ...here } of engines) {
           expect(await psql(first, 'select count(*) from pg_stat_replication')).toBe('1')
           await expect(psql(second, 'insert into rows values (9)')).rejects.toThrow('read-only')
           await client.call(restartAppEnv, { appEnvId })
-          await bed.untilRunning(appEnvId)
+          await fixture.untilRunning(appEnvId)
           await psql(first, 'insert into rows values (2)')
           await untilReads(rows(second), '1,2')
           await installation.end('SIGKILL')
@@ -111,7 +111,7 @@ for (const { engine, ...here } of engines) {
           await untilReads(rows(second), '1,2,3')
           await client.call(scaleAppEnvContainers, { appEnvId, containers: 3 })
           await client.call(applyAppEnvChanges, { appEnvId })
-          await bed.untilRunning(appEnvId)
+          await fixture.untilRunning(appEnvId)
           const scaled = await urls(appEnvId)
           expect(scaled.slice(0, 2)).toEqual([first, second])
           await psql(first, 'insert into rows values (4)')
@@ -137,7 +137,7 @@ for (const { engine, ...here } of engines) {
           }
           expect(await redisCli(first, 'info', 'replication')).toContain('connected_slaves:2')
           await installation.client().call(restartAppEnv, { appEnvId })
-          await bed.untilRunning(appEnvId)
+          await fixture.untilRunning(appEnvId)
           for (const url of [first, ...others]) await untilReads(() => redisCli(url, 'get', 'key'), 'one')
         },
         300_000,

@@ -10,7 +10,7 @@ import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { Balancer } from '../../../testkit/platform/balancer.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
 const run = promisify(execFile)

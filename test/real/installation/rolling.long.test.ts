@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { rollUnderLoad } from '../../../testkit/gateway/rolling-load.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   describe(`deployments under load on the ${engine} engine`, () => {
     const settings = { LONGSHORE_ENGINE: engine, LONGSHORE_GATEWAY_PROCESSES: '2' }
     const installation = new Installation(settings)

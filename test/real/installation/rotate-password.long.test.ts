@@ -3,11 +3,11 @@ import { restartAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvHistory, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { deleteAppEnv } from '../../../src/contract/app-envs.ts'
 import { rotateDatabasePassword } from '../../../src/contract/databases.ts'
-import { DatabaseBed, mysql, present, psql, redisCli } from '../../../testkit/databases/bed.ts'
+import { DatabaseFixture, mysql, present, psql, redisCli } from '../../../testkit/databases/fixture.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
-import { dockerHere } from '../../../testkit/engines/docker-here.ts'
+import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 /** Answers 1 if the server takes the password of the URL. */
 const asks = {
@@ -20,7 +20,7 @@ const clients = {
   MYSQL: await present('mariadb', 'mariadbd'),
   REDIS: await present('redis-cli', 'redis-server'),
 }
-const images = dockerHere ? await ensureDatabaseImages() : []
+const images = dockerAvailable ? await ensureDatabaseImages() : []
 
 const engines = [
   { engine: 'process', presets: ['POSTGRESQL', 'MYSQL', 'REDIS'] },
@@ -39,17 +39,17 @@ for (const { engine, presets } of engines.filter(({ presets }) => presets.length
       LONGSHORE_ENGINE: engine,
       ...(engine === 'docker' && { LONGSHORE_DATABASE_IMAGES: databaseImageSource }),
     })
-    const bed = new DatabaseBed(installation)
+    const fixture = new DatabaseFixture(installation)
     beforeAll(() => installation.start().then(() => {}))
     afterAll(() => installation.dispose())
 
     it.each(presets)(
       '%s takes the new one only, also after a restart (skipped without its programs)',
       async (preset) => {
-        const appEnvId = clients[preset] ? await bed.make(preset) : null
+        const appEnvId = clients[preset] ? await fixture.make(preset) : null
         if (appEnvId === null) return
         const client = installation.client()
-        const urls = [await bed.url(appEnvId)]
+        const urls = [await fixture.url(appEnvId)]
         for (const count of [1, 2]) {
           await client.call(rotateDatabasePassword, { appEnvId })
           await until(
@@ -59,7 +59,7 @@ for (const { engine, presets } of engines.filter(({ presets }) => presets.length
                 .length === count,
             'a finished rotation',
           )
-          urls.push(await bed.url(appEnvId))
+          urls.push(await fixture.url(appEnvId))
         }
         const [first = '', second = '', now = ''] = urls
         expect(new Set(urls).size).toBe(3)

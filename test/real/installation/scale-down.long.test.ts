@@ -1,9 +1,9 @@
 import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 /** Answers when the body is over: a request lasts as long as its client wants. */
 const server = `
@@ -31,7 +31,7 @@ function heldRequest(gateway: string, host: string) {
   return { answer, end: () => request.end() }
 }
 
-for (const { engine, base } of await enginesHere()) {
+for (const { engine, base } of await availableEngines()) {
   describe(`scale-down on the ${engine} engine`, () => {
     // The idle period is 0.3 s, the stable window 60 ms: both are over while one request lasts.
     const installation = new Installation({ LONGSHORE_ENGINE: engine, LONGSHORE_CLOCK_SCALE: '1000' })

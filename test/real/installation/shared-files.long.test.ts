@@ -10,11 +10,18 @@ import { notifyCodeUpload, requestDeployStorageKey } from '../../../src/contract
 import { secretMask } from '../../../src/contract/fields.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { BucketFiles } from '../../../src/files/bucket.ts'
-import { DatabaseBed, present } from '../../../testkit/databases/bed.ts'
+import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
 import { FaultyLink } from '../../../testkit/files/faulty-link.ts'
 import { noS3Server, S3Server, s3Credentials, withS3Credentials } from '../../../testkit/files/s3-server.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { deploy, noWindow, sampleSource, tgz, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import {
+  deploy,
+  noWindow,
+  sampleSource,
+  tgz,
+  until,
+  untilDeployed,
+} from '../../../testkit/platform/deploy.ts'
 import { Canaries } from '../../../testkit/secrets/canaries.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
@@ -150,11 +157,11 @@ describe.skipIf(leftOut)(
           (regions) => regions.every(({ capabilities }) => capabilities.databases.includes('REDIS')),
           'both machines know that they can run Redis',
         )
-        const bed = new DatabaseBed(north())
-        const from = await bed.make('REDIS', { region: 'north', name: 'from' })
-        const into = await bed.make('REDIS', { region: 'south', name: 'into' })
+        const fixture = new DatabaseFixture(north())
+        const from = await fixture.make('REDIS', { region: 'north', name: 'from' })
+        const into = await fixture.make('REDIS', { region: 'south', name: 'into' })
         if (from === null || into === null) return context.skip()
-        await bed.redis(from, 'set', 'key', 'kept')
+        await fixture.redis(from, 'set', 'key', 'kept')
         const client = south().client()
         const { backup } = await client.call(createAppEnvBackup, { appEnvId: from })
         const { backupId } = backup
@@ -169,7 +176,7 @@ describe.skipIf(leftOut)(
         expect(filesOf(north().home, 'backups')).toEqual([])
         await client.call(restoreAppEnvBackup, { appEnvId: into, backupId })
         expect((await ended()).restores).toMatchObject([{ status: 'SUCCEEDED', failure: null }])
-        expect(await bed.redis(into, 'get', 'key')).toBe('kept')
+        expect(await fixture.redis(into, 'get', 'key')).toBe('kept')
         await expect.poll(() => filesOf(south().home, 'builds')).toEqual([])
       },
     )

@@ -11,7 +11,7 @@ import { createContactPoint, testContactPoint } from '../../../src/contract/cont
 import { addMember } from '../../../src/contract/members.ts'
 import { createUserToken, listUserTokens, revokeUserToken } from '../../../src/contract/users.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Canaries, filesBelow, type Output } from '../../../testkit/secrets/canaries.ts'
 
 const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_LOG_LEVEL: 'trace' })

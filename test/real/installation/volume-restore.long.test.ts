@@ -4,9 +4,9 @@ import { getAppEnvPods } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
-import { enginesHere } from '../../../testkit/engines/engines-here.ts'
+import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/story.ts'
+import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 /** Fills its volume with 60 MB that follow from a word, and says what is in it. */
 const server = `
@@ -25,7 +25,7 @@ require('node:http').createServer((request, response) => {
 process.on('SIGTERM', () => process.exit(0))
 `
 
-describe.each(await enginesHere())('restoring a volume on the $engine engine', ({ engine, base }) => {
+describe.each(await availableEngines())('restoring a volume on the $engine engine', ({ engine, base }) => {
   const installation = new Installation({ LONGSHORE_ENGINE: engine })
   beforeAll(async () => void (await installation.start()))
   afterAll(() => installation.dispose())

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Listening, startFixtureServer } from '../../../testkit/mcp/conformance/fixture-server.ts'
 import {
-  isInspectorHere,
-  isSuiteHere,
+  isInspectorFound,
+  isSuiteFound,
   type Ran,
   runInspector,
   runSuite,
@@ -16,7 +16,7 @@ import { tools } from '../../../tools/index.ts'
 const unlessInstalled = (isHere: boolean, name: string) =>
   isHere ? name : `${name} (skipped: the package is not installed)`
 
-describe.skipIf(!isSuiteHere)(unlessInstalled(isSuiteHere, 'the official conformance suite'), () => {
+describe.skipIf(!isSuiteFound)(unlessInstalled(isSuiteFound, 'the official conformance suite'), () => {
   let fixture: Listening
   beforeAll(async () => {
     fixture = await startFixtureServer()
@@ -79,7 +79,7 @@ describe('the running platform', () => {
 
   // The other scenarios ask for tools, resources and prompts of fixed names.
   it
-    .skipIf(!isSuiteHere)
+    .skipIf(!isSuiteFound)
     .each([
       'server-initialize',
       'ping',
@@ -132,10 +132,10 @@ describe('the running platform', () => {
     return JSON.parse(out)
   }
 
-  describe.skipIf(!isInspectorHere).each([
+  describe.skipIf(!isInspectorFound).each([
     ['stdio', stdio],
     ['HTTP', http],
-  ])(`${unlessInstalled(isInspectorHere, 'the official inspector')} over %s`, (_name, target) => {
+  ])(`${unlessInstalled(isInspectorFound, 'the official inspector')} over %s`, (_name, target) => {
     it('lists tools, resources and prompts', async () => {
       const [listed, resources, prompts] = await Promise.all(
         ['tools/list', 'resources/list', 'prompts/list'].map(async (method) =>

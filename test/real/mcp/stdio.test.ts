@@ -1,37 +1,37 @@
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, it } from 'vitest'
 import { untilReadsStop } from '../../../testkit/fakes/backend.ts'
-import { call, initialize, StdioBed } from '../../../testkit/mcp/stdio-bed.ts'
+import { call, initialize, StdioFixture } from '../../../testkit/mcp/stdio-fixture.ts'
 import { replyOf } from '../../../testkit/mcp/tool-session.ts'
 import { until } from '../../../testkit/until.ts'
 
-const bed = new StdioBed()
+const fixture = new StdioFixture()
 
 describe('longshore mcp with a platform elsewhere', () => {
   it('lists tools and calls them', async () => {
-    const client = await bed.connect(bed.remote())
+    const client = await fixture.connect(fixture.remote())
     expect((await client.listTools()).tools.length).toBeGreaterThan(20)
     const said = replyOf(
       await client.callTool({ name: 'get-app-env-status', arguments: { envName: 'shop-prod' } }),
     )
     expect(said.text).toMatch(/^shop-prod is RUNNING: version 3 serves with/)
-    expect(bed.backend.state.calls[0]).toMatchObject({ surface: 'mcp', token: 'lsu_stdio' })
+    expect(fixture.backend.state.calls[0]).toMatchObject({ surface: 'mcp', token: 'lsu_stdio' })
   })
 })
 
 describe('messages on standard input', () => {
   it('answers what is under way when its input ends, then leaves', async () => {
     let release = () => {}
-    bed.backend.state.held.set(
+    fixture.backend.state.held.set(
       'list-accounts',
       new Promise((resolve) => {
         release = resolve
       }),
     )
-    const { child, send, out, exit } = bed.run(bed.remote())
+    const { child, send, out, exit } = fixture.run(fixture.remote())
     send(initialize)
     send(call(2, 'list-accounts', {}))
-    await until(() => bed.backend.state.calls.length === 1)
+    await until(() => fixture.backend.state.calls.length === 1)
     child.stdin!.end()
     release()
     expect(await exit).toBe(0)
@@ -41,7 +41,7 @@ describe('messages on standard input', () => {
   })
 
   it('answers requests that came together with the end of its input', async () => {
-    const { child, send, out, exit } = bed.run(bed.remote())
+    const { child, send, out, exit } = fixture.run(fixture.remote())
     send(initialize)
     send({ jsonrpc: '2.0', id: 2, method: 'tools/list' })
     child.stdin!.end()
@@ -55,7 +55,7 @@ describe('messages on standard input', () => {
   })
 
   it('answers a line that is no message as JSON-RPC has it, and goes on', async () => {
-    const { child, send, out, err, exit } = bed.run(bed.remote())
+    const { child, send, out, err, exit } = fixture.run(fixture.remote())
     child.stdin!.write('hello\n[]\n\n{"id":7,"method":"ping"}\n{"jsonrpc":"2.0","id":"x","method":5}\n')
     send(initialize)
     await until(() => out().split('\n').length > 5)
@@ -76,7 +76,7 @@ describe('messages on standard input', () => {
   })
 
   it('passes over a line of more than 16 MiB without keeping it, and goes on', async () => {
-    const { child, send, out, exit } = bed.run(bed.remote())
+    const { child, send, out, exit } = fixture.run(fixture.remote())
     send(initialize)
     const part = Buffer.alloc(1024 * 1024, 'x')
     for (let mib = 0; mib < 17; mib += 1) {
@@ -96,7 +96,7 @@ describe('messages on standard input', () => {
   })
 
   it('takes a call of some megabytes, cut anywhere on the way', async () => {
-    const { child, send, out, exit } = bed.run(bed.remote())
+    const { child, send, out, exit } = fixture.run(fixture.remote())
     send(initialize)
     const name = 'ä€😀'.repeat(150_000)
     const bytes = Buffer.from(`${JSON.stringify(call(2, 'get-app-env', { envName: name }))}\n`)
@@ -107,14 +107,13 @@ describe('messages on standard input', () => {
     expect(await exit).toBe(0)
     const said = JSON.parse(out().trimEnd().split('\n').at(-1)!)
     expect(said.result.isError).toBe(true)
-    expect(bed.backend.state.calls.length === 0 || bed.backend.state.calls[0]!.input.envName === name).toBe(
-      true,
-    )
+    const { calls } = fixture.backend.state
+    expect(calls.length === 0 || calls[0]!.input.envName === name).toBe(true)
     expect(out()).not.toContain('\ufffd')
   })
 
   it('takes the batches of older clients apart', async () => {
-    const { child, send, out, exit } = bed.run(bed.remote())
+    const { child, send, out, exit } = fixture.run(fixture.remote())
     send(initialize)
     send([
       { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -135,8 +134,8 @@ describe('messages on standard input', () => {
 
 describe('leaving and options', () => {
   it('stops a canceled wait: no more reads, and no answer', async () => {
-    bed.backend.state.plans = [{ reads: 1_000_000 }]
-    const { child, send, out, exit } = bed.run(bed.remote())
+    fixture.backend.state.plans = [{ reads: 1_000_000 }]
+    const { child, send, out, exit } = fixture.run(fixture.remote())
     send(initialize)
     const { params } = call(2, 'deploy-app-env-image', { envName: 'shop-prod', image: 'shop:2' })
     send({
@@ -149,7 +148,7 @@ describe('leaving and options', () => {
     send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })
     send(call(3, 'list-accounts', {}))
     await until(() => out().includes('"id":3'))
-    await untilReadsStop(bed.backend, 3_000)
+    await untilReadsStop(fixture.backend, 3_000)
     child.stdin!.end()
     expect(await exit).toBe(0)
     const said = out()
@@ -162,30 +161,30 @@ describe('leaving and options', () => {
   })
 
   it('leaves on SIGTERM during a wait, with nothing but protocol on standard output', async () => {
-    bed.backend.state.plans = [{ reads: 1_000_000 }]
-    const { child, send, out, exit } = bed.run(bed.remote())
+    fixture.backend.state.plans = [{ reads: 1_000_000 }]
+    const { child, send, out, exit } = fixture.run(fixture.remote())
     send(initialize)
     send(call(2, 'deploy-app-env-image', { envName: 'shop-prod', image: 'shop:2' }))
-    await until(() => bed.backend.state.countOf('get-app-env-status') > 2)
+    await until(() => fixture.backend.state.countOf('get-app-env-status') > 2)
     child.kill('SIGTERM')
     expect(await exit).toBe(0)
     for (const line of out().trimEnd().split('\n')) expect(JSON.parse(line).jsonrpc).toBe('2.0')
   })
 
   it('exits when its host dies and its output is no longer read', async () => {
-    bed.backend.state.plans = [{ reads: 1_000_000 }]
-    const { child, send, exit } = bed.run(bed.remote())
+    fixture.backend.state.plans = [{ reads: 1_000_000 }]
+    const { child, send, exit } = fixture.run(fixture.remote())
     send(initialize)
     const { params } = call(2, 'deploy-app-env-image', { envName: 'shop-prod', image: 'shop:2' })
     send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { ...params, _meta: { progressToken: 1 } } })
-    await until(() => bed.backend.state.countOf('get-app-env-status') > 2)
+    await until(() => fixture.backend.state.countOf('get-app-env-status') > 2)
     child.stdin!.destroy()
     child.stdout!.destroy()
     expect(await exit).toBe(0)
   })
 
   it('asks the person if the client supports elicitation', async () => {
-    const client = await bed.connect(bed.remote(), [], { elicitation: {} })
+    const client = await fixture.connect(fixture.remote(), [], { elicitation: {} })
     const questions: string[] = []
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
       questions.push(params.message)
@@ -194,11 +193,11 @@ describe('leaving and options', () => {
     const remove = { name: 'delete-app-env', arguments: { envName: 'shop-prod', confirm: 'shop-prod' } }
     expect(replyOf(await client.callTool(remove)).structured.error).toBe('The person did not agree')
     expect(questions).toHaveLength(1)
-    expect(bed.backend.state.envs.size).toBe(1)
+    expect(fixture.backend.state.envs.size).toBe(1)
   })
 
   it('leaves on SIGTERM with nothing but protocol on standard output', async () => {
-    const { child, send, out, exit } = bed.run(bed.remote())
+    const { child, send, out, exit } = fixture.run(fixture.remote())
     send(initialize)
     await until(() => out().includes('\n'))
     child.kill('SIGTERM')
@@ -207,14 +206,14 @@ describe('leaving and options', () => {
   })
 
   it('stops at once for an unknown flag, such as a mistyped --read-only', async () => {
-    const { err, out, exit } = bed.run(bed.remote(), ['--readonly'])
+    const { err, out, exit } = fixture.run(fixture.remote(), ['--readonly'])
     expect(await exit).toBe(2)
     expect(err()).toContain('unknown option "--readonly"')
     expect(out()).toBe('')
   })
 
   it('answers initialize, then stops with the reason when the configuration cannot be used', async () => {
-    const { send, out, err, exit } = bed.run({ ...bed.remote(), LONGSHORE_PROT: '1' })
+    const { send, out, err, exit } = fixture.run({ ...fixture.remote(), LONGSHORE_PROT: '1' })
     send(initialize)
     expect(await exit).toBe(1)
     expect(out()).toContain('"serverInfo"')
@@ -222,20 +221,20 @@ describe('leaving and options', () => {
   })
 
   it('stops with the remedy when a platform is named but no token', async () => {
-    const { send, err, exit } = bed.run({ LONGSHORE_URL: bed.backend.url })
+    const { send, err, exit } = fixture.run({ LONGSHORE_URL: fixture.backend.url })
     send(initialize)
     expect(await exit).toBe(1)
     expect(err()).toContain('set LONGSHORE_TOKEN')
   })
 
   it('--read-only lists no write', async () => {
-    const client = await bed.connect(bed.remote(), ['--read-only'])
+    const client = await fixture.connect(fixture.remote(), ['--read-only'])
     const { tools } = await client.listTools()
     expect(tools.every((tool) => tool.annotations?.readOnlyHint === true)).toBe(true)
   })
 
   it('says what to do when the platform is away', async () => {
-    const client = await bed.connect({ LONGSHORE_URL: 'http://127.0.0.1:1', LONGSHORE_TOKEN: 'lsu_x' })
+    const client = await fixture.connect({ LONGSHORE_URL: 'http://127.0.0.1:1', LONGSHORE_TOKEN: 'lsu_x' })
     const said = replyOf(await client.callTool({ name: 'list-accounts', arguments: {} }))
     expect(said).toMatchObject({
       isError: true,

@@ -10,7 +10,7 @@ import { IngressCounter } from '../../../src/metrics/ingress-counter.ts'
 import { periodAt, Sampler } from '../../../src/metrics/sampler.ts'
 import { MetricStore } from '../../../src/metrics/store.ts'
 import { ProcessInstallation } from '../../../testkit/engines/process-installation.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 
 const log = createLog('test', 'silent')
 

@@ -4,7 +4,7 @@ import { createLog } from '../../../src/log.ts'
 import type { Db } from '../../../src/store/db.ts'
 import type { InstanceFacts } from '../../../src/store/membership.ts'
 import { joinPostgres, openPostgresAlone } from '../../../src/store/postgres/db.ts'
-import { until } from '../../../testkit/platform/story.ts'
+import { until } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
 const log = createLog('test', 'silent')

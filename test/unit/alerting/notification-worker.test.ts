@@ -10,7 +10,7 @@ import { createLog, Secret } from '../../../src/log.ts'
 import { insertContactPoint } from '../../../src/store/repositories/contact-points.ts'
 import { openSecretBox, parseMasterKey } from '../../../src/store/secrets/secret-box.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
-import { later } from '../../../testkit/later.ts'
+import { deferred } from '../../../testkit/deferred.ts'
 import { LateReads } from '../../../testkit/store/late-reads.ts'
 import { openTestStore } from '../../../testkit/store/test-store.ts'
 
@@ -48,9 +48,9 @@ describe('the worker that sends notifications', () => {
       })
       await insertNotification(tx, { ...envelope, alertId: null, appEnvId: null }, 0)
     })
-    const rowsCome = later()
+    const rowsCome = deferred()
     const reads = new LateReads()
-    const answer = later<NotifyResult>()
+    const answer = deferred<NotifyResult>()
     let sent = 0
     const notifier = async () => {
       sent += 1

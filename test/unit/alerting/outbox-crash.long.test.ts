@@ -125,7 +125,7 @@ describe('a crash of the evaluator between any two of its steps', () => {
   }
 
   /** Ten cycles above the threshold, five below; dies after so many steps, and goes on as another process would. */
-  async function story(alert: StoredAlert, steps: number) {
+  async function scenario(alert: StoredAlert, steps: number) {
     const clock = new TestClock()
     const metrics = new FakeMetrics()
     const heard: Heard[] = []
@@ -155,7 +155,7 @@ describe('a crash of the evaluator between any two of its steps', () => {
     const doubledBy = new Set<string>()
     for (let run = 0; ; run += 1) {
       const alert = await makeAlert(run)
-      const outcome = await story(alert, run)
+      const outcome = await scenario(alert, run)
       const { heard } = outcome
       const about = `death ${run}, before ${outcome.diedBefore}`
       expect([...new Set(heard.map(({ event }) => event))], about).toEqual(['firing', 'resolved'])

@@ -6,12 +6,12 @@ import { ArchiveLedger, archiveLimits, type EntryKind } from '../../../src/build
 import { createSourceWriter } from '../../../src/builds/source-writer.ts'
 import { unpackTar } from '../../../src/builds/unpack-tar.ts'
 import { tgz } from '../../../testkit/builds/archives.ts'
-import { UnpackBed } from '../../../testkit/builds/unpack-bed.ts'
+import { UnpackFixture } from '../../../testkit/builds/unpack-fixture.ts'
 
-const bed = new UnpackBed()
+const fixture = new UnpackFixture()
 
 it('what was checked is what is written, also when another archive takes its place meanwhile', async () => {
-  const [file, other] = [path.join(bed.dir, 'upload-1.tgz'), path.join(bed.dir, 'upload-2.tgz')]
+  const [file, other] = [path.join(fixture.dir, 'upload-1.tgz'), path.join(fixture.dir, 'upload-2.tgz')]
   await writeFile(file, tgz([{ name: 'Dockerfile', content: 'checked' }]))
   await writeFile(other, tgz([{ name: 'Dockerfile', content: 'x'.repeat(100_000) }]))
   class Replacing extends ArchiveLedger {
@@ -21,6 +21,6 @@ it('what was checked is what is written, also when another archive takes its pla
     }
   }
   const ledger = new Replacing(archiveLimits, 1_000)
-  await unpackTar(file, ledger, createSourceWriter(bed.dir), new AbortController().signal)
-  expect(await readFile(path.join(bed.dir, 'Dockerfile'), 'utf8')).toBe('checked')
+  await unpackTar(file, ledger, createSourceWriter(fixture.dir), new AbortController().signal)
+  expect(await readFile(path.join(fixture.dir, 'Dockerfile'), 'utf8')).toBe('checked')
 })

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EngineFailure } from '../../../src/engines/engine.ts'
 import { gnuLongName, pax, tgz, zip } from '../../../testkit/builds/archives.ts'
-import { UnpackBed } from '../../../testkit/builds/unpack-bed.ts'
+import { UnpackFixture } from '../../../testkit/builds/unpack-fixture.ts'
 
-const bed = new UnpackBed()
+const fixture = new UnpackFixture()
 
 const dockerfile = { name: 'Dockerfile', content: 'FROM node:20-alpine\n' }
 
@@ -19,23 +19,23 @@ describe('honest archives', () => {
       { name: 'empty/', type: '5', mode: 0o700 },
       { name: 'zero', content: '', mode: 0o600 },
     ])
-    const unpacked = await bed.unpack(bytes, '.tgz')
-    expect(unpacked).toEqual({ entries: 5, files: 3, bytes: 22, sourceDir: bed.into() })
-    expect(await bed.tree()).toEqual({
+    const unpacked = await fixture.unpack(bytes, '.tgz')
+    expect(unpacked).toEqual({ entries: 5, files: 3, bytes: 22, sourceDir: fixture.into() })
+    expect(await fixture.tree()).toEqual({
       Dockerfile: dockerfile.content,
       'bin/': '',
       'bin/run': 'go',
       'empty/': '',
       zero: '',
     })
-    const mode = async (name: string) => (await stat(path.join(bed.into(), name))).mode & 0o7777
+    const mode = async (name: string) => (await stat(path.join(fixture.into(), name))).mode & 0o7777
     expect(await mode('bin/run')).toBe(0o755)
     expect(await mode('zero')).toBe(0o644)
     expect(await mode('empty')).toBe(0o755)
   })
 
   it('writes the same from a zip, compressed or stored, with zip64 sizes', async () => {
-    const unpacked = await bed.unpack(
+    const unpacked = await fixture.unpack(
       zip([
         dockerfile,
         { name: 'bin/', mode: 0o040755 },
@@ -46,12 +46,12 @@ describe('honest archives', () => {
       '.zip',
     )
     expect(unpacked.files).toBe(4)
-    expect(await bed.tree()).toMatchObject({
+    expect(await fixture.tree()).toMatchObject({
       'bin/run': 'go',
       'from-windows.txt': 'hello',
       'big.txt': 'large '.repeat(9),
     })
-    expect((await stat(path.join(bed.into(), 'bin/run'))).mode & 0o7777).toBe(0o755)
+    expect((await stat(path.join(fixture.into(), 'bin/run'))).mode & 0o7777).toBe(0o755)
   })
 
   it('reads long names of both tar dialects', async () => {
@@ -63,8 +63,8 @@ describe('honest archives', () => {
       gnuLongName(other),
       { name: 'cut', content: 'gnu' },
     ])
-    await bed.unpack(bytes, '.tar.gz')
-    expect(await bed.tree()).toMatchObject({ [long]: 'pax', [other]: 'gnu' })
+    await fixture.unpack(bytes, '.tar.gz')
+    expect(await fixture.tree()).toMatchObject({ [long]: 'pax', [other]: 'gnu' })
   })
 
   it('takes the only folder as the source when the Dockerfile is in there', async () => {
@@ -72,8 +72,8 @@ describe('honest archives', () => {
       { name: 'repo-main/Dockerfile', content: 'FROM x' },
       { name: 'repo-main/a.js', content: '1' },
     ]
-    const unpacked = await bed.unpack(tgz(inner), '.tgz')
-    expect(unpacked.sourceDir).toBe(path.join(bed.into(), 'repo-main'))
+    const unpacked = await fixture.unpack(tgz(inner), '.tgz')
+    expect(unpacked.sourceDir).toBe(path.join(fixture.into(), 'repo-main'))
   })
 
   it.each([
@@ -84,12 +84,12 @@ describe('honest archives', () => {
     ['the Dockerfile has another place', [{ name: 'repo/deploy/D' }], 'deploy/D', 'repo'],
   ])('source root when %s', async (_title, entries, where, expected) => {
     const files = entries.map((entry) => ({ ...entry, content: 'x' }))
-    const unpacked = await bed.unpack(tgz(files), '.tgz', { dockerfile: where })
-    expect(unpacked.sourceDir).toBe(path.join(bed.into(), expected))
+    const unpacked = await fixture.unpack(tgz(files), '.tgz', { dockerfile: where })
+    expect(unpacked.sourceDir).toBe(path.join(fixture.into(), expected))
   })
 
   it('lets a tiny file of zeros through, whatever its ratio', async () => {
-    const unpacked = await bed.unpack(tgz([{ name: 'zeros', content: Buffer.alloc(900_000) }]), '.tgz')
+    const unpacked = await fixture.unpack(tgz([{ name: 'zeros', content: Buffer.alloc(900_000) }]), '.tgz')
     expect(unpacked.bytes).toBe(900_000)
   })
 })
@@ -99,15 +99,15 @@ it('an abort ends the work, throws its reason and leaves nothing', async () => {
   const reason = new Error('enough')
   const random = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 7_919) % 253))
   const entries = Array.from({ length: 20 }, (_, index) => ({ name: `f${index}`, content: random }))
-  const running = bed.unpack(tgz(entries), '.tgz', { signal: stop.signal, limits: { maxRatio: 1e9 } })
-  const begun = async () => (await readdir(bed.into()).catch(() => [])).length > 0
+  const running = fixture.unpack(tgz(entries), '.tgz', { signal: stop.signal, limits: { maxRatio: 1e9 } })
+  const begun = async () => (await readdir(fixture.into()).catch(() => [])).length > 0
   const watch = (async () => {
     while (!(await begun())) await new Promise((resolve) => setImmediate(resolve))
     stop.abort(reason)
   })()
   await expect(running).rejects.toBe(reason)
   await watch
-  await expect(stat(bed.into())).rejects.toThrow('ENOENT')
+  await expect(stat(fixture.into())).rejects.toThrow('ENOENT')
 })
 
 it('no entry name ever writes outside (property, tar and zip)', async () => {
@@ -120,26 +120,26 @@ it('no entry name ever writes outside (property, tar and zip)', async () => {
   let written = 0
   await fc.assert(
     fc.asyncProperty(names, fc.boolean(), async (entries, asZip) => {
-      await writeFile(path.join(bed.dir, 'witness'), 'untouched')
-      const before = (await readdir(bed.dir)).filter((entry) => !entry.startsWith('upload-'))
+      await writeFile(path.join(fixture.dir, 'witness'), 'untouched')
+      const before = (await readdir(fixture.dir)).filter((entry) => !entry.startsWith('upload-'))
       const bytes = asZip
         ? zip(entries.map((entry) => ({ name: entry, content: 'x', mode: 0 })))
         : tgz(entries.flatMap((entry) => [pax({ path: entry }), { name: 'x', content: 'x' }]))
-      const outcome = await bed
+      const outcome = await fixture
         .unpack(bytes, asZip ? '.zip' : '.tgz', { dockerfile: null })
         .catch((error) => error)
-      const after = (await readdir(bed.dir)).filter(
+      const after = (await readdir(fixture.dir)).filter(
         (entry) => !entry.startsWith('upload-') && entry !== 'source',
       )
       expect(after).toEqual(before.filter((entry) => entry !== 'source'))
-      expect(await readFile(path.join(bed.dir, 'witness'), 'utf8')).toBe('untouched')
+      expect(await readFile(path.join(fixture.dir, 'witness'), 'utf8')).toBe('untouched')
       if (outcome instanceof Error) expect(outcome).toBeInstanceOf(EngineFailure)
       else {
         written += 1
-        const files = Object.keys(await bed.tree()).filter((entry) => !entry.endsWith('/'))
+        const files = Object.keys(await fixture.tree()).filter((entry) => !entry.endsWith('/'))
         expect(files.length).toBe(outcome.files)
       }
-      await rm(bed.into(), { recursive: true, force: true })
+      await rm(fixture.into(), { recursive: true, force: true })
     }),
     { numRuns: 300 },
   )

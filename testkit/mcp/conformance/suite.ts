@@ -9,8 +9,8 @@ const suite = path.resolve('node_modules/@modelcontextprotocol/conformance/dist/
 const inspector = path.resolve('node_modules/@modelcontextprotocol/inspector-cli/build/cli.js')
 const oldNode = pathToFileURL(path.resolve('testkit/mcp/conformance/old-node.mjs')).href
 
-export const isSuiteHere = existsSync(suite)
-export const isInspectorHere = existsSync(inspector)
+export const isSuiteFound = existsSync(suite)
+export const isInspectorFound = existsSync(inspector)
 
 export interface Ran {
   code: number | null

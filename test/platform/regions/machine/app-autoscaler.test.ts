@@ -5,8 +5,8 @@ import { getAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { AppAutoscaler } from '../../../../src/regions/machine/app-autoscaler.ts'
 import { type Fault, FaultyDb } from '../../../../testkit/fakes/faulty-db.ts'
-import { playAll } from '../../../../testkit/platform/fault-bed.ts'
-import { until } from '../../../../testkit/platform/story.ts'
+import { failEachWrite } from '../../../../testkit/platform/fault-fixture.ts'
+import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 const periodMs = 10_000
@@ -99,7 +99,7 @@ describe('the autoscaler of regular apps', () => {
   it.each<Fault>(['rolled-back', 'answer-lost'])(
     'a failed write (%s) of a change is made up for with the next sample',
     async (fault) => {
-      const failed = await playAll(db, fault, async () => {
+      const failed = await failEachWrite(db, fault, async () => {
         await use(1_300, 20)
         await untilContainers(4)
         await use(100, 330)

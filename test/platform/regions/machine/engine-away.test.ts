@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { getAppEnvStatus, getLogs } from '../../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
-import { until } from '../../../../testkit/platform/story.ts'
+import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform
@@ -11,7 +11,7 @@ it('a deployment waits while the engine is away, asks seldom, says so in its log
   platform = await TestPlatform.start()
   const { engine, admin } = platform
   const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
-  engine.knobs.away = true
+  engine.faults.away = true
   engine.calls.length = 0
   await admin.client.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
   const pulls = () => engine.calls.filter((call) => call.startsWith('pull')).length
@@ -29,7 +29,7 @@ it('a deployment waits while the engine is away, asks seldom, says so in its log
   expect(logs.map(({ message }) => message)).toContain(
     'The fake engine is away. The build waits and restarts automatically.',
   )
-  engine.knobs.away = false
+  engine.faults.away = false
   await until(
     status,
     (now) => now.status === 'RUNNING' && now.currentDeployment?.status === 'DEPLOYED',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findContent, listContents, saveContent } from '../../../../src/store/repositories/rollouts.ts'
-import { tgz, until } from '../../../../testkit/platform/story.ts'
+import { tgz, until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform

@@ -8,7 +8,7 @@ import type { Db } from '../../../../src/store/db.ts'
 import { listEnvironmentIdsIn } from '../../../../src/store/repositories/environments-in-regions.ts'
 import { openSqliteDb } from '../../../../src/store/sqlite/db.ts'
 import { TestClock } from '../../../../testkit/fakes/clock.ts'
-import { until } from '../../../../testkit/platform/story.ts'
+import { until } from '../../../../testkit/platform/deploy.ts'
 
 let dir: string
 let db: Db

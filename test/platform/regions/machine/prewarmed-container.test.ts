@@ -4,7 +4,7 @@ import { getAppEnvPods, getAppEnvStatus } from '../../../../src/contract/app-env
 import { deleteAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { FakeEngine } from '../../../../testkit/fakes/engine.ts'
-import { until } from '../../../../testkit/platform/story.ts'
+import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform

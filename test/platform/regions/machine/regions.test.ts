@@ -6,7 +6,7 @@ import { createAppEnv, getAppEnv, updateAppEnv } from '../../../../src/contract/
 import { listAudit, undoChange } from '../../../../src/contract/audit.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { listRegions } from '../../../../src/contract/regions.ts'
-import { until } from '../../../../testkit/platform/story.ts'
+import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 const image = 'registry.example.com/team/app:1'
@@ -51,7 +51,7 @@ describe('regions', () => {
   it('3.3 a change of region marks the environment, serves on until the new place answers, then leaves the old one', async () => {
     const appEnvId = await deployed()
     const [before] = containersIn(platform.engine, appEnvId)
-    platform.plainEngine.knobs.listenDelayMs = 300
+    platform.plainEngine.faults.listenDelayMs = 300
     await call().call(updateAppEnv, { appEnvId, region: 'plain' })
     expect(await read(appEnvId)).toMatchObject({ region: 'plain', changingRegion: true, status: 'UPDATING' })
     await until(
@@ -66,7 +66,7 @@ describe('regions', () => {
       ({ changingRegion }) => !changingRegion,
       'the move',
     )
-    platform.plainEngine.knobs.listenDelayMs = 0
+    platform.plainEngine.faults.listenDelayMs = 0
     expect(after).toMatchObject({ region: 'plain', status: 'RUNNING' })
     await until(
       async () => containersIn(platform.engine, appEnvId).length,
@@ -96,10 +96,10 @@ describe('regions', () => {
         (one) => !one.changingRegion && one.region === region && one.status === 'RUNNING',
         `a move to ${region}`,
       )
-    platform.plainEngine.knobs.listenDelayMs = 300
+    platform.plainEngine.faults.listenDelayMs = 300
     await move('plain')
     expect(await undo()).toMatchObject({ undone: ['region'] })
-    platform.plainEngine.knobs.listenDelayMs = 0
+    platform.plainEngine.faults.listenDelayMs = 0
     await moved('local')
     await move('plain')
     await moved('plain')
@@ -117,10 +117,10 @@ describe('regions', () => {
 
   it('a move that fails stays where it served and says why', async () => {
     const appEnvId = await deployed()
-    platform.plainEngine.knobs.failPulls = 'denied'
+    platform.plainEngine.faults.failPulls = 'denied'
     await call().call(updateAppEnv, { appEnvId, region: 'plain' })
     const status = await settled(appEnvId)
-    platform.plainEngine.knobs.failPulls = null
+    platform.plainEngine.faults.failPulls = null
     expect(status.currentDeployment).toMatchObject({ status: 'FAILED', failure: { reason: 'image pull' } })
     expect(status.status).toBe('RUNNING')
     expect(await read(appEnvId)).toMatchObject({ region: 'local', changingRegion: false })
@@ -144,7 +144,7 @@ describe('regions', () => {
 
   it('an engine that is away holds up its own region only', async () => {
     const appEnvId = await deployed()
-    platform.plainEngine.knobs.away = true
+    platform.plainEngine.faults.away = true
     const [container] = containersIn(platform.engine, appEnvId)
     platform.engine.crash(container?.spec.name ?? '')
     await until(
@@ -152,7 +152,7 @@ describe('regions', () => {
       (count) => count === 1,
       'a new container where the engine answers',
     )
-    platform.plainEngine.knobs.away = false
+    platform.plainEngine.faults.away = false
   })
 })
 

@@ -157,7 +157,7 @@ it.each([
   await deploy(appEnvId, 'leak:2')
   await passed(() => engine.running().length === 2, 'the new container')
   await clock.advance(600)
-  engine.knobs.muteHints = muteHints
+  engine.faults.muteHints = muteHints
   const [leaking] = running('leak:2')
   if (lateMs > 0) leaking?.server.close()
   clock.clock.after(lateMs, () => leaking?.hog(10_000))

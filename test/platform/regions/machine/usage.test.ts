@@ -5,7 +5,7 @@ import { deleteAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { getAppEnvUsage } from '../../../../src/contract/measurements.ts'
 import { listOpenRuns } from '../../../../src/store/repositories/usage.ts'
-import { until } from '../../../../testkit/platform/story.ts'
+import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 describe('usage of a running platform', () => {

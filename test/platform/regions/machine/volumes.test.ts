@@ -8,7 +8,7 @@ import {
 import { getAppEnvStatus } from '../../../../src/contract/app-env-reads.ts'
 import { getAppEnv, updateAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
-import { until } from '../../../../testkit/platform/story.ts'
+import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 const image = 'registry.example.com/team/app:1'
@@ -64,7 +64,7 @@ describe('volumes of regular apps', () => {
   it('brings the old version back when the new one does not start', async () => {
     const appEnvId = await make({ useVolume: true })
     await ask(appEnvId, '/write?name=note&text=kept')
-    platform.engine.knobs.failStarts = { times: 1, reason: 'exited', message: 'told to fail' }
+    platform.engine.faults.failStarts = { times: 1, reason: 'exited', message: 'told to fail' }
     await call().call(restartAppEnv, { appEnvId })
     expect((await settled(appEnvId)).currentDeployment).toMatchObject({ status: 'FAILED' })
     await until(

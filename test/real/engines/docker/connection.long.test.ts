@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findDockerEndpoint } from '../../../../src/docker-endpoint.ts'
 import type { Engine } from '../../../../src/engines/engine.ts'
 import { type SourceFiles, writeSource } from '../../../../testkit/builds/sample-sources.ts'
-import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
-import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
+import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
+import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
 
 /** A proxy between the platform and the engine that can drop connections. */
 class Between {
@@ -53,21 +53,21 @@ class Between {
   }
 }
 
-const absent = !dockerHere
+const absent = !dockerAvailable
 
 describe.skipIf(absent)('docker: a build and the connection to the engine', () => {
-  const bed = new DockerBed()
+  const fixture = new DockerFixture()
   const between = new Between()
   let engine: Engine
   beforeAll(async () => {
-    await bed.open()
-    engine = bed.newEngine({ dockerHost: await between.open() })
+    await fixture.open()
+    engine = fixture.newEngine({ dockerHost: await between.open() })
     await engine.open()
   })
   afterAll(async () => {
     await engine.close()
     between.close()
-    await bed.close()
+    await fixture.close()
   })
 
   /** Builds, and calls back at each line of the log. */
@@ -101,7 +101,7 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
     let losses = 0
     const marker = randomBytes(6).toString('hex')
     const heard = await build(
-      { Dockerfile: `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 6\nCMD ["x"]\n` },
+      { Dockerfile: `FROM ${fixture.baseImage}\nRUN echo begun ${marker} && sleep 6\nCMD ["x"]\n` },
       (message) => {
         if (message !== `begun ${marker}` || losses > 0) return
         losses += 1
@@ -115,7 +115,7 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
 
   it('a loss while the source is sent is not the fault of the source', async () => {
     const part = randomBytes(4_000_000).toString('hex')
-    const files: SourceFiles = { Dockerfile: `FROM ${bed.baseImage}\nCMD ["x"]\n` }
+    const files: SourceFiles = { Dockerfile: `FROM ${fixture.baseImage}\nCMD ["x"]\n` }
     for (let index = 0; index < 8; index += 1) files[`part${index}`] = part
     const before = between.requests.length
     const attempt = build(files)
@@ -137,16 +137,17 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
   it('a step that always ends with 137 fails the build, after one more try, also if another container runs out of memory', async () => {
     const marker = randomBytes(6).toString('hex')
     const heard: string[] = []
-    const Dockerfile = `FROM ${bed.baseImage}\nRUN echo begun ${marker} && sleep 4 && exit 137\nCMD ["x"]\n`
+    const step = `RUN echo begun ${marker} && sleep 4 && exit 137`
+    const Dockerfile = `FROM ${fixture.baseImage}\n${step}\nCMD ["x"]\n`
     const hog = 'const kept = []; for (;;) kept.push(Buffer.alloc(10_000_000, 1))'
-    const spec = bed.spec({ image: bed.runner, env: { CODE: hog }, port: null, memoryMb: 128 })
-    const hogged = bed.engine.apply(spec).then(() => bed.ended(spec.name))
+    const spec = fixture.spec({ image: fixture.runner, env: { CODE: hog }, port: null, memoryMb: 128 })
+    const hogged = fixture.engine.apply(spec).then(() => fixture.ended(spec.name))
     await expect(build({ Dockerfile }, (message) => heard.push(message))).rejects.toMatchObject({
       reason: 'build step',
     })
     expect(heard.filter((message) => message === `begun ${marker}`)).toHaveLength(2)
     expect(await hogged).toMatchObject({ outOfMemory: true })
-    await bed.engine.remove(spec.name)
+    await fixture.engine.remove(spec.name)
   })
 
   it('a Dockerfile that grows without end never reaches the engine', async () => {
@@ -155,7 +156,7 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
       ...[1, 2, 3].map((at) => `ARG W${at}=${`$W${at - 1}`.repeat(90)}`),
     ]
     const before = between.requests.length
-    const Dockerfile = `${growing.join('\n')}\nFROM ${bed.baseImage}\n`
+    const Dockerfile = `${growing.join('\n')}\nFROM ${fixture.baseImage}\n`
     await expect(build({ Dockerfile })).rejects.toMatchObject({
       reason: 'build step',
       message: expect.stringContaining('64 KiB'),
@@ -165,17 +166,17 @@ describe.skipIf(absent)('docker: a build and the connection to the engine', () =
 
   it('what a base image brings along is known before the engine expands it', async () => {
     const triggers = ['ENV A=xx', ...Array.from({ length: 40 }, () => 'ENV A=$A$A')]
-    const base = await bed.build({
-      Dockerfile: `FROM ${bed.baseImage}\n${triggers.map((line) => `ONBUILD ${line}`).join('\n')}\n`,
+    const base = await fixture.build({
+      Dockerfile: `FROM ${fixture.baseImage}\n${triggers.map((line) => `ONBUILD ${line}`).join('\n')}\n`,
     })
-    const name = `${bed.installationId.toLowerCase()}-growing`
-    await bed.docker.getImage(base.image).tag({ repo: name, tag: '1' })
+    const name = `${fixture.installationId.toLowerCase()}-growing`
+    await fixture.docker.getImage(base.image).tag({ repo: name, tag: '1' })
     const before = between.requests.length
     try {
       await expect(build({ Dockerfile: `FROM ${name}:1\nCMD ["x"]\n` })).rejects.toThrow(/64 KiB/)
       expect(between.requests.slice(before)).not.toContain('POST /build')
     } finally {
-      await bed.docker.getImage(`${name}:1`).remove()
+      await fixture.docker.getImage(`${name}:1`).remove()
     }
   })
 })

@@ -3,8 +3,8 @@ import net from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { installationHash } from '../../../../src/engines/docker/names.ts'
 import type { Engine } from '../../../../src/engines/engine.ts'
-import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
-import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
+import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
+import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
 
 const rules = () => execFileSync('iptables', ['-w', '-S'], { encoding: 'utf8' })
 const canChange = (() => {
@@ -14,28 +14,28 @@ const canChange = (() => {
     return false
   }
 })()
-const here = canChange && dockerHere
+const here = canChange && dockerAvailable
 
 describe.skipIf(!here)(
   'the machine behind the containers (skipped without Docker, iptables and root)',
   () => {
-    const bed = new DockerBed()
-    const chain = `LONGSHORE-${installationHash(bed.installationId)}`
+    const fixture = new DockerFixture()
+    const chain = `LONGSHORE-${installationHash(fixture.installationId)}`
     const service = net.createServer((socket) => socket.end('reached'))
     let port = 0
     beforeAll(async () => {
       await new Promise<void>((resolve) => service.listen(0, '0.0.0.0', resolve))
       port = (service.address() as net.AddressInfo).port
-      await bed.open()
+      await fixture.open()
     })
     afterAll(async () => {
       service.close()
-      await bed.close()
+      await fixture.close()
     })
 
     const opened: Engine[] = []
     const open = async (options: { allowHostAccess?: boolean; openPorts?: number[] } = {}) => {
-      const engine = bed.newEngine(options)
+      const engine = fixture.newEngine(options)
       opened.push(engine)
       await engine.open()
       return engine
@@ -47,7 +47,7 @@ describe.skipIf(!here)(
     /** What a container of the account gets from an address: the first bytes, or the code of the error. */
     const reach = async (host: string, at: number | string) =>
       (
-        await bed.run(
+        await fixture.run(
           `const gateway = require('fs').readFileSync('/proc/net/route', 'utf8').split('\\n').map((row) => row.split('\\t')).find((row) => row[1] === '00000000')[2].match(/../g).reverse().map((hex) => parseInt(hex, 16)).join('.')
         const socket = require('net').connect(${at}, ${host})
         socket.on('data', (text) => { console.log(String(text)); process.exit() })
@@ -63,7 +63,7 @@ describe.skipIf(!here)(
 
     it('is out of reach: its services and instance metadata', async () => {
       await open()
-      expect(bed.engine.isolation!()).toEqual({ metadataBlocked: true })
+      expect(fixture.engine.isolation!()).toEqual({ metadataBlocked: true })
       expect(await reach('gateway', port)).toBe('ECONNREFUSED')
       expect(await reach("'169.254.169.254'", 80)).toBe('ECONNREFUSED')
       const counted = execFileSync('iptables', ['-w', '-vnxL', `${chain}-F`], { encoding: 'utf8' })
@@ -90,8 +90,8 @@ describe.skipIf(!here)(
     it('stays closed to build steps', async () => {
       await open()
       const code = `require('net').connect(80, '169.254.169.254').on('error', (error) => console.log('metadata', error.code))`
-      const { heard } = await bed.build({
-        Dockerfile: `FROM ${bed.baseImage}\nCOPY reach.js .\nRUN node reach.js\nCMD ["node"]\n`,
+      const { heard } = await fixture.build({
+        Dockerfile: `FROM ${fixture.baseImage}\nCOPY reach.js .\nRUN node reach.js\nCMD ["node"]\n`,
         'reach.js': code,
       })
       expect(heard).toContain('metadata ECONNREFUSED')
@@ -100,21 +100,21 @@ describe.skipIf(!here)(
 
     it('lets containers of one account and the platform talk to each other', async () => {
       await open()
-      const spec = bed.spec({ env: { GREETING: 'neighbor' } })
-      const { address } = await bed.engine.apply(spec)
+      const spec = fixture.spec({ env: { GREETING: 'neighbor' } })
+      const { address } = await fixture.engine.apply(spec)
       const get = `fetch('http://${spec.internalHost}:8080/').then((answer) => answer.text()).then(console.log, (error) => setTimeout(run, 50))`
-      expect(await bed.run(`const run = () => ${get}\nrun()`)).toEqual(['hello from neighbor'])
+      expect(await fixture.run(`const run = () => ${get}\nrun()`)).toEqual(['hello from neighbor'])
       const answer = await fetch(`http://${address!.host}:${address!.port}/`)
       expect(await answer.text()).toBe('hello from neighbor')
-      await bed.engine.remove(spec.name)
+      await fixture.engine.remove(spec.name)
     })
 
     it('keeps accounts apart also while Docker creates networks, when it takes its own rules away for moments', async () => {
       await open()
-      const spec = bed.spec()
-      const { address } = await bed.engine.apply(spec)
+      const spec = fixture.spec()
+      const { address } = await fixture.engine.apply(spec)
       const end = Date.now() + 8_000
-      const tries = bed.run(
+      const tries = fixture.run(
         `const { connect } = require('net')
         let [tried, reached] = [0, 0]
         const attempt = () => {
@@ -128,11 +128,12 @@ describe.skipIf(!here)(
         { accountId: 'acc_2' },
       )
       for (let at = 0; Date.now() < end; at += 1) {
-        const network = await bed.docker.createNetwork({ Name: `${bed.installationId}-passing-${at}` })
+        const Name = `${fixture.installationId}-passing-${at}`
+        const network = await fixture.docker.createNetwork({ Name })
         await network.remove()
       }
       expect(await tries).toEqual(['true 0'])
-      await bed.engine.remove(spec.name)
+      await fixture.engine.remove(spec.name)
     })
 
     it('gets its rules back when somebody took them away, and keeps none of networks that are gone', async () => {

@@ -4,8 +4,8 @@ import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuseRemoteAdd } from '../../../../src/engines/dockerfile/remote-add.ts'
 import { EngineFailure } from '../../../../src/engines/engine.ts'
-import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
-import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
+import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
+import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
 
 const inBraces = (name: string) => `$\u007b${name}}`
 
@@ -68,10 +68,10 @@ describe('an ADD that downloads', () => {
   })
 })
 
-const absent = !dockerHere
+const absent = !dockerAvailable
 
 describe.skipIf(absent)('docker: a build and the network of the machine', () => {
-  const bed = new DockerBed()
+  const fixture = new DockerFixture()
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(request.url ?? '')
@@ -79,41 +79,41 @@ describe.skipIf(absent)('docker: a build and the network of the machine', () => 
   })
   let url = ''
   beforeAll(async () => {
-    await bed.open()
+    await fixture.open()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
   afterAll(async () => {
     server.close()
-    await bed.close()
+    await fixture.close()
   })
 
   it('an ADD reaches nothing on it', async () => {
-    const Dockerfile = `FROM ${bed.baseImage}\nADD ${url}/own /secret\nRUN cat /secret\n`
-    await expect(bed.build({ Dockerfile })).rejects.toThrow(/would be downloaded by the engine/)
+    const Dockerfile = `FROM ${fixture.baseImage}\nADD ${url}/own /secret\nRUN cat /secret\n`
+    await expect(fixture.build({ Dockerfile })).rejects.toThrow(/would be downloaded by the engine/)
     expect(asked).toEqual([])
   })
 
   it('an ADD that the base image brings along fails the build, and nothing of it is kept', async () => {
-    const base = `${bed.installationId.toLowerCase()}-trigger:1`
+    const base = `${fixture.installationId.toLowerCase()}-trigger:1`
     const context = pack()
-    context.entry({ name: 'Dockerfile' }, `FROM ${bed.baseImage}\nONBUILD ADD ${url}/trigger /secret\n`)
+    context.entry({ name: 'Dockerfile' }, `FROM ${fixture.baseImage}\nONBUILD ADD ${url}/trigger /secret\n`)
     context.finalize()
-    const output = await bed.docker.buildImage(context as never, { t: base, version: '1' })
+    const output = await fixture.docker.buildImage(context as never, { t: base, version: '1' })
     await new Promise((resolve, reject) =>
-      bed.docker.modem.followProgress(output, (error) => (error ? reject(error) : resolve(null))),
+      fixture.docker.modem.followProgress(output, (error) => (error ? reject(error) : resolve(null))),
     )
     try {
       const Dockerfile = `FROM ${base}\nRUN cat /secret\n`
-      await expect(bed.build({ Dockerfile })).rejects.toThrow(/of the base image would be downloaded/)
-      const left = await bed.docker.listImages({
-        filters: { label: [`longshore.installation=${bed.installationId}`] },
+      await expect(fixture.build({ Dockerfile })).rejects.toThrow(/of the base image would be downloaded/)
+      const left = await fixture.docker.listImages({
+        filters: { label: [`longshore.installation=${fixture.installationId}`] },
       })
       const names = left.flatMap(({ RepoTags }) => RepoTags ?? [])
-      // The two images of the bed itself.
+      // The two images of the fixture itself.
       expect(names).toHaveLength(2)
     } finally {
-      await bed.docker.getImage(base).remove({ force: true })
+      await fixture.docker.getImage(base).remove({ force: true })
     }
   })
 })

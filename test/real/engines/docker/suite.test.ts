@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../../../src/clock.ts'
 import { createDockerEngine } from '../../../../src/engines/docker/engine.ts'
 import { createLog } from '../../../../src/log.ts'
-import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
+import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
 import { ensureNodeBaseImage, removeInstallation } from '../../../../testkit/engines/docker-images.ts'
 import { describeEngine } from '../../../../testkit/engines/suite.ts'
 
-const absent = dockerHere ? null : 'no engine answers on the Docker socket'
+const absent = dockerAvailable ? null : 'no engine answers on the Docker socket'
 
 describeEngine(
   'docker',

@@ -4,36 +4,37 @@ import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { VolumeSpec } from '../../../../src/engines/volume-copies.ts'
 import { checkedTar, eachEntry } from '../../../../src/engines/volume-tar.ts'
-import { DockerBed, randomId } from '../../../../testkit/engines/docker-bed.ts'
-import { dockerHere } from '../../../../testkit/engines/docker-here.ts'
+import { DockerFixture, randomId } from '../../../../testkit/engines/docker-fixture.ts'
+import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
 
-const title = dockerHere
+const title = dockerAvailable
   ? 'volumes of Docker'
   : 'volumes of Docker (absent: no engine answers on the Docker socket)'
 const never = new AbortController().signal
 
-describe.skipIf(!dockerHere)(title, () => {
-  const bed = new DockerBed()
-  beforeAll(() => bed.open())
-  afterAll(() => bed.close())
+describe.skipIf(!dockerAvailable)(title, () => {
+  const fixture = new DockerFixture()
+  beforeAll(() => fixture.open())
+  afterAll(() => fixture.close())
 
   const mount = { volume: 'data', path: '/app/data' }
   const volume = (image: string): VolumeSpec => {
     const appEnvId = `env_${randomId()}`
     return { appEnvId, accountId: 'acc_1', envName: 'shop-prod', image, mount }
   }
-  const dump = (spec: VolumeSpec) => buffer(checkedTar(bed.engine.volumes!.dump(spec, never)))
-  const load = (spec: VolumeSpec, tar: Buffer) => bed.engine.volumes!.load(spec, Readable.from([tar]), never)
+  const dump = (spec: VolumeSpec) => buffer(checkedTar(fixture.engine.volumes!.dump(spec, never)))
+  const load = (spec: VolumeSpec, tar: Buffer) =>
+    fixture.engine.volumes!.load(spec, Readable.from([tar]), never)
 
   const withUser = async (user: string) => {
     const lines = [
-      `FROM ${bed.baseImage}`,
+      `FROM ${fixture.baseImage}`,
       'RUN mkdir -p /app/data && chmod 777 /app/data && mkdir -p /etc',
       "RUN echo 'app:x:1234:1235::/:/bin/sh' >> /etc/passwd && echo 'team:x:1235:' >> /etc/group",
       `USER ${user}`,
       'CMD ["sh", "-c", "exec node -e \\"$CODE\\""]',
     ]
-    return (await bed.build({ Dockerfile: `${lines.join('\n')}\n` })).image
+    return (await fixture.build({ Dockerfile: `${lines.join('\n')}\n` })).image
   }
 
   it.each([
@@ -51,18 +52,18 @@ describe.skipIf(!dockerHere)(title, () => {
     const ids = user === '4321:4322' ? '4321 4322' : '1234 1235'
     const owner = "const { uid, gid } = require('fs').statSync('/app/data/notes'); console.log(uid, gid)"
     const on = ({ appEnvId }: VolumeSpec) => ({ image, appEnvId, mounts: [mount] })
-    expect(await bed.run(append('one'), on(from))).toEqual(['one '])
+    expect(await fixture.run(append('one'), on(from))).toEqual(['one '])
     await load(into, await dump(from))
-    expect(await bed.run(owner, on(into))).toEqual([ids])
-    expect(await bed.run(append('two'), on(into))).toEqual(['one two '])
+    expect(await fixture.run(owner, on(into))).toEqual([ids])
+    expect(await fixture.run(append('two'), on(into))).toEqual(['one two '])
     await load(from, await dump(into))
-    expect(await bed.run(append('three'), on(from))).toEqual(['one two three '])
-    for (const { appEnvId } of [from, into]) await bed.engine.purge(appEnvId)
+    expect(await fixture.run(append('three'), on(from))).toEqual(['one two three '])
+    for (const { appEnvId } of [from, into]) await fixture.engine.purge(appEnvId)
   })
 
   it('is copied and restored although the image has no program and no such folder', async () => {
     const dockerfile = 'FROM scratch\nCOPY keep /keep\nCMD ["/none"]\n'
-    const { image } = await bed.build({ Dockerfile: dockerfile, keep: 'x' })
+    const { image } = await fixture.build({ Dockerfile: dockerfile, keep: 'x' })
     const spec = volume(image)
     const tar = pack()
     tar.entry({ name: 'letters/first', mode: 0o640 }, 'dear')
@@ -75,6 +76,6 @@ describe.skipIf(!dockerHere)(title, () => {
       if (type === 'file') found.push(`${name} ${mode.toString(8)}`)
     })
     expect(found.sort()).toEqual(['letters/first 640', 'letters/größe.txt 600'])
-    await bed.engine.purge(spec.appEnvId)
+    await fixture.engine.purge(spec.appEnvId)
   })
 })

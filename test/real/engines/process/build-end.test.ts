@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { EngineFailure } from '../../../../src/engines/engine.ts'
-import { gone, ProcessBed } from '../../../../testkit/engines/process-bed.ts'
+import { gone, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 import { until } from '../../../../testkit/engines/suite.ts'
 
-const bed = new ProcessBed('test')
+const fixture = new ProcessFixture('test')
 
 /** The supervisors of this data directory, by their command line. */
 function supervisorPids(): number[] {
@@ -12,7 +12,7 @@ function supervisorPids(): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`--home\0${bed.installation.home}\0`)
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`--home\0${fixture.installation.home}\0`)
       } catch {
         return false
       }
@@ -25,7 +25,8 @@ describe('a build', () => {
     const printed: string[] = []
     const dockerfile =
       'FROM alpine\nRUN echo first; yes | head -n 1000000; echo error: last; exit 3\nCMD ["x"]\n'
-    const building = bed.installation.build(bed.engine, { Dockerfile: dockerfile }, {}, ({ message }) =>
+    const { engine, installation } = fixture
+    const building = installation.build(engine, { Dockerfile: dockerfile }, {}, ({ message }) =>
       printed.push(message),
     )
     await expect(building).rejects.toThrow(/failed with exit code 3:\nerror: last/)
@@ -36,9 +37,9 @@ describe('a build', () => {
   })
 
   it('ends with the engine that started it', async () => {
-    const other = await bed.installation.open()
+    const other = await fixture.installation.open()
     const printed: string[] = []
-    const building = bed.installation
+    const building = fixture.installation
       .build(other, { Dockerfile: 'FROM alpine\nRUN echo pid $$ && sleep 500\nCMD ["x"]\n' }, {}, (line) =>
         printed.push(line.message),
       )
@@ -54,8 +55,8 @@ describe('a build', () => {
 
   it('is interrupted, its step ended, when the supervisor is killed', async () => {
     let pid = 0
-    const building = bed.installation.build(
-      bed.engine,
+    const building = fixture.installation.build(
+      fixture.engine,
       { Dockerfile: 'FROM alpine\nRUN echo pid $$ && sleep 500\nCMD ["x"]\n' },
       {},
       ({ message }) => {
@@ -65,15 +66,15 @@ describe('a build', () => {
       },
     )
     await expect(building).rejects.toMatchObject({ reason: 'interrupted' })
-    await bed.engine.list()
+    await fixture.engine.list()
     await gone(pid)
   })
 
   it('tells why it was aborted when the caller says so', async () => {
     const abort = new AbortController()
     await expect(
-      bed.installation.build(
-        bed.engine,
+      fixture.installation.build(
+        fixture.engine,
         { Dockerfile: 'FROM alpine\nRUN echo now && sleep 500\nCMD ["x"]\n' },
         { signal: abort.signal },
         (line) => line.message === 'now' && abort.abort(new EngineFailure('build timeout', 'took too long')),

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { SourceFiles } from '../../../../testkit/builds/sample-sources.ts'
-import { lines, ProcessBed } from '../../../../testkit/engines/process-bed.ts'
+import { lines, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 
-const bed = new ProcessBed('file')
+const fixture = new ProcessFixture('file')
 
 describe('COPY and ADD', () => {
   const files: SourceFiles = { 'a.txt': 'A', 'b.txt': 'B', 'sub/c.txt': 'C', 'sub/deep/d.txt': 'D' }
   const treeAfter = async (...instructions: string[]) => {
-    const { root } = await bed.build(
+    const { root } = await fixture.build(
       lines('FROM alpine', 'WORKDIR /app', ...instructions, 'CMD ["x"]'),
       files,
     )
@@ -56,9 +56,8 @@ describe('COPY and ADD', () => {
     ['WORKDIR ${GONE:?must be given}', /must be given/],
   ])('%s is refused', async (instruction, message) => {
     const options = { secretBuildArgs: ['hidden-1'] }
-    await expect(bed.build(lines('FROM alpine', instruction, 'CMD ["x"]'), files, options)).rejects.toThrow(
-      message,
-    )
+    const build = fixture.build(lines('FROM alpine', instruction, 'CMD ["x"]'), files, options)
+    await expect(build).rejects.toThrow(message)
   })
 
   it('never follows a link in the source', async () => {
@@ -69,7 +68,7 @@ describe('COPY and ADD', () => {
     await symlink(path.join(secret, 'key'), path.join(source, 'file'))
     for (const [index, from] of ['dir', 'dir/key', 'dir/*', 'file', '.', 'f*'].entries()) {
       await expect(
-        bed.engine.build(
+        fixture.engine.build(
           {
             appEnvId: 'env_1',
             contentId: `links_${index}`,
@@ -93,19 +92,21 @@ describe('COPY and ADD', () => {
   it('never writes through a link that leads out of the image', async () => {
     const outside = await mkdtemp(path.join(tmpdir(), 'longshore-outside-'))
     const link = `RUN ln -s "${outside}" out && ln -s "${outside}/new" file`
-    await bed.refused(lines('FROM alpine', link, 'COPY a.txt out/', 'CMD ["x"]'), files).toThrow(/leads out/)
-    await bed.refused(lines('FROM alpine', link, 'WORKDIR out', 'CMD ["x"]'), files).toThrow(/leads out/)
-    await bed
+    await fixture
+      .refused(lines('FROM alpine', link, 'COPY a.txt out/', 'CMD ["x"]'), files)
+      .toThrow(/leads out/)
+    await fixture.refused(lines('FROM alpine', link, 'WORKDIR out', 'CMD ["x"]'), files).toThrow(/leads out/)
+    await fixture
       .refused(lines('FROM alpine', link, 'COPY a.txt out/deep/x', 'CMD ["x"]'), files)
       .toThrow(/leads out/)
-    const { root } = await bed.build(lines('FROM alpine', link, 'COPY a.txt /file', 'CMD ["x"]'), files)
+    const { root } = await fixture.build(lines('FROM alpine', link, 'COPY a.txt /file', 'CMD ["x"]'), files)
     expect(await readFile(path.join(root, 'file'), 'utf8')).toBe('A')
     expect(await readdir(outside)).toEqual([])
     await rm(outside, { recursive: true })
   })
 
   it('honors .dockerignore as Docker does: from the root, last pattern wins', async () => {
-    const { root } = await bed.build(lines('FROM alpine', 'COPY . /x', 'CMD ["y"]'), {
+    const { root } = await fixture.build(lines('FROM alpine', 'COPY . /x', 'CMD ["y"]'), {
       ...files,
       'modules/a/index.js': '',
       '.dockerignore': lines(
@@ -130,8 +131,8 @@ describe('stages', () => {
       'COPY --from=1 /src/more.txt /src/absolute /',
       'CMD ["cat", "/bin2/alias", "/more.txt"]',
     )
-    const { image, root } = await bed.build(dockerfile)
-    expect(await bed.run(image)).toEqual(['built', 'more'])
+    const { image, root } = await fixture.build(dockerfile)
+    expect(await fixture.run(image)).toEqual(['built', 'more'])
     expect(await readdir(path.dirname(root))).not.toContain('stages')
   })
 })

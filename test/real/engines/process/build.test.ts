@@ -5,16 +5,16 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { processIdentity } from '../../../../src/engines/process/supervisor/proc-tree.ts'
 import type { SourceFiles } from '../../../../testkit/builds/sample-sources.ts'
-import { lines, ProcessBed } from '../../../../testkit/engines/process-bed.ts'
+import { lines, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 import { until } from '../../../../testkit/engines/suite.ts'
 
-const bed = new ProcessBed('file')
+const fixture = new ProcessFixture('file')
 
 describe('variables without end', () => {
   it.each(['ARG', 'ENV'])('of %s are refused before anything runs', async (keyword) => {
     const growing = [1, 2, 3].map((level) => `${keyword} W${level}=${`$W${level - 1}`.repeat(90)}`)
     const dockerfile = lines('FROM node', `${keyword} W0=${'x'.repeat(100)}`, ...growing, 'CMD ["x"]')
-    await bed.refused(dockerfile).toMatchObject({
+    await fixture.refused(dockerfile).toMatchObject({
       reason: 'build step',
       message: expect.stringMatching(/^Dockerfile line 4: .*64 KiB/),
     })
@@ -26,18 +26,18 @@ describe('variables without end', () => {
     ['folders in PATH', lines('FROM node', `ENV PATH=${'/a:'.repeat(2_000)}`, 'CMD ["x"]')],
     ['wildcards', lines('FROM node', `COPY ${'*a'.repeat(3_000)} /x/`, 'CMD ["x"]')],
   ])('%s are refused', async (_what, dockerfile) => {
-    await bed.refused(dockerfile).toMatchObject({ reason: 'build step' })
+    await fixture.refused(dockerfile).toMatchObject({ reason: 'build step' })
   })
 })
 
 describe('FROM', () => {
   it('says which host runtime stands in for the image', async () => {
-    const { log } = await bed.build(lines('FROM node:99-alpine', 'CMD ["x"]'))
+    const { log } = await fixture.build(lines('FROM node:99-alpine', 'CMD ["x"]'))
     expect(log).toContain(`node:99-alpine: this machine’s node ${process.version} stands in for it`)
   })
 
   it('refuses what is no runtime of this machine and names the engine that can', async () => {
-    const error = bed.refused(lines('FROM postgres:16'))
+    const error = fixture.refused(lines('FROM postgres:16'))
     await error.toMatchObject({
       reason: 'not supported',
       message: expect.stringMatching(/LONGSHORE_ENGINE=docker/),
@@ -46,36 +46,36 @@ describe('FROM', () => {
 
   it('takes the image that presets start from for a Node, whatever its name', async () => {
     const nodeImage = 'registry.example/ours/js-base:22'
-    const mirrored = await bed.installation.open({ nodeImage })
+    const mirrored = await fixture.installation.open({ nodeImage })
     const files = { Dockerfile: lines(`FROM ${nodeImage}`, 'CMD ["x"]') }
-    const { log } = await bed.installation.build(mirrored, files)
+    const { log } = await fixture.installation.build(mirrored, files)
     expect(log).toContain(`${nodeImage}: this machine’s node ${process.version} stands in for it`)
-    await bed.refused(files.Dockerfile).toMatchObject({ reason: 'not supported' })
+    await fixture.refused(files.Dockerfile).toMatchObject({ reason: 'not supported' })
   })
 
   it('takes ARG before FROM, build arguments first', async () => {
     const dockerfile = lines('ARG BASE=postgres', 'FROM ${BASE}:20', 'CMD ["x"]')
-    await bed.refused(dockerfile).toMatchObject({ message: expect.stringContaining('FROM postgres:20') })
-    await bed.build(dockerfile, {}, { buildArgs: { BASE: 'node' } })
+    await fixture.refused(dockerfile).toMatchObject({ message: expect.stringContaining('FROM postgres:20') })
+    await fixture.build(dockerfile, {}, { buildArgs: { BASE: 'node' } })
   })
 
   it('leaves no folder behind when it fails', async () => {
-    const images = path.join(bed.installation.home, 'engine', 'images')
+    const images = path.join(fixture.installation.home, 'engine', 'images')
     const before = await readdir(images)
-    await bed.refused(lines('FROM postgres:16')).toThrow()
-    await bed.refused(lines('FROM alpine', 'RUN echo half > half.txt && false', 'CMD ["x"]')).toThrow()
+    await fixture.refused(lines('FROM postgres:16')).toThrow()
+    await fixture.refused(lines('FROM alpine', 'RUN echo half > half.txt && false', 'CMD ["x"]')).toThrow()
     expect(await readdir(images)).toEqual(before)
   })
 
   it('refuses nothing to run, unless the base brings a command', async () => {
-    await bed.refused(lines('FROM alpine')).toMatchObject({ message: expect.stringContaining('CMD') })
-    await bed.build(lines('FROM node'))
+    await fixture.refused(lines('FROM alpine')).toMatchObject({ message: expect.stringContaining('CMD') })
+    await fixture.build(lines('FROM node'))
   })
 })
 
 describe('RUN', () => {
   it('runs in WORKDIR with ENV and ARG, and keeps what it wrote', async () => {
-    const { image } = await bed.build(
+    const { image } = await fixture.build(
       lines(
         'FROM alpine',
         'ARG VERSION=1',
@@ -87,12 +87,12 @@ describe('RUN', () => {
       {},
       { buildArgs: { VERSION: '7', OTHER: 'never declared' } },
     )
-    expect(await bed.run(image)).toEqual(['teal two words 7'])
+    expect(await fixture.run(image)).toEqual(['teal two words 7'])
   })
 
   it('makes new folders of the image in the image, not on the host', async () => {
     const name = `/longshore-test-${process.pid}`
-    const { root } = await bed.build(
+    const { root } = await fixture.build(
       lines('FROM alpine', `RUN mkdir ${name} && touch ${name}/x`, 'CMD ["y"]'),
     )
     expect(existsSync(path.join(root, name, 'x'))).toBe(true)
@@ -100,7 +100,7 @@ describe('RUN', () => {
   })
 
   it('takes here-documents and the exec form', async () => {
-    const { log } = await bed.build(
+    const { log } = await fixture.build(
       lines(
         'FROM alpine',
         'RUN <<EOF',
@@ -116,7 +116,7 @@ describe('RUN', () => {
 
   it('keeps the platform’s variables out', async () => {
     process.env.LONGSHORE_CANARY = 'x'
-    const { log } = await bed.build(lines('FROM alpine', 'RUN env', 'CMD ["x"]')).finally(() => {
+    const { log } = await fixture.build(lines('FROM alpine', 'RUN env', 'CMD ["x"]')).finally(() => {
       delete process.env.LONGSHORE_CANARY
     })
     const names = log.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0])
@@ -124,28 +124,29 @@ describe('RUN', () => {
   })
 
   it('installs no packages into this machine, and skips users and owners', async () => {
-    await bed
+    await fixture
       .refused(lines('FROM debian', 'RUN apt-get update', 'CMD ["x"]'))
       .toThrow(/LONGSHORE_ENGINE=docker/)
-    const { log } = await bed.build(lines('FROM alpine', 'RUN adduser -S app && chown app /', 'CMD ["x"]'))
+    const dockerfile = lines('FROM alpine', 'RUN adduser -S app && chown app /', 'CMD ["x"]')
+    const { log } = await fixture.build(dockerfile)
     expect(log.join('\n')).toMatch(/adduser: skipped[\s\S]*chown: skipped/)
   })
 
   it('ends what a step left in the background', async () => {
-    const { image, root } = await bed.build(
+    const { image, root } = await fixture.build(
       lines('FROM alpine', 'RUN sleep 300 & echo $! > pid', 'CMD ["true"]'),
     )
     const pid = Number(await readFile(path.join(root, 'pid'), 'utf8'))
     expect(pid).toBeGreaterThan(1)
     await until('it is gone', () => processIdentity(pid) === null || null)
-    await bed.engine.removeImage(image)
+    await fixture.engine.removeImage(image)
   })
 
   it('masks secrets in steps, output, failures and the instruction itself', async () => {
     const heard: string[] = []
-    const failure = await bed.installation
+    const failure = await fixture.installation
       .build(
-        bed.engine,
+        fixture.engine,
         {
           Dockerfile: lines(
             'FROM alpine',
@@ -179,31 +180,31 @@ describe('what starts', () => {
   ])('%s', async (_title, instructions, expected) => {
     const files = { ...serverless, 'bin/tool': '#!/bin/sh\necho tool ran\n' }
     const steps = ['WORKDIR /app', 'COPY . .', 'RUN chmod +x bin/tool', ...instructions]
-    const { image } = await bed.build(lines('FROM node:20', ...steps), files)
-    expect(await bed.run(image)).toEqual([expected])
+    const { image } = await fixture.build(lines('FROM node:20', ...steps), files)
+    expect(await fixture.run(image)).toEqual([expected])
   })
 
   it('sees PATH, a private HOME, ENV and its own variables, nothing else', async () => {
-    const { image } = await bed.build(
+    const { image } = await fixture.build(
       lines('FROM node', 'ENV A=image B=image', 'CMD ["node", "-p", "JSON.stringify(process.env)"]'),
     )
-    const env = JSON.parse((await bed.run(image, { B: 'own' }))[0]!)
+    const env = JSON.parse((await fixture.run(image, { B: 'own' }))[0]!)
     expect(Object.keys(env).sort()).toEqual(['A', 'B', 'HOME', 'PATH'])
     expect(env).toMatchObject({ A: 'image', B: 'own', HOME: expect.stringContaining('/containers/one-') })
   })
 
   it('starts what was built before the engine was opened again', async () => {
-    const { image } = await bed.build(lines('FROM node', 'CMD ["node", "-p", "40+2"]'))
-    bed.engine = await bed.installation.open()
-    expect(await bed.run(image)).toEqual(['42'])
-    await bed.engine.purge('env_1')
-    await expect(bed.engine.apply(bed.installation.spec(image))).rejects.toMatchObject({
+    const { image } = await fixture.build(lines('FROM node', 'CMD ["node", "-p", "40+2"]'))
+    fixture.engine = await fixture.installation.open()
+    expect(await fixture.run(image)).toEqual(['42'])
+    await fixture.engine.purge('env_1')
+    await expect(fixture.engine.apply(fixture.installation.spec(image))).rejects.toMatchObject({
       reason: 'interrupted',
     })
   })
 
   it('refuses an image reference and says which engine runs it', async () => {
-    await expect(bed.engine.apply(bed.installation.spec('nginx:1'))).rejects.toThrow(
+    await expect(fixture.engine.apply(fixture.installation.spec('nginx:1'))).rejects.toThrow(
       /LONGSHORE_ENGINE=docker/,
     )
   })

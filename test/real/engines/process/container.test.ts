@@ -5,37 +5,37 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { engineFiles } from '../../../../src/engines/process/engine-files.ts'
 import { isPortHeld } from '../../../../src/engines/process/supervisor/proc-tree.ts'
-import { gone, ProcessBed } from '../../../../testkit/engines/process-bed.ts'
+import { gone, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 import { messagesOf } from '../../../../testkit/engines/process-installation.ts'
 import { until } from '../../../../testkit/engines/suite.ts'
 import { freePort } from '../../../../testkit/free-port.ts'
 
-const bed = new ProcessBed('test')
+const fixture = new ProcessFixture('test')
 
 describe('a container of the process engine', () => {
   it('stops with its whole tree', async () => {
-    const { image } = await bed.shell(
+    const { image } = await fixture.shell(
       'sh -c "trap \'\' TERM; echo deaf $$; sleep 500" &',
       'trap "exit 0" TERM',
       'wait',
     )
-    const spec = bed.installation.spec(image, { port: null })
-    await bed.engine.apply(spec)
-    const deaf = await bed.printedPid(spec.name, 'deaf ')
-    await bed.engine.stop(spec.name, 5)
-    expect(await bed.find(spec.name)).toMatchObject({ state: 'exited', exitCode: 0 })
+    const spec = fixture.installation.spec(image, { port: null })
+    await fixture.engine.apply(spec)
+    const deaf = await fixture.printedPid(spec.name, 'deaf ')
+    await fixture.engine.stop(spec.name, 5)
+    expect(await fixture.find(spec.name)).toMatchObject({ state: 'exited', exitCode: 0 })
     await gone(deaf)
   })
 
   it('names the signal that ended it by its number', async () => {
-    const { image } = await bed.shell('kill -SEGV $$')
-    const spec = bed.installation.spec(image)
-    await bed.engine.apply(spec)
-    expect(await bed.exited(spec.name)).toMatchObject({ exitCode: 139 })
+    const { image } = await fixture.shell('kill -SEGV $$')
+    const spec = fixture.installation.spec(image)
+    await fixture.engine.apply(spec)
+    expect(await fixture.exited(spec.name)).toMatchObject({ exitCode: 139 })
   })
 
   const listeningOn = (port: string, host: string) =>
-    bed.installation.build(bed.engine, {
+    fixture.installation.build(fixture.engine, {
       Dockerfile: 'FROM node\nCOPY server.js .\nCMD ["node", "server.js"]\n',
       'server.js': `require("http").createServer((q, s) => s.end("here")).listen(${port}, "${host}", function () { console.log("at " + this.address().port) })`,
     })
@@ -43,28 +43,28 @@ describe('a container of the process engine', () => {
   it('is not ended for pages that its processes share, each of which counts once', async () => {
     // Four programs of one runtime: together they are resident with far more than they use.
     const ticks = 'let at = 0; setInterval(() => console.log("tick", ++at), 1000)'
-    const { image } = await bed.shell(
+    const { image } = await fixture.shell(
       'for one in 1 2 3; do sleep 500 & node -e "setInterval(() => {}, 1000)" & done',
       `exec node -e '${ticks}'`,
     )
-    const spec = bed.installation.spec(image, { memoryMb: 100, port: null })
-    await bed.engine.apply(spec)
+    const spec = fixture.installation.spec(image, { memoryMb: 100, port: null })
+    await fixture.engine.apply(spec)
     // The supervisor looks every second, so by then it has looked more than once.
     await until(
       'it lived on',
-      async () => (await messagesOf(bed.engine, spec.name)).includes('tick 3') || null,
+      async () => (await messagesOf(fixture.engine, spec.name)).includes('tick 3') || null,
     )
-    expect((await bed.engine.usage(spec.name))!.memoryMb).toBeGreaterThan(110)
-    expect(await bed.find(spec.name)).toMatchObject({ state: 'running' })
+    expect((await fixture.engine.usage(spec.name))!.memoryMb).toBeGreaterThan(110)
+    expect(await fixture.find(spec.name)).toMatchObject({ state: 'running' })
   })
 
   it('is reached on the port its app declares when it ignores PORT, as with a network of its own', async () => {
     const declared = await freePort()
     const { image } = await listeningOn(String(declared), '0.0.0.0')
-    const spec = bed.installation.spec(image, { port: declared })
-    await bed.engine.apply(spec)
+    const spec = fixture.installation.spec(image, { port: declared })
+    await fixture.engine.apply(spec)
     const container = await until('its address is corrected', async () => {
-      const found = await bed.find(spec.name)
+      const found = await fixture.find(spec.name)
       return found?.address?.port === declared ? found : null
     })
     expect(await (await fetch(`http://127.0.0.1:${container.address!.port}/`)).text()).toBe('here')
@@ -77,34 +77,35 @@ describe('a container of the process engine', () => {
       ['process.env.PORT', '::1'],
     ] as const) {
       const { image } = await listeningOn(bind, host)
-      const spec = bed.installation.spec(image)
-      const { address } = await bed.engine.apply(spec)
-      const port = await bed.printedPid(spec.name, 'at ')
-      await until('its socket', async () => (await bed.engine.listeners!(spec.name))?.sockets.length || null)
-      expect(await bed.engine.listeners!(spec.name)).toEqual({ sockets: [{ address: host, port }] })
-      expect((await bed.find(spec.name))?.address).toEqual(address)
+      const spec = fixture.installation.spec(image)
+      const { address } = await fixture.engine.apply(spec)
+      const port = await fixture.printedPid(spec.name, 'at ')
+      const listeners = () => fixture.engine.listeners!(spec.name)
+      await until('its socket', async () => (await listeners())?.sockets.length || null)
+      expect(await listeners()).toEqual({ sockets: [{ address: host, port }] })
+      expect((await fixture.find(spec.name))?.address).toEqual(address)
       await expect(fetch(`http://${address!.host}:${address!.port}/`)).rejects.toThrow()
-      await bed.engine.remove(spec.name)
-      expect(await bed.engine.listeners!(spec.name)).toBeNull()
+      await fixture.engine.remove(spec.name)
+      expect(await fixture.engine.listeners!(spec.name)).toBeNull()
     }
   })
 
   it('shows only sockets of the processes that it started', async () => {
-    const { image } = await bed.shell(
+    const { image } = await fixture.shell(
       `node -e 'require("http").createServer().listen(process.env.PORT, "0.0.0.0", () => console.log("up"))' &`,
       'wait',
     )
-    const spec = bed.installation.spec(image)
-    const { address } = await bed.engine.apply(spec)
-    await until('up', async () => (await messagesOf(bed.engine, spec.name)).includes('up') || null)
-    expect(await bed.engine.listeners!(spec.name)).toEqual({
+    const spec = fixture.installation.spec(image)
+    const { address } = await fixture.engine.apply(spec)
+    await until('up', async () => (await messagesOf(fixture.engine, spec.name)).includes('up') || null)
+    expect(await fixture.engine.listeners!(spec.name)).toEqual({
       sockets: [{ address: '0.0.0.0', port: address!.port }],
     })
   })
 
   it('starts again on another port when its own was taken meanwhile', async () => {
     // The first try gives its own port away and then fails as a server does that finds it taken.
-    const { image } = await bed.installation.build(bed.engine, {
+    const { image } = await fixture.installation.build(fixture.engine, {
       Dockerfile: 'FROM node\nCOPY . .\nCMD ["node", "server.js"]\n',
       'server.js': `
         const fs = require('node:fs'), { spawn } = require('node:child_process')
@@ -119,13 +120,13 @@ describe('a container of the process engine', () => {
           thief.stdout.once('data', () => { console.log('EADDRINUSE'); process.exit(1) })
         }`,
     })
-    const spec = bed.installation.spec(image)
-    const first = await bed.engine.apply(spec)
+    const spec = fixture.installation.spec(image)
+    const first = await fixture.engine.apply(spec)
     const thief = () =>
       Number(
         readFileSync(
           path.join(
-            path.dirname(engineFiles(bed.installation.home).containers),
+            path.dirname(engineFiles(fixture.installation.home).containers),
             'images',
             'dep_1',
             'root',
@@ -137,9 +138,9 @@ describe('a container of the process engine', () => {
     try {
       await until(
         'the second try is up',
-        async () => (await messagesOf(bed.engine, spec.name)).includes('up') || null,
+        async () => (await messagesOf(fixture.engine, spec.name)).includes('up') || null,
       )
-      const now = await bed.find(spec.name)
+      const now = await fixture.find(spec.name)
       expect(now?.address?.port).not.toBe(first.address?.port)
       expect(await (await fetch(`http://127.0.0.1:${now!.address!.port}/`)).text()).toBe('ok')
     } finally {
@@ -165,14 +166,14 @@ describe('whether a port is held', () => {
 
 describe('a data directory inside a project of modules', () => {
   it('does not make modules of the programs that run in it', async () => {
-    await writeFile(path.join(bed.installation.home, 'package.json'), '{"type":"module"}')
-    const { image } = await bed.installation.build(bed.engine, {
+    await writeFile(path.join(fixture.installation.home, 'package.json'), '{"type":"module"}')
+    const { image } = await fixture.installation.build(fixture.engine, {
       Dockerfile: 'FROM node\nCOPY server.js .\nCMD ["node", "server.js"]\n',
       'server.js': 'console.log("is", typeof require)',
     })
-    const spec = bed.installation.spec(image, { port: null })
-    await bed.engine.apply(spec)
-    expect(await bed.exited(spec.name)).toMatchObject({ exitCode: 0 })
-    expect(await messagesOf(bed.engine, spec.name)).toEqual(['is function'])
+    const spec = fixture.installation.spec(image, { port: null })
+    await fixture.engine.apply(spec)
+    expect(await fixture.exited(spec.name)).toMatchObject({ exitCode: 0 })
+    expect(await messagesOf(fixture.engine, spec.name)).toEqual(['is function'])
   })
 })

@@ -10,13 +10,13 @@ import { imageRepository } from '../../../../src/engines/docker/image-names.ts'
 import type { Engine } from '../../../../src/engines/engine.ts'
 import { engineFiles } from '../../../../src/engines/process/engine-files.ts'
 import { sampleDockerfile, sampleServerJs } from '../../../../testkit/builds/sample-sources.ts'
-import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
-import { type EngineHere, enginesHere } from '../../../../testkit/engines/engines-here.ts'
+import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
+import { type AvailableEngine, availableEngines } from '../../../../testkit/engines/available-engines.ts'
 import { ProcessInstallation } from '../../../../testkit/engines/process-installation.ts'
-import { tgz, until } from '../../../../testkit/platform/story.ts'
+import { tgz, until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
-const here = await enginesHere()
+const here = await availableEngines()
 
 interface OpenedEngine {
   engine: Engine
@@ -25,7 +25,7 @@ interface OpenedEngine {
   close(): Promise<void>
 }
 
-async function openEngine({ engine }: EngineHere): Promise<OpenedEngine> {
+async function openEngine({ engine }: AvailableEngine): Promise<OpenedEngine> {
   if (engine === 'process') {
     const installation = await ProcessInstallation.create()
     const dir = engineFiles(installation.home).images
@@ -35,16 +35,16 @@ async function openEngine({ engine }: EngineHere): Promise<OpenedEngine> {
       close: () => installation.destroy(),
     }
   }
-  const bed = new DockerBed()
-  await bed.open()
+  const fixture = new DockerFixture()
+  await fixture.open()
   return {
-    engine: bed.engine,
+    engine: fixture.engine,
     images: async (appEnvId) => {
       const reference = [imageRepository(appEnvId)]
-      const found = await bed.docker.listImages({ filters: { reference } })
+      const found = await fixture.docker.listImages({ filters: { reference } })
       return found.flatMap((image) => image.RepoTags ?? [])
     },
-    close: () => bed.close(),
+    close: () => fixture.close(),
   }
 }
 

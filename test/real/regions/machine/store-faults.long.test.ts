@@ -9,11 +9,11 @@ import type { Engine } from '../../../../src/engines/engine.ts'
 import { AppError } from '../../../../src/errors.ts'
 import { listOpenRuns } from '../../../../src/store/repositories/usage.ts'
 import { sampleDockerfile, sampleServerJs } from '../../../../testkit/builds/sample-sources.ts'
-import { DockerBed } from '../../../../testkit/engines/docker-bed.ts'
-import { type EngineHere, enginesHere } from '../../../../testkit/engines/engines-here.ts'
+import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
+import { type AvailableEngine, availableEngines } from '../../../../testkit/engines/available-engines.ts'
 import { ProcessInstallation } from '../../../../testkit/engines/process-installation.ts'
 import { FaultyDb } from '../../../../testkit/fakes/faulty-db.ts'
-import { tgz, until } from '../../../../testkit/platform/story.ts'
+import { tgz, until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 /** Each write fails in one of so many rounds, with writes that succeed in between. */
@@ -21,17 +21,21 @@ const rounds = 3
 /** Ten seconds are shown on a clock moved by hand (store-faults.long.test.ts); here containers take real time. */
 const patienceMs = 120_000
 
-const here = await enginesHere()
+const here = await availableEngines()
 
-/** A real engine and what ends it. */
-async function openEngine({ engine }: EngineHere): Promise<{ engine: Engine; close: () => Promise<void> }> {
+interface OpenEngine {
+  engine: Engine
+  close(): Promise<void>
+}
+
+async function openEngine({ engine }: AvailableEngine): Promise<OpenEngine> {
   if (engine === 'process') {
     const installation = await ProcessInstallation.create()
     return { engine: await installation.open(), close: () => installation.destroy() }
   }
-  const bed = new DockerBed()
-  await bed.open()
-  return { engine: bed.engine, close: () => bed.close() }
+  const fixture = new DockerFixture()
+  await fixture.open()
+  return { engine: fixture.engine, close: () => fixture.close() }
 }
 
 describe.each(here)('a store of which one write fails, on the $engine engine', (place) => {
@@ -83,7 +87,7 @@ describe.each(here)('a store of which one write fails, on the $engine engine', (
   const becomes = <T>(what: string, read: () => Promise<T>, expected: T) =>
     until(read, (now) => JSON.stringify(now) === JSON.stringify(expected), what, patienceMs)
 
-  async function story(arm: () => void): Promise<void> {
+  async function scenario(arm: () => void): Promise<void> {
     const { appEnvId } = await platform.makeEnvironment()
     const { uploadUrl, storageKey } = await call(requestDeployStorageKey, { appEnvId })
     const source = await tgz({ Dockerfile: sampleDockerfile(place.base), 'server.js': sampleServerJs })
@@ -106,7 +110,7 @@ describe.each(here)('a store of which one write fails, on the $engine engine', (
 
   it('all becomes as if it had not, whichever write it was', async () => {
     for (let round = 1; round <= rounds; round += 1) {
-      await story(() => db.arm(round, 'rolled-back', rounds))
+      await scenario(() => db.arm(round, 'rolled-back', rounds))
       db.disarm()
       expect(db.failures, `round ${round}`).toBeGreaterThan(2)
     }

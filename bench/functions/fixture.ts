@@ -1,0 +1,101 @@
+import net from 'node:net'
+import os from 'node:os'
+import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
+import { type AvailableEngine, availableEngines } from '../../testkit/engines/available-engines.ts'
+import { Installation } from '../../testkit/platform/installation.ts'
+import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../testkit/platform/deploy.ts'
+
+/** One installation of its own with one deployed function, on one engine. */
+export interface Fixture {
+  engine: AvailableEngine['engine']
+  installation: Installation
+  appEnvId: string
+  host: string
+  gatewayPort: number
+  client: ReturnType<Installation['client']>
+  untilZero(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Waits and windows run this many times faster, so that a function is at zero a moment after its last request. */
+const zeroSoonScale = 1_000
+
+export async function startFixture(
+  here: AvailableEngine,
+  options: { clockScale?: number; functionConfig?: Record<string, number>; server?: string } = {},
+): Promise<Fixture> {
+  const installation = new Installation({
+    LONGSHORE_ENGINE: here.engine,
+    LONGSHORE_CLOCK_SCALE: String(options.clockScale ?? zeroSoonScale),
+  })
+  await installation.start()
+  const client = installation.client()
+  const { appEnvId, host } = await makeFunction(installation, 'bench', options.functionConfig)
+  await deploy(installation, appEnvId, sampleSource(here.base, options.server))
+  const status = await untilDeployed(installation, appEnvId)
+  if (status.currentDeployment?.status !== 'DEPLOYED') throw new Error(JSON.stringify(status))
+  const gatewayPort = Number(new URL(installation.ready.gateway).port)
+  return {
+    engine: here.engine,
+    installation,
+    appEnvId,
+    host,
+    gatewayPort,
+    client,
+    async untilZero() {
+      const fits = (read: { containers: { running: number } }) => read.containers.running === 0
+      await until(() => client.call(getAppEnvStatus, { appEnvId }), fits, 'zero containers')
+    },
+    close: () => installation.dispose(),
+  }
+}
+
+/** The requested engines that this machine has, such as `process,docker`. */
+export async function engines(wanted: string): Promise<AvailableEngine[]> {
+  const names = wanted.split(',')
+  return (await availableEngines()).filter(({ engine }) => names.includes(engine))
+}
+
+interface FirstByte {
+  ms: number
+  status: number
+}
+
+/** A new connection, one request; resolves at the first byte of the answer, or with status 0 when there is none. */
+export function firstByte(port: number, host: string, path = '/', address = '127.0.0.1'): Promise<FirstByte> {
+  const startedMs = performance.now()
+  return new Promise((resolve) => {
+    const socket = net.connect({ port, host: address, noDelay: true })
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    socket.once('data', (piece) => {
+      resolve({ ms: performance.now() - startedMs, status: Number(piece.toString('latin1', 9, 12)) })
+      socket.destroy()
+    })
+    const failed = () => resolve({ ms: performance.now() - startedMs, status: 0 })
+    socket.once('error', failed)
+    socket.once('close', failed)
+  })
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5)
+}
+
+export function ms(value: number): string {
+  return `${value.toFixed(1)} ms`
+}
+
+/** The machine and what else it does, to be quoted with every figure. */
+export function machine(): string {
+  const [one, five] = os.loadavg()
+  return `${os.cpus().length} cores, load ${one!.toFixed(1)} (5 min ${five!.toFixed(1)}), Node ${process.versions.node}`
+}
+
+export function say(...lines: string[]): void {
+  for (const line of lines) process.stdout.write(`${line}\n`)
+}

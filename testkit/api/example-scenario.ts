@@ -1,0 +1,200 @@
+import { operations } from '../../src/contract/index.ts'
+import { addMember } from '../../src/contract/members.ts'
+import type { Operation } from '../../src/contract/operation.ts'
+import { makeWorld } from '../mcp/account-world.ts'
+import { until } from '../platform/deploy.ts'
+import type { TestPlatform } from '../platform/test-platform.ts'
+import { appScenario, functionScenario, jobScenario, settled } from './environment-scenarios.ts'
+import { inputWithIds } from './sample-input.ts'
+import type { Answer, Call, Json } from './scenario-call.ts'
+
+/** One call of the scenario and its response. */
+export interface CallRecord {
+  row: Operation
+  input: Json
+  answer: Json
+}
+
+interface ScenarioOptions {
+  /** Skips destructive calls and only records them, so that all objects exist at the end. */
+  keeps?: boolean
+  /** Replaces the input of a call. */
+  dress?: (id: string, input: Json) => Json
+  /** Marks the objects of operations that the scenario does not mention; unique on a platform. */
+  world?: string
+  /** Makes a call on another surface than REST; throws its error. */
+  send?: (row: Operation, input: Json, token: string) => Promise<Json>
+}
+
+/**
+ * Calls every operation once in an order in which each succeeds: the source of the examples in the OpenAPI document,
+ * and of valid bodies to mutate. `receiver` gets test notifications.
+ */
+export async function runScenario(
+  platform: TestPlatform,
+  receiver: string,
+  options: ScenarioOptions = {},
+): Promise<CallRecord[]> {
+  const played: CallRecord[] = []
+  const { dress = (_id, input) => input, send = overRest(platform) } = options
+  const call: Call = async (id, plain = {}) => {
+    const input = dress(id, plain)
+    const row = operations.find((one) => one.id === id)
+    if (!row) throw new Error(`no operation ${id}`)
+    if (options.keeps && takesAway.has(id)) {
+      played.push({ row, input, answer: {} })
+      return {}
+    }
+    const answer = await send(row, input, by())
+    played.push({ row, input, answer })
+    return answer
+  }
+  let token = platform.admin.token
+  const by = () => token
+  await accountScenario(platform, call)
+  const fn = await functionScenario(platform, call)
+  await appScenario(platform, call)
+  await jobScenario(platform, call)
+  await databaseScenario(platform, call)
+  await alertScenario(platform, call, receiver, fn)
+  await memberScenario(platform, call, fn)
+  await invitationScenario(platform, call)
+  await call('delete-app-env', { appEnvId: fn })
+  await call('get-user')
+  const made = await call('create-user-token', { name: 'dashboard', readOnly: true })
+  await call('list-user-tokens')
+  await call('revoke-user-token', { tokenId: made.tokenId })
+  await playRest(platform, played, call, options.world ?? 'EXAMPLE')
+  const rotated = await call('rotate-user-token')
+  token = rotated.token ?? token
+  return played
+}
+
+/** Operations that the scenario does not mention, on objects of a world of their own. */
+async function playRest(
+  platform: TestPlatform,
+  played: readonly CallRecord[],
+  call: Call,
+  marker: string,
+): Promise<void> {
+  const rest = operations.filter(
+    (row) => row.id !== 'rotate-user-token' && !played.some((one) => one.row === row),
+  )
+  if (rest.length === 0) return
+  const world = await makeWorld(platform, marker, platform.accountId)
+  for (const row of rest) await call(row.id, inputWithIds(row, world))
+}
+
+function overRest(platform: TestPlatform): NonNullable<ScenarioOptions['send']> {
+  return async (row, input, token) => {
+    const { status, json, text } = await platform.request(row.method, row.path, { input, token })
+    if (status !== 200) throw new Error(`${row.id} answered ${status}: ${text}`)
+    return json
+  }
+}
+
+const takesAway = new Set([
+  'delete-app',
+  'delete-app-env',
+  'delete-alert',
+  'delete-app-env-backup',
+  'delete-contact-point',
+  'accept-invitation',
+  'decline-invitation',
+  'remove-member',
+  'revoke-user-token',
+  'rotate-user-token',
+])
+
+async function accountScenario({ accountId }: TestPlatform, call: Call): Promise<void> {
+  await call('list-accounts')
+  await call('create-account', { name: 'Second team' })
+  await call('update-account', { accountId, name: 'Harbour team', memberEnvAccessEnabled: true })
+  await call('list-regions')
+  await call('list-database-presets')
+  await call('diagnosis-causes')
+}
+
+async function databaseScenario(platform: TestPlatform, call: Call): Promise<void> {
+  const { accountId, region } = platform
+  const { appId } = await call('create-app', { accountId, name: 'orders', dockerPreset: 'POSTGRESQL' })
+  const input = { accountId, appId, name: 'prod', region, cliEnvName: 'orders-prod', withPersistence: true }
+  const { appEnvId } = await call('create-app-env', input)
+  await settled(platform, appEnvId)
+  const { backup } = await call('create-app-env-backup', { appEnvId })
+  const { backupId } = backup
+  const read = async () => {
+    const { token } = platform.admin
+    const { json } = await platform.request('GET', '/app-env/backup', { token, input: { backupId } })
+    return json as Answer
+  }
+  await until(read, ({ backup: made }) => made?.status === 'SUCCEEDED', 'the backup', 15_000)
+  await call('list-app-env-backups', { accountId })
+  await call('get-app-env-backup', { backupId })
+  await call('restore-app-env-backup', { appEnvId, backupId })
+  await until(read, ({ restores }) => restores?.[0]?.status === 'SUCCEEDED', 'the restore', 15_000)
+  await call('delete-app-env-backup', { backupId })
+  await call('rotate-database-password', { appEnvId })
+}
+
+async function alertScenario(
+  platform: TestPlatform,
+  call: Call,
+  receiver: string,
+  appEnvId: string,
+): Promise<void> {
+  const { accountId } = platform
+  const { contactPoint } = await call('create-contact-point', {
+    accountId,
+    name: 'On call',
+    type: 'webhook',
+    config: { url: receiver },
+  })
+  const { contactPointId } = contactPoint
+  await call('list-contact-points', { accountId })
+  await call('get-contact-point', { contactPointId })
+  await call('update-contact-point', { contactPointId, name: 'On call, all hours' })
+  await call('test-contact-point', { contactPointId })
+  const { alert } = await call('create-alert', {
+    appEnvId,
+    name: 'slow answers',
+    metric: 'ingress_p95_latency',
+    operator: 'gt',
+    threshold: 0.5,
+    duration: '5m',
+    contactPointIds: [contactPointId],
+  })
+  const { alertId } = alert
+  await call('list-alerts', { appEnvId })
+  await call('get-alert', { alertId })
+  await call('list-alert-notifications', { alertId })
+  await call('list-alert-state-changes', { alertId })
+  await call('update-alert', { alertId, threshold: 0.8 })
+  await call('refresh-alert', { alertId })
+  await call('toggle-alert', { alertId, enabled: false })
+  await call('delete-alert', { alertId })
+  await call('delete-contact-point', { contactPointId })
+}
+
+async function memberScenario({ accountId }: TestPlatform, call: Call, appEnvId: string): Promise<void> {
+  const { membershipId } = await call('add-member', { accountId, email: 'ada@example.com', name: 'Ada' })
+  await call('list-members', { accountId })
+  await call('get-member-env-access', { accountId, membershipId })
+  await call('update-member-env-access', { accountId, membershipId, allowedAppEnvIds: [appEnvId] })
+  await call('explain-access', { appEnvId })
+  await call('remove-member', { accountId, membershipId })
+}
+
+/** Two other accounts invite the caller. */
+async function invitationScenario(platform: TestPlatform, call: Call): Promise<void> {
+  for (const name of ['Harbour pilots', 'Harbour masters']) {
+    const accountId = await platform.makeAccount(name)
+    const { token } = await platform.makeUser({ accountId, admin: true })
+    const member = { accountId, email: platform.admin.email, name: 'Admin' }
+    await overRest(platform)(addMember, member, token)
+  }
+  const { invitations } = await call('list-invitations')
+  const [accepted, declined] = invitations ?? []
+  await call('accept-invitation', { invitationId: accepted.invitationId })
+  await call('decline-invitation', { invitationId: declined.invitationId })
+}

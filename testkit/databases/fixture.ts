@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
+import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
+import { createApp } from '../../src/contract/apps.ts'
+import { listDatabasePresets } from '../../src/contract/databases.ts'
+import type { DatabasePresetName } from '../../src/contract/fields.ts'
+import type { Installation } from '../platform/installation.ts'
+import { until } from '../platform/deploy.ts'
+
+const run = promisify(execFile)
+
+/** Whether all of these programs are on this machine. */
+export async function present(...programs: string[]): Promise<boolean> {
+  const found = await Promise.all(
+    programs.map((program) => run(program, ['--version']).then(Boolean, () => false)),
+  )
+  return found.every(Boolean)
+}
+
+/** Databases of one installation, created and used like by their owners. */
+export class DatabaseFixture {
+  readonly #installation: Installation
+  readonly #apps = new Map<string, string>()
+
+  constructor(installation: Installation) {
+    this.#installation = installation
+  }
+
+  /** Null if this machine cannot run the preset. */
+  async make(
+    dockerPreset: DatabasePresetName,
+    environment: Record<string, unknown> = {},
+  ): Promise<string | null> {
+    const client = this.#installation.client()
+    const { accountId } = this.#installation.ready
+    const { presets } = await client.call(listDatabasePresets, {})
+    if (!presets.find((preset) => preset.dockerPreset === dockerPreset)?.available) return null
+    const known = this.#apps.get(dockerPreset)
+    const appId =
+      known ?? (await client.call(createApp, { name: dockerPreset, accountId, dockerPreset })).appId
+    this.#apps.set(dockerPreset, appId)
+    const input = { accountId, appId, name: 'data', region: 'local', ...environment }
+    const { appEnvId } = await client.call(createAppEnv, input)
+    await this.untilRunning(appEnvId)
+    return appEnvId
+  }
+
+  async untilRunning(appEnvId: string): Promise<void> {
+    await until(
+      () => this.#installation.client().call(getAppEnvStatus, { appEnvId }),
+      ({ status, containers, currentDeployment }) => {
+        if (currentDeployment?.failure) throw new Error(JSON.stringify(currentDeployment.failure))
+        return status === 'RUNNING' && containers.ready === containers.desired
+      },
+      'a database that answers',
+      120_000,
+    )
+  }
+
+  /** With the password in it. */
+  async url(appEnvId: string, at = 0): Promise<string> {
+    const { hosts } = await this.#installation.client().call(getAppEnv, { appEnvId, decrypt: true })
+    return hosts[at]?.url ?? ''
+  }
+
+  async sql(appEnvId: string, text: string): Promise<string> {
+    return await psql(await this.url(appEnvId), text)
+  }
+
+  async mysql(appEnvId: string, text: string): Promise<string> {
+    return await mysql(await this.url(appEnvId), text)
+  }
+
+  async redis(appEnvId: string, ...words: string[]): Promise<string> {
+    return await redisCli(await this.url(appEnvId), ...words)
+  }
+}
+
+export async function mysql(url: string, text: string): Promise<string> {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  const server = ['--no-defaults', '--protocol=tcp', '-h', hostname, '-P', port, '-u', username]
+  const args = [...server, '--default-character-set=utf8mb4', '-N', '-B', '-e', text, pathname.slice(1)]
+  return (await run('mariadb', args, { env: { ...process.env, MYSQL_PWD: password } })).stdout.trim()
+}
+
+export async function psql(url: string, text: string): Promise<string> {
+  // A fast machine commits millions of rows before they are compared.
+  const options = { maxBuffer: 512 * 1024 * 1024 }
+  return (await run('psql', ['-X', url, '-Atqc', text], options)).stdout.trim()
+}
+
+export async function redisCli(url: string, ...words: string[]): Promise<string> {
+  return (await run('redis-cli', ['--no-auth-warning', '-u', url, ...words])).stdout.trim()
+}
+
+/** Until a database that restarts answers again, and with what is wanted. */
+export async function untilReads(read: () => Promise<string>, wanted: string): Promise<void> {
+  await until(
+    () => read().catch((error: Error) => error.message),
+    (answer) => answer === wanted,
+    wanted,
+    180_000,
+  )
+}

@@ -1,0 +1,16 @@
+import { dockerAvailable } from './docker-available.ts'
+import { ensureNodeBaseImage } from './docker-images.ts'
+
+export interface AvailableEngine {
+  engine: 'process' | 'docker'
+  /** Image that a Dockerfile can begin with, without any registry. */
+  base: string
+}
+
+/** The engines of this machine; docker is left out with a message if its socket does not answer. */
+export async function availableEngines(): Promise<AvailableEngine[]> {
+  const engines: AvailableEngine[] = [{ engine: 'process', base: 'node:20-alpine' }]
+  if (dockerAvailable) engines.push({ engine: 'docker', base: await ensureNodeBaseImage() })
+  else process.stderr.write('SKIPPED: scenarios on the docker engine, because Docker is not available\n')
+  return engines
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { ensureNodeBaseImage, removeInstallation } from '../engines/docker-images.ts'
+import { ProcessInstallation } from '../engines/process-installation.ts'
+import { bundledSupervisorEntry } from '../engines/supervisor-entry.ts'
+import { type StressEngine, stressEngine } from './stress-engine.ts'
+
+/** Start and end times reported by the containers, by name. */
+export type Witness = Map<string, { begins: number[]; ends: number[] }>
+
+/** An engine with an image, and a way to observe which containers really ran. */
+export interface StressSetup {
+  engine: StressEngine
+  image: string
+  /** Shell text that reports `begin`, and `end` unless it is killed. */
+  prologue: string
+  env: Record<string, string>
+  ttlSecondsAfterFinished: number
+  witness(): Promise<Witness>
+  /** `kill -9` of the engine; null where it is shared with others. */
+  killEngine: (() => void) | null
+  close(): Promise<void>
+}
+
+/** A canceled container lingers for a while, which reveals limits that do not count it. */
+const traps = 'trap "say end" EXIT; trap "sleep 0.5; exit 143" TERM; say begin; '
+
+/** The containers append to a file, so that they can be removed while the test runs. */
+export async function processSetup(dir: string): Promise<StressSetup> {
+  const installation = await ProcessInstallation.create()
+  const { image } = await installation.build(await installation.open(), {
+    Dockerfile: 'FROM node:20-alpine\nCMD ["true"]\n',
+  })
+  const file = path.join(dir, 'witness')
+  appendFileSync(file, '')
+  const name = 'n=$' + '{HOME%/home}; n=$' + '{n##*/}; '
+  return {
+    engine: { kind: 'process', home: installation.home, supervisorEntry: bundledSupervisorEntry() },
+    image,
+    prologue: `${name}say() { echo "$1 $n $(date +%s%N)" >> "$WITNESS"; }; ${traps}`,
+    env: { WITNESS: file },
+    ttlSecondsAfterFinished: 300,
+    async witness() {
+      const seen: Witness = new Map()
+      for (const line of readFileSync(file, 'utf8').split('\n')) {
+        const [what, container, nanoseconds] = line.split(' ')
+        if (container && nanoseconds) add(seen, container, what, Number(BigInt(nanoseconds) / 1_000_000n))
+      }
+      return seen
+    },
+    killEngine() {
+      for (const pid of supervisorsOf(installation.home)) process.kill(pid, 'SIGKILL')
+    },
+    close: () => installation.destroy(),
+  }
+}
+
+/** The containers are kept to the end and their logs tell: one that was started twice says `begin` twice. */
+export async function dockerSetup(): Promise<StressSetup> {
+  const engine = { kind: 'docker', installationId: `stress-${randomBytes(6).toString('hex')}` } as const
+  return {
+    engine,
+    image: await ensureNodeBaseImage(),
+    prologue: `say() { echo "$1"; }; ${traps}`,
+    env: {},
+    ttlSecondsAfterFinished: 31_536_000,
+    async witness() {
+      const seen: Witness = new Map()
+      const docker = stressEngine(engine)
+      await docker.open()
+      const how = { since: null, follow: false, signal: new AbortController().signal }
+      for (const { name } of await docker.list()) {
+        for await (const { message, timestamp } of docker.logs(name, how))
+          add(seen, name, message, Date.parse(timestamp))
+      }
+      await docker.close()
+      return seen
+    },
+    killEngine: null,
+    close: () => removeInstallation(engine.installationId),
+  }
+}
+
+function add(seen: Witness, name: string, what: string | undefined, atMs: number): void {
+  const one = seen.get(name) ?? { begins: [], ends: [] }
+  one[what === 'begin' ? 'begins' : 'ends'].push(atMs)
+  seen.set(name, one)
+}
+
+/** Supervisors of one data directory, by their command line. */
+function supervisorsOf(home: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+        return words[words.indexOf('--home') + 1] === home && words.includes('--home')
+      } catch {
+        return false
+      }
+    })
+}
