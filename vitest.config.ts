@@ -38,7 +38,7 @@ function tier(
 
 export default defineConfig({
   test: {
-    reporters: ['default', './testkit/failures-reporter.ts'],
+    reporters: ['default', './testkit/summary-reporter.ts'],
     projects: [
       tier('unit', 0, { testTimeout: 180_000, maxWorkers: 3 }),
       tier('platform', 0, { testTimeout: 180_000, maxWorkers: 3 }),

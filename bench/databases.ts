@@ -33,11 +33,12 @@ async function measure(engine: 'process' | 'docker'): Promise<number> {
   try {
     await installation.start()
     const fixture = new DatabaseFixture(installation)
-    const appEnvId = await fixture.make('POSTGRESQL', { dockerPresetVersion: '15' })
-    if (appEnvId === null) {
-      console.log(`${engine}: SKIPPED, this machine has no PostgreSQL`)
+    const problem = await fixture.problem('POSTGRESQL')
+    if (problem !== null) {
+      console.log(`${engine}: SKIPPED, ${problem}`)
       return 0
     }
+    const appEnvId = await fixture.make('POSTGRESQL', { dockerPresetVersion: '15' })
     const writer = new CommittingWriter(await fixture.url(appEnvId))
     await writer.start()
     const startedMs = performance.now()

@@ -1,30 +1,16 @@
-// Runs every test tier that this machine can run, then names the skipped ones and why. Arguments go to vitest.
+// Runs every test tier that this machine can run, then names the tiers that were skipped and why; the reporter names
+// skipped tests. Arguments go to vitest.
 import { spawnSync } from 'node:child_process'
-import { noBrowser } from './chromium.mjs'
+import { missing } from './tiers.mjs'
 
-const runs = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
-
-/** A tier is run unless `missing` says what it lacks; `partly` names what a tier leaves out. */
+/** A tier is run unless `missing` says what it lacks. */
 const tiers = [
   { name: 'unit' },
   { name: 'platform' },
-  {
-    name: 'real',
-    partly: runs('docker', 'info') ? null : 'tests on the docker engine (Docker does not answer)',
-  },
-  {
-    name: 'long',
-    missing: 'takes as long again: npm run test:long; CI runs it',
-  },
-  {
-    name: 'kubernetes',
-    missing: process.env.KUBECONFIG ? null : 'no cluster: set KUBECONFIG',
-  },
-  {
-    name: 'browser',
-    projects: ['browser', 'budget'],
-    missing: noBrowser,
-  },
+  { name: 'real' },
+  { name: 'long', missing: 'takes as long again: npm run test:long; CI runs it' },
+  { name: 'kubernetes', missing: missing.kubernetes },
+  { name: 'browser', projects: ['browser', 'budget'], missing: missing.browser },
 ]
 
 const wanted = tiers.filter(({ missing }) => !missing)
@@ -34,8 +20,5 @@ const projects = wanted
 const { status } = spawnSync('npx', ['vitest', 'run', ...projects, ...process.argv.slice(2)], {
   stdio: 'inherit',
 })
-for (const { name, missing, partly } of tiers) {
-  if (missing) console.log(`skipped: ${name} tier (${missing})`)
-  if (partly) console.log(`skipped: ${partly}`)
-}
+for (const { name, missing } of tiers) if (missing) console.log(`skipped: ${name} tier (${missing})`)
 process.exit(status ?? 1)

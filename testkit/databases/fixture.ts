@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import type { TestContext } from 'vitest'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
@@ -27,15 +28,27 @@ export class DatabaseFixture {
     this.#installation = installation
   }
 
-  /** Null if this machine cannot run the preset. */
-  async make(
+  /** Why this machine cannot run the preset; null if it can. */
+  async problem(dockerPreset: DatabasePresetName): Promise<string | null> {
+    const { presets } = await this.#installation.client().call(listDatabasePresets, {})
+    const preset = presets.find((one) => one.dockerPreset === dockerPreset)
+    return preset?.available ? null : (preset?.unavailableReason ?? `no ${dockerPreset}`)
+  }
+
+  /** Like `make`, but skips the test if this machine cannot run the preset. */
+  async makeOrSkip(
+    context: TestContext,
     dockerPreset: DatabasePresetName,
     environment: Record<string, unknown> = {},
-  ): Promise<string | null> {
+  ): Promise<string> {
+    const problem = await this.problem(dockerPreset)
+    if (problem !== null) context.skip(problem)
+    return this.make(dockerPreset, environment)
+  }
+
+  async make(dockerPreset: DatabasePresetName, environment: Record<string, unknown> = {}): Promise<string> {
     const client = this.#installation.client()
     const { accountId } = this.#installation.ready
-    const { presets } = await client.call(listDatabasePresets, {})
-    if (!presets.find((preset) => preset.dockerPreset === dockerPreset)?.available) return null
     const known = this.#apps.get(dockerPreset)
     const appId =
       known ?? (await client.call(createApp, { name: dockerPreset, accountId, dockerPreset })).appId

@@ -7,10 +7,9 @@ export interface AvailableEngine {
   base: string
 }
 
-/** The engines of this machine; docker is left out with a message if its socket does not answer. */
+/** The engines of this machine; the summary of the run names docker if its socket does not answer. */
 export async function availableEngines(): Promise<AvailableEngine[]> {
   const engines: AvailableEngine[] = [{ engine: 'process', base: 'node:20-alpine' }]
   if (dockerAvailable) engines.push({ engine: 'docker', base: await ensureNodeBaseImage() })
-  else process.stderr.write('SKIPPED: scenarios on the docker engine, because Docker is not available\n')
   return engines
 }

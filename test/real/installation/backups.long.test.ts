@@ -49,9 +49,8 @@ describe('backups of real databases on the process engine', () => {
   it.skipIf(!here.postgres)(
     'PostgreSQL comes back row for row in another environment, while this one is written to (skipped where no PostgreSQL is installed)',
     async (context) => {
-      const from = await fixture.make('POSTGRESQL')
-      const into = await fixture.make('POSTGRESQL', { name: 'copy' })
-      if (from === null || into === null) return context.skip()
+      const from = await fixture.makeOrSkip(context, 'POSTGRESQL')
+      const into = await fixture.makeOrSkip(context, 'POSTGRESQL', { name: 'copy' })
       await fixture.sql(
         from,
         `create table rows (n int primary key, t text, b bytea);
@@ -84,8 +83,7 @@ describe('backups of real databases on the process engine', () => {
   it.skipIf(!here.postgres)(
     'the command line restores a PostgreSQL backup into a new environment, through a kill -9 of the platform (skipped where no PostgreSQL is installed)',
     async (context) => {
-      const from = await fixture.make('POSTGRESQL', { name: 'third' })
-      if (from === null) return context.skip()
+      const from = await fixture.makeOrSkip(context, 'POSTGRESQL', { name: 'third' })
       await fixture.sql(from, 'create table rows as select n from generate_series(1, 300000) n')
       const { backup } = await installation.client().call(createAppEnvBackup, { appEnvId: from })
       await installation.end('SIGKILL')
@@ -125,9 +123,8 @@ describe('backups of real databases on the process engine', () => {
   it.skipIf(!here.redis)(
     'Redis comes back key for key, every type, expiry and database of it (skipped where no Redis is installed)',
     async (context) => {
-      const from = await fixture.make('REDIS')
-      const into = await fixture.make('REDIS', { name: 'copy' })
-      if (from === null || into === null) return context.skip()
+      const from = await fixture.makeOrSkip(context, 'REDIS')
+      const into = await fixture.makeOrSkip(context, 'REDIS', { name: 'copy' })
       const fill = `
         local function many(count, add) for n = 1, count do add(n) end end
         redis.call('set', 'text', string.rep('abc', 5000)); redis.call('set', 'number', 12345); redis.call('set', 'small', -3)
@@ -185,9 +182,8 @@ describe('backups of real databases on the process engine', () => {
   it.skipIf(!here.mariadb)(
     'MariaDB comes back with its rows, views, triggers and routines (skipped where no MariaDB is installed)',
     async (context) => {
-      const from = await fixture.make('MYSQL')
-      const into = await fixture.make('MYSQL', { name: 'copy' })
-      if (from === null || into === null) return context.skip()
+      const from = await fixture.makeOrSkip(context, 'MYSQL')
+      const into = await fixture.makeOrSkip(context, 'MYSQL', { name: 'copy' })
       await fixture.mysql(
         from,
         `create table rows_ (n int primary key, t varchar(100), b varbinary(20));

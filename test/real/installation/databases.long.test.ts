@@ -24,8 +24,7 @@ describe('managed databases on the process engine', () => {
   it.skipIf(!clients.postgres)(
     'D5 PostgreSQL keeps every committed row through kill -9, and SHOW tells the applied parameter (skipped where no PostgreSQL is installed)',
     async (context) => {
-      const appEnvId = await fixture.make('POSTGRESQL')
-      if (appEnvId === null) return context.skip()
+      const appEnvId = await fixture.makeOrSkip(context, 'POSTGRESQL')
       const sql = (text: string) => fixture.sql(appEnvId, text)
       await sql('create table rows (n int); insert into rows values (1)')
       await installation.end('SIGKILL')
@@ -52,8 +51,7 @@ describe('managed databases on the process engine', () => {
   it.skipIf(!clients.postgres)(
     'PostgreSQL loses no committed row to kill -9 of platform, server and supervisor in turn (skipped where no PostgreSQL is installed)',
     async (context) => {
-      const appEnvId = await fixture.make('POSTGRESQL', { name: 'kills' })
-      if (appEnvId === null) return context.skip()
+      const appEnvId = await fixture.makeOrSkip(context, 'POSTGRESQL', { name: 'kills' })
       const writer = new CommittingWriter(await fixture.url(appEnvId))
       await writer.start()
       const victims = ['database', 'platform', 'supervisor'] as const
@@ -67,8 +65,7 @@ describe('managed databases on the process engine', () => {
   it.skipIf(!clients.redis)(
     'Redis answers with its password only (skipped where no Redis is installed)',
     async (context) => {
-      const appEnvId = await fixture.make('REDIS')
-      if (appEnvId === null) return context.skip()
+      const appEnvId = await fixture.makeOrSkip(context, 'REDIS')
       const url = await fixture.url(appEnvId)
       expect((await run('redis-cli', ['-u', url, 'set', 'a', '1'])).stdout.trim()).toBe('OK')
       const { port } = new URL(url)

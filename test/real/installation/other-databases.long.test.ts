@@ -18,8 +18,7 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
   it.skipIf(!hasMariadb)(
     'MariaDB keeps its rows through restart, redeploy and kill -9 of the platform (skipped where no MariaDB is installed)',
     async (context) => {
-      const appEnvId = await fixture.make('MYSQL')
-      if (appEnvId === null) return context.skip()
+      const appEnvId = await fixture.makeOrSkip(context, 'MYSQL')
       const rows = () => fixture.mysql(appEnvId, 'select group_concat(n order by n) from rows_')
       const again = (wanted: string) =>
         until(
@@ -53,8 +52,7 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
   )
 
   it('D1 RabbitMQ answers on AMQP, MQTT and management with its credentials only, and keeps durable messages (skipped where no RabbitMQ is installed)', async (context) => {
-    const appEnvId = await fixture.make('RABBITMQ')
-    if (appEnvId === null) return context.skip()
+    const appEnvId = await fixture.makeOrSkip(context, 'RABBITMQ')
     const { hosts } = await installation.client().call(getAppEnv, { appEnvId, decrypt: true })
     const [amqp, mqtt, management] = hosts.map(({ url }) => new URL(url)) as [URL, URL, URL]
     expect(hosts.map(({ kind }) => kind)).toEqual(['amqp', 'mqtt', 'management'])

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import {
   applyAppEnvChanges,
   restartAppEnv,
@@ -49,15 +49,20 @@ for (const { engine, ...here } of engines) {
         await installation.dispose()
       })
 
-      async function make(dockerPreset: DatabasePresetName, containers: number, version: string) {
+      async function make(
+        context: TestContext,
+        dockerPreset: DatabasePresetName,
+        containers: number,
+        version: string,
+      ) {
         // Programs of this machine have one version, which is the default there.
         const wanted = {
           containers,
           zClouds: 1,
           ...(engine === 'docker' && { dockerPresetVersion: version }),
         }
-        const appEnvId = await fixture.make(dockerPreset, wanted)
-        if (appEnvId !== null) made.push(appEnvId)
+        const appEnvId = await fixture.makeOrSkip(context, dockerPreset, wanted)
+        made.push(appEnvId)
         return appEnvId
       }
 
@@ -90,8 +95,7 @@ for (const { engine, ...here } of engines) {
         'PostgreSQL replicas follow the first container, take no writes, and come back after restarts and a scaling',
         async (context) => {
           const client = installation.client()
-          const appEnvId = await make('POSTGRESQL', 2, '15')
-          if (appEnvId === null) return context.skip()
+          const appEnvId = await make(context, 'POSTGRESQL', 2, '15')
           const [first = '', second = '', ...more] = await urls(appEnvId)
           expect(more).toEqual([])
           await psql(first, 'create table rows (n int); insert into rows values (1)')
@@ -126,8 +130,7 @@ for (const { engine, ...here } of engines) {
       it.skipIf(!here.redis)(
         'Redis replicas follow the first container and take no writes',
         async (context) => {
-          const appEnvId = await make('REDIS', 3, '7.2')
-          if (appEnvId === null) return context.skip()
+          const appEnvId = await make(context, 'REDIS', 3, '7.2')
           const [first = '', ...others] = await urls(appEnvId)
           expect(others).toHaveLength(2)
           await redisCli(first, 'set', 'key', 'one')

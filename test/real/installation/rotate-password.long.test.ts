@@ -43,11 +43,11 @@ for (const { engine, presets } of engines.filter(({ presets }) => presets.length
     beforeAll(() => installation.start().then(() => {}))
     afterAll(() => installation.dispose())
 
-    it.each(presets)(
+    it.for(presets)(
       '%s takes the new one only, also after a restart (skipped without its programs)',
-      async (preset) => {
-        const appEnvId = clients[preset] ? await fixture.make(preset) : null
-        if (appEnvId === null) return
+      async (preset, context) => {
+        if (!clients[preset]) context.skip(`no client of ${preset} is installed`)
+        const appEnvId = await fixture.makeOrSkip(context, preset)
         const client = installation.client()
         const urls = [await fixture.url(appEnvId)]
         for (const count of [1, 2]) {

@@ -158,9 +158,8 @@ describe.skipIf(leftOut)(
           'both machines know that they can run Redis',
         )
         const fixture = new DatabaseFixture(north())
-        const from = await fixture.make('REDIS', { region: 'north', name: 'from' })
-        const into = await fixture.make('REDIS', { region: 'south', name: 'into' })
-        if (from === null || into === null) return context.skip()
+        const from = await fixture.makeOrSkip(context, 'REDIS', { region: 'north', name: 'from' })
+        const into = await fixture.makeOrSkip(context, 'REDIS', { region: 'south', name: 'into' })
         await fixture.redis(from, 'set', 'key', 'kept')
         const client = south().client()
         const { backup } = await client.call(createAppEnvBackup, { appEnvId: from })
