@@ -70,7 +70,7 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   mostConnections?: number
 }
 
-export interface ApiAddress {
+interface ApiAddress {
   host: string
   port: number
   /** `http://host:port`, without a final slash. */

@@ -25,7 +25,6 @@ import { createSecretEntry } from '../../src/operations/access/secret-entry.ts'
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
 import { TokenUses } from '../../src/operations/access/token-uses.ts'
 import type { OperationRunner } from '../../src/operations/core/call.ts'
-import { noRateLimits } from '../../src/operations/core/rate-limit.ts'
 import { createRunner } from '../../src/operations/core/runner.ts'
 import { createUploadReceiver } from '../../src/operations/deployments/upload-receiver.ts'
 import { handlers } from '../../src/operations/index.ts'
@@ -268,7 +267,7 @@ export class TestPlatform {
       tokenMail: options.smtpUrl
         ? new TokenMail(createMailer({ url: options.smtpUrl, clock, deadlineMs: 10_000 }), clock)
         : null,
-      rateLimits: options.rateLimits ?? noRateLimits,
+      rateLimits: options.rateLimits ?? { writes: null, reads: null, failures: null },
       node: 'test',
     })
   }

@@ -21,7 +21,7 @@ export function checkMove(
 }
 
 /** The data of a database stays where it is, so its environment does too. */
-export function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>): void {
+function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>): void {
   if (app.isDatabase) {
     throw invalid(
       'The region of a managed database cannot change',
@@ -70,7 +70,7 @@ function checkLeftVolume({ leftVolumeIn }: Environment, regions: readonly Region
 }
 
 /** The region takes environments now, and both are run by one control plane. */
-export function checkTarget(from: string, to: string, regions: readonly RegionFacts[]): void {
+function checkTarget(from: string, to: string, regions: readonly RegionFacts[]): void {
   const factsOf = (region: string) => regions.find((one) => one.region === region)
   const target = factsOf(to)
   if (target?.available === false) {

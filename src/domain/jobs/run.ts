@@ -61,7 +61,7 @@ const firstRetryMs = 10_000
 const longestRetryMs = 360_000
 
 /** 10 s, 20 s, 40 s … 6 min after the first, second, third … failed attempt. */
-export function retryDelayMs(failedAttempts: number, clockScale: number): number {
+function retryDelayMs(failedAttempts: number, clockScale: number): number {
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(20, failedAttempts - 1)) / clockScale
 }
 

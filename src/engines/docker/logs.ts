@@ -107,7 +107,7 @@ function cutLine(text: Buffer): string {
 }
 
 /** Nanoseconds since the epoch of an ISO time with up to nine fractional digits. */
-export function nanoseconds(isoTime: string): bigint {
+function nanoseconds(isoTime: string): bigint {
   const fraction = /\.(\d+)/.exec(isoTime)?.[1] ?? ''
   const wholeMs = Date.parse(isoTime.replace(/\.\d+/, ''))
   if (Number.isNaN(wholeMs)) throw new RangeError('not an ISO time')

@@ -95,8 +95,6 @@ export function rateLimitsOf(perSecond: { writes: number; reads: number } | null
   return { writes: rate(perSecond.writes), reads: rate(perSecond.reads), failures }
 }
 
-export const noRateLimits: RateLimits = { writes: null, reads: null, failures: null }
-
 export function rateLimited(waitSeconds: number): AppError {
   return new AppError('rate-limited', 'Too many requests', {
     details: 'Wait for the time in Retry-After, then send requests more slowly.',

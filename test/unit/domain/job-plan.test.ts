@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type JobPlanInput, planJobRun } from '../../../src/domain/jobs/plan.ts'
-import { type JobAttempt, type JobRun, retryDelayMs } from '../../../src/domain/jobs/run.ts'
+import { type JobAttempt, type JobRun, runAfterAttempt } from '../../../src/domain/jobs/run.ts'
 
 const now = { clock: 'this boot', ms: 100_000 }
 
@@ -24,12 +24,19 @@ function plan(run: Partial<JobRun>, attempt: Partial<JobAttempt> | null, rest: P
   })
 }
 
+/** How long a run waits for its next attempt after so many failed. */
+function delayAfter(attempt: number, clockScale = 1): number | undefined {
+  const run = { status: 'RUNNING', attempt, snapshot: { backoffLimit: 100 } } as JobRun
+  const end = { exitCode: 1, reason: 'Failed', finishedAt: '2026-01-05T00:00:00.000Z' }
+  return runAfterAttempt(run, end, now, clockScale).retry?.delayMs
+}
+
 describe('what to do next for a job run', () => {
   it('waits 10 s, 20 s, 40 s … 6 min before another attempt, sped up by the clock scale', () => {
-    expect([1, 2, 3, 4, 5, 6, 7, 60].map((failed) => retryDelayMs(failed, 1) / 1000)).toEqual([
-      10, 20, 40, 80, 160, 320, 360, 360,
+    expect([1, 2, 3, 4, 5, 6, 7, 60].map((failed) => delayAfter(failed))).toEqual([
+      10_000, 20_000, 40_000, 80_000, 160_000, 320_000, 360_000, 360_000,
     ])
-    expect(retryDelayMs(1, 100)).toBe(100)
+    expect(delayAfter(1, 100)).toBe(100)
     const retry = { since: { ...now, ms: 95_000 }, delayMs: 10_000 }
     expect(plan({ retry }, null)).toEqual({ do: 'wait', ms: 5_000 })
     expect(plan({ retry }, null, { now: { ...now, ms: 105_000 } })).toEqual({ do: 'begin' })

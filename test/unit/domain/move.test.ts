@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { App } from '../../../src/contract/apps.ts'
 import { clusterDatabaseHosts } from '../../../src/domain/databases/credentials.ts'
 import type { Environment } from '../../../src/domain/environments/environment.ts'
-import {
-  checkContentMoves,
-  checkMovable,
-  checkTarget,
-  copiesVolume,
-} from '../../../src/domain/environments/move.ts'
+import { checkContentMoves, checkMove, copiesVolume } from '../../../src/domain/environments/move.ts'
 
 const regions = [
   {
@@ -33,16 +29,20 @@ const regions = [
 ]
 
 describe('3.3 what cannot change its region is refused with the reason', () => {
+  const move = (to: string, app: Partial<App> = {}) => {
+    const environment = { region: 'local', applied: { useVolume: false } } as Environment
+    checkMove({ isDatabase: false, dockerPreset: 'NODE_JS', ...app } as App, environment, to, regions)
+  }
+
   it('a database: with the steps that copy the data, and when it is down', () => {
-    expect(() => checkMovable({ isDatabase: false, dockerPreset: 'NODE_JS' })).not.toThrow()
-    expect(() => checkMovable({ isDatabase: true, dockerPreset: 'REDIS' })).toThrow(
+    expect(() => move('eu')).not.toThrow()
+    expect(() => move('eu', { isDatabase: true, dockerPreset: 'REDIS' })).toThrow(
       expect.objectContaining({ details: expect.stringContaining('down from their stop to their start') }),
     )
   })
 
   it('a region that does not answer', () => {
-    expect(() => checkTarget('local', 'eu', regions)).not.toThrow()
-    expect(() => checkTarget('local', 'us', regions)).toThrow('The region is not available')
+    expect(() => move('us')).toThrow('The region is not available')
   })
 
   it('source without a builder, and an image without containers', () => {

@@ -45,21 +45,40 @@ function importedNames(texts: ReadonlyMap<string, string>): Map<string, Set<stri
   return names
 }
 
+const files = [
+  ...['src', 'tools', 'test', 'testkit', 'bench', 'evals', 'scripts'].flatMap(filesBelow),
+  'build.mjs',
+  'build-console.mjs',
+]
+const texts = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
+
+/** Exports of the chosen files that `readers` do not import. */
+function unread(chosen: readonly string[], readers: ReadonlyMap<string, string>) {
+  const imported = importedNames(readers)
+  return chosen.flatMap((file) => {
+    const names = imported.get(file) ?? new Set()
+    if (names.has('*')) return []
+    const own = [...texts.get(file)!.matchAll(exported)].map((match) => match[1]!)
+    return own.filter((name) => !names.has(name)).map((name) => ({ file, name }))
+  })
+}
+
 it('exports only what another file imports', () => {
-  const files = [
-    ...['src', 'tools', 'test', 'testkit', 'bench', 'evals', 'scripts'].flatMap(filesBelow),
-    'build.mjs',
-    'build-console.mjs',
-  ]
-  const texts = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
-  const imported = importedNames(texts)
-  const needless = files
-    .filter((file) => !/^test\//.test(file) && !exempt.test(file))
-    .flatMap((file) => {
-      const names = imported.get(file) ?? new Set()
-      if (names.has('*')) return []
-      const own = [...texts.get(file)!.matchAll(exported)].map((match) => match[1]!)
-      return own.filter((name) => !names.has(name)).map((name) => `${file} exports ${name}`)
-    })
-  expect(needless).toEqual([])
+  const chosen = files.filter((file) => !/^test\//.test(file) && !exempt.test(file))
+  expect(unread(chosen, texts)).toEqual([])
+})
+
+/** Tests make both halves of alerting at once, and look a command up by its operation. */
+const forTests = ['createAlerting', 'commandOf']
+
+it('has no code in the sources that only tests use', () => {
+  const sources = files.filter((file) => /^(?:src|tools)\//.test(file) && !exempt.test(file))
+  const product = new Map([...texts].filter(([file]) => /^(?:src|tools|scripts|build)/.test(file)))
+  const uses = (file: string, name: string) =>
+    texts
+      .get(file)!
+      .split(/[^\w$]+/)
+      .filter((word) => word === name).length
+  const dead = unread(sources, product).filter(({ file, name }) => uses(file, name) === 1)
+  expect(dead.map(({ name }) => name).sort()).toEqual([...forTests].sort())
 })
