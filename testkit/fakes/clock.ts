@@ -44,6 +44,16 @@ export class TestClock implements Clock {
     this.#moveTo(end)
   }
 
+  /** Moves on in steps until `condition` holds. Between them, sockets and files take their real time. */
+  async advanceUntil(condition: () => unknown, what: string): Promise<void> {
+    const endMs = performance.now() + 60_000
+    while (!condition()) {
+      if (performance.now() > endMs) throw new Error(`never came: ${what}`)
+      await this.advance(10)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  }
+
   /** Steps the wall clock; intervals are not affected. */
   stepWall(ms: number): void {
     this.#wallMs += ms

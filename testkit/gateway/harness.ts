@@ -11,6 +11,7 @@ import type { RequestBatch, RequestLogMode } from '../../src/gateway/control/req
 import { type Gateway, runGateway } from '../../src/gateway/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import type { TrafficSample } from '../../src/metrics/traffic-sample.ts'
+import type { TestClock } from '../fakes/clock.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { until } from '../until.ts'
 
@@ -92,6 +93,8 @@ export async function startGateway(
     drainSeconds?: number
     requestLog?: RequestLogMode
     desired?: (id: string, n: number) => void
+    /** Of the gateway; its control plane has the time of the machine. */
+    clock?: TestClock
   } = {},
 ): Promise<Setup> {
   const home = await temporaryHome()
@@ -104,12 +107,16 @@ export async function startGateway(
     build: 'b1',
     requestLog: options.requestLog ?? 'off',
     log: silent,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     drainSeconds: options.drainSeconds ?? 1,
   })
   afterwards(async () => {
+    let isClosed = false
+    const closed = gateway.closed.then(() => {
+      isClosed = true
+    })
     gateway.shutdown('test over')
-    await gateway.closed
+    await (options.clock?.advanceUntil(() => isClosed, 'the end of the gateway') ?? closed)
   })
   const { link, heard } = controlPlane(socketPath, 'b1', options)
   link.setRoutes(routes)

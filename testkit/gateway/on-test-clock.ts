@@ -1,18 +1,35 @@
 import net from 'node:net'
-import type { Route } from '../../src/gateway/control/protocol.ts'
-import { ProxyServer } from '../../src/gateway/workers/proxy-server.ts'
+import type { FromGateway, Route } from '../../src/gateway/control/protocol.ts'
+import { type EnvironmentNews, ProxyServer } from '../../src/gateway/workers/proxy-server.ts'
+import type { TrafficSample } from '../../src/metrics/traffic-sample.ts'
 import { TestClock } from '../fakes/clock.ts'
 import { until } from '../until.ts'
 import { afterwards, listening, rawConnection } from './harness.ts'
 
-/** One gateway process on a clock that the test moves. `connect` resolves with both ends of a client's connection. */
-export async function gatewayOnTestClock(routes: Route[], options: { mostConnections?: number } = {}) {
+/**
+ * One gateway process on a clock that the test moves. `connect` resolves with both ends of a client's
+ * connection; `heard` has what was reported to the control plane.
+ */
+export async function gatewayOnTestClock(
+  routes: Route[],
+  options: { clockScale?: number; mostConnections?: number } = {},
+) {
   const clock = new TestClock()
+  const heard = {
+    desired: [] as [appEnvId: string, containers: number][],
+    drained: [] as string[],
+    traffic: [] as TrafficSample[],
+  }
+  const report = (message: FromGateway) => {
+    if (message.type === 'desired') heard.desired.push([message.appEnvId, message.containers])
+    else if (message.type === 'drained') heard.drained.push(message.container)
+    else if (message.type === 'traffic') heard.traffic.push(...message.samples)
+  }
   const serving = new ProxyServer({
     clock,
     clockScale: 1,
     linked: () => true,
-    report: () => {},
+    report,
     ...options,
   })
   serving.take({ type: 'routes', routes })
@@ -34,5 +51,6 @@ export async function gatewayOnTestClock(routes: Route[], options: { mostConnect
     await until(() => accepted.length > before, 'connected')
     return { client, accepted: accepted[before]! }
   }
-  return { clock, connect }
+  const take = (news: EnvironmentNews) => serving.take(news)
+  return { clock, connect, heard, port, take }
 }

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { runGateway } from '../../../src/gateway/gateway.ts'
 import type { TrafficSample } from '../../../src/metrics/traffic-sample.ts'
+import { TestClock } from '../../../testkit/fakes/clock.ts'
 import {
   afterwards,
   appRoute,
@@ -18,6 +19,7 @@ import {
   temporaryHome,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
+import { gatewayOnTestClock } from '../../../testkit/gateway/on-test-clock.ts'
 import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
@@ -85,9 +87,10 @@ describe('link to the control plane', () => {
       if (request.url !== '/held') response.end('ok')
       else answer = () => response.end('ok')
     })
+    const clock = new TestClock()
     const { port, link, socketPath } = await startGateway(
       [functionRoute([container.container('one')], { idleTimeoutSeconds: 300_000 })],
-      { clockScale: 3000 },
+      { clockScale: 3000, clock },
     )
     const held = get(port, F, { path: '/held' })
     await until(() => container.now === 1, 'a request in flight')
@@ -97,11 +100,13 @@ describe('link to the control plane', () => {
     await until(() => !link.isUp, 'the link is down')
     answer()
     expect((await held).status).toBe(200)
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    // After one more round trip the gateway has seen the end of the link too.
+    expect((await get(port, 'a.app.localhost')).status).toBe(404)
+    await clock.advance(400)
     expect((await get(port, F)).status).toBe(200)
     const second = controlPlane(socketPath)
     second.link.setRoutes([functionRoute([container.container('one')], { idleTimeoutSeconds: 300 })])
-    await until(() => second.heard.drained.includes('one'), 'given up once there is one')
+    await clock.advanceUntil(() => second.heard.drained.includes('one'), 'given up once there is one')
   })
 
   it('reconnects by itself and sends the routes again', async () => {
@@ -173,17 +178,18 @@ describe('link to the control plane', () => {
       response.statusCode = Number(request.url!.slice(1))
       response.end()
     })
-    const { port, heard } = await startGateway([functionRoute([container.container('one')])])
+    const { clock, port, heard } = await gatewayOnTestClock([functionRoute([container.container('one')])])
     for (const status of [200, 200, 201, 404, 400, 500]) await get(port, F, { path: `/${status}` })
     const client = rawConnection(port)
     client.socket.write(`GET /200 HTTP/1.1\r\nHost: ${F}\r\n\r\n`)
-    await until(() => heard.traffic.at(-1)?.requests === 7 && heard.traffic.at(-1)?.inFlight === 0)
+    const isCounted = () => heard.traffic.at(-1)?.requests === 7 && heard.traffic.at(-1)?.inFlight === 0
+    await clock.advanceUntil(isCounted, 'all requests in the counters')
     const last = heard.traffic.at(-1) as TrafficSample
     expect(last).toMatchObject({ appEnvId: 'env_f', answered4xx: 2, answered5xx: 1, queued: 0 })
     const timed = heard.traffic.flatMap((sample) => Object.values(sample.latency)).reduce((a, b) => a + b, 0)
     expect(timed).toBe(7)
     const samples = heard.traffic.length
-    await new Promise((resolve) => setTimeout(resolve, 1200))
+    await clock.advance(5_000)
     expect(heard.traffic.length).toBe(samples)
   })
 })

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { HttpProber } from '../../../src/gateway/control/prober.ts'
+import { until } from '../../../testkit/until.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {
@@ -99,11 +100,11 @@ describe('a probe of a function', () => {
     await expect(prober.probe(order)).rejects.toMatchObject({ kind: 'conflict' })
     const second = prober.probe({ ...order, appEnvId: 'env_2', requests: 1, concurrency: 1 })
     await expect(prober.probe({ ...order, appEnvId: 'env_3' })).rejects.toMatchObject({ kind: 'conflict' })
-    while (waiting.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => waiting.length === 2, 'both requests')
     for (const response of waiting) response.end()
     await Promise.all([first, second])
     const again = prober.probe({ ...order, requests: 1, concurrency: 1 })
-    while (waiting.length < 3) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => waiting.length === 3, 'the next request')
     waiting[2]?.end()
     expect((await again).first.ok).toBe(true)
   })

@@ -11,6 +11,7 @@ import {
   startGateway,
   upstream,
 } from '../../../testkit/gateway/harness.ts'
+import { gatewayOnTestClock } from '../../../testkit/gateway/on-test-clock.ts'
 import { until } from '../../../testkit/until.ts'
 
 const F = 'f.fn.localhost'
@@ -38,23 +39,25 @@ describe('scaling', () => {
     const { container, letGo } = await held()
     // 300 s at this scale are 300 ms.
     const route = functionRoute([container.container('one')], { idleTimeoutSeconds: 300 })
-    const { port, link, heard } = await startGateway([route], { clockScale: 1000 })
+    const { clock, port, take, heard } = await gatewayOnTestClock([route], { clockScale: 1000 })
     const long = get(port, F)
     await until(() => container.now === 1)
-    await new Promise((resolve) => setTimeout(resolve, 700))
+    await clock.advance(700)
     expect(heard.drained).toEqual([])
     expect(heard.desired.at(-1)?.[1]).toBe(1)
-    const endedMs = performance.now()
     letGo()
     expect((await long).status).toBe(200)
-    await until(() => heard.drained.length === 1, 'drained')
-    expect(performance.now() - endedMs).toBeGreaterThan(290)
+    await clock.advance(290)
+    expect(heard.drained).toEqual([])
+    await clock.advance(20)
+    expect(heard.drained).toEqual(['one'])
     expect(heard.desired.at(-1)).toEqual(['env_f', 0])
     // Given up is given up: even while it is still in the routes it gets nothing more.
     const next = get(port, F)
-    await until(() => heard.desired.at(-1)?.[1] === 1, 'a desired container again')
+    await clock.advanceUntil(() => heard.desired.at(-1)?.[1] === 1, 'a desired container again')
     expect(container.now).toBe(0)
-    link.setRoute({ ...route, containers: [container.container('one'), container.container('two')] })
+    const containers = [container.container('one'), container.container('two')]
+    take({ type: 'route', route: { ...route, containers } })
     await until(() => container.now === 1)
     letGo()
     expect((await next).status).toBe(200)
@@ -105,18 +108,12 @@ describe('scaling', () => {
 
   it('F11 keeps minScale warm', async () => {
     const containers = await Promise.all([upstream(), upstream()])
-    const { port, heard } = await startGateway(
-      [
-        functionRoute(
-          containers.map((container, index) => container.container(`c${index}`)),
-          { minScale: 1 },
-        ),
-      ],
-      { clockScale: 10_000 },
-    )
+    const all = containers.map((container, index) => container.container(`c${index}`))
+    const route = functionRoute(all, { minScale: 1 })
+    const { clock, port, heard } = await gatewayOnTestClock([route], { clockScale: 10_000 })
     await get(port, F)
-    await until(() => heard.drained.length === 1, 'the second one given up')
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    // More than ten idle periods.
+    await clock.advance(1_000)
     expect(heard.drained).toHaveLength(1)
     expect(heard.desired.at(-1)).toEqual(['env_f', 1])
     expect((await get(port, F)).status).toBe(200)
@@ -146,7 +143,9 @@ describe('scaling', () => {
     await Promise.all(Array.from({ length: 20 }, () => get(port, F)))
     const two = [client(), client()]
     await until(() => heard.drained.length === 2, 'two given up under load')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    const served = () => containers.reduce((sum, { total }) => sum + total, 0)
+    const before = served()
+    await until(() => served() >= before + 10, 'requests after that')
     stop = true
     await Promise.all(two)
     expect(failures).toEqual([])
