@@ -9,8 +9,8 @@ import { readFileSync } from 'node:fs'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
-import { Installation } from '../testkit/platform/installation.ts'
 import { tgz } from '../testkit/platform/deploy.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 
 type Answer = Record<string, unknown>
 

@@ -13,8 +13,8 @@ import { createApp } from '../src/contract/apps.ts'
 import { ConsoleFixture, launchBrowser, noBrowser } from '../testkit/console/fixture.ts'
 import { fillAccount, median, msToInteractive, scrollFrames } from '../testkit/console/measure.ts'
 import { availableEngines } from '../testkit/engines/available-engines.ts'
-import { Installation } from '../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/deploy.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 
 const consoles = Number(process.argv[2] ?? 50)
 const environments = 20

@@ -7,13 +7,13 @@
  */
 import { deleteAppEnv } from '../src/contract/app-envs.ts'
 import { dockerSocketAnswers } from '../src/engines/docker/socket.ts'
-import { DatabaseFixture } from '../testkit/databases/fixture.ts'
 import { CommittingWriter } from '../testkit/databases/committing-writer.ts'
+import { DatabaseFixture } from '../testkit/databases/fixture.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../testkit/databases/images.ts'
 import { killEach, type Victim } from '../testkit/databases/kills.ts'
 import { leftOnDocker } from '../testkit/engines/docker-images.ts'
-import { Installation } from '../testkit/platform/installation.ts'
 import { until } from '../testkit/platform/deploy.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 
 const kills = Number(process.argv[2] ?? 20)
 const wanted = process.argv[3]

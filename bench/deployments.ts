@@ -17,8 +17,8 @@ import { createAppEnv, deleteAppEnv, getAppEnv } from '../src/contract/app-envs.
 import { createApp } from '../src/contract/apps.ts'
 import { availableEngines } from '../testkit/engines/available-engines.ts'
 import { loadOn, versionSource } from '../testkit/gateway/rolling-load.ts'
-import { Installation } from '../testkit/platform/installation.ts'
 import { deploy, noWindow, untilDeployed } from '../testkit/platform/deploy.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 import { hostile } from './deployments/hostile.ts'
 
 const deployments = Number(process.argv[2] ?? 100)

@@ -8,9 +8,9 @@
  *   npm run build && npm run bench -- functions [parts…] [--engines process,docker] [--runs 20] [--speed 40]
  */
 import { parseArgs } from 'node:util'
-import { engines } from './functions/fixture.ts'
 import { burst } from './functions/burst.ts'
 import { coldStart } from './functions/cold-start.ts'
+import { engines } from './functions/fixture.ts'
 import { trace } from './functions/trace.ts'
 
 const { values, positionals } = parseArgs({

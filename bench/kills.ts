@@ -13,8 +13,8 @@ import { updateAppEnvVariables } from '../src/contract/app-env-actions.ts'
 import { getAppEnvPods } from '../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
-import { Installation } from '../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../testkit/platform/deploy.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 
 const kills = Number(process.argv[2] ?? 200)
 const writes = Number(process.argv[3] ?? 10_000)

@@ -8,8 +8,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { updateAccount } from '../src/contract/accounts.ts'
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
 import { availableEngines } from '../testkit/engines/available-engines.ts'
-import { Installation } from '../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../testkit/platform/deploy.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 
 const functions = Number(process.argv[2] ?? 100)
 const goalMb = 200

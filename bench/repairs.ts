@@ -12,7 +12,6 @@ import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
 import { diagnoseAppEnv } from '../src/contract/diagnosis.ts'
-import { Installation } from '../testkit/platform/installation.ts'
 import {
   deploy,
   makeFunction,
@@ -21,6 +20,7 @@ import {
   until,
   untilDeployed,
 } from '../testkit/platform/deploy.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each scenario knows the shape it reads
 type Answer = any

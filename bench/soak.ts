@@ -8,8 +8,8 @@
 import http from 'node:http'
 import type { Socket } from 'node:net'
 import { availableEngines } from '../testkit/engines/available-engines.ts'
-import { Installation } from '../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/deploy.ts'
+import { Installation } from '../testkit/platform/installation.ts'
 import { WatchedProcesses } from './soak/watched-processes.ts'
 
 const minutes = Number(process.argv[2] ?? 30)

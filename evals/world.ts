@@ -1,6 +1,6 @@
 import { operations } from '../src/contract/index.ts'
-import type { Installation } from '../testkit/platform/installation.ts'
 import { sampleSource, tgz, until } from '../testkit/platform/deploy.ts'
+import type { Installation } from '../testkit/platform/installation.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape it asks for
 type Answer = any

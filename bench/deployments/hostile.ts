@@ -4,6 +4,7 @@ import { createApp } from '../../src/contract/apps.ts'
 import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
 import { freePort } from '../../testkit/free-port.ts'
 import { loadOn, versionSource } from '../../testkit/gateway/rolling-load.ts'
+import { deploy, type Status, until, untilDeployed } from '../../testkit/platform/deploy.ts'
 import {
   badPrograms,
   goodPrograms,
@@ -14,7 +15,6 @@ import {
   programSource,
 } from '../../testkit/platform/hostile-programs.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
-import { deploy, type Status, until, untilDeployed } from '../../testkit/platform/deploy.ts'
 
 /** Deploys each hostile program over a version that serves under load; answers whether every verdict was right. */
 export async function hostile({ engine, base }: AvailableEngine): Promise<boolean> {

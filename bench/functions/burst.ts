@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
-import { startFixture, machine, ms, quantile, say } from './fixture.ts'
+import { machine, ms, quantile, say, startFixture } from './fixture.ts'
 
 const concurrency = 10
 const maxScale = 3

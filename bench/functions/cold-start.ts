@@ -1,6 +1,6 @@
 import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
-import { type Fixture, firstByte, startFixture, machine, median, ms, quantile, say } from './fixture.ts'
 import { pausedWay, waysByHand } from './by-hand.ts'
+import { type Fixture, firstByte, machine, median, ms, quantile, say, startFixture } from './fixture.ts'
 
 /**
  * F2: a request at zero until its first byte, against starting the same container by hand until it answers; runs

@@ -2,8 +2,8 @@ import net from 'node:net'
 import os from 'node:os'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { type AvailableEngine, availableEngines } from '../../testkit/engines/available-engines.ts'
-import { Installation } from '../../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { Installation } from '../../testkit/platform/installation.ts'
 
 /** One installation of its own with one deployed function, on one engine. */
 export interface Fixture {

@@ -7,10 +7,10 @@ import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { homeProblem } from '../store/data-directory.ts'
 import type { InstanceFacts } from '../store/membership.ts'
 import { storeProblem } from '../store/open.ts'
-import { factsOf, instancesOf } from './instances.ts'
+import { factsOf, instancesOf } from './instances/known.ts'
 import type { GatewayKeeper } from './keep-gateway.ts'
-import type { LeasedRegion } from './leased-region.ts'
 import type { Platform } from './platform.ts'
+import type { LeasedRegion } from './regions/leased.ts'
 
 /** Values that are set during the start and used later. */
 export interface Started {

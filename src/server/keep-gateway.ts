@@ -6,8 +6,8 @@ import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { RequestRecorder } from '../regions/machine/request-recorder.ts'
 import { Worker } from '../worker.ts'
 import { buildId, commandLine } from './build-id.ts'
-import type { Measuring } from './measurements.ts'
 import type { Platform } from './platform.ts'
+import type { Measuring } from './telemetry/measurements.ts'
 
 const gatewayCheckMs = 1_000
 

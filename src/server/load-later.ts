@@ -8,7 +8,7 @@ import type { Log } from '../log.ts'
 export async function loadLater({ smtpUrl, oauth }: Config, log: Log): Promise<void> {
   const modules = [
     import('../http-client.ts'),
-    import('./peer-http.ts'),
+    import('./instances/peer-http.ts'),
     import('../engines/process/build/build.ts'),
     import('../api/examples.json', { with: { type: 'json' } }),
     ...(smtpUrl === undefined ? [] : [import('nodemailer')]),

@@ -9,7 +9,8 @@ const direct: Record<string, Run> = {
   supervise: async (args) => (await import('./supervise.ts')).runSupervise(args),
 }
 
-const everything: Run = async () => (await import('./run-cli.ts')).runCli(process.argv.slice(2), process.env)
+const everything: Run = async () =>
+  (await import('./commands/run-cli.ts')).runCli(process.argv.slice(2), process.env)
 
 const [name = '', ...args] = process.argv.slice(2)
 const asksForHelp = args.includes('--help') || args.includes('-h')

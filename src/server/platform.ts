@@ -24,10 +24,10 @@ import { joinStore } from '../store/open.ts'
 import { makeMasterKey, readMasterKey } from '../store/secrets/master-key.ts'
 import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../store/secrets/secret-box.ts'
 import type { SpanSink } from '../trace.ts'
-import type { PlatformRegion } from './platform-region.ts'
-import { RegionDirectory } from './region-directory.ts'
-import { regionMetrics } from './region-metrics.ts'
-import { openRegions } from './regions.ts'
+import { RegionDirectory } from './regions/directory.ts'
+import { regionMetrics } from './regions/metrics.ts'
+import type { PlatformRegion } from './regions/of-platform.ts'
+import { openRegions } from './regions/open.ts'
 
 const buildTimeoutMs = 30 * 60_000
 /** For the last copies of logs; an archive that is away does not delay the stop. */
@@ -96,7 +96,7 @@ export async function openPlatform(
     const logs = new LogStore(home.logs, { archive: opened.logArchive })
     // Loaded only when set: the libraries are large.
     const spans = config.exportsTraces
-      ? (await import('./export-traces.ts')).exportTraces(config.node, log)
+      ? (await import('./telemetry/export-traces.ts')).exportTraces(config.node, log)
       : null
     const { files } = opened
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })

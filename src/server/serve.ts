@@ -36,19 +36,19 @@ import {
   type Started,
   wakeEnvironments,
 } from './installation.ts'
-import { sharingOf } from './instances.ts'
+import { sharingOf } from './instances/known.ts'
+import { Peers, peerPath } from './instances/peers.ts'
+import { sharedQuestionStates } from './instances/question-states.ts'
+import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './instances/remote-data.ts'
+import { type SharedWork, shareWork } from './instances/shared-work.ts'
+import { watchDataKeys } from './instances/watch-data-keys.ts'
 import { keepGateway } from './keep-gateway.ts'
 import { loadLater } from './load-later.ts'
-import { type Measuring, openMeasuring } from './measurements.ts'
 import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
-import { Peers, peerPath } from './peers.ts'
 import { openPlatform, type Platform } from './platform.ts'
-import { sharedQuestionStates } from './question-states.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
-import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './remote-data.ts'
-import { logsHere, reconcilerOf, runClusters } from './run-regions.ts'
-import { type SharedWork, shareWork } from './shared-work.ts'
-import { watchDataKeys } from './watch-data-keys.ts'
+import { logsHere, reconcilerOf, runClusters } from './regions/run.ts'
+import { type Measuring, openMeasuring } from './telemetry/measurements.ts'
 
 const mailDeadlineMs = 10_000
 

@@ -9,7 +9,7 @@ import { type Home, lockHome, openHome, requireHome } from '../store/data-direct
 import { readInstallation } from '../store/first-start.ts'
 import { hasStore, openStore } from '../store/open.ts'
 import { buildId, commandLine } from './build-id.ts'
-import { endContainers } from './regions.ts'
+import { endContainers } from './regions/open.ts'
 
 const stopMs = 30_000
 

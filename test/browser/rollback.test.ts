@@ -5,8 +5,8 @@ import { createApp } from '../../src/contract/apps.ts'
 import { launchBrowser, noBrowser } from '../../testkit/console/fixture.ts'
 import { availableEngines } from '../../testkit/engines/available-engines.ts'
 import { loadOn, versionSource } from '../../testkit/gateway/rolling-load.ts'
-import { Installation } from '../../testkit/platform/installation.ts'
 import { deploy, noWindow, until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { Installation } from '../../testkit/platform/installation.ts'
 
 const base = (await availableEngines()).find(({ engine }) => engine === 'process')?.base
 const missing = noBrowser ?? (base ? null : 'no process engine')

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import type { CommandIo } from '../../src/cli/command-io.ts'
-import { runCli } from '../../src/server/run-cli.ts'
+import { runCli } from '../../src/server/commands/run-cli.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { type Script, type ScriptedPlatform, startScriptedPlatform } from './scripted-platform.ts'
 

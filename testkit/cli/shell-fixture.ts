@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
-import { runCli } from '../../src/server/run-cli.ts'
+import { runCli } from '../../src/server/commands/run-cli.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 
 interface ShellFixture {

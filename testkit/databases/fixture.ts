@@ -6,8 +6,8 @@ import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { listDatabasePresets } from '../../src/contract/databases.ts'
 import type { DatabasePresetName } from '../../src/contract/fields.ts'
-import type { Installation } from '../platform/installation.ts'
 import { until } from '../platform/deploy.ts'
+import type { Installation } from '../platform/installation.ts'
 
 const run = promisify(execFile)
 

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import { testDocker } from '../engines/docker-images.ts'
-import type { Installation } from '../platform/installation.ts'
 import { until } from '../platform/deploy.ts'
-import { DatabaseFixture } from './fixture.ts'
+import type { Installation } from '../platform/installation.ts'
 import type { CommittingWriter } from './committing-writer.ts'
+import { DatabaseFixture } from './fixture.ts'
 
 /** Targets of `kill -9`: the control plane, the database, and its supervisor on the process engine. */
 export type Victim = 'platform' | 'database' | 'supervisor'

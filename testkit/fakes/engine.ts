@@ -18,8 +18,8 @@ import {
 import { AppError } from '../../src/errors.ts'
 import { fakeBuild } from './build.ts'
 import { FakeContainer, type FakeProgram, sampleProgram } from './container.ts'
-import { FakeHost } from './host.ts'
 import { noFaults } from './faults.ts'
+import { FakeHost } from './host.ts'
 import { FakeVolumes } from './volume-copies.ts'
 
 interface FakeEngineOptions {

@@ -4,8 +4,8 @@ import { type Header, pack } from 'tar-stream'
 import type { VolumeCopies, VolumeSpec } from '../../src/engines/volume-copies.ts'
 import { eachEntry } from '../../src/engines/volume-tar.ts'
 import { AppError } from '../../src/errors.ts'
-import type { FakeHost } from './host.ts'
 import type { FakeFaults } from './faults.ts'
+import type { FakeHost } from './host.ts'
 
 /** Volumes of the fake engine are maps of names to texts; what else a copy brought is kept beside them. */
 export class FakeVolumes implements VolumeCopies {

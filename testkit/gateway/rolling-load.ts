@@ -3,8 +3,8 @@ import { restartAppEnv, scaleAppEnvContainers } from '../../src/contract/app-env
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
-import type { Installation } from '../platform/installation.ts'
 import { deploy, noWindow, until, untilDeployed } from '../platform/deploy.ts'
+import type { Installation } from '../platform/installation.ts'
 
 interface RollingOutcome {
   requests: number

@@ -8,9 +8,9 @@ import { listActiveJobRuns, listLiveJobAttempts } from '../../src/store/reposito
 import { insertContent, insertRollout } from '../../src/store/repositories/rollouts.ts'
 import { bundledEntry } from '../engines/supervisor-entry.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
-import { judgeStress, type StressVerdict, activeRunLimit } from './stress-verdict.ts'
-import { dockerSetup, processSetup, type StressSetup } from './stress-setup.ts'
 import type { StressOrder, StressReport, StressSchedulerOptions } from './stress-scheduler.ts'
+import { dockerSetup, processSetup, type StressSetup } from './stress-setup.ts'
+import { activeRunLimit, judgeStress, type StressVerdict } from './stress-verdict.ts'
 
 interface StressOptions {
   runs: number

@@ -5,8 +5,8 @@ import { createApp } from '../../src/contract/apps.ts'
 import { getJobRun, type JobRunResponse, startJobRun } from '../../src/contract/jobs.ts'
 import { getAppEnvUsage } from '../../src/contract/measurements.ts'
 import type { RawInputOf } from '../../src/contract/operation.ts'
-import type { Place } from '../platform/function-lifecycle-suite.ts'
 import { deploy, until, untilDeployed } from '../platform/deploy.ts'
+import type { Place } from '../platform/function-lifecycle-suite.ts'
 
 /** Job runs in a region, of an installation whose back-off is so fast that no test waits for it. */
 export function describeJobs({ installation, region, base }: Place): void {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import { TestPlatform } from '../platform/test-platform.ts'
-import { openToolSession, type ToolReply, type ToolSession } from './tool-session.ts'
 import { makeWorld, type World } from './account-world.ts'
+import { openToolSession, type ToolReply, type ToolSession } from './tool-session.ts'
 
 export type Json = Record<string, unknown>
 

@@ -3,8 +3,8 @@ import { type Instance, listInstances } from '../../src/contract/instances.ts'
 import { listRegions } from '../../src/contract/regions.ts'
 import { newToken } from '../../src/domain/access/tokens.ts'
 import type { PostgresServer } from '../store/postgres-server.ts'
-import { Installation } from './installation.ts'
 import { until } from './deploy.ts'
+import { Installation } from './installation.ts'
 
 /** Several control planes as operators run them: one database, one master key, a machine name and regions each. */
 export class ControlPlanes {

@@ -10,8 +10,8 @@ import {
 import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { deleteAppEnv } from '../../src/contract/app-envs.ts'
 import { redeployAppEnv } from '../../src/contract/deployments.ts'
-import type { Installation } from './installation.ts'
 import { deploy, makeFunction, sampleServer, sampleSource, until, untilDeployed } from './deploy.ts'
+import type { Installation } from './installation.ts'
 
 /** Where a suite runs: every region does the same. */
 export interface Place {

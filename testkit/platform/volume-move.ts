@@ -4,8 +4,8 @@ import { createAppEnv, deleteAppEnv, getAppEnv, updateAppEnv } from '../../src/c
 import { createApp } from '../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../src/contract/backups.ts'
 import { sampleServerJs } from '../builds/sample-sources.ts'
-import type { Installation } from './installation.ts'
 import { deploy, noWindow, sampleSource, until, untilDeployed } from './deploy.ts'
+import type { Installation } from './installation.ts'
 
 const limitMs = 120_000
 

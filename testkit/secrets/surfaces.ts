@@ -1,7 +1,7 @@
 import { fieldsOf } from '../../src/cli/rows/fields.ts'
 import { wordsOf } from '../../src/cli/rows/words.ts'
 import type { Operation } from '../../src/contract/operation.ts'
-import { runCli } from '../../src/server/run-cli.ts'
+import { runCli } from '../../src/server/commands/run-cli.ts'
 import { tools } from '../../tools/index.ts'
 import type { Answer, Json } from '../api/scenario-call.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'

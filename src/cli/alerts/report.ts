@@ -6,7 +6,7 @@ import { printable, readableDuration } from '../progress.ts'
 export type ListedAlert = (Alert | AlertDetails) & { envName: string }
 
 /** Response of a dry run of create-alert and update-alert (docs/interface.md#alert-preview). */
-export interface Preview {
+interface Preview {
   effects: string[]
   preview: { samples: number; wouldHaveFired: { at: string; value: number }[]; noDataShare: number }
 }

@@ -222,7 +222,7 @@ function merged(one: Record<string, unknown>, other: Record<string, unknown>): R
 }
 
 /** Files keep secrets out of process lists and shell histories. */
-export function jsonOf(flag: string, word: string, wanted: string): unknown {
+function jsonOf(flag: string, word: string, wanted: string): unknown {
   const text = word === '-' || word.startsWith('@') ? textOf(flag, word) : word
   try {
     return JSON.parse(text)

@@ -12,7 +12,7 @@ import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
-import { KeptAnswers } from './kept-answers.ts'
+import { KeptResponses } from './kept-responses.ts'
 import { networkOf, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import type { RateSharing } from './rate-sharing.ts'
 import { recorded } from './recorded.ts'
@@ -42,7 +42,7 @@ interface RunnerDeps
 export function createRunner(deps: RunnerDeps): OperationRunner {
   const handlers = checkHandlers(deps.handlers)
   const refusals = new RefusalAudit(deps)
-  const answers = new KeptAnswers(deps)
+  const answers = new KeptResponses(deps)
 
   async function run(call: Call): Promise<Reply> {
     const handler = handlers.get(call.operation.id)
@@ -159,7 +159,7 @@ async function runDry(deps: RunnerDeps, handler: Handler, call: Call, trace: Tra
 }
 
 /** The answer of an earlier request with the same key, or its run, which gives the answer. */
-type Earlier = Exclude<Awaited<ReturnType<KeptAnswers['answerOf']>>, null>
+type Earlier = Exclude<Awaited<ReturnType<KeptResponses['answerOf']>>, null>
 
 type Written = { earlier: Earlier } | Committed
 
@@ -174,7 +174,7 @@ interface WriteRun {
   handler: Handler
   call: Call
   runId: string
-  answers: KeptAnswers
+  answers: KeptResponses
   trace: Trace
 }
 

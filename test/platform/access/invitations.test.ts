@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { runCli } from '../../../src/server/run-cli.ts'
+import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { MailServer } from '../../../testkit/alerting/mail-server.ts'
 import { TestPlatform, type TestUser } from '../../../testkit/platform/test-platform.ts'
 import { tools } from '../../../tools/index.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { runCli } from '../../../src/server/run-cli.ts'
+import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { shellFixture } from '../../../testkit/cli/shell-fixture.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
 

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mcpHosts } from '../../../src/client/mcp-hosts.ts'
-import { runCli } from '../../../src/server/run-cli.ts'
+import { runCli } from '../../../src/server/commands/run-cli.ts'
 
 const token = `lsu_${'a'.repeat(49)}`
 let home: string

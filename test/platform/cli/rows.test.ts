@@ -7,8 +7,8 @@ import { commandOf } from '../../../src/cli/rows/tree.ts'
 import { inShellWords, wordsOf } from '../../../src/cli/rows/words.ts'
 import { operations } from '../../../src/contract/index.ts'
 import { isRead } from '../../../src/contract/operation.ts'
-import { createProgram } from '../../../src/server/program.ts'
-import { runCli } from '../../../src/server/run-cli.ts'
+import { createProgram } from '../../../src/server/commands/program.ts'
+import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { tools } from '../../../tools/index.ts'
 
 const silent = { stdout: { write: () => true }, stderr: { write: () => true }, onInterrupt: () => () => {} }

@@ -8,7 +8,7 @@ import {
 import { operations } from '../../../src/contract/index.ts'
 import type { Facts } from '../../../src/domain/diagnosis/facts.ts'
 import { withNextStep } from '../../../src/domain/diagnosis/next-step.ts'
-import { runCli } from '../../../src/server/run-cli.ts'
+import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { startScriptedPlatform } from '../../../testkit/cli/scripted-platform.ts'
 
 const kinds = ['app', 'function', 'database', 'job'] as const

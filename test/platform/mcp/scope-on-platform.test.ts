@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { noScope, type ServerScope, scopedInputs } from '../../../src/mcp/policy/tool-policy.ts'
-import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/account-world.ts'
+import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { storedState } from '../../../testkit/store/stored-state.ts'
 import { tools } from '../../../tools/index.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sharedQuestionStates } from '../../../src/server/question-states.ts'
+import { sharedQuestionStates } from '../../../src/server/instances/question-states.ts'
 import { forgetAnsweredQuestionsBefore } from '../../../src/store/repositories/answered-questions.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Tool } from '../../../src/mcp/tools/define-tool.ts'
 import { inputWithIds } from '../../../testkit/api/sample-input.ts'
-import { openToolSession, type SessionOptions, type ToolReply } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/account-world.ts'
+import { openToolSession, type SessionOptions, type ToolReply } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { tools } from '../../../tools/index.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld } from '../../../testkit/mcp/account-world.ts'
+import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { type Json, UndoFixture } from '../../../testkit/mcp/undo-fixture.ts'
 
 const fixture = new UndoFixture()

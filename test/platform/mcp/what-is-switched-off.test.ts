@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toolGroups } from '../../../src/contract/tool-groups.ts'
 import { noScope } from '../../../src/mcp/policy/tool-policy.ts'
-import { openToolSession, type SessionOptions, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/account-world.ts'
+import { openToolSession, type SessionOptions, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { tools } from '../../../tools/index.ts'
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readConfig } from '../../../src/config/config.ts'
-import { regionMetrics } from '../../../src/server/region-metrics.ts'
+import { regionMetrics } from '../../../src/server/regions/metrics.ts'
 import { placeEnvironment } from '../../../testkit/platform/place-environment.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 

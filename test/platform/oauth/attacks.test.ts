@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listAudit } from '../../../src/contract/audit.ts'
 import { createUserToken, listUserTokens } from '../../../src/contract/users.ts'
-import { callback, startSignIn } from '../../../testkit/oauth/sign-in.ts'
 import { Person } from '../../../testkit/oauth/person.ts'
 import { RawClient } from '../../../testkit/oauth/raw-client.ts'
+import { callback, startSignIn } from '../../../testkit/oauth/sign-in.ts'
 import type { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 describe('attacks on the sign-in of agents', () => {

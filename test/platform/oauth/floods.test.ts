@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { timestamp } from '../../../src/clock.ts'
 import { createOAuthClients } from '../../../src/oauth/clients.ts'
 import { insertOAuthClient } from '../../../src/store/repositories/oauth-clients.ts'
-import { callback, startSignIn } from '../../../testkit/oauth/sign-in.ts'
 import type { Person } from '../../../testkit/oauth/person.ts'
 import { type RawClient, registerAt } from '../../../testkit/oauth/raw-client.ts'
+import { callback, startSignIn } from '../../../testkit/oauth/sign-in.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 describe('floods of strangers and clients', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { callback, startSignIn } from '../../../testkit/oauth/sign-in.ts'
 import type { Person } from '../../../testkit/oauth/person.ts'
 import { RawClient, registerAt } from '../../../testkit/oauth/raw-client.ts'
+import { callback, startSignIn } from '../../../testkit/oauth/sign-in.ts'
 import type { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 describe('redirect addresses', () => {

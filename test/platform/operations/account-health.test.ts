@@ -1,6 +1,6 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runCli } from '../../../src/server/run-cli.ts'
+import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { findEnvironment, saveEnvironment } from '../../../src/store/repositories/environments.ts'
 import { insertRun } from '../../../src/store/repositories/usage.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'

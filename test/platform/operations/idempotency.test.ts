@@ -5,11 +5,11 @@ import { testContactPoint } from '../../../src/contract/contact-points.ts'
 import type { MetricValues } from '../../../src/metrics/source.ts'
 import type { Call } from '../../../src/operations/core/call.ts'
 import type { Caller } from '../../../src/operations/core/caller.ts'
-import { KeptAnswers } from '../../../src/operations/core/kept-answers.ts'
+import { KeptResponses } from '../../../src/operations/core/kept-responses.ts'
 import { newTraceparent } from '../../../src/trace.ts'
 import { MailServer } from '../../../testkit/alerting/mail-server.ts'
+import { deferred } from '../../../testkit/deferred.ts'
 import { FaultyDb } from '../../../testkit/fakes/faulty-db.ts'
-import { later } from '../../../testkit/later.ts'
 import type { RawAnswer } from '../../../testkit/platform/raw-request.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { until } from '../../../testkit/until.ts'
@@ -76,7 +76,7 @@ async function begun(request: () => Promise<RawAnswer>): Promise<{ answer: Promi
 
 describe('two simultaneous requests with one key', () => {
   it('send one test notification, and both get its result', async () => {
-    const result = later<NotifyResult>()
+    const result = deferred<NotifyResult>()
     notify = () => result.promise
     const first = test('twice')
     await until(() => sent === 1, 'the first notification')
@@ -164,10 +164,10 @@ it('another instance refuses the request while it may still run, and then has it
   const limits = { readOnly: false, scopes: null, scope: null, expiresAt: null }
   const token = { tokenId: 'tok_1', name: '', ...limits }
   const caller: Caller = { kind: 'user', userId: 'usr_1', principal: 'usr_1', token }
-  const instance = (node: string) => new KeptAnswers({ db, secrets: platform.secrets, node })
+  const instance = (node: string) => new KeptResponses({ db, secrets: platform.secrets, node })
   const [alder, birch] = [instance('alder'), instance('birch')]
   const at = (second: number) => timestamp(Date.parse('2026-03-01T12:00:00.000Z') + second * 1_000)
-  const repeated = (on: KeptAnswers, second: number) =>
+  const repeated = (on: KeptResponses, second: number) =>
     db.write(async (tx) => {
       const kept = await on.find(tx, caller, call)
       return on.answerOf(tx, kept!, { caller, call, now: at(second) })

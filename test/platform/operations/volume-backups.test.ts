@@ -11,8 +11,8 @@ import {
   restoreAppEnvBackup,
 } from '../../../src/contract/backups.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
-import { FakeEngine } from '../../../testkit/fakes/engine.ts'
 import { deferred } from '../../../testkit/deferred.ts'
+import { FakeEngine } from '../../../testkit/fakes/engine.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 

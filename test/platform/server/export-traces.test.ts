@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, expect, it } from 'vitest'
 import { createLog } from '../../../src/log.ts'
-import { exportTraces } from '../../../src/server/export-traces.ts'
+import { exportTraces } from '../../../src/server/telemetry/export-traces.ts'
 import { newTraceparent, spanIdOf, traceIdOf } from '../../../src/trace.ts'
 import { until } from '../../../testkit/until.ts'
 

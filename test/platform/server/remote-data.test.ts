@@ -1,9 +1,13 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { Sources } from '../../../src/operations/core/handler.ts'
-import type { Peers } from '../../../src/server/peers.ts'
-import type { PlatformRegion } from '../../../src/server/platform-region.ts'
-import { RegionDirectory } from '../../../src/server/region-directory.ts'
-import { EnvironmentMachines, everywhere, uploadsElsewhere } from '../../../src/server/remote-data.ts'
+import type { Peers } from '../../../src/server/instances/peers.ts'
+import {
+  EnvironmentMachines,
+  everywhere,
+  uploadsElsewhere,
+} from '../../../src/server/instances/remote-data.ts'
+import { RegionDirectory } from '../../../src/server/regions/directory.ts'
+import type { PlatformRegion } from '../../../src/server/regions/of-platform.ts'
 import { type KnownInstance, soleMembership } from '../../../src/store/membership.ts'
 import { placeEnvironment } from '../../../testkit/platform/place-environment.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'

@@ -10,7 +10,6 @@ import { type Metric, metrics, metricUnits } from '../../../src/contract/metrics
 import { MailServer } from '../../../testkit/alerting/mail-server.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import {
   deploy,
   makeFunction,
@@ -19,6 +18,7 @@ import {
   until,
   untilDeployed,
 } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 /** Answers after `?ms=` with `?status=`; `?burn=` keeps the CPU busy for so long, also after the answer. */
 const server = `

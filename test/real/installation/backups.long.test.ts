@@ -10,8 +10,8 @@ import {
   restoreAppEnvBackup,
 } from '../../../src/contract/backups.ts'
 import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const run = promisify(execFile)
 const here = {

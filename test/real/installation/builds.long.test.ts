@@ -7,10 +7,10 @@ import { createApp } from '../../../src/contract/apps.ts'
 import { redeployAppEnv } from '../../../src/contract/deployments.ts'
 import { GitHost } from '../../../testkit/builds/git-host.ts'
 import { ensureNpmImage } from '../../../testkit/builds/npm-image.ts'
-import { testDocker } from '../../../testkit/engines/docker-images.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
+import { testDocker } from '../../../testkit/engines/docker-images.ts'
 import { deploy, noWindow, type Status, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const server = (text: string) =>
   `const { createServer } = require('node:http')\ncreateServer((_, response) => response.end(${text})).listen(process.env.PORT)\n`

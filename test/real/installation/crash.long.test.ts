@@ -2,8 +2,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { notifyCodeUpload } from '../../../src/contract/deployments.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { makeFunction, sampleSource, until, upload } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 /** Milliseconds after the deployment was acknowledged: unpacking, building, starting, serving. */
 const delaysMs = {

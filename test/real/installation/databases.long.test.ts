@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { applyAppEnvChanges } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvPods } from '../../../src/contract/app-env-reads.ts'
 import { getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
-import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
 import { CommittingWriter } from '../../../testkit/databases/committing-writer.ts'
+import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
 import { killEach } from '../../../testkit/databases/kills.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const run = promisify(execFile)
 

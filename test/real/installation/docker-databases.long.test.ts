@@ -9,8 +9,8 @@ import { DatabaseFixture, present, untilReads } from '../../../testkit/databases
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const images = dockerAvailable ? await ensureDatabaseImages() : []
 const here = {

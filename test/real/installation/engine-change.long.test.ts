@@ -5,8 +5,8 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deleteAppEnv } from '../../../src/contract/app-envs.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const run = promisify(execFile)
 

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../../src/client/client.ts'
 import { requestDeployStorageKey } from '../../../src/contract/deployments.ts'
 import { MailServer } from '../../../testkit/alerting/mail-server.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { makeFunction } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 // `localhost` stands for any address of this machine that is not the bound one.
 describe('LONGSHORE_HOST 0.0.0.0', () => {

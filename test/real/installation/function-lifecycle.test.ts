@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { describeFunctionLifecycle } from '../../../testkit/platform/function-lifecycle-suite.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 for (const { engine, base } of await availableEngines()) {
   describe(`on the ${engine} engine`, () => {

@@ -6,6 +6,7 @@ import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { freePort } from '../../../testkit/free-port.ts'
 import { loadOn, versionSource } from '../../../testkit/gateway/rolling-load.ts'
+import { deploy, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import {
   badPrograms,
   exitsAfter,
@@ -16,7 +17,6 @@ import {
   programSource,
 } from '../../../testkit/platform/hostile-programs.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
-import { deploy, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
 
 interface Served {
   appEnvId: string

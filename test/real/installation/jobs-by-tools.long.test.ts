@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { type Agent, openAgent } from '../../../testkit/mcp/tools-over-http.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { tgz, until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const run = promisify(execFile)
 const program = (version: number) =>

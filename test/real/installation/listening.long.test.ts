@@ -4,8 +4,8 @@ import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { freePort } from '../../../testkit/free-port.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, noWindow, sampleSource, until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 for (const { engine, base } of await availableEngines()) {
   describe.concurrent(`where an app listens, on the ${engine} engine`, () => {

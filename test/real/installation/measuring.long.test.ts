@@ -6,8 +6,8 @@ import {
   getAppEnvMetricsSeries,
   getAppEnvUsage,
 } from '../../../src/contract/measurements.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 describe('measuring and billing over a kill -9 of the control plane (process engine)', () => {
   // Idle periods run 60 times faster: the least, 300 s, is 5 s. Samples are taken four times a second.

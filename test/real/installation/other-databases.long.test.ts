@@ -4,8 +4,8 @@ import { restartAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { redeployAppEnv } from '../../../src/contract/deployments.ts'
 import { DatabaseFixture, mysql, present } from '../../../testkit/databases/fixture.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const hasMariadb = await present('mariadb', 'mariadbd')
 

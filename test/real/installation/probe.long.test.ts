@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { getAppEnvMetricsSeries } from '../../../src/contract/measurements.ts'
-import { runCli } from '../../../src/server/run-cli.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
+import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 describe('longshore probe on a real function (process engine)', () => {
   // The least idle time, 300 s, is 5 s.

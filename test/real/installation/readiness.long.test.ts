@@ -3,8 +3,8 @@ import { renameSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApp, listApps } from '../../../src/contract/apps.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
 
 async function readinessOf(installation: Installation) {

@@ -4,10 +4,10 @@ import { getAppEnvPods } from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, deleteAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
-import { testDocker } from '../../../testkit/engines/docker-images.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
+import { testDocker } from '../../../testkit/engines/docker-images.ts'
 import { deploy, noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 import { copyVolume, moveWithVolume } from '../../../testkit/platform/volume-move.ts'
 
 /** One name that both engines know: the host's Node here, an image of our own there. */

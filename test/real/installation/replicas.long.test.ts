@@ -12,8 +12,8 @@ import { DatabaseFixture, present, psql, redisCli, untilReads } from '../../../t
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const images = dockerAvailable ? await ensureDatabaseImages() : []
 const clients = { postgres: await present('psql'), redis: await present('redis-cli') }

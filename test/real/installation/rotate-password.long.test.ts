@@ -6,8 +6,8 @@ import { rotateDatabasePassword } from '../../../src/contract/databases.ts'
 import { DatabaseFixture, mysql, present, psql, redisCli } from '../../../testkit/databases/fixture.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 /** Answers 1 if the server takes the password of the URL. */
 const asks = {

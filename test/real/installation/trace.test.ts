@@ -7,8 +7,8 @@ import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
 import { getLogs } from '../../../src/contract/app-env-reads.ts'
 import { listAudit } from '../../../src/contract/audit.ts'
 import { secretMask } from '../../../src/contract/fields.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 import { Canaries, type Output } from '../../../testkit/secrets/canaries.ts'
 
 interface Span {

@@ -10,8 +10,8 @@ import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
 import { createContactPoint, testContactPoint } from '../../../src/contract/contact-points.ts'
 import { addMember } from '../../../src/contract/members.ts'
 import { createUserToken, listUserTokens, revokeUserToken } from '../../../src/contract/users.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 import { Canaries, filesBelow, type Output } from '../../../testkit/secrets/canaries.ts'
 
 const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_LOG_LEVEL: 'trace' })

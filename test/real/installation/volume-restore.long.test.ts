@@ -5,8 +5,8 @@ import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 /** Fills its volume with 60 MB that follow from a word, and says what is in it. */
 const server = `

@@ -8,8 +8,8 @@ import { getAppEnv, listAppEnvs } from '../../../src/contract/app-envs.ts'
 import { listAudit, undoChange } from '../../../src/contract/audit.ts'
 import { listContactPoints } from '../../../src/contract/contact-points.ts'
 import { listJobRuns } from '../../../src/contract/jobs.ts'
-import { Installation } from '../../../testkit/platform/installation.ts'
 import { until } from '../../../testkit/platform/deploy.ts'
+import { Installation } from '../../../testkit/platform/installation.ts'
 
 const run = promisify(execFile)
 const fixture = path.resolve('testkit/fixtures/data-directory-before-standard-terms.tgz')

@@ -4,7 +4,7 @@ import { AppError } from '../../../src/errors.ts'
 import { IngressCounter } from '../../../src/metrics/ingress-counter.ts'
 import { prometheusText } from '../../../src/metrics/prometheus-text.ts'
 import type { Call } from '../../../src/operations/core/call.ts'
-import { PlatformMetrics } from '../../../src/server/platform-metrics.ts'
+import { PlatformMetrics } from '../../../src/server/telemetry/platform-metrics.ts'
 
 describe('figures of the platform', () => {
   it('are in the text format of Prometheus, labels escaped', () => {

@@ -5,8 +5,8 @@ import { getAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { AppAutoscaler } from '../../../../src/regions/machine/app-autoscaler.ts'
 import { type Fault, FaultyDb } from '../../../../testkit/fakes/faulty-db.ts'
-import { failEachWrite } from '../../../../testkit/platform/fault-fixture.ts'
 import { until } from '../../../../testkit/platform/deploy.ts'
+import { failEachWrite } from '../../../../testkit/platform/fault-fixture.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
 
 const periodMs = 10_000

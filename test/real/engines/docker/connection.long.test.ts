@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findDockerEndpoint } from '../../../../src/docker-endpoint.ts'
 import type { Engine } from '../../../../src/engines/engine.ts'
 import { type SourceFiles, writeSource } from '../../../../testkit/builds/sample-sources.ts'
-import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
 import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
+import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
 
 /** A proxy between the platform and the engine that can drop connections. */
 class Between {

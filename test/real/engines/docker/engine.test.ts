@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../src/clock.ts'
 import { containerName } from '../../../../src/engines/docker/names.ts'
 import { waitUntilListening } from '../../../../src/engines/wait-until-listening.ts'
-import { DockerFixture, EngineProxy, randomId } from '../../../../testkit/engines/docker-fixture.ts'
 import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
+import { DockerFixture, EngineProxy, randomId } from '../../../../testkit/engines/docker-fixture.ts'
 import { until } from '../../../../testkit/engines/suite-installation.ts'
 
 const present = dockerAvailable

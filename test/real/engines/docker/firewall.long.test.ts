@@ -3,8 +3,8 @@ import net from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { installationHash } from '../../../../src/engines/docker/names.ts'
 import type { Engine } from '../../../../src/engines/engine.ts'
-import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
 import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
+import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
 
 const rules = () => execFileSync('iptables', ['-w', '-S'], { encoding: 'utf8' })
 const canChange = (() => {

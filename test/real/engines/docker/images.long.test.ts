@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DockerFixture, randomId } from '../../../../testkit/engines/docker-fixture.ts'
 import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
+import { DockerFixture, randomId } from '../../../../testkit/engines/docker-fixture.ts'
 import { startRegistry } from '../../../../testkit/engines/docker-registry.ts'
 import { until } from '../../../../testkit/engines/suite-installation.ts'
 

@@ -4,8 +4,8 @@ import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuseRemoteAdd } from '../../../../src/engines/dockerfile/remote-add.ts'
 import { EngineFailure } from '../../../../src/engines/engine.ts'
-import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
 import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
+import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
 
 const inBraces = (name: string) => `$\u007b${name}}`
 

@@ -4,8 +4,8 @@ import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { VolumeSpec } from '../../../../src/engines/volume-copies.ts'
 import { checkedTar, eachEntry } from '../../../../src/engines/volume-tar.ts'
-import { DockerFixture, randomId } from '../../../../testkit/engines/docker-fixture.ts'
 import { dockerAvailable } from '../../../../testkit/engines/docker-available.ts'
+import { DockerFixture, randomId } from '../../../../testkit/engines/docker-fixture.ts'
 
 const title = dockerAvailable
   ? 'volumes of Docker'

@@ -12,9 +12,9 @@ import { setGlobalErrorHandler } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator } from '@opentelemetry/sdk-trace-base'
-import type { Log } from '../log.ts'
-import { serverVersion } from '../mcp/transport/server-info.ts'
-import { newTraceparent, type Span, type SpanSink, spanIdOf, traceIdOf } from '../trace.ts'
+import type { Log } from '../../log.ts'
+import { serverVersion } from '../../mcp/transport/server-info.ts'
+import { newTraceparent, type Span, type SpanSink, spanIdOf, traceIdOf } from '../../trace.ts'
 
 const mostAnswerBytes = 64 * 1024
 /** What a stop of the server waits for the last spans. */

@@ -1,22 +1,22 @@
 import type { Command, Option } from 'commander'
-import { addAlertCommands } from '../cli/alerts/command.ts'
-import { addRestoreCommand } from '../cli/backup.ts'
-import { type Cli, CliCommand, type Done, repeated } from '../cli/command.ts'
-import { addConsoleCommand } from '../cli/console.ts'
-import { addCreateCommand } from '../cli/create.ts'
-import { addDeployCommand } from '../cli/deploy/command.ts'
-import { addJobCommands } from '../cli/jobs/command.ts'
-import { addLogsCommand } from '../cli/logs/command.ts'
-import { addMcpDoctorCommand } from '../cli/mcp/doctor.ts'
-import { addMcpInstallCommand } from '../cli/mcp/install.ts'
-import { addToolPolicyFlags } from '../cli/mcp/tool-policy-flags.ts'
-import { addProbeCommand } from '../cli/probe.ts'
-import { addRegionCheckCommand } from '../cli/region-check.ts'
-import { addExamples } from '../cli/rows/examples.ts'
-import { addRowCommands, nounOf } from '../cli/rows/tree.ts'
-import { addStatusCommand } from '../cli/status.ts'
-import { addRotateCommand } from '../cli/token.ts'
-import { addWhyCommand } from '../cli/why.ts'
+import { addAlertCommands } from '../../cli/alerts/command.ts'
+import { addRestoreCommand } from '../../cli/backup.ts'
+import { type Cli, CliCommand, type Done, repeated } from '../../cli/command.ts'
+import { addConsoleCommand } from '../../cli/console.ts'
+import { addCreateCommand } from '../../cli/create.ts'
+import { addDeployCommand } from '../../cli/deploy/command.ts'
+import { addJobCommands } from '../../cli/jobs/command.ts'
+import { addLogsCommand } from '../../cli/logs/command.ts'
+import { addMcpDoctorCommand } from '../../cli/mcp/doctor.ts'
+import { addMcpInstallCommand } from '../../cli/mcp/install.ts'
+import { addToolPolicyFlags } from '../../cli/mcp/tool-policy-flags.ts'
+import { addProbeCommand } from '../../cli/probe.ts'
+import { addRegionCheckCommand } from '../../cli/region-check.ts'
+import { addExamples } from '../../cli/rows/examples.ts'
+import { addRowCommands, nounOf } from '../../cli/rows/tree.ts'
+import { addStatusCommand } from '../../cli/status.ts'
+import { addRotateCommand } from '../../cli/token.ts'
+import { addWhyCommand } from '../../cli/why.ts'
 
 /**
  * The whole command line: hand-written commands, then a generated command for every other operation. Large parts
@@ -115,7 +115,7 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
     '--mcp-allow-secrets',
     'tools at /mcp may show unmasked secret values; an agent that signed in also needs the scope secrets:read',
   ) as CliCommand
-  serve.runs(cli, done, async () => (await import('./serve.ts')).runServe(cli.words.slice(1), cli.env))
+  serve.runs(cli, done, async () => (await import('../serve.ts')).runServe(cli.words.slice(1), cli.env))
   const mcp = addToolPolicyFlags(
     program
       .command('mcp')
@@ -126,7 +126,9 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
       ),
     '',
   ).option('--allow-secrets', 'tools may show unmasked secret values (decrypt)') as CliCommand
-  mcp.runs(cli, done, async () => (await import('../cli/mcp/command.ts')).runMcp(cli.words.slice(1), cli.env))
+  mcp.runs(cli, done, async () =>
+    (await import('../../cli/mcp/command.ts')).runMcp(cli.words.slice(1), cli.env),
+  )
   addMcpInstallCommand(mcp, cli, done)
   addMcpDoctorCommand(mcp, cli, done)
   program
@@ -135,7 +137,7 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
     .description(
       'stop the platform of LONGSHORE_HOME: control plane, containers and gateway; stored data stays',
     )
-    .runs(cli, done, async () => (await import('./stop.ts')).runStop(cli.env))
+    .runs(cli, done, async () => (await import('../stop.ts')).runStop(cli.env))
   program
     .command('demo')
     .withoutJson()
@@ -145,7 +147,7 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
     )
     .option('--engine <engine>', 'process, docker or kubernetes')
     .runs(cli, done, async (_words, { engine }) =>
-      (await import('../cli/demo/command.ts')).runDemo(cli.env, cli.io, engine as string | undefined),
+      (await import('../../cli/demo/command.ts')).runDemo(cli.env, cli.io, engine as string | undefined),
     )
 }
 

@@ -1,11 +1,11 @@
 import os from 'node:os'
-import { type Clock, timestamp } from '../clock.ts'
-import type { Instance } from '../contract/instances.ts'
-import { databasePresets } from '../domain/databases/presets.ts'
-import { serverVersion } from '../mcp/transport/server-info.ts'
-import type { InstanceFacts, Membership } from '../store/membership.ts'
-import type { Platform } from './platform.ts'
-import { regionOf } from './region-directory.ts'
+import { type Clock, timestamp } from '../../clock.ts'
+import type { Instance } from '../../contract/instances.ts'
+import { databasePresets } from '../../domain/databases/presets.ts'
+import { serverVersion } from '../../mcp/transport/server-info.ts'
+import type { InstanceFacts, Membership } from '../../store/membership.ts'
+import type { Platform } from '../platform.ts'
+import { regionOf } from '../regions/directory.ts'
 
 /** The control planes of the installation, each with its leases. */
 export function instancesOf(membership: Membership): Instance[] {

@@ -1,8 +1,15 @@
 import { CommanderError } from 'commander'
-import type { Cli } from '../cli/command.ts'
-import { type CommandIo, errorJson, errorText, exitCodes, processIo, UsageError } from '../cli/command-io.ts'
-import { inShellWords } from '../cli/rows/words.ts'
-import { AppError } from '../errors.ts'
+import type { Cli } from '../../cli/command.ts'
+import {
+  type CommandIo,
+  errorJson,
+  errorText,
+  exitCodes,
+  processIo,
+  UsageError,
+} from '../../cli/command-io.ts'
+import { inShellWords } from '../../cli/rows/words.ts'
+import { AppError } from '../../errors.ts'
 import { createProgram } from './program.ts'
 
 /** Runs one command line: resolves to the exit code. 0 success, 1 rejected or failed, 2 wrong call, 130 Ctrl-C. */

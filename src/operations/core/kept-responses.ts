@@ -27,7 +27,7 @@ interface RunsAlready {
  * answer, and the run completes it. A repeated request waits for that run, because clients repeat at once when they lose a
  * connection; another instance answers 409. After a crash it gets the provisional answer at once, or runs if there is none.
  */
-export class KeptAnswers {
+export class KeptResponses {
   readonly #db: Db
   readonly #secrets: SecretBox
   readonly #ids: string

@@ -1,12 +1,12 @@
-import type { LogQuery } from '../domain/environments/log-query.ts'
-import { AppError } from '../errors.ts'
-import type { TrafficCounts, TrafficQuery } from '../metrics/source.ts'
-import type { UploadReceiver } from '../operations/core/call.ts'
-import type { Sources } from '../operations/core/handler.ts'
-import type { KnownInstance, Membership } from '../store/membership.ts'
-import type { EnvironmentRegions } from '../store/repositories/environments-in-regions.ts'
+import type { LogQuery } from '../../domain/environments/log-query.ts'
+import { AppError } from '../../errors.ts'
+import type { TrafficCounts, TrafficQuery } from '../../metrics/source.ts'
+import type { UploadReceiver } from '../../operations/core/call.ts'
+import type { Sources } from '../../operations/core/handler.ts'
+import type { KnownInstance, Membership } from '../../store/membership.ts'
+import type { EnvironmentRegions } from '../../store/repositories/environments-in-regions.ts'
+import type { RegionDirectory } from '../regions/directory.ts'
 import type { PeerMethods, Peers } from './peers.ts'
-import type { RegionDirectory } from './region-directory.ts'
 
 type SeriesQuery = Parameters<Sources['metrics']['series']>[0]
 type ProbeOrder = Parameters<Sources['prober']['probe']>[0]

@@ -1,11 +1,11 @@
 import path from 'node:path'
-import { type Config, readConfig } from '../config/config.ts'
-import { AppError } from '../errors.ts'
-import type { Db } from '../store/db.ts'
-import { hasStore, openStore } from '../store/open.ts'
-import { readMasterKey } from '../store/secrets/master-key.ts'
-import { openSecretBox, parseMasterKey, type SecretBox } from '../store/secrets/secret-box.ts'
-import { type ChainReport, verifyAudit } from '../store/verify-audit.ts'
+import { type Config, readConfig } from '../../config/config.ts'
+import { AppError } from '../../errors.ts'
+import type { Db } from '../../store/db.ts'
+import { hasStore, openStore } from '../../store/open.ts'
+import { readMasterKey } from '../../store/secrets/master-key.ts'
+import { openSecretBox, parseMasterKey, type SecretBox } from '../../store/secrets/secret-box.ts'
+import { type ChainReport, verifyAudit } from '../../store/verify-audit.ts'
 
 /** `longshore audit verify`: reads the store directly, so that it does not depend on a running platform. */
 export async function runAudit(

@@ -1,7 +1,7 @@
-import type { MissingCapability } from '../contract/regions.ts'
-import type { RegionAddresses } from '../domain/environments/hosts.ts'
-import type { Engine } from '../engines/engine.ts'
-import type { ClusterRegion, ClusterRegionDeps } from '../regions/kubernetes/region.ts'
+import type { MissingCapability } from '../../contract/regions.ts'
+import type { RegionAddresses } from '../../domain/environments/hosts.ts'
+import type { Engine } from '../../engines/engine.ts'
+import type { ClusterRegion, ClusterRegionDeps } from '../../regions/kubernetes/region.ts'
 
 /** What a cluster region needs of the platform to run. */
 type ClusterWork = Omit<

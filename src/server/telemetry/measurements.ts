@@ -1,10 +1,10 @@
-import type { GatewayEvents } from '../gateway/control/client.ts'
-import { IngressCounter, type IngressState } from '../metrics/ingress-counter.ts'
-import { Sampler } from '../metrics/sampler.ts'
-import { AppAutoscaler } from '../regions/machine/app-autoscaler.ts'
-import type { Reconciler } from '../regions/machine/reconciler.ts'
-import { listEnvironmentIdsIn } from '../store/repositories/environments-in-regions.ts'
-import type { Platform } from './platform.ts'
+import type { GatewayEvents } from '../../gateway/control/client.ts'
+import { IngressCounter, type IngressState } from '../../metrics/ingress-counter.ts'
+import { Sampler } from '../../metrics/sampler.ts'
+import { AppAutoscaler } from '../../regions/machine/app-autoscaler.ts'
+import type { Reconciler } from '../../regions/machine/reconciler.ts'
+import { listEnvironmentIdsIn } from '../../store/repositories/environments-in-regions.ts'
+import type { Platform } from '../platform.ts'
 import { PlatformMetrics } from './platform-metrics.ts'
 
 /** The measuring part of a running platform: gateway counters and container usage into the metric store. */

@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs'
-import { Worker } from '../worker.ts'
-import type { Platform } from './platform.ts'
+import { Worker } from '../../worker.ts'
+import type { Platform } from '../platform.ts'
 
 const lookEveryMs = 1_000
 

@@ -1,13 +1,13 @@
 import path from 'node:path'
-import { readConfig } from '../config/config.ts'
-import { AppError } from '../errors.ts'
-import { Secret } from '../log.ts'
-import { copyStore } from '../store/copy.ts'
-import { lockHome, openHome, requireHome } from '../store/data-directory.ts'
-import { openPostgresAlone } from '../store/postgres/db.ts'
-import { readMasterKey } from '../store/secrets/master-key.ts'
-import { openSecretBox, parseMasterKey } from '../store/secrets/secret-box.ts'
-import { openSqliteDb } from '../store/sqlite/db.ts'
+import { readConfig } from '../../config/config.ts'
+import { AppError } from '../../errors.ts'
+import { Secret } from '../../log.ts'
+import { copyStore } from '../../store/copy.ts'
+import { lockHome, openHome, requireHome } from '../../store/data-directory.ts'
+import { openPostgresAlone } from '../../store/postgres/db.ts'
+import { readMasterKey } from '../../store/secrets/master-key.ts'
+import { openSecretBox, parseMasterKey } from '../../store/secrets/secret-box.ts'
+import { openSqliteDb } from '../../store/sqlite/db.ts'
 
 export interface StoreCopyOptions {
   from: string | undefined

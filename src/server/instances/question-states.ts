@@ -1,8 +1,8 @@
-import { type Clock, timestamp } from '../clock.ts'
-import { createQuestionStates, type QuestionStates } from '../mcp/policy/questions.ts'
-import type { Db } from '../store/db.ts'
-import { spendQuestionState } from '../store/repositories/answered-questions.ts'
-import type { SecretBox } from '../store/secrets/secret-box.ts'
+import { type Clock, timestamp } from '../../clock.ts'
+import { createQuestionStates, type QuestionStates } from '../../mcp/policy/questions.ts'
+import type { Db } from '../../store/db.ts'
+import { spendQuestionState } from '../../store/repositories/answered-questions.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
 
 /** States that every instance of the installation reads, and only one redeems: sealed with the data key, spent in the store. */
 export function sharedQuestionStates({

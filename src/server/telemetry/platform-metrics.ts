@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { AppError } from '../errors.ts'
-import type { IngressCounter } from '../metrics/ingress-counter.ts'
-import { type MetricFamily, prometheusText } from '../metrics/prometheus-text.ts'
-import type { OperationRunner } from '../operations/core/call.ts'
-import type { MetricTarget } from '../regions/machine/metric-targets.ts'
+import { AppError } from '../../errors.ts'
+import type { IngressCounter } from '../../metrics/ingress-counter.ts'
+import { type MetricFamily, prometheusText } from '../../metrics/prometheus-text.ts'
+import type { OperationRunner } from '../../operations/core/call.ts'
+import type { MetricTarget } from '../../regions/machine/metric-targets.ts'
 
 /** What `/metrics` says about the installation beside its counters. */
 interface InstallationFacts {

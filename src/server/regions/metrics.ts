@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config/config.ts'
-import { workloadName } from '../domain/environments/cluster-names.ts'
-import { PrometheusClient } from '../metrics/prometheus/client.ts'
-import type { PrometheusTarget } from '../metrics/prometheus/queries.ts'
-import { PrometheusMetrics } from '../metrics/prometheus/source.ts'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/config.ts'
+import { workloadName } from '../../domain/environments/cluster-names.ts'
+import { PrometheusClient } from '../../metrics/prometheus/client.ts'
+import type { PrometheusTarget } from '../../metrics/prometheus/queries.ts'
+import { PrometheusMetrics } from '../../metrics/prometheus/source.ts'
 import type {
   MetricPoint,
   MetricReader,
@@ -11,11 +11,11 @@ import type {
   SeriesQuery,
   TrafficCounts,
   TrafficQuery,
-} from '../metrics/source.ts'
-import type { MetricStore } from '../metrics/store.ts'
-import { namespaceOf } from '../regions/kubernetes/manifests/workload.ts'
-import type { Db } from '../store/db.ts'
-import { listEnvironmentNamesIn } from '../store/repositories/environments-in-regions.ts'
+} from '../../metrics/source.ts'
+import type { MetricStore } from '../../metrics/store.ts'
+import { namespaceOf } from '../../regions/kubernetes/manifests/workload.ts'
+import type { Db } from '../../store/db.ts'
+import { listEnvironmentNamesIn } from '../../store/repositories/environments-in-regions.ts'
 
 const placesKeptMs = 5_000
 const noRequests = { requests: 0, failed: 0 }

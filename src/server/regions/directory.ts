@@ -1,9 +1,9 @@
-import type { Region, RegionCapabilities } from '../contract/regions.ts'
-import type { DatabaseAvailabilities } from '../domain/databases/presets.ts'
-import { machineAddresses } from '../domain/environments/hosts.ts'
-import { AppError } from '../errors.ts'
-import type { KnownInstance, Membership, PublishedRegion } from '../store/membership.ts'
-import type { PlatformRegion } from './platform-region.ts'
+import type { Region, RegionCapabilities } from '../../contract/regions.ts'
+import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
+import { machineAddresses } from '../../domain/environments/hosts.ts'
+import { AppError } from '../../errors.ts'
+import type { KnownInstance, Membership, PublishedRegion } from '../../store/membership.ts'
+import type { PlatformRegion } from './of-platform.ts'
 
 /** A region of another machine, and the instance that runs it. */
 interface ForeignRegion {

@@ -1,23 +1,23 @@
 import path from 'node:path'
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config/config.ts'
-import type { RegionSetting } from '../config/regions.ts'
-import { createDockerEngine } from '../engines/docker/engine.ts'
-import { dockerSocketAnswers } from '../engines/docker/socket.ts'
-import type { Engine } from '../engines/engine.ts'
-import { createProcessEngine } from '../engines/process/engine.ts'
-import { AppError } from '../errors.ts'
-import type { Log } from '../log.ts'
-import type { Db, Tx } from '../store/db.ts'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/config.ts'
+import type { RegionSetting } from '../../config/regions.ts'
+import { createDockerEngine } from '../../engines/docker/engine.ts'
+import { dockerSocketAnswers } from '../../engines/docker/socket.ts'
+import type { Engine } from '../../engines/engine.ts'
+import { createProcessEngine } from '../../engines/process/engine.ts'
+import { AppError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import type { Db, Tx } from '../../store/db.ts'
 import {
   environmentsDeployedIn,
   listRegionEngines,
   type RegionEngine,
   regionEnginesIn,
   saveRegionEngine,
-} from '../store/repositories/region-engines.ts'
-import { adoptRuns } from '../store/repositories/usage.ts'
-import type { PlatformRegion } from './platform-region.ts'
+} from '../../store/repositories/region-engines.ts'
+import { adoptRuns } from '../../store/repositories/usage.ts'
+import type { PlatformRegion } from './of-platform.ts'
 
 const stopGraceSeconds = 10
 
@@ -176,7 +176,7 @@ async function openAll(around: EngineOptions, settled: readonly RegionEngine[]):
     for (const one of settled) {
       const cluster = around.config.regions.find(({ region }) => region === one.region)?.cluster
       if (one.engine === 'kubernetes' && cluster) {
-        const { openClusterRegion } = await import('./cluster-region.ts')
+        const { openClusterRegion } = await import('./cluster.ts')
         opened.push(await openClusterRegion(cluster, around))
         continue
       }

@@ -1,13 +1,13 @@
-import type { Sources } from '../operations/core/handler.ts'
-import { Reconciler } from '../regions/machine/reconciler.ts'
-import { Worker } from '../worker.ts'
-import type { Started } from './installation.ts'
-import type { GatewayKeeper } from './keep-gateway.ts'
-import { LeasedRegion } from './leased-region.ts'
-import type { Measuring } from './measurements.ts'
-import type { Platform } from './platform.ts'
-import { clusterLease } from './region-directory.ts'
-import type { SharedWork } from './shared-work.ts'
+import type { Sources } from '../../operations/core/handler.ts'
+import { Reconciler } from '../../regions/machine/reconciler.ts'
+import { Worker } from '../../worker.ts'
+import type { Started } from '../installation.ts'
+import type { SharedWork } from '../instances/shared-work.ts'
+import type { GatewayKeeper } from '../keep-gateway.ts'
+import type { Platform } from '../platform.ts'
+import type { Measuring } from '../telemetry/measurements.ts'
+import { clusterLease } from './directory.ts'
+import { LeasedRegion } from './leased.ts'
 
 /** How often a control plane looks at a cluster that another one runs. */
 const checkEveryMs = 30_000
