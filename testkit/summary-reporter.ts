@@ -26,12 +26,22 @@ function skippedLines(modules: readonly TestModule[]): Set<string> {
   const lines = new Set<string>()
   for (const module of modules) {
     const { name } = module.project
-    for (const test of module.children.allTests('skipped'))
+    for (const test of module.children.allTests('skipped')) {
+      if (hasFailedHook(test)) continue
       lines.add(missing[name] ? `skipped: ${name} tier (${missing[name]})` : skippedLine(test))
+    }
   }
   const absent = absentTests(modules.map(({ project }) => project.name))
   if (absent) lines.add(`skipped: ${absent}`)
   return lines
+}
+
+/** Below a failed `beforeAll`, which is listed itself, every test counts as skipped. */
+function hasFailedHook({ parent, module }: TestCase): boolean {
+  for (let suite = parent; suite.type === 'suite'; suite = suite.parent) {
+    if (suite.errors().length > 0) return true
+  }
+  return module.errors().length > 0
 }
 
 /** Of the whole suite if all of it is skipped. */

@@ -10,6 +10,6 @@ export const missing = {
 /** Tests that do not exist on this machine, as the engine that they loop over is absent; null if there are none. */
 export function absentTests(projects) {
   if (!projects.includes('real') && !projects.includes('long')) return null
-  const { status } = spawnSync('docker', ['info'], { stdio: 'ignore' })
+  const { status } = spawnSync('docker', ['info'], { stdio: 'ignore', timeout: 10_000 })
   return status === 0 ? null : 'tests on the docker engine (Docker does not answer)'
 }

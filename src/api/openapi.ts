@@ -208,6 +208,7 @@ const components = {
     NotFound: errorResponse('The object does not exist or is not visible to you.'),
     Conflict: errorResponse(
       'The revision differs, or the idempotency key was used with another body, or its request still runs.',
+      true,
     ),
     TooLarge: errorResponse('The body is longer than 1 MiB.'),
     RateLimited: errorResponse('Too many requests.', true),

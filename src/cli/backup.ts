@@ -19,8 +19,8 @@ import { printDryRun } from './dry-run.ts'
 import { namesOf } from './names/lookup.ts'
 import { printable } from './progress.ts'
 import { aligned } from './render.ts'
+import type { RowExtension } from './rows/extension.ts'
 import { positionalHelp } from './rows/field-help.ts'
-import type { RowExtras } from './rows/row-extras.ts'
 
 const pauseMs = 300
 
@@ -29,7 +29,7 @@ type NamedRestore = RestoreResponse & { envName: string }
 type NamedBackups = { backups: BackupResponse[]; restores: NamedRestore[] }
 
 /** `backup create` waits until the file is complete. */
-export const newBackupExtras: RowExtras = {
+export const newBackupExtension: RowExtension = {
   async complete({ cli, client }, answer: OutputOf<typeof createAppEnvBackup>) {
     const { backupId } = answer.backup
     cli.io.stderr.write(`Taking ${backupId} …\n`)
@@ -39,31 +39,38 @@ export const newBackupExtras: RowExtras = {
 }
 
 /** `backup list`: also finds the backups of a deleted environment by its name. */
-export const backupListExtras: RowExtras = {
+export const backupListExtension: RowExtension = {
   everyAccount: true,
   argument: ['[environment]', 'only those of this one: its id, or its name in URLs'],
-  async complete({ client, args: [environment] }, { backups, restores }: Backups): Promise<NamedBackups> {
+  async complete(
+    { client, args: [environment], input },
+    { backups, restores }: Backups,
+  ): Promise<NamedBackups> {
     const isShown = (one: { appEnvId: string; envName: string }) =>
       environment === undefined || [one.appEnvId, one.envName].includes(environment)
-    const names = await namesOfAccounts(client, backups, restores)
+    const accountIds = input.accountId ? [String(input.accountId)] : accountsOf(backups, restores)
+    const names = await namesOfAccounts(client, accountIds, restores)
     const named = restores.map((one) => ({ ...one, envName: names.get(one.appEnvId) ?? one.appEnvId }))
     return { backups: backups.filter(isShown), restores: named.filter(isShown) }
   },
   render: ({ backups, restores }: NamedBackups) => [...backupLines(backups), ...restoreLines(restores)],
 }
 
-/** Restores have the names that their environments have now: those of the accounts of their backups. */
+/** A restore does not name its account: it is that of its backup. */
+function accountsOf(backups: readonly BackupResponse[], restores: readonly RestoreResponse[]): string[] {
+  const restored = new Set(restores.map(({ backupId }) => backupId))
+  const found = backups.filter(({ backupId }) => restored.has(backupId))
+  return [...new Set(found.map(({ accountId }) => accountId))]
+}
+
+/** Restores have the names that their environments have now. */
 async function namesOfAccounts(
   client: Client,
-  backups: readonly BackupResponse[],
+  accountIds: readonly string[],
   restores: readonly RestoreResponse[],
-) {
+): Promise<Map<string, string>> {
   const ids = restores.map(({ appEnvId }) => appEnvId)
-  const restored = new Set(restores.map(({ backupId }) => backupId))
-  const accountIds = new Set(
-    backups.filter(({ backupId }) => restored.has(backupId)).map(({ accountId }) => accountId),
-  )
-  const names = await Promise.all([...accountIds].map((accountId) => namesOf(client, accountId, ids)))
+  const names = await Promise.all(accountIds.map((accountId) => namesOf(client, accountId, ids)))
   return new Map(names.flatMap((ofAccount) => [...ofAccount]))
 }
 

@@ -8,12 +8,12 @@ import { AppError } from '../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, print } from './command.ts'
 import { exitCodes } from './command-io.ts'
 import { readAdminToken } from './local/installation.ts'
-import type { RowExtras } from './rows/row-extras.ts'
+import type { RowExtension } from './rows/extension.ts'
 
 const dayMs = 86_400_000
 
 /** `token create`: only the new token goes to standard output. */
-export const newTokenExtras: RowExtras = {
+export const newTokenExtension: RowExtension = {
   prepare(input, { expiresAt }) {
     Object.assign(input, expiry(expiresAt))
   },

@@ -26,8 +26,8 @@ import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../stor
 import type { SpanSink } from '../trace.ts'
 import { RegionDirectory } from './regions/directory.ts'
 import { regionMetrics } from './regions/metrics.ts'
-import type { PlatformRegion } from './regions/of-platform.ts'
 import { openRegions } from './regions/open.ts'
+import type { PlatformRegion } from './regions/region.ts'
 
 const buildTimeoutMs = 30 * 60_000
 /** For the last copies of logs; an archive that is away does not delay the stop. */

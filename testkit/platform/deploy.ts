@@ -101,13 +101,13 @@ export async function until<T>(
     performance.now() < deadlineMs;
     pauseMs = Math.min(pauseMs * 1.2, longestPauseMs)
   ) {
-    try {
-      const value = await read()
-      last = value
-      if (fits(value)) return value
-    } catch (error) {
-      last = error
-    }
+    const answer = await read().then(
+      (value) => ({ value }),
+      (error) => ({ error }),
+    )
+    // What `fits` throws ends the wait: it will never fit.
+    if ('value' in answer && fits(answer.value)) return answer.value
+    last = 'value' in answer ? answer.value : answer.error
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
   throw new Error(

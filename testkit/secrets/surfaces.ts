@@ -29,13 +29,8 @@ export const surfaces: Record<string, (sweep: SecretSweep, looks?: boolean) => S
     },
 }
 
-/** Commands of these are made of several calls, and their options differ from the fields. */
-const withoutCommand = new Set([
-  'create-user-token',
-  'create-app-env-backup',
-  'list-app-env-backups',
-  'restore-app-env-backup',
-])
+/** `restore` is made of several calls; `token create` prints the token, which is its answer. */
+const withoutCommand = new Set(['create-user-token', 'restore-app-env-backup'])
 
 async function shell(sweep: SecretSweep, row: Operation, input: Json, argv: string[]): Promise<Answer> {
   const { out, err } = await commandLine(sweep.platform, argv)

@@ -4,8 +4,8 @@ import { type Cli, type CliCommand, connected, type Done, environmentRef, print 
 import { exitCodes, UsageError } from '../command-io.ts'
 import { withIds } from '../names/lookup.ts'
 import { addFields, inputOf, rowCommand } from '../rows/command.ts'
+import type { Input } from '../rows/extension.ts'
 import { fieldsOf } from '../rows/fields.ts'
-import type { Input } from '../rows/row-extras.ts'
 import { addShortForms, completeAlert, shortForms } from './create.ts'
 import { metricsReport, previewReport } from './report.ts'
 

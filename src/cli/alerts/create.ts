@@ -5,7 +5,7 @@ import type { OutputOf } from '../../contract/operation.ts'
 import { choice, given, type Options, repeated } from '../command.ts'
 import { UsageError } from '../command-io.ts'
 import { printable } from '../progress.ts'
-import type { Input, RowExtras } from '../rows/row-extras.ts'
+import type { Input, RowExtension } from '../rows/extension.ts'
 import { conditionText, previewReport } from './report.ts'
 
 /** Short forms that earlier versions had. */
@@ -18,7 +18,7 @@ export const shortForms: readonly Option[] = [
 ].map((option) => option.hideHelp())
 
 /** `alerts create`: only the metric is required; without a threshold, the metric's own one is taken. */
-export const newAlertExtras: RowExtras = {
+export const newAlertExtension: RowExtension = {
   options: shortForms,
   filled: ['name', 'operator', 'threshold', 'duration', 'contactPointIds'],
   prepare: completeAlert,

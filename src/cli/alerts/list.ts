@@ -6,7 +6,7 @@ import type { OutputOf } from '../../contract/operation.ts'
 import type { Options } from '../command.ts'
 import { exitCodes } from '../command-io.ts'
 import { moreLine } from '../render.ts'
-import type { RowCall, RowExtras } from '../rows/row-extras.ts'
+import type { RowCall, RowExtension } from '../rows/extension.ts'
 import { type ListedAlert, listReport, shownStateOf } from './report.ts'
 
 type Listed = Omit<OutputOf<typeof listAlerts>, 'alerts'> & { alerts: ListedAlert[] }
@@ -14,7 +14,7 @@ type Listed = Omit<OutputOf<typeof listAlerts>, 'alerts'> & { alerts: ListedAler
 const readsAtOnce = 8
 
 /** `alerts list`: firing alerts first, and what each one that is not normal measures. */
-export const alertListExtras: RowExtras = {
+export const alertListExtension: RowExtension = {
   everyAccount: true,
   options: [new Option('--firing', 'only firing alerts; exit code 1 if there are any')],
   prepare(input, { firing }) {
@@ -27,7 +27,7 @@ export const alertListExtras: RowExtras = {
 }
 
 async function withDetails(
-  { client, input: { appEnvId, envName } }: RowCall,
+  { client, input: { appEnvId, envName }, options: { firing } }: RowCall,
   answer: OutputOf<typeof listAlerts>,
 ): Promise<Listed> {
   const named = appEnvId === undefined ? envName : (await client.call(getAppEnv, { appEnvId })).cliEnvName
@@ -36,13 +36,14 @@ async function withDetails(
     const details = isWell ? alert : await client.call(getAlert, { alertId: alert.alertId })
     return { ...details, envName: alert.envName ?? String(named ?? alert.appEnvId) }
   })
-  return { ...answer, alerts }
+  // One may have ended since it was listed.
+  const shown = alerts.filter((alert) => firing !== true || shownStateOf(alert) === 'Firing')
+  return { ...answer, alerts: shown }
 }
 
 function listLines({ alerts, pagination }: Listed, { firing }: Options): string[] {
   if (firing === true && alerts.length === 0) return ['Nothing fires.']
-  const shown = alerts.filter((alert) => firing !== true || shownStateOf(alert) === 'Firing')
-  return [...listReport(shown, systemClock.wallMs()), ...moreLine(alerts, pagination, undefined)]
+  return [...listReport(alerts, systemClock.wallMs()), ...moreLine(alerts, pagination, undefined)]
 }
 
 /** Requests all items, a few at a time, and keeps their order. */

@@ -3,8 +3,8 @@ import { startJobRun } from '../../contract/jobs.ts'
 import { type CliCommand, given, type Options, repeated, wholeNumber } from '../command.ts'
 import { UsageError } from '../command-io.ts'
 import { addFields, inputOf } from '../rows/command.ts'
+import type { Input } from '../rows/extension.ts'
 import { fieldsOf } from '../rows/fields.ts'
-import type { Input } from '../rows/row-extras.ts'
 
 /** Short forms that earlier versions had. */
 const shortForms: readonly Option[] = [

@@ -19,10 +19,10 @@ import { namedObject } from '../names/of-object.ts'
 import { printable } from '../progress.ts'
 import { aligned, renderResult } from '../render.ts'
 import { ofEveryAccount } from './every-account.ts'
-import { emptyHint, extrasOf } from './extras.ts'
+import type { Input, RowCall, RowExtension } from './extension.ts'
+import { emptyHint, extensionOf } from './extensions.ts'
 import { positionalHelp } from './field-help.ts'
 import { fieldsOf, type RowFields } from './fields.ts'
-import type { Input, RowCall, RowExtras } from './row-extras.ts'
 import { inShellWords } from './words.ts'
 
 /**
@@ -40,51 +40,55 @@ export function rowCommand(
   // Options come from the schema of the input, at a cost: only for the command that is called, or for all without one.
   if (cli.words.length > 0 && !cli.words.includes(command.name())) return command
   const fields = fieldsOf(row, Object.keys(fixed))
-  const extras = extrasOf(row)
-  addFields(command, fields, extras.filled)
-  if (extras.argument) command.argument(...extras.argument)
-  for (const option of extras.options ?? []) command.addOption(option)
+  const extension = extensionOf(row)
+  addFields(command, fields, extension.filled)
+  if (extension.argument) command.argument(...extension.argument)
+  for (const option of extension.options ?? []) command.addOption(option)
   if (!isRead(row)) addDryRun(command)
   if (destroys(row)) command.option('--yes', 'do not ask for confirmation')
   return command.runs(cli, done, async (args, options) => {
     const words: Input = { ...inputOf(fields, args, options), ...fixed }
-    extras.prepare?.(words, options)
+    extension.prepare?.(words, options)
     const { client } = await connected(cli)
     const readsEveryAccount =
-      extras.everyAccount === true && options.account === undefined && !isNarrowed(words)
+      extension.everyAccount === true && options.account === undefined && isOfAll(row, words)
     if (options.account !== undefined || (!readsEveryAccount && needsAccount(row, fields, words))) {
       words.accountId = await accountOf(client, options.account)
     }
     const call: RowCall = { cli, client, args, input: await withIds(client, words), options }
     const dryRun = options.dryRun === true
     if (destroys(row)) await confirm(cli, client, row, call.input, dryRun || options.yes === true)
-    if (dryRun) return dryRunOf(call, row, extras)
+    if (dryRun) return dryRunOf(call, row, extension)
     const first = readsEveryAccount
       ? await ofEveryAccount(client, row, call.input)
       : await client.call(row, call.input)
-    const answer = ((await extras.complete?.(call, first as never)) ?? first) as never
-    await printAnswer(call, row, extras, answer)
-    return extras.exitCode?.(answer, options) ?? exitCodes.done
+    const answer = ((await extension.complete?.(call, first as never)) ?? first) as never
+    await printAnswer(call, row, extension, answer)
+    return extension.exitCode?.(answer, options) ?? exitCodes.done
   })
 }
 
-async function dryRunOf({ cli, client, input }: RowCall, row: Operation, extras: RowExtras): Promise<number> {
+async function dryRunOf(
+  { cli, client, input }: RowCall,
+  row: Operation,
+  extension: RowExtension,
+): Promise<number> {
   const answer = await client.call(row, input, { dryRun: true })
-  print(cli, answer, (extras.renderDryRun ?? dryRunLines)(answer as never, input))
+  print(cli, answer, (extension.renderDryRun ?? dryRunLines)(answer as never, input))
   return exitCodes.done
 }
 
 async function printAnswer(
   { cli, client, input, options }: RowCall,
   row: Operation,
-  extras: RowExtras,
+  extension: RowExtension,
   answer: never,
 ): Promise<void> {
-  if (extras.print) return extras.print(cli, answer)
+  if (extension.print) return extension.print(cli, answer)
   if (cli.json) return print(cli, answer, [])
-  const after = (await extras.after?.(client, input)) ?? []
+  const after = (await extension.after?.(client, input)) ?? []
   const named = await withNames(client, row.id, await withEnvName(client, input, answer), input)
-  const lines = extras.render?.(named as never, options) ?? renderResult(named, emptyHint(row))
+  const lines = extension.render?.(named as never, options) ?? renderResult(named, emptyHint(row))
   print(cli, answer, [...lines, ...after])
 }
 
@@ -151,6 +155,12 @@ export async function accountOf(client: Client, named: unknown): Promise<string>
 function needsAccount(row: Operation, fields: RowFields, input: Options): boolean {
   const isOptional = row.policy.on === 'account-or-app' || row.policy.on === 'environments'
   return fields.account === 'needed' || (isOptional && !isNarrowed(input))
+}
+
+/** Whether a list is of everything, and whole: pages are of one account. */
+function isOfAll(row: Operation, input: Options): boolean {
+  const isOne = row.policy.on === 'environments' && isNarrowed(input)
+  return !isOne && input.limit === undefined && input.offset === undefined
 }
 
 function isNarrowed({ appId, appEnvId, envName }: Options): boolean {

@@ -89,6 +89,7 @@ const special: Readonly<Record<string, string>> = {
   'create-alert.threshold': "in the unit of the metric; left out: the metric's own threshold",
   'create-alert.duration': 'how long the condition must hold; left out: 5m',
   'create-alert.description': 'what to do about it',
+  'list-app-env-backups.appEnvId': 'only those of this environment, by its id',
   'create-user-token.expiresAt': 'when it expires: an ISO 8601 time, or a number of days such as 30d',
   'compare-versions.from': 'number of the one version',
   'compare-versions.to': 'number of the other version',

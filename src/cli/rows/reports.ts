@@ -13,7 +13,7 @@ import { exitCodes } from '../command-io.ts'
 import { runReport, runsReport } from '../jobs/report.ts'
 import { printable } from '../progress.ts'
 import { aligned, renderBlocks, renderResult } from '../render.ts'
-import type { RowExtras } from './row-extras.ts'
+import type { RowExtension } from './extension.ts'
 
 /** A line for each account: its id, what the caller may do there, and the limits that calls run into. */
 export function accountLines({ accounts }: OutputOf<typeof listAccounts>): string[] {
@@ -94,18 +94,22 @@ export function cancelLines({ jobRun: { jobRunId, status } }: OutputOf<typeof ca
     : [`Run ${jobRunId} had already ended: ${status}.`]
 }
 
-export function newPointLines({ message, contactPoint }: OutputOf<typeof createContactPoint>): string[] {
+export function newPointLines({ contactPoint }: OutputOf<typeof createContactPoint>): string[] {
   const { contactPointId } = contactPoint
   return [
-    `${printable(message)} ${contactPointId}`,
+    `Created the contact point ${contactPointId}.`,
     `Try it: longshore contact-points test ${contactPointId}`,
   ]
 }
 
 /** The exit code shows scripts whether the notification arrived. */
-export const testPointExtras: RowExtras = {
+export const testPointExtension: RowExtension = {
   render: ({ delivered, attempts }: OutputOf<typeof testContactPoint>) => [
-    delivered ? 'The test notification arrived.' : 'The test notification did NOT arrive.',
+    attempts.length === 0
+      ? 'The platform was interrupted: it is not known whether the test notification arrived.'
+      : delivered
+        ? 'The test notification arrived.'
+        : 'The test notification did NOT arrive.',
     ...attempts.map(({ at, ok, reason = '' }) => `  ${ok ? '✓' : '✗'} ${at}  ${printable(reason)}`.trimEnd()),
   ],
   exitCode: ({ delivered }: OutputOf<typeof testContactPoint>) =>

@@ -15,8 +15,11 @@ export interface ContainerRun {
   finishedMs: number | null
 }
 
-/** A meter looks every two seconds: without a look for so long, its machine, engine or cluster is away. */
-const awayMs = 60_000
+/**
+ * A meter looks every two seconds, one of a busy cluster less often: without a look for so long, its machine, engine or
+ * cluster is away.
+ */
+const awayMs = 600_000
 
 /**
  * The end of a run as far as it is known. One that was last seen a while ago counts up to then, because its machine may

@@ -68,7 +68,8 @@ export function faultResult(requestId: string): ToolResult {
 }
 
 function isRetryable(error: AppError): boolean {
-  return error.kind === 'unavailable' || error.kind === 'rate-limited'
+  const isWait = error.kind === 'unavailable' || error.kind === 'rate-limited'
+  return isWait || error.retryAfterSeconds !== undefined
 }
 
 function retrySentence(error: AppError, retryable: boolean): string {

@@ -69,10 +69,13 @@ export class KeptResponses {
       const first = this.#running.get(runId)
       if (first) return { first }
       if (this.#mayRunElsewhere(runId, kept, now)) throw stillRunning()
+      // Nothing was stored, so this request runs. A token is never part of a provisional answer.
       if (kept.body === '') {
         await releaseKey(tx, held, runId)
         return null
       }
+      // Stored as the final answer: if the run completed meanwhile, this conflicts, and the next attempt reads its answer.
+      await completeResponse(tx, held, { runId, body: kept.body })
     }
     return replay(this.#secrets, caller, held.key, kept)
   }

@@ -13,7 +13,7 @@ import { namespaceOf } from '../../regions/kubernetes/manifests/workload.ts'
 import { ClusterRegion } from '../../regions/kubernetes/region.ts'
 import { registryProblem } from '../../regions/kubernetes/registry-images.ts'
 import { ClusterVolumes } from '../../regions/kubernetes/volume-copies.ts'
-import type { PlatformRegion } from './of-platform.ts'
+import type { PlatformRegion } from './region.ts'
 
 interface ClusterRegionOptions {
   installationId: string

@@ -3,7 +3,7 @@ import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
 import { machineAddresses } from '../../domain/environments/hosts.ts'
 import { AppError } from '../../errors.ts'
 import type { KnownInstance, Membership, PublishedRegion } from '../../store/membership.ts'
-import type { PlatformRegion } from './of-platform.ts'
+import type { PlatformRegion } from './region.ts'
 
 /** A region of another machine, and the instance that runs it. */
 interface ForeignRegion {

@@ -8,7 +8,7 @@ import { Worker } from '../../worker.ts'
 import { copyLogs, sweepLogs } from '../housekeeping.ts'
 import type { SharedWork } from '../instances/shared-work.ts'
 import { type Platform, stopCopyMs } from '../platform.ts'
-import type { PlatformRegion } from './of-platform.ts'
+import type { PlatformRegion } from './region.ts'
 
 /** Segments are numbered by the second in which a control plane began to write, counted from here: nine digits. */
 const segmentsSinceMs = Date.UTC(2026, 0)

@@ -17,7 +17,7 @@ import {
   saveRegionEngine,
 } from '../../store/repositories/region-engines.ts'
 import { adoptRuns } from '../../store/repositories/usage.ts'
-import type { PlatformRegion } from './of-platform.ts'
+import type { PlatformRegion } from './region.ts'
 
 const stopGraceSeconds = 10
 

@@ -8,8 +8,8 @@ export interface EnvironmentRegions {
 }
 
 /**
- * SQL of `serving`. During a rolling upgrade, the version before writes `other_region` and not `served_from`, so only both
- * together count.
+ * SQL of `serving`. Both columns together, because the version before this column writes `other_region` only. One case is
+ * left during a rolling upgrade: a volume move that it ends counts as under way until the environment is stored again.
  */
 export const servingRegionSql = 'case when served_from = other_region then served_from else region end'
 export const servingRegion = sql.raw<string>(servingRegionSql)

@@ -86,7 +86,7 @@ describe('longshore alerts', () => {
     await until(
       () => json('get', alertId),
       ({ notifications }) => notifications.length === 2,
-      'two notices',
+      'two notifications',
     )
     return alertId
   }
@@ -284,13 +284,22 @@ describe('longshore alerts', () => {
     expect([all.includes(good), all.includes(contactPointId)]).toEqual([true, true])
     const second = (await points('list', '--account', 'Second')).out
     expect([second.includes(good), second.includes(contactPointId)]).toEqual([false, true])
-    expect((await run('list')).code).toBe(0)
+    const { appEnvId } = await platform.makeEnvironment({ accountId })
+    const made = await run('create', appEnvId, '--metric', 'cpu_percent')
+    const alertId = /alr_\w+/.exec(made.out)![0]
+    expect((await run('list')).out).toContain(alertId)
+    const one = await run('list', '--account', platform.accountId)
+    expect([one.code, one.out.includes(alertId)]).toEqual([0, false])
+    expect(await run('list', '--limit', '1')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--account'),
+    })
   })
 
   it('has help', async () => {
     expect(await run('--help')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/list .*firing ones first/i),
+      out: expect.stringMatching(/^ +list .*Lists the alerts/m),
     })
     expect(await run('create', '--help')).toMatchObject({ code: 0 })
   })

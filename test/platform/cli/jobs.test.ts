@@ -61,14 +61,30 @@ describe('longshore jobs', () => {
   })
 
   it('runs a program after -- unchanged, and a command with overrides, for this run only', async () => {
-    const program = await json('run', appEnvId, '--timeout', '9', '--', 'node', '-e', 'x', 'a b', '--json')
+    const program = await json(
+      'run',
+      appEnvId,
+      '--timeout',
+      '9',
+      '--workdir',
+      '/srv',
+      '--',
+      'node',
+      '-e',
+      'x',
+      'a b',
+      '--json',
+    )
     expect(program).toMatchObject({
       ok: true,
       jobRun: {
-        snapshot: { command: 'node', args: ['-e', 'x', 'a b', '--json'], shell: false, timeoutSeconds: 9 },
+        snapshot: {
+          ...{ command: 'node', args: ['-e', 'x', 'a b', '--json'], shell: false },
+          ...{ timeoutSeconds: 9, workingDir: '/srv' },
+        },
       },
     })
-    const words = ['--command', 'echo $1 >&2', '--args', 'one', '--args=--two', '--working-dir', '/srv']
+    const words = ['--command', 'echo $1 >&2', '--arg', 'one', '--arg=--two', '--working-dir', '/srv']
     const { jobRun } = await json('run', appEnvId, ...words)
     expect(jobRun.snapshot).toMatchObject({
       args: ['one', '--two'],

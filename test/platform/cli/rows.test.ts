@@ -116,7 +116,7 @@ describe('commands derived from the contract rows', () => {
       .filter((row) => !isRead(row))
       .filter((row) => !commandOf(program, row)!.options.some(({ long }) => long === '--dry-run'))
       .map(({ id }) => wordsOf(id).join(' '))
-    expect(without.sort()).toEqual(['contact-points test', 'probe', 'token rotate'])
+    expect(without.sort()).toEqual(['probe', 'token rotate'])
     const deploy = program.commands.find((one) => one.name() === 'deploy')!
     expect(deploy.options.map(({ long }) => long)).toContain('--dry-run')
     const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegionDirectory } from '../../../src/server/regions/directory.ts'
-import type { PlatformRegion } from '../../../src/server/regions/of-platform.ts'
+import type { PlatformRegion } from '../../../src/server/regions/region.ts'
 import type { KnownInstance } from '../../../src/store/membership.ts'
 
 function instance(

@@ -7,7 +7,7 @@ import {
   uploadsElsewhere,
 } from '../../../src/server/instances/remote-data.ts'
 import { RegionDirectory } from '../../../src/server/regions/directory.ts'
-import type { PlatformRegion } from '../../../src/server/regions/of-platform.ts'
+import type { PlatformRegion } from '../../../src/server/regions/region.ts'
 import { type KnownInstance, soleMembership } from '../../../src/store/membership.ts'
 import { placeEnvironment } from '../../../testkit/platform/place-environment.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'

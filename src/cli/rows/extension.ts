@@ -14,7 +14,7 @@ export interface RowCall {
 }
 
 /** Extensions of a command beyond its row. */
-export interface RowExtras {
+export interface RowExtension {
   /** An optional word of the command that is no field of the input: its name and its help. */
   argument?: readonly [string, string]
   /** Options of the command that are not fields of the input. */

@@ -3,15 +3,17 @@ import type { Client } from '../../client/client.ts'
 import { getAppEnv, listAppEnvs } from '../../contract/app-envs.ts'
 import { operations } from '../../contract/index.ts'
 import type { Operation } from '../../contract/operation.ts'
-import { newAlertExtras } from '../alerts/create.ts'
-import { alertListExtras } from '../alerts/list.ts'
-import { backupListExtras, newBackupExtras } from '../backup.ts'
+import { newAlertExtension } from '../alerts/create.ts'
+import { alertListExtension } from '../alerts/list.ts'
+import { backupListExtension, newBackupExtension } from '../backup.ts'
 import { environmentRef, type Options, repeated } from '../command.ts'
 import { UsageError } from '../command-io.ts'
 import { envLines } from '../env-lines.ts'
 import { healthReport } from '../health-report.ts'
+import { printable } from '../progress.ts'
 import { renderTable } from '../render.ts'
-import { newTokenExtras } from '../token.ts'
+import { newTokenExtension } from '../token.ts'
+import type { RowExtension } from './extension.ts'
 import { namedValue } from './fields.ts'
 import {
   accessLines,
@@ -25,9 +27,8 @@ import {
   runDetails,
   runLines,
   stateLines,
-  testPointExtras,
+  testPointExtension,
 } from './reports.ts'
-import type { RowExtras } from './row-extras.ts'
 import { wordsOf } from './words.ts'
 
 interface NamedValue {
@@ -36,7 +37,7 @@ interface NamedValue {
   isSecret?: boolean
 }
 
-const extras: Readonly<Record<string, RowExtras>> = {
+const extensions: Readonly<Record<string, RowExtension>> = {
   'list-database-presets': { render: presetLines },
   'list-accounts': { render: accountLines },
   'list-regions': { render: regionLines },
@@ -45,16 +46,17 @@ const extras: Readonly<Record<string, RowExtras>> = {
   'explain-access': { render: accessLines },
   'get-account-health': { render: healthReport },
   'get-app': { after: environmentsOf },
-  'list-alerts': alertListExtras,
-  'create-alert': newAlertExtras,
+  'list-alerts': alertListExtension,
+  'create-alert': newAlertExtension,
   'get-alert': { render: alertLines },
+  'toggle-alert': { render: ({ message }: { message: string }) => [printable(message)] },
   'refresh-alert': { render: stateLines },
   'list-contact-points': { everyAccount: true },
   'create-contact-point': { render: newPointLines },
-  'test-contact-point': testPointExtras,
-  'list-app-env-backups': backupListExtras,
-  'create-app-env-backup': newBackupExtras,
-  'create-user-token': newTokenExtras,
+  'test-contact-point': testPointExtension,
+  'list-app-env-backups': backupListExtension,
+  'create-app-env-backup': newBackupExtension,
+  'create-user-token': newTokenExtension,
   'list-job-runs': { render: runLines },
   'get-job-run': { render: runDetails },
   'cancel-job-run': { render: cancelLines },
@@ -107,8 +109,8 @@ function reference(word: string): { name: string; from: { envName: string; field
   return { name, from: { envName, field } }
 }
 
-export function extrasOf(row: Operation): RowExtras {
-  return extras[row.id] ?? {}
+export function extensionOf(row: Operation): RowExtension {
+  return extensions[row.id] ?? {}
 }
 
 /** What to do about an empty list; empty where nothing is to be done. */
