@@ -206,7 +206,7 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
     [['envs', 'variables', 'e'], 'give at least one --set NAME=value'],
     [['envs', 'get', 'e', '--', 'x'], 'only jobs run accepts --'],
     [['envs', 'get', ''], 'the name of the environment is empty'],
-  ])('asks nothing of the platform on a wrong call: %j', async (argv, words) => {
+  ])('sends no request on a wrong call: %j', async (argv, words) => {
     const { code, err, out } = await run(...argv)
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toContain(words)
