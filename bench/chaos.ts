@@ -14,8 +14,8 @@ import { createContactPoint } from '../src/contract/contact-points.ts'
 import { Receiver } from '../testkit/alerting/receiver.ts'
 import { Balancer } from '../testkit/platform/balancer.ts'
 import { ControlPlanes } from '../testkit/platform/control-planes.ts'
-import { until } from '../testkit/platform/deploy.ts'
 import { PostgresServer } from '../testkit/store/postgres-server.ts'
+import { untilRead } from '../testkit/until.ts'
 import { betweenFaultsMs, Faults } from './chaos/faults.ts'
 import { Load } from './chaos/load.ts'
 import { print, problems } from './chaos/report.ts'
@@ -53,7 +53,7 @@ async function isWell(): Promise<boolean> {
 async function judgeAlerts(): Promise<number> {
   const firing = () => receiver.accepted.filter(({ body }) => body.event === 'firing')
   const delivered = () => new Set(firing().map(({ body }) => body.alertId)).size
-  await until(
+  await untilRead(
     async () => delivered(),
     (found) => found >= alerts,
     'every alert',
@@ -99,7 +99,7 @@ try {
   faults.end()
   await faulting
   const endedMs = performance.now()
-  await until(isWell, (well) => well, 'all well')
+  await untilRead(isWell, (well) => well, 'all well')
   const convergedMs = performance.now() - endedMs + betweenFaultsMs
   if (convergedMs > convergeMs)
     problems.push(`all were well only ${Math.round(convergedMs)} ms after the last fault`)

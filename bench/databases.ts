@@ -12,8 +12,8 @@ import { DatabaseFixture } from '../testkit/databases/fixture.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../testkit/databases/images.ts'
 import { killEach, type Victim } from '../testkit/databases/kills.ts'
 import { leftOnDocker } from '../testkit/engines/docker-images.ts'
-import { until } from '../testkit/platform/deploy.ts'
 import { Installation } from '../testkit/platform/installation.ts'
+import { untilRead } from '../testkit/until.ts'
 
 const kills = Number(process.argv[2] ?? 20)
 const wanted = process.argv[3]
@@ -57,7 +57,7 @@ async function measure(engine: 'process' | 'docker'): Promise<number> {
     for (const one of wrong.slice(0, 10)) console.log(`  ${one}`)
     await installation.client().call(deleteAppEnv, { appEnvId })
     const left = () => (engine === 'docker' ? leftOnDocker(appEnvId) : Promise.resolve([]))
-    await until(left, (all) => all.length === 0, 'nothing left on the engine')
+    await untilRead(left, (all) => all.length === 0, 'nothing left on the engine')
     return wrong.length
   } finally {
     await installation.dispose()

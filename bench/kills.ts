@@ -13,8 +13,9 @@ import { updateAppEnvVariables } from '../src/contract/app-env-actions.ts'
 import { getAppEnvPods } from '../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/deploy.ts'
 import { Installation } from '../testkit/platform/installation.ts'
+import { untilRead } from '../testkit/until.ts'
 
 const kills = Number(process.argv[2] ?? 200)
 const writes = Number(process.argv[3] ?? 10_000)
@@ -111,7 +112,7 @@ try {
   for (let kill = 1; kill <= kills; kill += 1) {
     const share = Math.ceil((writes * kill) / kills)
     const delay = Math.random() * 60
-    await until(
+    await untilRead(
       async () => acknowledged,
       (count) => count >= share,
       `${share} writes`,

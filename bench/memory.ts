@@ -8,8 +8,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { updateAccount } from '../src/contract/accounts.ts'
 import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
 import { availableEngines } from '../testkit/engines/available-engines.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/deploy.ts'
 import { Installation } from '../testkit/platform/installation.ts'
+import { untilRead } from '../testkit/until.ts'
 
 const functions = Number(process.argv[2] ?? 100)
 const goalMb = 200
@@ -54,7 +55,7 @@ try {
     await untilDeployed(installation, appEnvId)
     if (index < functions - 1) continue
     const atZero = ({ containers }: { containers: { running: number } }) => containers.running === 0
-    await until(() => client.call(getAppEnvStatus, { appEnvId }), atZero, 'zero containers')
+    await untilRead(() => client.call(getAppEnvStatus, { appEnvId }), atZero, 'zero containers')
   }
   await new Promise((resolve) => setTimeout(resolve, settleMs))
   const mb = tell(`${functions} functions at zero`, installation.home)

@@ -12,15 +12,9 @@ import { getAppEnvStatus } from '../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
 import { diagnoseAppEnv } from '../src/contract/diagnosis.ts'
-import {
-  deploy,
-  makeFunction,
-  noWindow,
-  sampleSource,
-  until,
-  untilDeployed,
-} from '../testkit/platform/deploy.ts'
+import { deploy, makeFunction, noWindow, sampleSource, untilDeployed } from '../testkit/platform/deploy.ts'
 import { Installation } from '../testkit/platform/installation.ts'
+import { untilRead } from '../testkit/until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each scenario knows the shape it reads
 type Answer = any
@@ -71,7 +65,7 @@ const down: Scenario = {
       await deploy(installation, appEnvId, source)
       await untilDeployed(installation, appEnvId)
     }
-    await until(
+    await untilRead(
       () => owner.call(diagnoseAppEnv, { appEnvId }),
       ({ findings }) => findings[0]?.fix?.safe === true,
       'an app that crashes',
@@ -86,7 +80,7 @@ const down: Scenario = {
     await call('redeploy-app-env', { envName, version: 1 })
   },
   repaired: (envName) =>
-    until(
+    untilRead(
       () => installation.client().call(getAppEnvStatus, { envName }),
       ({ currentDeployment, containers }) =>
         currentDeployment?.status === 'DEPLOYED' && containers.ready === 1,
@@ -103,7 +97,7 @@ const slow: Scenario = {
     await untilDeployed(installation, appEnvId)
     endOverload = overloadOf(host, 200)
     const owner = installation.client()
-    await until(
+    await untilRead(
       () => owner.call(diagnoseAppEnv, { appEnvId }),
       ({ findings }) => findings[0]?.fix?.safe === true,
       'a function that is too small',
@@ -119,7 +113,7 @@ const slow: Scenario = {
     await call('update-function-config', { envName, maxScale: 2, applyImmediately: true })
   },
   async repaired(envName) {
-    await until(
+    await untilRead(
       () => installation.client().call(getAppEnvStatus, { envName }),
       ({ containers }) => containers.ready === 2,
       'a second container',

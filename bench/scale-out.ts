@@ -17,8 +17,8 @@ import { createAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
 import { addMember, updateMemberEnvAccess } from '../src/contract/members.ts'
 import { ControlPlanes } from '../testkit/platform/control-planes.ts'
-import { until } from '../testkit/platform/deploy.ts'
 import { PostgresServer } from '../testkit/store/postgres-server.ts'
+import { untilRead } from '../testkit/until.ts'
 
 const [seconds = 8, few = 100_000, many = 1_000_000, rate = 120] = process.argv.slice(2).map(Number)
 const names = ['alder', 'birch', 'cedar', 'dogwood']
@@ -202,7 +202,7 @@ try {
     port: 8080,
   })
   const { appEnvId } = await client.call(createAppEnv, { accountId, appId, name: 'prod', region: 'north' })
-  await until(
+  await untilRead(
     () => planes.instances('alder'),
     ({ length }) => length === names.length,
     'every instance',

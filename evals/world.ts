@@ -1,5 +1,6 @@
 import { operations } from '../src/contract/index.ts'
-import { sampleSource, tgz, until } from '../testkit/platform/deploy.ts'
+import { sampleSource, tgz } from '../testkit/platform/deploy.ts'
+import { untilRead } from '../testkit/until.ts'
 import type { Installation } from '../testkit/platform/installation.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape it asks for
@@ -89,7 +90,7 @@ export class EvalWorld {
     const answer = await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(await tgz(files)) })
     if (!answer.ok) throw new Error(`upload: ${await answer.text()}`)
     await this.rest('notify-code-upload', { appEnvId, storageKey })
-    await until(
+    await untilRead(
       () => this.rest('get-app-env-status', { appEnvId }),
       ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
       `the deployment of ${appEnvId}`,

@@ -12,7 +12,8 @@ import { createApp } from '../../src/contract/apps.ts'
 import { notifyCodeUpload, requestDeployStorageKey } from '../../src/contract/deployments.ts'
 import { getJobRun, type JobRunResponse, listJobRuns, startJobRun } from '../../src/contract/jobs.ts'
 import type { Operation, OutputOf } from '../../src/contract/operation.ts'
-import { sampleSource, tgz, until } from '../../testkit/platform/deploy.ts'
+import { sampleSource, tgz } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 import { pause, problems } from './report.ts'
 
 const base = 'node:20-alpine'
@@ -147,7 +148,7 @@ export class Load {
   }
 
   async untilDeployed(appEnvId: string): Promise<void> {
-    const { currentDeployment: end } = await until(
+    const { currentDeployment: end } = await untilRead(
       () => this.client.call(getAppEnvStatus, { appEnvId }),
       ({ currentDeployment: one }) => one?.status === 'DEPLOYED' || one?.status === 'FAILED',
       'an end',
@@ -204,7 +205,7 @@ export class Load {
         started += 1
         const name = `run-${started}`
         const { jobRun } = await this.#insist(startJobRun, { appEnvId, command: `node job.js ${name}` })
-        const end = await until(
+        const end = await untilRead(
           async () => (await this.client.call(getJobRun, { jobRunId: jobRun.jobRunId })).jobRun,
           ({ finishedAt }) => finishedAt !== null,
           `the end of ${name}`,

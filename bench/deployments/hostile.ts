@@ -4,7 +4,7 @@ import { createApp } from '../../src/contract/apps.ts'
 import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
 import { freePort } from '../../testkit/free-port.ts'
 import { loadOn, versionSource } from '../../testkit/gateway/rolling-load.ts'
-import { deploy, type Status, until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { deploy, type Status, untilDeployed } from '../../testkit/platform/deploy.ts'
 import {
   badPrograms,
   goodPrograms,
@@ -15,6 +15,7 @@ import {
   programSource,
 } from '../../testkit/platform/hostile-programs.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
+import { untilRead } from '../../testkit/until.ts'
 
 /** Deploys each hostile program over a version that serves under load; answers whether every verdict was right. */
 export async function hostile({ engine, base }: AvailableEngine): Promise<boolean> {
@@ -113,7 +114,7 @@ class HostileDeployments {
     const startMs = performance.now()
     await this.#deployed(appEnvId, server)
     const status = () => this.installation.client().call(getAppEnvStatus, { appEnvId })
-    const { health } = await until(status, (read) => read.health?.verdict === expected, expected).catch(
+    const { health } = await untilRead(status, (read) => read.health?.verdict === expected, expected).catch(
       status,
     )
     const verdict = `DEPLOYED, then ${health?.verdict}`

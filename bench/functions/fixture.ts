@@ -2,8 +2,9 @@ import net from 'node:net'
 import os from 'node:os'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { type AvailableEngine, availableEngines } from '../../testkit/engines/available-engines.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../testkit/platform/deploy.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
+import { untilRead } from '../../testkit/until.ts'
 
 /** One installation of its own with one deployed function, on one engine. */
 export interface Fixture {
@@ -44,7 +45,7 @@ export async function startFixture(
     client,
     async untilZero() {
       const fits = (read: { containers: { running: number } }) => read.containers.running === 0
-      await until(() => client.call(getAppEnvStatus, { appEnvId }), fits, 'zero containers')
+      await untilRead(() => client.call(getAppEnvStatus, { appEnvId }), fits, 'zero containers')
     },
     close: () => installation.dispose(),
   }

@@ -6,7 +6,8 @@ import { createApp } from '../../src/contract/apps.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
-import { noWindow, until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { noWindow, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 
 /** An installation on the cluster of the environment variables. */
 export async function onCluster<T>(
@@ -55,7 +56,7 @@ export async function deployed(
 export async function withTwo(installation: ClusterInstallation, appEnvId: string): Promise<void> {
   const client = installation.client()
   await client.call(scaleAppEnvContainers, { appEnvId, containers: 2 })
-  await until(
+  await untilRead(
     () => client.call(getAppEnvStatus, { appEnvId }),
     ({ containers }) => containers.ready === 2,
     'two containers',

@@ -1,7 +1,7 @@
 import { clusterNamespace } from '../../src/domain/environments/cluster-names.ts'
 import { cluster, kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
-import { until } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 import { deployed, median, onCluster, pause, timed } from './fixture.ts'
 
 const image = () => `${cluster.registry}/demo/echo:1`
@@ -60,7 +60,7 @@ function withPair<T>(functionConfig: object, work: (pair: Pair) => Promise<T>): 
       },
     })
     const plain = ours.host.replace(namespace, other)
-    await until(
+    await untilRead(
       () => timed(plain),
       ({ status }) => status === 200,
       'the plain service',
@@ -71,7 +71,7 @@ function withPair<T>(functionConfig: object, work: (pair: Pair) => Promise<T>): 
 
 async function untilAtZero({ installation }: Pair): Promise<void> {
   const mine = (line: string) => line.startsWith(installation.namespacePrefix)
-  await until(
+  await untilRead(
     async () =>
       (await kubectl(['get', 'pods', '-A', '--no-headers', '-o', 'custom-columns=N:.metadata.namespace']))
         .split('\n')

@@ -7,7 +7,7 @@ import { ClusterClient } from '../../src/regions/kubernetes/client.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 import { deployed, median, onCluster, pause } from './fixture.ts'
 
 const ticksASecond = 100
@@ -76,7 +76,7 @@ async function stopped(
   const { appEnvId } = await deployed(installation, options)
   const client = installation.client()
   await client.call(stopAppEnv, { appEnvId })
-  await until(
+  await untilRead(
     () => client.call(getAppEnvStatus, { appEnvId }),
     ({ containers }) => containers.running === 0,
     'no container',

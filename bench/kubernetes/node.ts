@@ -4,7 +4,7 @@ import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads
 import { kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 import { deployed, onCluster, pause, timed, withTwo } from './fixture.ts'
 
 const everyMs = 20
@@ -21,7 +21,7 @@ export function node(): Promise<string[]> {
     const image = await shellImage('node', webScript)
     const { appEnvId, host } = await deployed(installation, { name: 'node', image })
     await withTwo(installation, appEnvId)
-    await until(
+    await untilRead(
       () => timed(host),
       ({ status }) => status === 200,
       'an answer',
@@ -78,14 +78,14 @@ class Load {
 /** When the environment showed that a container is lost, and when it showed two on other nodes. */
 async function untilTrue(installation: ClusterInstallation, load: Load, appEnvId: string, doomed: string) {
   const client = installation.client()
-  await until(
+  await untilRead(
     () => client.call(getAppEnvStatus, { appEnvId }),
     ({ containers }) => containers.ready < 2,
     'the lost container',
     settleMs,
   )
   const knownMs = load.sinceMs
-  await until(
+  await untilRead(
     async () => (await client.call(getAppEnvPods, { appEnvId })).pods,
     (pods) => {
       const running = pods.filter(({ status }) => status === 'Running')

@@ -2,7 +2,7 @@ import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { getAppEnvUsage } from '../../src/contract/measurements.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 import { deployed, onCluster, pause, timed } from './fixture.ts'
 
 /** Longshore is killed for some minutes: what answers meanwhile, and how soon it is up to date afterwards. */
@@ -15,7 +15,7 @@ export function outage(minutes = 1): Promise<string[]> {
       settings: { functionConfig: { idleTimeoutSeconds: 300 } },
     })
     for (const { host } of [app, func])
-      await until(
+      await untilRead(
         () => timed(host),
         ({ status }) => status === 200,
         host,
@@ -46,7 +46,7 @@ export function outage(minutes = 1): Promise<string[]> {
       const missing = (Date.now() - sinceMs) / 1_000 - ((await usageOf()) - before)
       return { containers, missing }
     }
-    const { missing } = await until(
+    const { missing } = await untilRead(
       isComplete,
       (now) => now.containers.running === 1 && Math.abs(now.missing) < 5,
       'the truth',

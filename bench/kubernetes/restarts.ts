@@ -9,7 +9,8 @@ import type { Operation, OutputOf } from '../../src/contract/operation.ts'
 import { cluster, kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { untilDeployed } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 import { deployed, onCluster, pause } from './fixture.ts'
 import { controlPlane } from './processes.ts'
 
@@ -165,7 +166,7 @@ async function deployOften(
 ): Promise<void> {
   for (let done = 0; done < times; done += 1) {
     await insist(installation, deployAppEnvImage, { appEnvId, image })
-    const { currentDeployment } = await until(
+    const { currentDeployment } = await untilRead(
       () => insist(installation, getAppEnvStatus, { appEnvId }),
       ({ currentDeployment: one }) => one?.status === 'DEPLOYED' || one?.status === 'FAILED',
       'an end of the deployment',
@@ -187,7 +188,7 @@ async function runOften(
       started += 1
       const command = `wget -q -O /dev/null ${address}/run-${started}`
       const { jobRun } = await insist(installation, startJobRun, { appEnvId, command, shell: true })
-      await until(
+      await untilRead(
         async () => (await insist(installation, getJobRun, { jobRunId: jobRun.jobRunId })).jobRun,
         ({ finishedAt }) => finishedAt !== null,
         `the end of ${command}`,
@@ -231,7 +232,7 @@ async function wrongObjects(appEnvIds: readonly string[]): Promise<string[]> {
   for (const appEnvId of appEnvIds) {
     const read = () => objects(kinds.join(','), `longshore.dev/environment=${appEnvId}`)
     const isOneEach = (all: string[]) => all.length === kinds.length
-    const all = await until(read, isOneEach, 'one object of each kind', 60_000).catch(read)
+    const all = await untilRead(read, isOneEach, 'one object of each kind', 60_000).catch(read)
     if (!isOneEach(all)) found.push(`${appEnvId} has ${all.join(', ')}`)
   }
   return found
@@ -244,7 +245,7 @@ async function orphans(installation: ClusterInstallation, appEnvIds: readonly st
   for (const appEnvId of appEnvIds) {
     const read = () =>
       objects('deployments,ingresses,pods,secrets,services,jobs', `longshore.dev/environment=${appEnvId}`)
-    const all = await until(read, ({ length }) => length === 0, 'nothing left', 120_000).catch(read)
+    const all = await untilRead(read, ({ length }) => length === 0, 'nothing left', 120_000).catch(read)
     left.push(...all.map((name) => `${name} is left of ${appEnvId}`))
   }
   return left

@@ -1,6 +1,7 @@
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
-import { until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { untilDeployed } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 import { deployed, onCluster, pause, timed, withTwo } from './fixture.ts'
 
 const everyMs = 10
@@ -11,7 +12,7 @@ export function rolling(deployments = 5): Promise<string[]> {
     const image = await shellImage('rolling', webScript)
     const app = await deployed(installation, { name: 'rolling', image })
     await withTwo(installation, app.appEnvId)
-    await until(
+    await untilRead(
       () => timed(app.host),
       ({ status }) => status === 200,
       'an answer',

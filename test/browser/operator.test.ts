@@ -6,8 +6,8 @@ import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { insertRun } from '../../src/store/repositories/usage.ts'
 import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axeInBothThemes } from '../../testkit/console/inspect.ts'
-import { until } from '../../testkit/platform/deploy.ts'
 import type { TestUser } from '../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../testkit/until.ts'
 
 const image = (tag: number) => `registry.example.com/app:${tag}`
 
@@ -77,16 +77,16 @@ describe.skipIf(noBrowser !== null)(
       const { client } = fixture.platform.admin
       const status = () => client.call(getAppEnvStatus, { appEnvId })
       await client.call(deployAppEnvImage, { appEnvId, image: image(1) })
-      await until(status, (one) => one.currentVersion === 1, 'version 1')
+      await untilRead(status, (one) => one.currentVersion === 1, 'version 1')
       await client.call(stopAppEnv, { appEnvId })
-      await until(status, (one) => one.containers.running === 0, 'no container')
+      await untilRead(status, (one) => one.containers.running === 0, 'no container')
       fixture.platform.engine.faults.failStarts = {
         times: 1,
         reason: 'exited',
         message: 'It printed: no such module.',
       }
       await client.call(deployAppEnvImage, { appEnvId, image: image(2) })
-      await until(status, (one) => one.currentDeployment?.status === 'FAILED', 'a failed version 2')
+      await untilRead(status, (one) => one.currentDeployment?.status === 'FAILED', 'a failed version 2')
       const page = await fixture.signedIn('/environments/shop-prod')
       const findings = page.getByRole('region', { name: 'Findings' })
       await findings.getByText('It printed: no such module.').waitFor()

@@ -5,8 +5,9 @@ import { createApp } from '../../src/contract/apps.ts'
 import { launchBrowser, noBrowser } from '../../testkit/console/fixture.ts'
 import { availableEngines } from '../../testkit/engines/available-engines.ts'
 import { loadOn, versionSource } from '../../testkit/gateway/rolling-load.ts'
-import { deploy, noWindow, until, untilDeployed } from '../../testkit/platform/deploy.ts'
+import { deploy, noWindow, untilDeployed } from '../../testkit/platform/deploy.ts'
 import { Installation } from '../../testkit/platform/installation.ts'
+import { untilRead } from '../../testkit/until.ts'
 
 const base = (await availableEngines()).find(({ engine }) => engine === 'process')?.base
 const missing = noBrowser ?? (base ? null : 'no process engine')
@@ -48,7 +49,7 @@ describe.skipIf(missing !== null)(
       const { outcome, end } = loadOn(installation, hosts[0]!.host, connections)
       const answered = (more: number) => {
         const from = outcome.requests
-        return until(
+        return untilRead(
           async () => outcome.requests,
           (requests) => requests >= from + more,
           'requests',
@@ -63,7 +64,7 @@ describe.skipIf(missing !== null)(
         await dialog.getByRole('button', { name: 'Deploy version 1' }).click()
         await dialog.waitFor({ state: 'detached' })
         await page.getByRole('row', { name: /Redeploy.*1 \(current\).*deployed/ }).waitFor()
-        await until(
+        await untilRead(
           async () => outcome.versions,
           (versions) => versions.includes(1),
           'version 1',

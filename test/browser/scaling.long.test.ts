@@ -6,7 +6,7 @@ import { getAppEnv } from '../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
 import { axe } from '../../testkit/console/inspect.ts'
-import { until } from '../../testkit/platform/deploy.ts'
+import { untilRead } from '../../testkit/until.ts'
 
 /**
  * How long a request takes when `concurrent` are under way: beyond four they slow each other down. Long beside what a
@@ -50,7 +50,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByText('Start or deploy the function first.').waitFor()
       expect(await page.getByRole('button', { name: 'Measure' }).isDisabled()).toBe(true)
       await client.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
-      await until(
+      await untilRead(
         () => client.call(getAppEnvStatus, { appEnvId }),
         ({ status }) => status === 'RUNNING',
         'a function that serves',

@@ -1,5 +1,6 @@
-import { tgz, until } from '../platform/deploy.ts'
+import { tgz } from '../platform/deploy.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
+import { untilRead } from '../until.ts'
 import type { Answer, Call } from './scenario-call.ts'
 
 export async function functionScenario(platform: TestPlatform, call: Call): Promise<string> {
@@ -118,7 +119,7 @@ export async function jobScenario(platform: TestPlatform, call: Call): Promise<v
   const { jobRunId } = jobRun
   // One state to record: the run has a container, and goes on until it is canceled.
   const input = { jobRunId }
-  await until(
+  await untilRead(
     async () =>
       (await platform.request('GET', '/job-run', { token: platform.admin.token, input })).json as Answer,
     (answer) => answer.jobRun.status === 'RUNNING',
@@ -136,7 +137,7 @@ export async function jobScenario(platform: TestPlatform, call: Call): Promise<v
 export async function settled(platform: TestPlatform, appEnvId: string, wanted = 'RUNNING'): Promise<void> {
   const read = () =>
     platform.request('GET', '/app-env/status', { token: platform.admin.token, input: { appEnvId } })
-  await until(
+  await untilRead(
     async () => (await read()).json as Answer,
     ({ status, currentDeployment, containers }) =>
       (status === wanted || (wanted === 'RUNNING' && status === 'SLEEPING')) &&

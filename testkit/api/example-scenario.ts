@@ -2,8 +2,8 @@ import { operations } from '../../src/contract/index.ts'
 import { addMember } from '../../src/contract/members.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import { makeWorld } from '../mcp/account-world.ts'
-import { until } from '../platform/deploy.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
+import { untilRead } from '../until.ts'
 import { appScenario, functionScenario, jobScenario, settled } from './environment-scenarios.ts'
 import { inputWithIds } from './sample-input.ts'
 import type { Answer, Call, Json } from './scenario-call.ts'
@@ -128,11 +128,11 @@ async function databaseScenario(platform: TestPlatform, call: Call): Promise<voi
     const { json } = await platform.request('GET', '/app-env/backup', { token, input: { backupId } })
     return json as Answer
   }
-  await until(read, ({ backup: made }) => made?.status === 'SUCCEEDED', 'the backup', 15_000)
+  await untilRead(read, ({ backup: made }) => made?.status === 'SUCCEEDED', 'the backup', 15_000)
   await call('list-app-env-backups', { accountId })
   await call('get-app-env-backup', { backupId })
   await call('restore-app-env-backup', { appEnvId, backupId })
-  await until(read, ({ restores }) => restores?.[0]?.status === 'SUCCEEDED', 'the restore', 15_000)
+  await untilRead(read, ({ restores }) => restores?.[0]?.status === 'SUCCEEDED', 'the restore', 15_000)
   await call('delete-app-env-backup', { backupId })
   await call('rotate-database-password', { appEnvId })
 }

@@ -6,8 +6,8 @@ import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { listDatabasePresets } from '../../src/contract/databases.ts'
 import type { DatabasePresetName } from '../../src/contract/fields.ts'
-import { until } from '../platform/deploy.ts'
 import type { Installation } from '../platform/installation.ts'
+import { untilRead } from '../until.ts'
 
 const run = promisify(execFile)
 
@@ -60,7 +60,7 @@ export class DatabaseFixture {
   }
 
   async untilRunning(appEnvId: string): Promise<void> {
-    await until(
+    await untilRead(
       () => this.#installation.client().call(getAppEnvStatus, { appEnvId }),
       ({ status, containers, currentDeployment }) => {
         if (currentDeployment?.failure) throw new Error(JSON.stringify(currentDeployment.failure))
@@ -109,7 +109,7 @@ export async function redisCli(url: string, ...words: string[]): Promise<string>
 
 /** Until a database that restarts answers again, and with what is wanted. */
 export async function untilReads(read: () => Promise<string>, wanted: string): Promise<void> {
-  await until(
+  await untilRead(
     () => read().catch((error: Error) => error.message),
     (answer) => answer === wanted,
     wanted,

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import { testDocker } from '../engines/docker-images.ts'
-import { until } from '../platform/deploy.ts'
 import type { Installation } from '../platform/installation.ts'
+import { untilRead } from '../until.ts'
 import type { CommittingWriter } from './committing-writer.ts'
 import { DatabaseFixture } from './fixture.ts'
 
@@ -38,7 +38,7 @@ export async function killEach(
     // The database keeps running without the platform; every other kill ends its connections.
     const least = writer.connected.connections + (victim === 'platform' ? 0 : 1)
     await killOne(installation, appEnvId, victim)
-    await until(
+    await untilRead(
       async () => writer.connected,
       ({ connections, rows }) => connections >= least && rows > 20,
       `rows after kill ${kill + 1} (${victim})`,

@@ -12,8 +12,9 @@ import { LogMasks } from '../../src/regions/logs/masks.ts'
 import { RequestRecorder } from '../../src/regions/machine/request-recorder.ts'
 import type { SourceFiles } from '../builds/sample-sources.ts'
 import { FakeEngine } from '../fakes/engine.ts'
-import { tgz, until } from '../platform/deploy.ts'
+import { tgz } from '../platform/deploy.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
+import { untilRead } from '../until.ts'
 import { dockerSetup, type EngineSetup, processSetup, withBases } from './engine-setup.ts'
 
 type Diagnosis = OutputOf<typeof diagnoseAppEnv>
@@ -96,7 +97,7 @@ export class DiagnosisFixture {
   }
 
   async deployed(appEnvId: string): Promise<void> {
-    await until(
+    await untilRead(
       () => this.call('get-app-env-status', { appEnvId }),
       ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
       `the deployment of ${appEnvId}`,
@@ -106,7 +107,7 @@ export class DiagnosisFixture {
 
   /** Requests went to its containers until they ended twice, and their output is kept. */
   async crashed(appEnvId: string): Promise<void> {
-    await until(
+    await untilRead(
       async () => {
         const [container] = this.platform.routes.routes.get(appEnvId)?.containers ?? []
         if (container) await answerOf(container, 1_000)
@@ -119,7 +120,7 @@ export class DiagnosisFixture {
 
   /** At least so many lines of its output are kept: they come a moment after the container that printed them. */
   async printed(appEnvId: string, lines: number): Promise<void> {
-    await until(
+    await untilRead(
       () => this.call('get-logs', { appEnvId }),
       ({ logs }) => logs.length >= lines,
       `output of ${appEnvId}`,
@@ -142,7 +143,7 @@ export class DiagnosisFixture {
    */
   async load(appEnvId: string, requests: number, limitMs = 5_000, leaves = false): Promise<IngressSample> {
     // A busy machine may fail a health check, which takes the container out of the rotation for a while.
-    const container = await until(
+    const container = await untilRead(
       async () => this.platform.routes.routes.get(appEnvId)?.containers[0] ?? null,
       (found) => found !== null,
       `a container of ${appEnvId} that takes requests`,

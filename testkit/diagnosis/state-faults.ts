@@ -1,4 +1,4 @@
-import { until } from '../platform/deploy.ts'
+import { untilRead } from '../until.ts'
 import type { DiagnosisFixture } from './fixture.ts'
 import { nodeServer, nodeSource, untilRequested } from './programs.ts'
 import type { Seeded } from './seeded.ts'
@@ -175,7 +175,7 @@ function engineFault(seeded: Seeded): StateFault {
       await fixture.deployed(appEnvId)
       fixture.fake.faults.away = true
       const problem = async () => fixture.platform.reconciler?.engineProblem('plain') ?? null
-      await until(problem, (said) => said !== null, 'a listing that fails')
+      await untilRead(problem, (said) => said !== null, 'a listing that fails')
       return appEnvId
     },
     async after(fixture) {

@@ -3,8 +3,9 @@ import { restartAppEnv, scaleAppEnvContainers } from '../../src/contract/app-env
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
-import { deploy, noWindow, until, untilDeployed } from '../platform/deploy.ts'
+import { deploy, noWindow, untilDeployed } from '../platform/deploy.ts'
 import type { Installation } from '../platform/installation.ts'
+import { untilRead } from '../until.ts'
 
 interface RollingOutcome {
   requests: number
@@ -58,7 +59,7 @@ export async function rollUnderLoad(
   try {
     for (let version = 1; version <= deploys; version++) await release(version)
     for (let restart = 0; restart < restarts; restart++) await restartOnce(installation, appEnvId)
-    await until(
+    await untilRead(
       async () => outcome.requests,
       (requests) => requests >= atLeast,
       `${atLeast} requests`,
@@ -100,7 +101,7 @@ async function restartOnce(installation: Installation, appEnvId: string): Promis
   await client.call(restartAppEnv, { appEnvId })
   await untilDeployed(installation, appEnvId)
   const fresh = (podIds: string[]) => podIds.length >= 2 && !podIds.some((podId) => former.includes(podId))
-  await until(running, fresh, 'fresh containers only')
+  await untilRead(running, fresh, 'fresh containers only')
 }
 
 async function askOnce(

@@ -5,8 +5,9 @@ import { createApp } from '../../src/contract/apps.ts'
 import { getJobRun, type JobRunResponse, startJobRun } from '../../src/contract/jobs.ts'
 import { getAppEnvUsage } from '../../src/contract/measurements.ts'
 import type { RawInputOf } from '../../src/contract/operation.ts'
-import { deploy, until, untilDeployed } from '../platform/deploy.ts'
+import { deploy, untilDeployed } from '../platform/deploy.ts'
 import type { Place } from '../platform/function-lifecycle-suite.ts'
+import { untilRead } from '../until.ts'
 
 /** Job runs in a region, of an installation whose back-off is so fast that no test waits for it. */
 export function describeJobs({ installation, region, base }: Place): void {
@@ -18,13 +19,13 @@ export function describeJobs({ installation, region, base }: Place): void {
     const read = async (jobRunId: string): Promise<JobRunResponse> =>
       (await installation.client().call(getJobRun, { jobRunId })).jobRun
     const ended = (jobRunId: string) =>
-      until(
+      untilRead(
         () => read(jobRunId),
         (run) => run.finishedAt !== null,
         'an ended run',
       )
     const running = (jobRunId: string) =>
-      until(
+      untilRead(
         () => read(jobRunId),
         (run) => run.status === 'RUNNING',
         'a running run',

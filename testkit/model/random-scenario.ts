@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
-import { tgz, until } from '../platform/deploy.ts'
+import { tgz } from '../platform/deploy.ts'
 import { randomOf } from '../random.ts'
+import { untilRead } from '../until.ts'
 import { isPending, type ModelEnvironment, PlatformModel, shown } from './environment-model.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are read by their parts
@@ -55,7 +56,7 @@ export class RandomScenario {
     for (const environment of this.model.environments.values()) {
       const { appEnvId, deployed, stopped, applied } = environment
       const runs = deployed && !stopped
-      await until(
+      await untilRead(
         async () => (await this.#on.ask('GET', '/app-env/status', { appEnvId })).json,
         ({ status, containers }: Answer) => {
           if (!runs) return status === 'STOPPED' && containers.running === 0
@@ -66,7 +67,7 @@ export class RandomScenario {
         30_000,
       )
       const wanted = Object.fromEntries([...applied.variables].map(([name, { value }]) => [name, value]))
-      await until(
+      await untilRead(
         () => this.#on.running(environment),
         (containers) =>
           (runs
@@ -199,7 +200,7 @@ export class RandomScenario {
   }
 
   async #untilServed({ appEnvId }: ModelEnvironment): Promise<void> {
-    await until(
+    await untilRead(
       async () => (await this.#on.ask('GET', '/app-env/status', { appEnvId })).json,
       ({ currentDeployment }: Answer) => currentDeployment.status === 'DEPLOYED',
       `${appEnvId} deployed`,

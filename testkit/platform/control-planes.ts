@@ -3,7 +3,7 @@ import { type Instance, listInstances } from '../../src/contract/instances.ts'
 import { listRegions } from '../../src/contract/regions.ts'
 import { newToken } from '../../src/domain/access/tokens.ts'
 import type { PostgresServer } from '../store/postgres-server.ts'
-import { until } from './deploy.ts'
+import { untilRead } from '../until.ts'
 import { Installation } from './installation.ts'
 
 /** Several control planes as operators run them: one database, one master key, a machine name and regions each. */
@@ -78,7 +78,7 @@ export class ControlPlanes {
     const count = settings
       .filter((regions) => regions !== 'none')
       .flatMap((regions) => regions.split(',')).length
-    await until(
+    await untilRead(
       async () => (await this.at(node).client().call(listRegions, {})).regions,
       (regions) => regions.length === count && regions.every(({ available }) => available),
       `${node} sees all regions`,

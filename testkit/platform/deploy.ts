@@ -5,6 +5,7 @@ import { createAppEnv, getAppEnv } from '../../src/contract/app-envs.ts'
 import { createApp } from '../../src/contract/apps.ts'
 import { notifyCodeUpload, requestDeployStorageKey } from '../../src/contract/deployments.ts'
 import type { OutputOf } from '../../src/contract/operation.ts'
+import { untilRead } from '../until.ts'
 import type { Installation } from './installation.ts'
 
 /** Says its peak concurrency and process id; `?ms=` holds the answer. */
@@ -83,41 +84,9 @@ export async function deploy(installation: Installation, appEnvId: string, files
 
 export type Status = OutputOf<typeof getAppEnvStatus>
 
-/** The longer a wait, the rarer the reads, which cost CPU that other tests need. */
-const firstPauseMs = 20
-const longestPauseMs = 150
-
-/** Polls a read until it fits; fails with the last answer seen. */
-export async function until<T>(
-  read: () => Promise<T>,
-  fits: (value: T) => boolean,
-  what: string,
-  limitMs = 120_000,
-): Promise<T> {
-  const deadlineMs = performance.now() + limitMs
-  let last: unknown
-  for (
-    let pauseMs = firstPauseMs;
-    performance.now() < deadlineMs;
-    pauseMs = Math.min(pauseMs * 1.2, longestPauseMs)
-  ) {
-    const answer = await read().then(
-      (value) => ({ value }),
-      (error) => ({ error }),
-    )
-    // What `fits` throws ends the wait: it will never fit.
-    if ('value' in answer && fits(answer.value)) return answer.value
-    last = 'value' in answer ? answer.value : answer.error
-    await new Promise((resolve) => setTimeout(resolve, pauseMs))
-  }
-  throw new Error(
-    `${what} did not come about; last seen: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
-  )
-}
-
 export function untilDeployed(installation: Installation, appEnvId: string): Promise<Status> {
   const client = installation.client()
-  return until(
+  return untilRead(
     () => client.call(getAppEnvStatus, { appEnvId }),
     (status) =>
       status.currentDeployment?.status === 'DEPLOYED' || status.currentDeployment?.status === 'FAILED',

@@ -10,7 +10,8 @@ import {
 import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { deleteAppEnv } from '../../src/contract/app-envs.ts'
 import { redeployAppEnv } from '../../src/contract/deployments.ts'
-import { deploy, makeFunction, sampleServer, sampleSource, until, untilDeployed } from './deploy.ts'
+import { untilRead } from '../until.ts'
+import { deploy, makeFunction, sampleServer, sampleSource, untilDeployed } from './deploy.ts'
 import type { Installation } from './installation.ts'
 
 /** Where a suite runs: every region does the same. */
@@ -74,10 +75,10 @@ export function describeFunctionLifecycle({
     })
 
     it('F1 scales to zero when idle, F2 starts again for the next request', async () => {
-      const zero = await until(status, ({ containers }) => containers.running === 0, 'zero containers')
+      const zero = await untilRead(status, ({ containers }) => containers.running === 0, 'zero containers')
       expect(zero.status).toBe('RUNNING')
       expect((await ask()).peak).toBe(1)
-      await until(status, ({ containers }) => containers.running === 1, 'one container')
+      await untilRead(status, ({ containers }) => containers.running === 1, 'one container')
     })
 
     it('F10 lists the dead pods too', async () => {
@@ -99,7 +100,7 @@ export function describeFunctionLifecycle({
       expect((await status()).pendingChanges.hasDeployChanges).toBe(true)
       expect((await ask()).color).toBeUndefined()
       await client.call(applyAppEnvChanges, { appEnvId })
-      await until(ask, (answer) => answer.color === 'green', 'the new variable')
+      await untilRead(ask, (answer) => answer.color === 'green', 'the new variable')
       // A cluster routes to it a moment before the platform knows.
       await untilDeployed(installation, appEnvId)
       expect((await status()).pendingChanges.hasDeployChanges).toBe(false)
@@ -120,7 +121,7 @@ export function describeFunctionLifecycle({
       await deploy(installation, appEnvId, sampleSource(base, server.replace('color:', 'next: true, color:')))
       expect((await untilDeployed(installation, appEnvId)).currentVersion).not.toBe(1)
       await installation.client().call(redeployAppEnv, { appEnvId, version: 1 })
-      const back = await until(
+      const back = await untilRead(
         status,
         (read) => read.currentVersion === 1 && read.status === 'RUNNING',
         'version 1',
@@ -131,21 +132,21 @@ export function describeFunctionLifecycle({
 
     it('stops, refuses requests, and starts again', async () => {
       await installation.client().call(stopAppEnv, { appEnvId })
-      await until(status, ({ containers }) => containers.running === 0, 'no container')
-      await until(
+      await untilRead(status, ({ containers }) => containers.running === 0, 'no container')
+      await untilRead(
         () => installation.request(host),
         ({ status }) => status === stopped,
         `status ${stopped}`,
       )
       await installation.client().call(startAppEnv, { appEnvId })
-      await until(status, (read) => read.status === 'RUNNING', 'running again')
+      await untilRead(status, (read) => read.status === 'RUNNING', 'running again')
       expect((await ask()).peak).toBeGreaterThan(0)
     })
 
     it('a deleted environment leaves nothing behind', async () => {
       await installation.client().call(deleteAppEnv, { appEnvId })
       await expect(status()).rejects.toMatchObject({ kind: 'not-found' })
-      await until(
+      await untilRead(
         // Knative holds a request that comes while the last container goes.
         () => Promise.race([installation.request(host), pause(3_000, { status: 0 })]),
         (answer) => answer.status === 404,

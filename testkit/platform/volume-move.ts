@@ -4,7 +4,8 @@ import { createAppEnv, deleteAppEnv, getAppEnv, updateAppEnv } from '../../src/c
 import { createApp } from '../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../src/contract/backups.ts'
 import { sampleServerJs } from '../builds/sample-sources.ts'
-import { deploy, noWindow, sampleSource, until, untilDeployed } from './deploy.ts'
+import { untilRead } from '../until.ts'
+import { deploy, noWindow, sampleSource, untilDeployed } from './deploy.ts'
 import type { Installation } from './installation.ts'
 
 const limitMs = 120_000
@@ -33,7 +34,7 @@ async function volumeApp(installation: Installation, base: string, code = sample
       return { appEnvId, host: await hostOf(appEnvId) }
     },
     untilAnswered: (host: string, path: string, body: string) =>
-      until(
+      untilRead(
         () => installation.request(host, path),
         (answer) => answer.status === 200 && answer.body === body,
         `${body} from ${host}${path}`,
@@ -55,13 +56,13 @@ export async function moveWithVolume(
   let last = 'first'
   for (const region of others) {
     // What an earlier move left may still be on its way out.
-    await until(
+    await untilRead(
       () => client.call(updateAppEnv, { appEnvId, region }),
       () => true,
       `the move to ${region} begun`,
       limitMs,
     )
-    await until(
+    await untilRead(
       () => client.call(getAppEnv, { appEnvId }),
       (one) => one.region === region && !one.changingRegion && one.status === 'RUNNING',
       `a move to ${region}`,
@@ -86,13 +87,13 @@ export async function moveBackFromCluster(
   const { appEnvId, host } = await make(from)
   await untilAnswered(host, '/write?name=note&text=first', 'ok')
   for (let turn = 0; turn < 2; turn += 1) {
-    await until(
+    await untilRead(
       () => client.call(updateAppEnv, { appEnvId, region: to }),
       () => true,
       'a move: what the last one left is gone',
       limitMs,
     )
-    await until(
+    await untilRead(
       () => client.call(getAppEnv, { appEnvId }),
       (one) => one.region === from && !one.changingRegion && one.status === 'RUNNING',
       'the end of the move',
@@ -111,7 +112,7 @@ export async function copyVolume(
   const client = installation.client()
   const { make, untilAnswered } = await volumeApp(installation, base)
   const untilEnded = (backupId: string) =>
-    until(
+    untilRead(
       () => client.call(getAppEnvBackup, { backupId }),
       ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
       'the end',

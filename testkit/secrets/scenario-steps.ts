@@ -1,6 +1,6 @@
 import type { Receiver } from '../alerting/receiver.ts'
 import type { Answer } from '../api/scenario-call.ts'
-import { until } from '../platform/deploy.ts'
+import { untilRead } from '../until.ts'
 import type { Send } from './surfaces.ts'
 import { ofId, type SecretSweep } from './sweep.ts'
 
@@ -33,7 +33,7 @@ export async function served({ send, sweep }: ScenarioFixture, appEnvId: string)
 }
 
 async function running(sweep: SecretSweep, appEnvId: string): Promise<void> {
-  await until(
+  await untilRead(
     async () => (await ask(sweep, 'get-app-env-status', { appEnvId })).json,
     ({ status, currentDeployment }) => status === 'RUNNING' && currentDeployment.status === 'DEPLOYED',
     `${appEnvId} serves`,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Json } from '../api/scenario-call.ts'
-import { until } from '../platform/deploy.ts'
+import { untilRead } from '../until.ts'
 import {
   confirmed,
   decrypted,
@@ -93,13 +93,13 @@ export const secretScenarios: Record<string, (fixture: ScenarioFixture) => Promi
   async 'rotates the password of a database'(fixture) {
     const { appEnvId, databaseId, password } = await withDatabase(fixture, ['url'])
     await fixture.send('rotate-database-password', { appEnvId: databaseId })
-    const rotated = await until(
+    const rotated = await untilRead(
       () => passwordOf(fixture, databaseId),
       (now) => now !== password,
       'another password',
     )
     fixture.sweep.secrets.know(`rotated password, ${fixture.surface}`, rotated)
-    await until(
+    await untilRead(
       () => fixture.send('get-app-env-history', { appEnvId: databaseId }),
       ({ activities }) => activities[0].status === 'DONE',
       'the end of the rotation',
@@ -120,7 +120,7 @@ export const secretScenarios: Record<string, (fixture: ScenarioFixture) => Promi
     const { backup } = await fixture.send('create-app-env-backup', { appEnvId: databaseId })
     const { backupId } = backup
     const { accountId } = fixture.sweep.platform
-    await until(
+    await untilRead(
       () => fixture.send('list-app-env-backups', { accountId, appEnvId: databaseId }),
       ({ backups }) => backups[0].status === 'SUCCEEDED',
       'a backup',
@@ -170,7 +170,7 @@ export const secretScenarios: Record<string, (fixture: ScenarioFixture) => Promi
     ]
     for (const container of containers)
       for (const text of forms) container.log('stderr', `Error: ${text}; goodbye`)
-    await until(
+    await untilRead(
       () => fixture.send('get-logs', { appEnvId }),
       ({ logs }) => JSON.stringify(logs).split('goodbye').length > forms.length,
       'the lines',

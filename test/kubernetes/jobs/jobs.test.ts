@@ -16,8 +16,8 @@ import { LogMasks } from '../../../src/regions/logs/masks.ts'
 import { findJobRun, insertJobRun, listJobAttempts } from '../../../src/store/repositories/job-runs.ts'
 import { storedRun } from '../../../testkit/jobs/stored-run.ts'
 import { cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const { kubeconfig, registry } = cluster
 const image = `${registry}/busybox:1`
@@ -38,7 +38,7 @@ async function jobsOfOwn() {
   })
   cache.start({ changed() {}, jobsChanged() {}, stateChanged() {} })
   onTestFinished(() => cache.stop())
-  await until(
+  await untilRead(
     () => Promise.resolve(cache.problem),
     (problem) => problem === null,
     'a cache that follows',

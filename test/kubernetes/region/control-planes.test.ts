@@ -14,8 +14,9 @@ import { newToken } from '../../../src/domain/access/tokens.ts'
 import { cluster } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { noWindow, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { PostgresServer } from '../../../testkit/store/postgres-server.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const limitMs = 240_000
 
@@ -54,10 +55,10 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
     }
 
     it('is one region on both; the other one goes on when one dies, with its logs, and nothing is restarted', async () => {
-      const first = (await until(() => holder(planes.alder), Boolean, 'a holder')) as 'alder' | 'birch'
+      const first = (await untilRead(() => holder(planes.alder), Boolean, 'a holder')) as 'alder' | 'birch'
       const second = first === 'alder' ? planes.birch : planes.alder
       for (const plane of Object.values(planes)) {
-        const { regions } = await until(
+        const { regions } = await untilRead(
           () => plane.client().call(listRegions, {}),
           (read) => read.regions.every(({ available }) => available),
           'an available region',
@@ -84,14 +85,14 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       expect((await untilDeployed(second, appEnvId)).currentDeployment?.failure).toBeNull()
       const { host } = (await client.call(getAppEnv, { appEnvId })).hosts[0]!
       const answers = () => second.request(host)
-      await until(answers, ({ status }) => status === 200, 'an answer', limitMs)
+      await untilRead(answers, ({ status }) => status === 200, 'an answer', limitMs)
       const lines = () => client.call(getLogs, { appEnvId, search: 'listening on' })
-      await until(lines, ({ logs }) => logs.length === 1, 'its log')
+      await untilRead(lines, ({ logs }) => logs.length === 1, 'its log')
 
       await planes[first].end('SIGKILL')
       expect(await answers()).toMatchObject({ status: 200 })
       const killedMs = performance.now()
-      await until(
+      await untilRead(
         () => holder(second),
         (node) => node !== first && node !== null,
         'another holder',
@@ -99,22 +100,26 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       )
       // Two expiries: one until it counts as gone, and one in which the other is sure not to have been away itself.
       expect(performance.now() - killedMs).toBeLessThan(60_000)
-      await until(lines, ({ logs }) => logs.length === 1, 'its log, read again')
+      await untilRead(lines, ({ logs }) => logs.length === 1, 'its log, read again')
       await client.call(deployAppEnvImage, { appEnvId, image })
       expect((await untilDeployed(second, appEnvId)).currentDeployment?.failure).toBeNull()
-      await until(lines, ({ logs }) => logs.length === 2, 'the lines of both containers')
+      await untilRead(lines, ({ logs }) => logs.length === 2, 'the lines of both containers')
 
       // The kept lines of a container that is gone are where the next holder finds them.
       await planes[first].start()
       await second.end('SIGTERM')
-      await until(
+      await untilRead(
         () => holder(planes[first]),
         (node) => node === first,
         'the first one again',
         limitMs,
       )
       const again = () => planes[first].client().call(getLogs, { appEnvId, search: 'listening on' })
-      const { logs } = await until(again, (read) => read.logs.length === 2, 'the lines of both containers')
+      const { logs } = await untilRead(
+        again,
+        (read) => read.logs.length === 2,
+        'the lines of both containers',
+      )
       expect(new Set(logs.map(({ podName }) => podName)).size).toBe(2)
     })
   },

@@ -15,7 +15,8 @@ import {
   clusterImageSource,
   pushDatabaseImages,
 } from '../../../testkit/kubernetes/pushed-images.ts'
-import { until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const limitMs = 120_000
 const testLimitMs = 600_000
@@ -70,7 +71,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
       return (await kubectl(['exec', '-n', namespace, pod, '--', ...command])).trim()
     }
     const untilReady = (appEnvId: string) =>
-      until(
+      untilRead(
         () => installation.client().call(getAppEnvStatus, { appEnvId }),
         ({ status, containers }) => status === 'RUNNING' && containers.ready === 1,
         'a database that answers',
@@ -80,7 +81,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
     async function backUp(appEnvId: string): Promise<string> {
       const client = installation.client()
       const { backup } = await client.call(createAppEnvBackup, { appEnvId })
-      const { backups } = await until(
+      const { backups } = await untilRead(
         () => client.call(listAppEnvBackups, { accountId: installation.ready.accountId, appEnvId }),
         (list) => list.backups.some(({ status }) => status === 'SUCCEEDED' || status === 'FAILED'),
         'a finished backup',
@@ -92,7 +93,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
     async function restore(appEnvId: string, backupId: string): Promise<void> {
       const client = installation.client()
       await client.call(restoreAppEnvBackup, { appEnvId, backupId })
-      const { activities } = await until(
+      const { activities } = await untilRead(
         () => client.call(getAppEnvHistory, { appEnvId }),
         (history) =>
           history.activities.some(({ activity, status }) => activity === 'RESTORE' && status !== 'PENDING'),
@@ -107,7 +108,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
     async function rotated(appEnvId: string): Promise<string> {
       const client = installation.client()
       await client.call(rotateDatabasePassword, { appEnvId })
-      await until(
+      await untilRead(
         () => client.call(getAppEnvHistory, { appEnvId }),
         ({ activities }) =>
           activities.some((one) => one.activity === 'ROTATE_PASSWORD' && one.status === 'DONE'),
@@ -120,7 +121,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
 
     it('says which can run: those whose images are there, PostgreSQL with its operator only', async () => {
       const client = installation.client()
-      const { regions } = await until(
+      const { regions } = await untilRead(
         () => client.call(listRegions, {}),
         (list) => list.regions[0]!.capabilities.databases.length > 0,
         'the databases of the region',
@@ -153,7 +154,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
         await client.call(deployAppEnvImage, { appEnvId: app.appEnvId, image })
         expect((await untilDeployed(installation, app.appEnvId)).currentDeployment?.failure).toBeNull()
         const { hosts } = await client.call(getAppEnv, { appEnvId: app.appEnvId })
-        const answer = await until(
+        const answer = await untilRead(
           () => installation.request(hosts[0]!.host),
           ({ status }) => status === 200,
           'the app',
@@ -178,7 +179,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
         expect(await redisIn(appEnvId, next, 'GET', 'from')).toBe('app')
 
         await client.call(stopAppEnv, { appEnvId })
-        await until(
+        await untilRead(
           async () => (await podOf(appEnvId))[1],
           (name) => name === '',
           'no container',
@@ -193,7 +194,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
 
         await client.call(deleteAppEnv, { appEnvId: app.appEnvId })
         await client.call(deleteAppEnv, { appEnvId })
-        await until(
+        await untilRead(
           () =>
             kubectl([
               ...['get', 'statefulsets,services,secrets,persistentvolumeclaims', '-n', namespace],

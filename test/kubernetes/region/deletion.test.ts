@@ -10,7 +10,8 @@ import { ApiProxy } from '../../../testkit/kubernetes/api-proxy.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { noWindow, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const limitMs = 240_000
 /** Adds a line to a file of the volume. */
@@ -61,7 +62,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       return printed.split('\n').filter((line) => line !== '')
     }
     const untilGone = (appEnvId: string) =>
-      until(
+      untilRead(
         () => objectsOf(appEnvId),
         ({ length }) => length === 0,
         `nothing left of ${appEnvId}`,
@@ -69,7 +70,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       )
     const served = async (appEnvId: string) => {
       const host = (await installation.client().call(getAppEnv, { appEnvId })).hosts[0]!.host
-      const { body } = await until(
+      const { body } = await untilRead(
         () => installation.request(host),
         ({ status }) => status === 200,
         `an answer of ${host}`,
@@ -78,7 +79,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       return body.split('\n')
     }
     const untilAvailable = (available: boolean) =>
-      until(
+      untilRead(
         async () => (await installation.client().call(listRegions, {})).regions[0]!,
         (region) => region.available === available,
         `a region that is ${available ? 'available' : 'away'}`,
@@ -89,7 +90,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       const failing = await shellImage('deletion-fails', `${writeScript}; exit 1`)
       const first = await create('heir-one', 'red', failing)
       expect(await failureOf(first)).not.toBeNull()
-      await until(
+      await untilRead(
         () => objectsOf(first),
         (left) => left.length === 1 && left[0]!.includes('heir-one-data'),
         'the volume and nothing else',

@@ -16,7 +16,8 @@ import { listRegions } from '../../../src/contract/regions.ts'
 import { cluster, kubectl, kubectlWarnings } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { noWindow, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const limitMs = 300_000
 /** Answers how often a container of the environment has started. */
@@ -57,7 +58,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
   }
 
   const untilServed = (host: string, body: string) =>
-    until(
+    untilRead(
       () => installation.request(host),
       (answer) => answer.status === 200 && answer.body === body,
       `${body} from ${host}`,
@@ -86,7 +87,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
       failure: null,
     })
     await untilServed(host, 'blue')
-    const { logs } = await until(
+    const { logs } = await untilRead(
       () => client.call(getLogs, { appEnvId }),
       (read) => read.logs.some(({ message }) => message.includes('listening on 8080')),
       'the log of the container',
@@ -94,7 +95,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     expect(logs.length).toBeGreaterThan(0)
 
     await client.call(scaleAppEnvContainers, { appEnvId, containers: 2 })
-    await until(
+    await untilRead(
       () => client.call(getAppEnvPods, { appEnvId }),
       ({ pods }) => pods.filter(({ containerReady }) => containerReady).length === 2,
       'two ready containers',
@@ -102,7 +103,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     )
 
     await client.call(deployAppEnvImage, { appEnvId, image: `${image}-missing` })
-    const failed = await until(
+    const failed = await untilRead(
       () => client.call(getAppEnvStatus, { appEnvId }),
       ({ currentDeployment }) => currentDeployment?.status === 'FAILED',
       'a failed deployment',
@@ -112,7 +113,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     await untilServed(host, 'blue')
 
     await client.call(stopAppEnv, { appEnvId })
-    await until(
+    await untilRead(
       () => client.call(getAppEnvStatus, { appEnvId }),
       ({ containers }) => containers.running === 0,
       'no container',
@@ -120,7 +121,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     )
     await client.call(startAppEnv, { appEnvId })
     await untilServed(host, 'blue')
-    const { containerSeconds } = await until(
+    const { containerSeconds } = await untilRead(
       () => client.call(getAppEnvUsage, { appEnvId }),
       (usage) => usage.containerSeconds > 0,
       'usage',
@@ -129,7 +130,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
 
     await client.call(deleteAppEnv, { appEnvId })
     const [namespace = ''] = await installation.namespaces()
-    await until(
+    await untilRead(
       () =>
         kubectl([
           ...['get', 'deployments,services,ingresses,secrets,poddisruptionbudgets', '-n', namespace],
@@ -147,7 +148,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     await client.call(deployAppEnvImage, { appEnvId, image: ending })
     const { currentDeployment } = await untilDeployed(installation, appEnvId)
     expect(currentDeployment).toMatchObject({ status: 'FAILED', failure: { reason: 'exits-at-once' } })
-    await until(
+    await untilRead(
       () =>
         kubectl([
           'get',
@@ -221,7 +222,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
       ])
     expect(await claims()).toContain('keeper-prod-data')
     await client.call(deleteAppEnv, { appEnvId })
-    await until(claims, (names) => names.trim() === '', 'no volume', limitMs)
+    await untilRead(claims, (names) => names.trim() === '', 'no volume', limitMs)
   })
 
   it('F1 F2 a function goes to zero and starts on a request', async () => {
@@ -229,7 +230,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     await client.call(deployAppEnvImage, { appEnvId, image })
     expect((await untilDeployed(installation, appEnvId)).currentDeployment?.failure).toBeNull()
     await untilServed(host, 'blue')
-    await until(
+    await untilRead(
       () => client.call(getAppEnvStatus, { appEnvId }),
       ({ containers }) => containers.running === 0,
       'no container',

@@ -6,8 +6,9 @@ import { createApp } from '../../../src/contract/apps.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { builderSettings, ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { canPushImages, nodeImage, pushNodeImage } from '../../../testkit/kubernetes/pushed-images.ts'
-import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, noWindow, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { copyVolume, moveBackFromCluster, moveWithVolume } from '../../../testkit/platform/volume-move.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const limitMs = 240_000
 const testLimitMs = 600_000
@@ -41,7 +42,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
         const addressOf = async () => (await client.call(getAppEnv, { appEnvId })).hosts[0]!.host
         const edge = await requestsThroughAnEdge(installation, addressOf)
         const untilMoved = (region: string) =>
-          until(
+          untilRead(
             () => client.call(getAppEnv, { appEnvId }),
             (environment) => {
               const { changingRegion, status } = environment
@@ -60,7 +61,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
         await edge.untilServedBy(clusterHost)
         // For a minute the old address answers too, then it is gone.
         expect((await installation.request(machineHost)).status).toBe(200)
-        await until(
+        await untilRead(
           () => installation.request(machineHost),
           ({ status }) => status === 404,
           '404',
@@ -72,7 +73,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
         await edge.untilServedBy(machineHost)
         expect((await installation.request(clusterHost)).status).toBe(200)
         const [namespace = ''] = await installation.namespaces()
-        await until(
+        await untilRead(
           () =>
             kubectl([
               ...['get', 'deployments,services,ingresses,secrets,pods', '-n', namespace, '-o', 'name'],
@@ -97,7 +98,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
           regions: ['local', 'eu', 'local'],
         })
         const [namespace = ''] = await installation.namespaces()
-        await until(
+        await untilRead(
           () => kubectl(['get', 'persistentvolumeclaims,deployments,jobs', '-n', namespace, '-o', 'name']),
           (names) => names.trim() === '',
           'nothing left in the cluster',
@@ -112,7 +113,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
       'with a volume, of a version that does not start there: it goes on where it was, with its files, twice',
       async () => {
         const appEnvId = await moveBackFromCluster(installation, { base: nodeImage, from: 'local', to: 'eu' })
-        const { containers } = await until(
+        const { containers } = await untilRead(
           () => installation.client().call(getAppEnvStatus, { appEnvId }),
           (status) => status.containers.ready === 1,
           'its container',
@@ -158,7 +159,7 @@ async function requestsThroughAnEdge(installation: ClusterInstallation, addressO
   const running = Promise.all([follow(), ask(), ask(), ask(), ask()])
   return {
     untilServedBy: (host: string) =>
-      until(
+      untilRead(
         async () => served.get(host) ?? 0,
         (count) => count > 50,
         `requests to ${host}`,

@@ -13,7 +13,8 @@ import { ApiProxy } from '../../../testkit/kubernetes/api-proxy.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { noWindow, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const limitMs = 240_000
 
@@ -46,7 +47,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       return regions.find(({ region }) => region === name)!
     }
     const untilAvailable = (available: boolean) =>
-      until(
+      untilRead(
         () => regionNamed('eu'),
         (region) => region.available === available,
         `a region that is ${available ? 'available' : 'away'}`,
@@ -71,7 +72,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
         .filter((line) => line !== '')
     }
     const untilServed = () =>
-      until(
+      untilRead(
         () => installation.request(host),
         ({ status, body }) => status === 200 && body === 'red',
         `an answer of ${host}`,
@@ -136,14 +137,14 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       await kubectl(['delete', 'service', '-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`])
       proxy.restore()
       await untilAvailable(true)
-      await until(
+      await untilRead(
         async () =>
           (await client.call(getAppEnvPods, { appEnvId })).pods.filter(({ status }) => status === 'Running'),
         (pods) => pods.length === 1 && !before.includes(pods[0]!.name),
         'the pod that took the place of the deleted one',
         limitMs,
       )
-      await until(
+      await untilRead(
         () => objects('deployments,ingresses', doomed),
         (left) => left.length === 0,
         'no orphan',
@@ -155,7 +156,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
 
     it('is adopted after Longshore was killed: nothing is doubled or restarted, and drift is repaired', async () => {
       const kinds = 'deployments,replicasets,pods'
-      const before = await until(
+      const before = await untilRead(
         () => objects(kinds),
         (found) => found.length === 3,
         'one Deployment, one ReplicaSet and one pod: the deleted pod is gone',
@@ -170,7 +171,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       const client = installation.client()
       expect((await client.call(getAppEnvStatus, { appEnvId })).containers.running).toBe(1)
       await kubectl(['delete', 'deployment', '-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`])
-      await until(
+      await untilRead(
         () => objects('deployments'),
         (found) => found.length === 1 && found[0] !== before[0],
         'a new Deployment',
@@ -191,8 +192,8 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       const run = { appEnvId: made.appEnvId, command: 'sleep 20', shell: true, backoffLimit: 2 }
       const { jobRunId } = (await client.call(startJobRun, run)).jobRun
       const statusOf = async () => (await installation.client().call(getJobRun, { jobRunId })).jobRun
-      await until(statusOf, ({ status }) => status === 'RUNNING', 'a running job', limitMs)
-      await until(
+      await untilRead(statusOf, ({ status }) => status === 'RUNNING', 'a running job', limitMs)
+      await untilRead(
         () => objects('pods', made.appEnvId),
         (pods) => pods.length === 1,
         'its pod',
@@ -201,18 +202,18 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
       await installation.end('SIGKILL')
       await installation.start()
       const isOver = (status: string) => !['PENDING', 'RUNNING'].includes(status)
-      const over = await until(statusOf, ({ status }) => isOver(status), 'the end of the job', limitMs)
+      const over = await untilRead(statusOf, ({ status }) => isOver(status), 'the end of the job', limitMs)
       expect(over).toMatchObject({ status: 'SUCCEEDED', attempt: 1, exitCode: 0 })
       expect(await objects('jobs', made.appEnvId)).toHaveLength(1)
       await installation.client().call(startJobRun, { ...run, command: 'sleep 600' })
-      await until(
+      await untilRead(
         () => objects('jobs', made.appEnvId),
         ({ length }) => length === 2,
         'another job',
         limitMs,
       )
       await installation.client().call(deleteAppEnv, { appEnvId: made.appEnvId })
-      await until(
+      await untilRead(
         () => objects('jobs,secrets', made.appEnvId),
         ({ length }) => length === 0,
         'no job of a deleted environment',

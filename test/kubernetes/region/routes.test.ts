@@ -14,7 +14,8 @@ import { randomText } from '../../../src/domain/ids.ts'
 import { cluster, kubectl } from '../../../testkit/kubernetes/cluster.ts'
 import { ClusterInstallation } from '../../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../../testkit/kubernetes/images.ts'
-import { noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { noWindow, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const limitMs = 120_000
 /** `namespace/name/listener@address` of a Gateway that serves without TLS; without it its test is left out. */
@@ -101,7 +102,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('w
     return { appEnvId, host: host?.host ?? '', failure: currentDeployment?.failure ?? null }
   }
   const untilAnswer = (host: string, address: string, fingerprint?: string) =>
-    until(
+    untilRead(
       () => answerOf(host, address),
       (answer) => answer.status === 200 && (fingerprint === undefined || answer.fingerprint === fingerprint),
       `an answer of ${host}`,
@@ -164,7 +165,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('w
     const { jobRunId } = (
       await client.call(startJobRun, { appEnvId: job.appEnvId, command: 'id -u', shell: true })
     ).jobRun
-    const over = await until(
+    const over = await untilRead(
       async () => (await client.call(getJobRun, { jobRunId })).jobRun,
       ({ finishedAt }) => finishedAt !== null,
       'the end of the job',

@@ -6,7 +6,6 @@ import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { type CallRecord, runScenario } from '../../../testkit/api/example-scenario.ts'
 import type { Json } from '../../../testkit/api/scenario-call.ts'
 import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { Canaries, filesBelow, type Output, rowsOf } from '../../../testkit/secrets/canaries.ts'
 import {
@@ -16,6 +15,7 @@ import {
   refuseVariables,
 } from '../../../testkit/secrets/refused-secrets.ts'
 import { ofId, SecretSweep } from '../../../testkit/secrets/sweep.ts'
+import { untilRead } from '../../../testkit/until.ts'
 import { tools } from '../../../tools/index.ts'
 
 const sweep = new SecretSweep()
@@ -194,7 +194,7 @@ describe('no secret leaks', () => {
     database = made.json.appEnvId
     const read = (more: Json = {}) =>
       sweep.rest(ofId('get-app-env'), { appEnvId: database, ...more }, admin.token)
-    const shown = await until(
+    const shown = await untilRead(
       () => read({ decrypt: true }),
       ({ json }) => json.hosts.length > 0,
       'hosts',

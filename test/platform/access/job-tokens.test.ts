@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
 import { openToolSession, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 /** The outcome on a surface: `null` for success, else the error. */
 interface ToolReply {
@@ -33,7 +33,7 @@ async function asAdmin(method: string, path: string, input: Record<string, unkno
 }
 
 function deployed(id: string, version: number) {
-  return until(
+  return untilRead(
     () => asAdmin('GET', '/app-env/status', { appEnvId: id }),
     ({ status, currentVersion }) => status === 'RUNNING' && currentVersion === version,
     'a deployed job',
@@ -93,7 +93,7 @@ for (const [surface, open] of Object.entries(surfaces)) {
     }
     const commandOfRun = async () => {
       const { answer } = await ask('start-job-run', { appEnvId })
-      const run = await until(
+      const run = await untilRead(
         () => ask('get-job-run', { jobRunId: answer.jobRun.jobRunId }),
         (said) => said.answer.jobRun.finishedAt !== null,
         'an ended run',

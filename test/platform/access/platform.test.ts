@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('the platform in this process', () => {
   let platform: TestPlatform
@@ -15,7 +15,7 @@ describe('the platform in this process', () => {
     const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
     const { client } = platform.admin
     await client.call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/team/app:1' })
-    await until(
+    await untilRead(
       () => client.call(getAppEnvStatus, { appEnvId }),
       (status) => status.status === 'RUNNING',
       'a running environment',

@@ -4,7 +4,7 @@ import { deleteAlert, refreshAlert, toggleAlert } from '../../../src/contract/al
 import { deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { testContactPoint } from '../../../src/contract/contact-points.ts'
 import { AlertingFixture } from '../../../testkit/alerting/fixture.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const minute = 60_000
 
@@ -33,7 +33,7 @@ describe('alerting', () => {
     ]
     const { appEnvId, alertId } = await makeAlert(ids)
     const heard = (count: number) =>
-      until(
+      untilRead(
         async () => receiver.accepted.length + mail.mails.length,
         (all) => all >= count,
         `${count} notifications`,
@@ -67,7 +67,7 @@ describe('alerting', () => {
     expect(incidents.map((body) => body.event_action)).toEqual(['trigger', 'resolve'])
     expect(incidents[0].dedup_key).toBe(incidents[1].dedup_key)
     expect(mail.mails).toHaveLength(2)
-    const alert = await until(
+    const alert = await untilRead(
       () => read(alertId),
       ({ notifications }) => notifications.filter(({ ok }) => ok).length === 8,
       'eight recorded notifications',
@@ -96,7 +96,7 @@ describe('alerting', () => {
     await turn(1)
     expect((await read(alertId)).lastKnownState).toBe('Firing')
     await turn(5)
-    await until(
+    await untilRead(
       async () => eventsOf(alertId).length,
       (count) => count === 1,
       'one firing notification',
@@ -135,7 +135,7 @@ describe('alerting', () => {
     await cycles(appEnvId, 95, 8)
     expect((await read(alertId)).lastKnownState).toBe('Firing')
     await call(deleteAlert, { alertId })
-    await until(
+    await untilRead(
       async () => eventsOf(alertId).map(({ body }) => body.event),
       (events) => events.length === 2,
       'a firing notification, and a resolved one for the deleted alert',
@@ -149,14 +149,14 @@ describe('alerting', () => {
     const { appEnvId, alertId } = await makeAlert([webhook, incident])
     receiver.answer = ({ path }) => ({ status: path === '/deleted' ? 503 : 200 })
     await cycles(appEnvId, 95, 8)
-    await until(
+    await untilRead(
       async () => receiver.sent.filter(({ path }) => path === '/deleted').length,
       (count) => count > 0,
       'a notification to be sent again',
     )
     await call(deleteAppEnv, { appEnvId })
     receiver.answer = () => ({ status: 200 })
-    const heard = await until(
+    const heard = await untilRead(
       async () => {
         await clock.advance(1_000)
         return receiver.accepted.filter(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deleteAlert, toggleAlert } from '../../../src/contract/alerts.ts'
 import { updateContactPoint } from '../../../src/contract/contact-points.ts'
 import { AlertingFixture } from '../../../testkit/alerting/fixture.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('delivery of notifications', () => {
   let fixture: AlertingFixture
@@ -33,7 +33,7 @@ describe('delivery of notifications', () => {
     }
     await cycles(appEnvId, 95, 8)
     await cycles(appEnvId, 10, 2)
-    await until(
+    await untilRead(
       async () => {
         await clock.advance(1_000)
         return eventsOf(alertId).map(({ body }) => body.event)
@@ -44,7 +44,7 @@ describe('delivery of notifications', () => {
     const flaky = receiver.sent.filter(({ path, body }) => path === '/flaky' && body.alertId === alertId)
     expect(flaky.map(({ body }) => body.event)).toEqual(['firing', 'firing', 'firing', 'firing', 'resolved'])
     expect(new Set(flaky.slice(0, 4).map(({ body }) => body.eventId)).size).toBe(1)
-    const alert = await until(
+    const alert = await untilRead(
       () => read(alertId),
       ({ notifications }) => notifications.length === 4,
       'four recorded notifications',
@@ -63,14 +63,14 @@ describe('delivery of notifications', () => {
     receiver.answer = () => ({ status: 503 })
     for (const { appEnvId } of [held, dropped]) await cycles(appEnvId, 95, 8)
     const tried = (count: number) =>
-      until(
+      untilRead(
         async () => receiver.sent.filter(({ path }) => path === '/held').length,
         (all) => all >= count,
         `${count} attempts`,
       )
     await tried(2)
     for (const { alertId } of [held, dropped]) await call(toggleAlert, { alertId, enabled: false })
-    await until(
+    await untilRead(
       async () => (await Promise.all([held, dropped].map(({ alertId }) => read(alertId)))).flat(),
       (alerts) => alerts.every(({ notifications }) => notifications.length === 1),
       'attempts written down',
@@ -79,7 +79,7 @@ describe('delivery of notifications', () => {
     for (let turn = 0; turn < 60; turn += 1) await clock.advance(10_000)
     await call(deleteAlert, { alertId: dropped.alertId })
     await call(toggleAlert, { alertId: held.alertId, enabled: true })
-    await until(
+    await untilRead(
       async () => {
         await clock.advance(1_000)
         return eventsOf(held.alertId).length
@@ -102,7 +102,7 @@ describe('delivery of notifications', () => {
       await platform.alerting.evaluator.cycle()
     }
     const before = clock.monotonicMs()
-    await until(
+    await untilRead(
       async () => receiver.accepted.filter(({ path }) => path === '/fine').length,
       (count) => count === 20,
       'every notification to the receiver that works',
@@ -117,7 +117,7 @@ describe('delivery of notifications', () => {
     const { alertId, appEnvId } = await makeAlert([contactPointId])
     await cycles(appEnvId, 95, 8)
     const heard = (count: number) =>
-      until(
+      untilRead(
         async () => eventsOf(alertId).length,
         (all) => all === count,
         `${count} notifications`,
@@ -137,7 +137,7 @@ describe('delivery of notifications', () => {
     receiver.answer = () => ({ status: 429, headers: { 'retry-after': '600' } })
     await cycles(appEnvId, 95, 8)
     const sent = () => receiver.sent.filter(({ path }) => path === '/busy').length
-    const told = await until(
+    const told = await untilRead(
       () => read(alertId),
       ({ notifications }) => notifications.length === 1,
       'an attempt written down',
@@ -146,7 +146,7 @@ describe('delivery of notifications', () => {
     receiver.answer = () => ({ status: 200 })
     for (let second = 0; second < 590; second += 5) await clock.advance(5_000)
     expect(sent()).toBe(1)
-    await until(
+    await untilRead(
       async () => {
         await clock.advance(5_000)
         return eventsOf(alertId).length
@@ -161,7 +161,7 @@ describe('delivery of notifications', () => {
     const { alertId, appEnvId } = await makeAlert([await point('webhook', { url: receiver.url('/down') })])
     receiver.answer = ({ path }) => (path === '/down' ? 'reset' : { status: 200 })
     await cycles(appEnvId, 95, 8)
-    const first = await until(
+    const first = await untilRead(
       async () => (await read(alertId)).notifications[0],
       (notification) => notification !== undefined,
       'a first attempt',
@@ -173,7 +173,7 @@ describe('delivery of notifications', () => {
       tx.updateTable('notifications').set({ spent_ms }).where('alert_id', '=', alertId).execute(),
     )
     const began = clock.monotonicMs()
-    const dead = await until(
+    const dead = await untilRead(
       async () => {
         await clock.advance(30_000)
         return (await read(alertId)).notifications[0]

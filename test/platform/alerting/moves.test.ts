@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Evaluator } from '../../../src/alerting/evaluator.ts'
 import { AlertingFixture } from '../../../testkit/alerting/fixture.ts'
 import { FakeMetrics } from '../../../testkit/fakes/metrics.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { placeEnvironment } from '../../../testkit/platform/place-environment.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 let fixture: AlertingFixture
 beforeAll(async () => {
@@ -45,7 +45,7 @@ it('3.2: an alert is evaluated where its environment serves, so a move does not 
   await placeEnvironment(platform.db, appEnvId, { region: 'plain' })
   await cycles(there, 10, 1)
   expect(await fixture.read(alertId)).toMatchObject({ lastKnownState: 'Normal', region: 'plain' })
-  const events = await until(
+  const events = await untilRead(
     async () => fixture.eventsOf(alertId).map(({ body }) => [body.event, body.region]),
     ({ length }) => length === 2,
     'two notifications',

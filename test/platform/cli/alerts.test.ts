@@ -7,8 +7,8 @@ import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { FakeMetrics } from '../../../testkit/fakes/metrics.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('longshore alerts', () => {
   const clock = new TestClock()
@@ -76,7 +76,7 @@ describe('longshore alerts', () => {
       metrics.add(environment.appEnvId, 'cpu_percent', clock.wallMs(), 95.5)
       await platform.alerting.evaluator.cycle()
     }
-    await until(
+    await untilRead(
       () => json('get', alertId),
       ({ notifications }) => notifications.length === 2,
       'two notifications',

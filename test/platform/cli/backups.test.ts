@@ -3,7 +3,7 @@ import { stopAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { shellFixture } from '../../../testkit/cli/shell-fixture.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('longshore backup and restore', () => {
   const fixture = shellFixture()
@@ -13,7 +13,7 @@ describe('longshore backup and restore', () => {
     const { client } = fixture.platform.admin
     const envName = await created('--use-image', '--use-volume')
     await client.call(deployAppEnvImage, { envName, image: 'registry.example.com/team/app:1' })
-    await until(
+    await untilRead(
       () => client.call(getAppEnvStatus, { envName }),
       ({ status }) => status === 'RUNNING',
       'RUNNING',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { shellFixture } from '../../../testkit/cli/shell-fixture.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('longshore on a platform: confirmations, previews and reads', () => {
   const fixture = shellFixture()
@@ -80,7 +80,7 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
     fixture.platform.engine.faults.failStarts = { times: 1, reason: 'exited', message }
     const { cliEnvName } = await json('envs', 'get', appEnvId)
     await run('envs', 'deploy-image', appEnvId, '--image', 'team/app:1')
-    const failed = await until(
+    const failed = await untilRead(
       () => run('status', appEnvId),
       ({ out }) => out.includes('FAILED'),
       'a failed deployment',
@@ -144,7 +144,7 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
       app: { dockerPreset: 'CUSTOM', useImage: true },
     })
     await run('envs', 'deploy-image', appEnvId, '--image', 'team/app:1')
-    const built = await until(
+    const built = await untilRead(
       () => run('logs', appEnvId, '--type', 'BUILD'),
       ({ out }) => out !== '',
       'a build log',
@@ -165,7 +165,7 @@ describe('longshore on a platform: confirmations, previews and reads', () => {
     }
     const env = { LONGSHORE_URL: fixture.platform.apiUrl, LONGSHORE_TOKEN: fixture.platform.admin.token }
     const following = runCli(['logs', appEnvId, '--type', 'BUILD', '--follow'], env, io)
-    await until(
+    await untilRead(
       async () => lines.length,
       (shown) => shown === 1,
       'the first line',

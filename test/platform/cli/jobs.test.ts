@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { AppError } from '../../../src/errors.ts'
 import { runCli } from '../../../src/server/commands/run-cli.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('longshore jobs', () => {
   let platform: TestPlatform
@@ -22,7 +22,7 @@ describe('longshore jobs', () => {
     }))
     await ask('POST', '/app-env/deploy-image', { appEnvId, image: 'team/job:1' })
     const read = () => ask('GET', '/app-env/status', { appEnvId })
-    await until(read, ({ status }) => status === 'RUNNING', 'a deployed job')
+    await untilRead(read, ({ status }) => status === 'RUNNING', 'a deployed job')
     envName = (await ask('GET', '/app-env', { appEnvId })).cliEnvName
   })
 
@@ -116,7 +116,7 @@ describe('longshore jobs', () => {
       throw new AppError('unavailable', 'The engine is busy')
     }
     const waiting = begin('run', envName, '--retries', '1')
-    await until(
+    await untilRead(
       async () => waiting.said.err,
       (err) => err.includes('Waiting: The engine is busy'),
       'the reason',
@@ -128,7 +128,7 @@ describe('longshore jobs', () => {
 
   it('Ctrl-C only stops watching: the run continues, and can be followed again, listed and canceled', async () => {
     const watching = begin('run', envName, '--command', 'echo begun; sleep 600')
-    await until(
+    await untilRead(
       async () => watching.said.out,
       (out) => out === 'begun\n',
       'the first line',
@@ -138,7 +138,7 @@ describe('longshore jobs', () => {
     const jobRunId = idIn(watching.said.err)
     expect(watching.said.err).toContain(`longshore jobs cancel ${jobRunId} ends it`)
     const following = begin('logs', jobRunId, '--follow')
-    await until(
+    await untilRead(
       async () => following.said.out,
       (out) => out === 'begun\n',
       'the line again',
@@ -154,7 +154,7 @@ describe('longshore jobs', () => {
   it('shows a run in full, its output, and the source of each setting', async () => {
     const { out: id } = await run('run', envName, '--detach', '--retries', '2')
     const jobRunId = id.trim()
-    await until(
+    await untilRead(
       () => json('get', jobRunId),
       ({ jobRun }) => jobRun.finishedAt !== null,
       'an ended run',

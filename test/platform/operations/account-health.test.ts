@@ -6,8 +6,8 @@ import { insertRun } from '../../../src/store/repositories/usage.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { FakeMetrics } from '../../../testkit/fakes/metrics.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform, type TestUser } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('the account at a glance', () => {
   const clock = new TestClock()
@@ -44,7 +44,7 @@ describe('the account at a glance', () => {
 
   async function deploy({ admin }: { admin: TestUser }, appEnvId: string, image: string) {
     const { version } = await call('POST', '/app-env/deploy-image', { appEnvId, image }, admin)
-    await until(
+    await untilRead(
       async () => {
         await clock.advance(500)
         return call('GET', '/app-env/status', { appEnvId }, admin)

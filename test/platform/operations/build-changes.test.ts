@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tgz, until } from '../../../testkit/platform/deploy.ts'
+import { tgz } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -15,7 +16,7 @@ const send = async (method: string, path: string, input: Record<string, unknown>
 }
 const status = (appEnvId: string) => send('GET', '/app-env/status', { appEnvId })
 const settled = (appEnvId: string) =>
-  until(
+  untilRead(
     () => status(appEnvId),
     ({ status: now, currentDeployment }) => now === 'RUNNING' && currentDeployment?.status === 'DEPLOYED',
     'a finished deployment',

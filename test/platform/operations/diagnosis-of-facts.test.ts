@@ -5,8 +5,8 @@ import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { FakeEngine } from '../../../testkit/fakes/engine.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -25,7 +25,7 @@ const diagnosis = (appEnvId: string) => call('GET', '/app-env/diagnosis', { appE
 const nameOf = async (appEnvId: string) => (await call('GET', '/app-env', { appEnvId })).cliEnvName as string
 
 const deployment = (appEnvId: string) =>
-  until(
+  untilRead(
     () => call('GET', '/app-env/status', { appEnvId }),
     ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
     'a finished deployment',
@@ -84,7 +84,7 @@ it('a stopped database is a cause before a request fails, and the shell names it
 it('the newest failed run of a job is a cause: missing command, memory, its output, or its exit code', async () => {
   const appEnvId = await deployed({ dockerPreset: 'JOB' })
   const ended = (jobRunId: string) =>
-    until(
+    untilRead(
       () => call('GET', '/job-run', { jobRunId }),
       ({ jobRun }) => jobRun.finishedAt !== null,
       'a finished run',
@@ -161,7 +161,7 @@ it('a program on the process engine that opens the mount path of its volume gets
     })
     const { client } = other.admin
     await client.call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/shop:1' })
-    await until(
+    await untilRead(
       () => client.call(getAppEnvStatus, { appEnvId }),
       ({ currentDeployment }) => currentDeployment?.status === 'FAILED',
       'a failed deployment',

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { diagnosisCauses } from '../../../src/contract/diagnosis.ts'
 import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { tgz, until } from '../../../testkit/platform/deploy.ts'
+import { tgz } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { Canaries } from '../../../testkit/secrets/canaries.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -21,7 +22,7 @@ async function call(method: string, path: string, input: Record<string, unknown>
 }
 
 const settled = (appEnvId: string) =>
-  until(
+  untilRead(
     () => call('GET', '/app-env/status', { appEnvId }),
     ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status),
     'a finished deployment',

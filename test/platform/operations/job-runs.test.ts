@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AppError } from '../../../src/errors.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('job runs', () => {
   let platform: TestPlatform
@@ -25,7 +25,7 @@ describe('job runs', () => {
     })
     if (!deploys) return appEnvId
     await post('/app-env/deploy-image', { appEnvId, image: 'team/job:1' })
-    await until(
+    await untilRead(
       () => get('/app-env/status', { appEnvId }),
       ({ json }) => json.status === 'RUNNING',
       'a deployed job',
@@ -34,7 +34,7 @@ describe('job runs', () => {
   }
 
   const ended = (jobRunId: string) =>
-    until(
+    untilRead(
       async () => (await get('/job-run', { jobRunId })).json.jobRun,
       (run) => run.finishedAt !== null,
       'an ended run',
@@ -49,7 +49,7 @@ describe('job runs', () => {
     ]
     await platform.request('PATCH', '/app-env/variables', { token, input: { appEnvId, set } })
     await post('/app-env/apply-changes', { appEnvId })
-    await until(
+    await untilRead(
       () => get('/app-env/status', { appEnvId }),
       ({ json }) => json.status === 'RUNNING' && json.currentDeployment.status === 'DEPLOYED',
       'deployed variables',
@@ -206,7 +206,7 @@ describe('job runs', () => {
     }
     const { jobRunId } = (await post('/app-env/job-run', { appEnvId })).json.jobRun
     const read = async () => (await get('/job-run', { jobRunId })).json.jobRun
-    const waiting = await until(read, ({ reason }) => reason !== null, 'a reason')
+    const waiting = await untilRead(read, ({ reason }) => reason !== null, 'a reason')
     expect(waiting).toMatchObject({ status: 'PENDING', reason: 'Waiting: The engine is busy', attempt: 1 })
     platform.engine.apply = apply
     expect(await ended(jobRunId)).toMatchObject({ status: 'SUCCEEDED', attempt: 1, reason: 'Completed' })
@@ -216,14 +216,14 @@ describe('job runs', () => {
     const appEnvId = await makeJob({ command: 'sleep 600', backoffLimit: 3 })
     const { jobRunId } = (await post('/app-env/job-run', { appEnvId })).json.jobRun
     const running = () => platform.engine.running().filter(({ spec }) => spec.appEnvId === appEnvId)
-    await until(
+    await untilRead(
       async () => running().length,
       (count) => count === 1,
       'a container',
     )
     const canceled = await post('/job-run/cancel', { jobRunId })
     expect(canceled.json.jobRun).toMatchObject({ status: 'CANCELED', exitCode: null })
-    await until(
+    await untilRead(
       async () => running().length,
       (count) => count === 0,
       'no container',
@@ -248,7 +248,7 @@ describe('job runs', () => {
     expect((await post('/app-env/job-run', { appEnvId })).json.error).toBe('The environment is stopped')
     await platform.request('DELETE', '/app-env', { token, input: { appEnvId } })
     expect((await get('/job-run', { jobRunId })).status).toBe(404)
-    await until(
+    await untilRead(
       async () => platform.engine.running().filter(({ spec }) => spec.appEnvId === appEnvId).length,
       (count) => count === 0,
       'no container',

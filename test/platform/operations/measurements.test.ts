@@ -8,8 +8,8 @@ import { checkMetric } from '../../../src/domain/alerts/alert.ts'
 import { bucketOf } from '../../../src/metrics/histogram.ts'
 import { IngressCounter } from '../../../src/metrics/ingress-counter.ts'
 import { Sampler } from '../../../src/metrics/sampler.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const apartMs = 4_000
 
@@ -23,7 +23,7 @@ describe('metrics of environments', () => {
     const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: preset, useImage: true } })
     await client().call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/app:1' })
     const status = () => client().call(getAppEnvStatus, { appEnvId })
-    await until(status, (read) => read.status === 'RUNNING', 'a running environment')
+    await untilRead(status, (read) => read.status === 'RUNNING', 'a running environment')
     return appEnvId
   }
 
@@ -59,7 +59,7 @@ describe('metrics of environments', () => {
     ;[app, fn] = [await deployed('CUSTOM'), await deployed('FUNCTION')]
     await client().call(scaleAppEnvContainers, { appEnvId: app, containers: 2 })
     const status = () => client().call(getAppEnvStatus, { appEnvId: app })
-    await until(status, ({ containers }) => containers.ready === 2, 'two containers')
+    await untilRead(status, ({ containers }) => containers.ready === 2, 'two containers')
     await measure()
   })
   afterAll(() => platform.close())
@@ -161,7 +161,7 @@ describe('metrics of environments', () => {
 
     await client().call(stopAppEnv, { appEnvId })
     const metricTargets = () => platform.reconciler!.metricTargets().find((one) => one.appEnvId === appEnvId)
-    await until(
+    await untilRead(
       async () => metricTargets()?.runs,
       (runs) => runs === false,
       'stopped',

@@ -5,8 +5,8 @@ import { report } from '../../../src/cli/probe.ts'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { probeFunction } from '../../../src/contract/function-probe.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 let platform: TestPlatform
 let appEnvId = ''
@@ -50,7 +50,7 @@ describe('probe-function', () => {
 
   it('returns measurements, sends no requests in a dry run, and has a report for people', async () => {
     await platform.admin.client.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
-    await until(
+    await untilRead(
       () => platform.admin.client.call(getAppEnvStatus, { appEnvId }),
       ({ status }) => status === 'RUNNING',
       'a function that serves',

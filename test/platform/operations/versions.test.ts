@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -16,7 +16,7 @@ const send = async (method: string, path: string, input: Record<string, unknown>
 const read = (appEnvId: string) => send('GET', '/app-env', { appEnvId })
 const deploy = async (appEnvId: string, tag: number) => {
   await send('POST', '/app-env/deploy-image', { appEnvId, image: `registry.example.com/app:${tag}` })
-  await until(
+  await untilRead(
     () => send('GET', '/app-env/status', { appEnvId }),
     ({ status, currentVersion }) => status === 'RUNNING' && currentVersion === tag,
     `version ${tag}`,

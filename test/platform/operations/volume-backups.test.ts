@@ -13,8 +13,8 @@ import {
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
 import { deferred } from '../../../testkit/deferred.ts'
 import { FakeEngine } from '../../../testkit/fakes/engine.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const engine = new FakeEngine()
 let platform: TestPlatform
@@ -38,7 +38,7 @@ async function made({ isDeployed = true } = {}): Promise<string> {
   return appEnvId
 }
 const runs = (appEnvId: string) =>
-  until(
+  untilRead(
     () => call(getAppEnvStatus, { appEnvId }),
     ({ status }) => status === 'RUNNING',
     'RUNNING',
@@ -49,7 +49,7 @@ async function backedUp(appEnvId: string) {
   return (await ended(backup.backupId)).backup
 }
 const ended = (backupId: string) =>
-  until(
+  untilRead(
     () => call(getAppEnvBackup, { backupId }),
     ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
     'the end',
@@ -108,7 +108,7 @@ describe('a backup of a volume', () => {
     await call(stopAppEnv, { appEnvId })
     engine.faults.holdLoads = new Promise(() => {})
     await call(restoreAppEnvBackup, { appEnvId, backupId })
-    await until(
+    await untilRead(
       () => call(getAppEnvBackup, { backupId }),
       ({ restores }) => restores[0]?.status === 'RUNNING',
       'RUNNING',
@@ -135,7 +135,7 @@ describe('a backup of a volume', () => {
     }
     // While it is PENDING, and while it is RUNNING.
     await expect(call(deleteAppEnvBackup, { backupId })).rejects.toMatchObject(refusal)
-    await until(
+    await untilRead(
       () => call(getAppEnvBackup, { backupId }),
       ({ restores }) => restores[0]?.status === 'RUNNING',
       'RUNNING',

@@ -18,11 +18,11 @@ import { findEnvironment } from '../../../src/store/repositories/environments.ts
 import type { FakeEngine } from '../../../testkit/fakes/engine.ts'
 import { noFaults } from '../../../testkit/fakes/faults.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
-import { until as untilFits } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const limitMs = 30_000
-const until: typeof untilFits = (read, fits, what) => untilFits(read, fits, what, limitMs)
+const until: typeof untilRead = (read, fits, what) => untilRead(read, fits, what, limitMs)
 
 let platform: TestPlatform
 

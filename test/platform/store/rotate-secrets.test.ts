@@ -18,8 +18,8 @@ import {
   rewrapDataKeys,
 } from '../../../src/store/secrets/secret-box.ts'
 import { verifyAudit } from '../../../src/store/verify-audit.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const master = parseMasterKey(new Secret('11'.repeat(32)))
 const looksSealed = `v1.key_${'a'.repeat(20)}.abc`
@@ -37,7 +37,7 @@ async function sealed() {
   await set('TOKEN', 'first')
   await set('PLAIN', looksSealed, false)
   await client.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
-  await until(
+  await untilRead(
     () => client.call(getAppEnvStatus, { appEnvId }),
     ({ currentDeployment }) => currentDeployment?.status === 'DEPLOYED',
     'a deployment',

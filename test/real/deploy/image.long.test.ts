@@ -15,7 +15,7 @@ import {
   testDocker,
   withLibraries,
 } from '../../../testkit/engines/docker-images.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const run = promisify(execFile)
 const root = path.resolve(import.meta.dirname, '../../..')
@@ -85,13 +85,13 @@ describe.skipIf(!dockerAvailable)(
         ...Object.entries(settings).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
         name,
       )
-      const published = await until(
+      const published = await untilRead(
         () => docker('port', name, '4400'),
         (text) => text !== '',
         'a published port',
       )
       const api = `http://${published.split('\n')[0]}`
-      await until(
+      await untilRead(
         () => fetch(`${api}/readyz`, { signal: AbortSignal.timeout(5_000) }),
         ({ ok }) => ok,
         'a ready control plane',
@@ -107,7 +107,7 @@ describe.skipIf(!dockerAvailable)(
       expect(await docker('inspect', '--format', '{{.State.ExitCode}}', name)).toBe('0')
       await docker('start', name)
       const logs = () => docker('logs', name)
-      await until(logs, (text) => text.split('\n').length >= 2, 'a second ready line')
+      await untilRead(logs, (text) => text.split('\n').length >= 2, 'a second ready line')
       const [first, second] = (await logs()).split('\n').map((line) => JSON.parse(line))
       expect(second.accountId).toBe(first.accountId)
     })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { warmUp } from '../../../src/gateway/workers/warm-up.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const open = () =>
   process
@@ -13,7 +13,7 @@ describe('warming up the gateway', () => {
   it('leaves no port, connection or timer behind, also when it is done twice at once', async () => {
     const before = open()
     await Promise.all([warmUp(systemClock), warmUp(systemClock)])
-    await until(
+    await untilRead(
       async () => open().length,
       (count) => count <= before.length,
       `what was open before: ${before}`,

@@ -15,10 +15,10 @@ import {
   makeFunction,
   noWindow,
   sampleSource,
-  until,
   untilDeployed,
 } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 /** Answers after `?ms=` with `?status=`; `?burn=` keeps the CPU busy for so long, also after the answer. */
 const server = `
@@ -121,7 +121,7 @@ for (const { engine, base } of await availableEngines()) {
       await deploy(installation, appEnvId, sampleSource(base, server))
       await untilDeployed(installation, appEnvId)
       await client.call(scaleAppEnvContainers, { appEnvId, containers: 2 })
-      await until(
+      await untilRead(
         () => client.call(getAppEnvStatus, { appEnvId }),
         ({ containers }) => containers.ready === 2,
         'two containers',
@@ -132,7 +132,7 @@ for (const { engine, base } of await availableEngines()) {
 
     /** A start takes CPU too: an alert on it would fire, resolve and fire again. */
     const untilCalm = (appEnvId: string) =>
-      until(
+      untilRead(
         () => {
           const from = new Date(Date.now() - 5_000).toISOString()
           const asked = { appEnvId, metric: 'cpu_percent_per_pod' as const, from, step: 1 }
@@ -144,7 +144,7 @@ for (const { engine, base } of await availableEngines()) {
 
     const stateOf = (alertId: string) => installation.client().call(getAlert, { alertId })
     const untilAll = (alertIds: string[], state: string) =>
-      until(
+      untilRead(
         () => Promise.all(alertIds.map(stateOf)),
         (alerts) => alerts.every(({ lastKnownState }) => lastKnownState === state),
         `${state} of all alerts`,
@@ -211,7 +211,7 @@ for (const { engine, base } of await availableEngines()) {
             return { name, went: stateHistory.map(({ to, value }) => `${to} ${value}`) }
           }),
         )
-      await until(
+      await untilRead(
         async () => ({ heard: [receiver.accepted.length, mail.mails.length], episodes: await episodes() }),
         ({ heard: [posts, mails] }) => posts === 18 && mails === 6,
         'a firing and a resolved notice for three alerts at four contact points',

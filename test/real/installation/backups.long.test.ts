@@ -10,8 +10,8 @@ import {
   restoreAppEnvBackup,
 } from '../../../src/contract/backups.ts'
 import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const run = promisify(execFile)
 const here = {
@@ -27,7 +27,7 @@ describe('backups of real databases on the process engine', () => {
   afterAll(() => installation.dispose())
 
   const ended = (backupId: string) =>
-    until(
+    untilRead(
       () => installation.client().call(getAppEnvBackup, { backupId }),
       ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
       'the end of the copy',
@@ -104,7 +104,7 @@ describe('backups of real databases on the process engine', () => {
       // A restore that the end of the platform interrupts starts over; a finished one does not run again over newer rows.
       await fixture.sql(made, 'insert into rows values (0)')
       await installation.client().call(restoreAppEnvBackup, { appEnvId: made, backupId: backup.backupId })
-      await until(
+      await untilRead(
         () => installation.client().call(getAppEnvBackup, { backupId: backup.backupId }),
         ({ restores }) => restores[0]?.status !== 'PENDING',
         'a restore under way',

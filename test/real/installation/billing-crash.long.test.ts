@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { getAppEnvUsage } from '../../../src/contract/measurements.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 /** Says every 50 ms that it lives: what it is billed for can be held against that. */
 const server = (watchPort: number) => `
@@ -84,25 +85,25 @@ describe('billing over kill -9 of every part (process engine)', () => {
 
   const usage = () => installation.client().call(getAppEnvUsage, { appEnvId })
   const status = () => installation.client().call(getAppEnvStatus, { appEnvId })
-  const untilZero = () => until(status, ({ containers }) => containers.running === 0, 'zero containers')
+  const untilZero = () => untilRead(status, ({ containers }) => containers.running === 0, 'zero containers')
   /** Zero counts what serves: the last one may still be on its way out, and is billed until it is gone. */
   const untilGone = () => {
     const pods = () => installation.client().call(getAppEnvPods, { appEnvId })
-    return until(
+    return untilRead(
       pods,
       (read) => read.pods.every(({ finishedAt }) => finishedAt !== null),
       'every end written',
     )
   }
   const answered = () =>
-    until(
+    untilRead(
       () => installation.request(host),
       (answer) => answer.status === 200,
       'an answer',
     )
   const forSeconds = async (seconds: number) => {
     const endMs = performance.now() + seconds * 1000
-    await until(
+    await untilRead(
       async () => performance.now(),
       (nowMs) => nowMs > endMs,
       'time going by',
@@ -152,7 +153,7 @@ describe('billing over kill -9 of every part (process engine)', () => {
   it('F1 makes up no time for containers that die together with everything that could have seen it', async () => {
     await answered()
     const startedMs = performance.now()
-    await until(usage, ({ containerSeconds }) => containerSeconds > 0, 'usage')
+    await untilRead(usage, ({ containerSeconds }) => containerSeconds > 0, 'usage')
     const supervisor = processOf(installation.home, 'supervise')
     const gateway = processOf(installation.home, 'gateway')
     const alive = witness.alive()

@@ -9,8 +9,9 @@ import { GitHost } from '../../../testkit/builds/git-host.ts'
 import { ensureNpmImage } from '../../../testkit/builds/npm-image.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { testDocker } from '../../../testkit/engines/docker-images.ts'
-import { deploy, noWindow, type Status, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, noWindow, type Status, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const server = (text: string) =>
   `const { createServer } = require('node:http')\ncreateServer((_, response) => response.end(${text})).listen(process.env.PORT)\n`
@@ -263,7 +264,7 @@ for (const { engine, base } of await availableEngines()) {
       )
       expect(body).toBe('1')
       await installation.client().call(restartAppEnv, { appEnvId })
-      await until(
+      await untilRead(
         () => installation.client().call(getAppEnvStatus, { appEnvId }),
         ({ status, containers }) => status === 'RUNNING' && containers.ready === 1,
         'the restarted container',

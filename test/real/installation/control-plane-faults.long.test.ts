@@ -8,8 +8,9 @@ import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const names = ['alder', 'birch', 'cedar']
 
@@ -52,7 +53,7 @@ describe.skipIf(noPostgres)(
     })
 
     const holder = (observer: string, fits: (node: string) => boolean) =>
-      until(
+      untilRead(
         () => planes.holder('notifications', observer),
         (node) => node !== null && fits(node),
         'a holder',
@@ -71,7 +72,7 @@ describe.skipIf(noPostgres)(
       alertIds.push(alert.alertId)
       const firing = () =>
         receiver.accepted.filter(({ body }) => body.event === 'firing' && body.alertId === alert.alertId)
-      await until(
+      await untilRead(
         async () => firing(),
         (all) => all.length > 0,
         `the alert ${name}`,
@@ -117,7 +118,7 @@ describe.skipIf(noPostgres)(
           `select count(*)::int as n from pg_stat_activity a, instances i
          where i.node = '${paused}' and a.application_name = 'longshore ' || i.instance_id`,
         )
-      await until(sessions, ([row]) => row?.n === 0, 'the end of its sessions')
+      await untilRead(sessions, ([row]) => row?.n === 0, 'the end of its sessions')
       const { ready, token } = planes.at(observer)
       const shown = await fetch(new URL('/readyz', ready.api), { headers: { authorization: token } })
       const { instances } = (await shown.json()) as {
@@ -127,12 +128,12 @@ describe.skipIf(noPostgres)(
       expect(seen).toMatchObject({ isAlive: false })
       expect(seen?.lagMs).toBeGreaterThan(6_000)
       planes.at(paused).signal('SIGCONT')
-      await until(
+      await untilRead(
         () => planes.instances(paused),
         (all) => all.length === names.length,
         'its answer',
       )
-      await until(sessions, ([row]) => Number(row?.n) > 0, 'its new sessions')
+      await untilRead(sessions, ([row]) => Number(row?.n) > 0, 'its new sessions')
       expect(next).not.toBe(paused)
       const firing = await fires('after a pause', paused)
       await fires('later', observer)
@@ -145,19 +146,25 @@ describe.skipIf(noPostgres)(
       const client = planes.at('birch').client()
       const region = async () => (await client.call(listRegions, {})).regions[0]
       const away = { region: 'north', available: false, unavailableReason: 'The machine alder is away' }
-      expect(await until(region, (found) => found?.available === false, 'its absence')).toMatchObject(away)
+      expect(await untilRead(region, (found) => found?.available === false, 'its absence')).toMatchObject(
+        away,
+      )
       await expect(client.call(getLogs, { appEnvId })).rejects.toMatchObject({
         kind: 'unavailable',
         message: 'The machine alder is away',
       })
       const alert = () => client.call(getAlert, { alertId: alertIds[0] as string })
-      await until(alert, ({ lastKnownState }) => lastKnownState === 'Error', 'an alert that cannot be read')
+      await untilRead(
+        alert,
+        ({ lastKnownState }) => lastKnownState === 'Error',
+        'an alert that cannot be read',
+      )
       const { findings } = await client.call(diagnoseAppEnv, { appEnvId })
       expect(findings[0]).toMatchObject({ cause: 'engine-away' })
       await client.call(updateAppEnv, { appEnvId, zClouds: 2 })
       expect((await client.call(getAppEnv, { appEnvId })).zClouds).toBe(2)
       await planes.at('alder').start()
-      await until(
+      await untilRead(
         () => client.call(getLogs, { appEnvId }),
         ({ logs }) => logs.length > 0,
         'its logs',

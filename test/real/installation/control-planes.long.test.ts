@@ -9,8 +9,9 @@ import { getAppEnvMetricsSeries } from '../../../src/contract/measurements.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { createUserToken, getUser, revokeUserToken } from '../../../src/contract/users.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { deploy, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const run = promisify(execFile)
 const base = 'node:22-alpine'
@@ -80,7 +81,7 @@ describe.skipIf(noPostgres)(
           one.leases.map(({ name }) => name).filter((name) => !name.startsWith('machine ')),
         )
       }
-      const found = await until(
+      const found = await untilRead(
         leases,
         (all) => all.every(({ length }) => length > 0),
         'work on each of them',
@@ -128,7 +129,7 @@ describe.skipIf(noPostgres)(
         expect(logs).toHaveLength(1)
       }
       const series = () => cedar().client().call(getAppEnvMetricsSeries, { appEnvId, metric: 'memory_usage' })
-      await until(series, ({ points }) => points.length > 0, 'a sample of alder read through cedar')
+      await untilRead(series, ({ points }) => points.length > 0, 'a sample of alder read through cedar')
     })
 
     it('runs a job that was started through another once', async () => {
@@ -141,7 +142,7 @@ describe.skipIf(noPostgres)(
       const runs = await Promise.all(
         [birch(), cedar(), birch(), cedar()].map(async (plane) => {
           const { jobRun } = await plane.client().call(startJobRun, { appEnvId: jobEnvId })
-          return until(
+          return untilRead(
             async () => (await plane.client().call(getJobRun, { jobRunId: jobRun.jobRunId })).jobRun,
             ({ finishedAt }) => finishedAt !== null,
             'an ended run',

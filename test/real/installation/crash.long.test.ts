@@ -2,8 +2,9 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { notifyCodeUpload } from '../../../src/contract/deployments.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { makeFunction, sampleSource, until, upload } from '../../../testkit/platform/deploy.ts'
+import { makeFunction, sampleSource, upload } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 /** Milliseconds after the deployment was acknowledged: unpacking, building, starting, serving. */
 const delaysMs = {
@@ -28,7 +29,7 @@ for (const { engine, base } of await availableEngines()) {
         await installation.end('SIGKILL')
         if (index > 0) expect((await installation.request(host)).status).toBe(200)
         await installation.start()
-        const status = await until(
+        const status = await untilRead(
           () => installation.client().call(getAppEnvStatus, { appEnvId }),
           (read) => read.currentVersion === version && read.status === 'RUNNING',
           `version ${version} after a crash at ${delayMs} ms`,
@@ -36,7 +37,7 @@ for (const { engine, base } of await availableEngines()) {
         expect(status.currentDeployment?.status).toBe('DEPLOYED')
         expect((await installation.request(host)).status).toBe(200)
       }
-      const { pods } = await until(
+      const { pods } = await untilRead(
         () => installation.client().call(getAppEnvPods, { appEnvId }),
         (read) =>
           read.pods.filter((pod) => pod.status === 'Running' || pod.status === 'Pending').length === 1,

@@ -4,8 +4,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { present, psql } from '../../../testkit/databases/fixture.ts'
 import { type Agent, agentOf } from '../../../testkit/mcp/tools-over-http.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const hasPostgres = await present('psql')
 
@@ -37,14 +37,14 @@ describe.skipIf(!hasPostgres)(
     })
 
     const running = (appEnvId: string, containers = 1) =>
-      until(
+      untilRead(
         () => agent.does('get-app-env-status', { appEnvId }),
         (read) => read.status === 'RUNNING' && read.containers.ready === containers,
         'a database that answers',
         180_000,
       )
     const ended = (accountId: string, appEnvId: string) =>
-      until(
+      untilRead(
         () => agent.does('list-app-env-backups', { accountId, appEnvId }),
         ({ backups, restores }) =>
           [...backups, ...restores].every(({ finishedAt }: { finishedAt: string | null }) => finishedAt),
@@ -97,7 +97,7 @@ describe.skipIf(!hasPostgres)(
       await running(appEnvId, 2)
       const [, replica = ''] = await urls(appEnvId)
       await psql(url, 'insert into rows values (2)')
-      await until(
+      await untilRead(
         () => psql(replica, 'select count(*) from rows'),
         (count) => count === '2',
         'the row on the replica',

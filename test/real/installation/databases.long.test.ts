@@ -7,8 +7,8 @@ import { getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { CommittingWriter } from '../../../testkit/databases/committing-writer.ts'
 import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
 import { killEach } from '../../../testkit/databases/kills.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const run = promisify(execFile)
 
@@ -36,7 +36,7 @@ describe('managed databases on the process engine', () => {
       await installation.client().call(updateAppEnv, { appEnvId, databaseSettings })
       expect(await sql('show work_mem')).toBe('4MB')
       await installation.client().call(applyAppEnvChanges, { appEnvId })
-      await until(
+      await untilRead(
         () => sql('show work_mem'),
         (value) => value === '9MB',
         'the new work_mem',

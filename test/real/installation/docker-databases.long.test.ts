@@ -9,8 +9,8 @@ import { DatabaseFixture, present, untilReads } from '../../../testkit/databases
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const images = dockerAvailable ? await ensureDatabaseImages() : []
 const here = {
@@ -32,7 +32,7 @@ describe.skipIf(!here.postgres && !here.redis)(
     afterAll(async () => {
       const client = installation.client()
       for (const appEnvId of made) await client.call(deleteAppEnv, { appEnvId })
-      await until(
+      await untilRead(
         async () => (await Promise.all(made.map((appEnvId) => leftOnDocker(appEnvId)))).flat(),
         (left) => left.length === 0,
         'no container and no volume of them',
@@ -98,7 +98,7 @@ describe.skipIf(!here.postgres && !here.redis)(
         await fixture.sql(from, rows)
         const { backupId } = (await client.call(createAppEnvBackup, { appEnvId: from })).backup
         const end = () =>
-          until(
+          untilRead(
             () => client.call(getAppEnvBackup, { backupId }),
             ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
             'its end',
@@ -127,7 +127,7 @@ describe.skipIf(!here.postgres && !here.redis)(
         const value = () => redis('get', 'key')
         /** The writes in the file of Redis; the last second of writes may be missing. */
         const written = () =>
-          until(
+          untilRead(
             () => redis('info', 'persistence'),
             (text) => /aof_buffer_length:0\b/.test(text),
             'all in the file',
@@ -142,7 +142,7 @@ describe.skipIf(!here.postgres && !here.redis)(
         await untilReads(value, 'two')
         const { backupId } = (await client.call(createAppEnvBackup, { appEnvId })).backup
         const end = () =>
-          until(
+          untilRead(
             () => client.call(getAppEnvBackup, { backupId }),
             ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
             'its end',

@@ -6,7 +6,7 @@ import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { freePort } from '../../../testkit/free-port.ts'
 import { loadOn, versionSource } from '../../../testkit/gateway/rolling-load.ts'
-import { deploy, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import {
   badPrograms,
   exitsAfter,
@@ -17,6 +17,7 @@ import {
   programSource,
 } from '../../../testkit/platform/hostile-programs.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 interface Served {
   appEnvId: string
@@ -91,13 +92,13 @@ for (const { engine, base } of await availableEngines()) {
 
     it('keeps its verdict over a kill -9 in the middle of the window', async () => {
       await deploy(installation, shop.appEnvId, programSource(base, listens('')))
-      await until(status, (read) => read.containers.ready === 2, 'the new container')
+      await untilRead(status, (read) => read.containers.ready === 2, 'the new container')
       await installation.end('SIGKILL')
       expect((await installation.request(shop.host)).body).toBe('1')
       await installation.start()
       const { currentDeployment } = await untilDeployed(installation, shop.appEnvId)
       expect(currentDeployment?.status).toBe('DEPLOYED')
-      await until(
+      await untilRead(
         () => installation.request(shop.host),
         ({ body }) => body === '99',
         'the new version',
@@ -120,7 +121,7 @@ for (const { engine, base } of await availableEngines()) {
       )
       await deploy(installation, shop.appEnvId, programSource(base, broken))
       expect((await untilDeployed(installation, shop.appEnvId)).currentDeployment?.status).toBe('DEPLOYED')
-      const says = (verdict: string) => until(status, (read) => read.health?.verdict === verdict, verdict)
+      const says = (verdict: string) => untilRead(status, (read) => read.health?.verdict === verdict, verdict)
       await says('FAILING_CHECKS')
       const refused = await installation.request(shop.host)
       expect(refused.status).toBe(503)
@@ -134,10 +135,14 @@ for (const { engine, base } of await availableEngines()) {
     it('says CRASH_LOOP of a version that exits after its window, in the status and in the 503', async () => {
       await deploy(installation, shop.appEnvId, programSource(base, exitsAfter(4_000)))
       expect((await untilDeployed(installation, shop.appEnvId)).currentDeployment?.status).toBe('DEPLOYED')
-      const { health } = await until(status, (read) => read.health?.verdict === 'CRASH_LOOP', 'CRASH_LOOP')
+      const { health } = await untilRead(
+        status,
+        (read) => read.health?.verdict === 'CRASH_LOOP',
+        'CRASH_LOOP',
+      )
       expect(health?.lastExit).toMatchObject({ code: 3 })
       // In the moment in which a container exits, the gateway knows only that it takes no requests.
-      const refused = await until(
+      const refused = await untilRead(
         () => installation.request(shop.host),
         (answer) => answer.body.includes('Its containers keep exiting'),
         'a 503 that says why',

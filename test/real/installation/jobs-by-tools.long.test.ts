@@ -5,8 +5,9 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { type Agent, openAgent } from '../../../testkit/mcp/tools-over-http.ts'
-import { tgz, until } from '../../../testkit/platform/deploy.ts'
+import { tgz } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const run = promisify(execFile)
 const program = (version: number) =>
@@ -135,7 +136,7 @@ for (const { engine, base } of await availableEngines()) {
     it('refuses a second run while one is active, cancels it, and runs several at once when the job allows it', async () => {
       const long = { command: 'echo begun; sleep 300', wait: false }
       const { jobRunId } = ((await start(long)).structured as { jobRun: { jobRunId: string } }).jobRun
-      await until(
+      await untilRead(
         () => read(jobRunId),
         ({ status }) => status === 'RUNNING',
         'a running run',
@@ -149,7 +150,7 @@ for (const { engine, base } of await availableEngines()) {
         const { jobRun } = await agent.does('cancel-job-run', { jobRunId: id })
         expect(jobRun).toMatchObject({ status: 'CANCELED', exitCode: null })
       }
-      await until(
+      await untilRead(
         pods,
         (all) => all.every(({ status }: { status: string }) => status !== 'Running' && status !== 'Pending'),
         'no running container',
@@ -172,7 +173,7 @@ for (const { engine, base } of await availableEngines()) {
       await deploy(2)
       const fresh = ((await start()).structured as { jobRun: { snapshot: Record<string, unknown> } }).jobRun
       expect(await lines('v2 from+app')).toHaveLength(1)
-      await until(
+      await untilRead(
         () => containerIsThere(name),
         (isThere) => !isThere,
         'its container to be removed',
@@ -185,7 +186,7 @@ for (const { engine, base } of await availableEngines()) {
     it('is billed for the seconds of its containers, at 2 zClouds, exactly', async () => {
       const jobRunId = (await start({ command: 'sleep 2.5' })).structured.jobRun as { jobRunId: string }
       const second = (iso: string) => Math.floor(Date.parse(iso) / 1000)
-      const all: { startedAt: string | null; finishedAt: string | null }[] = await until(
+      const all: { startedAt: string | null; finishedAt: string | null }[] = await untilRead(
         pods,
         (list) => list.every(({ status }: { status: string }) => status !== 'Running'),
         'ended containers',

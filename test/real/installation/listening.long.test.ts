@@ -4,8 +4,9 @@ import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { freePort } from '../../../testkit/free-port.ts'
-import { deploy, noWindow, sampleSource, until } from '../../../testkit/platform/deploy.ts'
+import { deploy, noWindow, sampleSource } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 for (const { engine, base } of await availableEngines()) {
   describe.concurrent(`where an app listens, on the ${engine} engine`, () => {
@@ -27,7 +28,7 @@ for (const { engine, base } of await availableEngines()) {
       await deploy(installation, appEnvId, sampleSource(base, code))
       let pods: Pod[] = []
       let startedMs = Number.NaN
-      const status = await until(
+      const status = await untilRead(
         async () => {
           const listed = await client.call(getAppEnvPods, { appEnvId })
           // The container of a failed deployment is removed soon: the last listing that has it counts.

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
 import { getLogs } from '../../../src/contract/app-env-reads.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const installation = new Installation({ LONGSHORE_ENGINE: 'process' })
 beforeAll(() => installation.start())
@@ -41,7 +42,7 @@ it('E2 masks secret variables in the logs of builds and containers, also after a
     (await client.call(getLogs, { appEnvId, type, size: 1000 })).logs.map(({ message }) => message)
   const said = async (round: string) => {
     expect((await installation.request(host, `/${round}`)).body).toBe('ok')
-    return until(
+    return untilRead(
       () => messages('RUNTIME'),
       (lines) => lines.includes(`${round} end`) && lines.some((line) => line.startsWith(`${round} split`)),
       'the lines of the request',

@@ -6,8 +6,9 @@ import {
   getAppEnvMetricsSeries,
   getAppEnvUsage,
 } from '../../../src/contract/measurements.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('measuring and billing over a kill -9 of the control plane (process engine)', () => {
   // Idle periods run 60 times faster: the least, 300 s, is 5 s. Samples are taken four times a second.
@@ -30,13 +31,13 @@ describe('measuring and billing over a kill -9 of the control plane (process eng
       }
     }
     await ask(30)
-    await until(
+    await untilRead(
       () => figure('longshore_gateway_requests_total'),
       (count) => count === 30,
       '30 requests counted',
     )
     const metric = 'ingress_request_rate'
-    await until(
+    await untilRead(
       () => installation.client().call(getAppEnvMetricsSeries, { appEnvId, metric }),
       // A quiet sample after the busy ones: every request has been looked at and written down.
       ({ points }) => points.some(({ max }) => max > 0) && points.at(-1)?.last === 0,
@@ -55,18 +56,18 @@ describe('measuring and billing over a kill -9 of the control plane (process eng
       isUp = await Promise.race([started.then(() => true), setImmediate(false)])
     }
     // The new control plane counts what came since the old one last looked, no more.
-    await until(
+    await untilRead(
       () => figure('longshore_gateway_requests_total'),
       (count) => count === meanwhile,
       `the ${meanwhile} meanwhile`,
     )
     await ask(5)
-    await until(
+    await untilRead(
       () => figure('longshore_gateway_requests_total'),
       (count) => count === meanwhile + 5,
       'all of them',
     )
-    await until(
+    await untilRead(
       () => installation.client().call(getAppEnvStatus, { appEnvId }),
       ({ containers }) => containers.running === 0,
       'zero containers',
@@ -80,7 +81,7 @@ describe('measuring and billing over a kill -9 of the control plane (process eng
     expect(usage.billedZCloudSeconds).toBe(usage.containerSeconds * 3)
     // F1: nothing is billed at zero, however the seconds go by.
     const readAtMs = Date.now()
-    const later = await until(
+    const later = await untilRead(
       async () => ({
         atMs: Date.now(),
         usage: await installation.client().call(getAppEnvUsage, { appEnvId }),

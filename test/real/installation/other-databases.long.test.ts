@@ -4,8 +4,8 @@ import { restartAppEnv } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { redeployAppEnv } from '../../../src/contract/deployments.ts'
 import { DatabaseFixture, mysql, present } from '../../../testkit/databases/fixture.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const hasMariadb = await present('mariadb', 'mariadbd')
 
@@ -21,7 +21,7 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
       const appEnvId = await fixture.makeOrSkip(context, 'MYSQL')
       const rows = () => fixture.mysql(appEnvId, 'select group_concat(n order by n) from rows_')
       const again = (wanted: string) =>
-        until(
+        untilRead(
           () => rows().catch((error: Error) => error.message),
           (said) => said === wanted,
           wanted,
@@ -70,7 +70,7 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
         json: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : null,
       }
     }
-    await until(
+    await untilRead(
       () => api('GET', 'overview').catch(() => ({ status: 0 })),
       ({ status }) => status === 200,
       'management',
@@ -88,7 +88,7 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
     await installation.client().call(restartAppEnv, { appEnvId })
     await fixture.untilRunning(appEnvId)
     const get = { count: 1, ackmode: 'ack_requeue_false', encoding: 'auto' }
-    const got = await until(
+    const got = await untilRead(
       () => api('POST', 'queues/%2F/orders/get', get).catch(() => ({ status: 0, json: null })),
       ({ status }) => status === 200,
       'the queue',

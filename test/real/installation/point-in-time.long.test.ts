@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApp, listApps } from '../../../src/contract/apps.ts'
 import type { ChainReport } from '../../../src/store/verify-audit.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer, runPostgresProgram } from '../../../testkit/store/postgres-server.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const run = promisify(execFile)
 
@@ -67,7 +67,7 @@ describe.skipIf(noPostgres)(
         'select pg_walfile_name(pg_current_wal_lsn()) as file',
       )) as [{ file: string }]
       await server.query('postgres', 'select pg_switch_wal()')
-      await until(
+      await untilRead(
         () => server.query('postgres', 'select last_archived_wal as file from pg_stat_archiver'),
         ([row]) => String(row?.file ?? '') >= file,
         'the archived log',

@@ -2,8 +2,9 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { getAppEnvMetricsSeries } from '../../../src/contract/measurements.ts'
 import { runCli } from '../../../src/server/commands/run-cli.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 describe('longshore probe on a real function (process engine)', () => {
   // The least idle time, 300 s, is 5 s.
@@ -15,7 +16,7 @@ describe('longshore probe on a real function (process engine)', () => {
     const { appEnvId } = await makeFunction(installation, 'probed', { containerConcurrency: 4 })
     await deploy(installation, appEnvId, sampleSource('node:20-alpine'))
     await untilDeployed(installation, appEnvId)
-    await until(
+    await untilRead(
       () => installation.client().call(getAppEnvStatus, { appEnvId }),
       ({ containers }) => containers.running === 0,
       'zero containers',
@@ -38,7 +39,7 @@ describe('longshore probe on a real function (process engine)', () => {
     expect(probe.levels[0].p50Seconds).toBeGreaterThanOrEqual(0.05)
     // Its numbers are those the platform has measured itself.
     const metric = 'ingress_request_rate'
-    await until(
+    await untilRead(
       () => installation.client().call(getAppEnvMetricsSeries, { appEnvId, metric }),
       ({ points }) => points.some(({ max }) => max > 0),
       'a measured rate',

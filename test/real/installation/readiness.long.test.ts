@@ -3,9 +3,9 @@ import { renameSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApp, listApps } from '../../../src/contract/apps.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 async function readinessOf(installation: Installation) {
   const answer = await fetch(new URL('/readyz', installation.ready.api))
@@ -21,7 +21,7 @@ describe('/readyz of a real installation', () => {
   it('says that the data directory cannot be written, and is ready again by itself', async () => {
     await installation.start()
     const readiness = () => readinessOf(installation)
-    await until(readiness, isReady, 'ready')
+    await untilRead(readiness, isReady, 'ready')
     // Permissions do not bind root, and a full disk needs a mount; a missing folder fails the same way.
     const run = path.join(installation.home, 'run')
     renameSync(run, `${run}-away`)
@@ -33,7 +33,7 @@ describe('/readyz of a real installation', () => {
     } finally {
       renameSync(`${run}-away`, run)
     }
-    await until(readiness, isReady, 'ready again')
+    await untilRead(readiness, isReady, 'ready again')
   })
 })
 
@@ -64,15 +64,15 @@ describe.skipIf(noPostgres)(`/readyz with PostgreSQL${noPostgres ? `: left out, 
     const client = installation.client()
     const { accountId } = installation.ready
     const make = () => client.call(createApp, { accountId, name: 'app', dockerPreset: 'CUSTOM', port: 8080 })
-    await until(readiness, isReady, 'ready')
+    await untilRead(readiness, isReady, 'ready')
     await readOnly('on')
-    const { body } = await until(readiness, ({ status }) => status === 503, 'not ready')
+    const { body } = await untilRead(readiness, ({ status }) => status === 503, 'not ready')
     expect(body).toContain('The store can only be read')
     expect(body).toContain('give the address of the primary in LONGSHORE_DATABASE_URL')
     await expect(make()).rejects.toMatchObject({ kind: 'unavailable', message: 'The store can only be read' })
     expect((await client.call(listApps, { accountId })).apps).toEqual([])
     await readOnly('off')
-    await until(readiness, isReady, 'ready again')
+    await untilRead(readiness, isReady, 'ready again')
     await make()
     expect((await client.call(listApps, { accountId })).apps).toHaveLength(1)
   })

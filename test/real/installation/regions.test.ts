@@ -6,9 +6,10 @@ import { createApp } from '../../../src/contract/apps.ts'
 import { listRegions } from '../../../src/contract/regions.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
 import { testDocker } from '../../../testkit/engines/docker-images.ts'
-import { deploy, noWindow, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, noWindow, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { copyVolume, moveWithVolume } from '../../../testkit/platform/volume-move.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 /** One name that both engines know: the host's Node here, an image of our own there. */
 const base = { repo: 'node', tag: '20-longshore-test' }
@@ -60,13 +61,13 @@ describe.skipIf(!docker)('regions with an engine each', () => {
         await client.call(updateAppEnv, { appEnvId, region })
         const { changingRegion } = await client.call(getAppEnv, { appEnvId })
         if (!changingRegion) await client.call(applyAppEnvChanges, { appEnvId })
-        await until(
+        await untilRead(
           async () => seen.at(-1),
           (last) => last === place,
           `answers from ${region}`,
           180_000,
         )
-        await until(
+        await untilRead(
           () => client.call(getAppEnv, { appEnvId }),
           (environment) => !environment.changingRegion && environment.region === region,
           `the end of the move to ${region}`,

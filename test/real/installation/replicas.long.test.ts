@@ -12,8 +12,8 @@ import { DatabaseFixture, present, psql, redisCli, untilReads } from '../../../t
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
 import { leftOnDocker, testDocker } from '../../../testkit/engines/docker-images.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const images = dockerAvailable ? await ensureDatabaseImages() : []
 const clients = { postgres: await present('psql'), redis: await present('redis-cli') }
@@ -39,7 +39,7 @@ for (const { engine, ...here } of engines) {
       beforeAll(() => installation.start().then(() => {}))
       afterAll(async () => {
         for (const appEnvId of made) await installation.client().call(deleteAppEnv, { appEnvId })
-        await until(
+        await untilRead(
           async () =>
             engine === 'docker' ? (await Promise.all(made.map((one) => leftOnDocker(one)))).flat() : [],
           (left) => left.length === 0,

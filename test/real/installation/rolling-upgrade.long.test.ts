@@ -10,8 +10,9 @@ import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { Balancer } from '../../../testkit/platform/balancer.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, noWindow, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const run = promisify(execFile)
 /** Beside dist/, where the build finds its packages. */
@@ -84,12 +85,12 @@ describe.skipIf(noPostgres)(`a rolling upgrade${noPostgres ? `: left out, ${noPo
     const writing = (async () => {
       for (let value = 1; !isOver; value += 1) {
         // A control plane that stops may cut a connection that the client keeps.
-        await until(() => write(value), Boolean, 'a stored write')
+        await untilRead(() => write(value), Boolean, 'a stored write')
         acknowledged = value
       }
     })()
     const further = async (from: number) =>
-      until(
+      untilRead(
         async () => acknowledged,
         (value) => value >= from + 20,
         'further writes',
@@ -106,7 +107,7 @@ describe.skipIf(noPostgres)(`a rolling upgrade${noPostgres ? `: left out, ${noPo
       .call(createApp, {
         ...{ accountId: alder().ready.accountId, name: 'by the old one', dockerPreset: 'CUSTOM', port: 8080 },
       })
-    await until(
+    await untilRead(
       () => planes.instances('birch'),
       ({ length }) => length === 2,
       'both instances',
@@ -118,7 +119,7 @@ describe.skipIf(noPostgres)(`a rolling upgrade${noPostgres ? `: left out, ${noPo
     isOver = true
     await writing
     expect(Number(await count())).toBe(acknowledged)
-    await until(
+    await untilRead(
       () => alder().request(host),
       ({ status }) => status === 200,
       'the app through the upgraded gateway',

@@ -6,8 +6,8 @@ import { rotateDatabasePassword } from '../../../src/contract/databases.ts'
 import { DatabaseFixture, mysql, present, psql, redisCli } from '../../../testkit/databases/fixture.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../../../testkit/databases/images.ts'
 import { dockerAvailable } from '../../../testkit/engines/docker-available.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 /** Answers 1 if the server takes the password of the URL. */
 const asks = {
@@ -52,7 +52,7 @@ for (const { engine, presets } of engines.filter(({ presets }) => presets.length
         const urls = [await fixture.url(appEnvId)]
         for (const count of [1, 2]) {
           await client.call(rotateDatabasePassword, { appEnvId })
-          await until(
+          await untilRead(
             () => client.call(getAppEnvHistory, { appEnvId }),
             ({ activities }) =>
               activities.filter(({ activity, status }) => activity === 'ROTATE_PASSWORD' && status === 'DONE')
@@ -64,7 +64,7 @@ for (const { engine, presets } of engines.filter(({ presets }) => presets.length
         const [first = '', second = '', now = ''] = urls
         expect(new Set(urls).size).toBe(3)
         await client.call(restartAppEnv, { appEnvId })
-        await until(
+        await untilRead(
           () => client.call(getAppEnvStatus, { appEnvId }),
           ({ status, currentDeployment }) => status === 'RUNNING' && currentDeployment?.status === 'DEPLOYED',
           'the restarted database',

@@ -2,8 +2,9 @@ import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvPods, getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 /** Answers when the body is over: a request lasts as long as its client wants. */
 const server = `
@@ -46,15 +47,15 @@ for (const { engine, base } of await availableEngines()) {
       const client = installation.client()
       const status = () => client.call(getAppEnvStatus, { appEnvId })
       const held = [1, 2, 3].map(() => heldRequest(installation.ready.gateway, host))
-      await until(status, ({ containers }) => containers.ready === 3, 'three containers')
+      await untilRead(status, ({ containers }) => containers.ready === 3, 'three containers')
       // One that waited for its container has it by now.
       const [long, ...short] = held
       for (const { end } of short) end()
       expect(await Promise.all(short.map(({ answer }) => answer))).toEqual(['200 done', '200 done'])
-      await until(status, ({ containers }) => containers.running === 1, 'one container')
+      await untilRead(status, ({ containers }) => containers.running === 1, 'one container')
       long!.end()
       expect(await long!.answer).toBe('200 done')
-      await until(status, ({ containers }) => containers.running === 0, 'zero containers')
+      await untilRead(status, ({ containers }) => containers.running === 0, 'zero containers')
       const { pods } = await client.call(getAppEnvPods, { appEnvId })
       expect(pods.filter((pod) => pod.status === 'Failed')).toEqual([])
     })

@@ -14,16 +14,10 @@ import { DatabaseFixture, present } from '../../../testkit/databases/fixture.ts'
 import { FaultyLink } from '../../../testkit/files/faulty-link.ts'
 import { noS3Server, S3Server, s3Credentials, withS3Credentials } from '../../../testkit/files/s3-server.ts'
 import { ControlPlanes } from '../../../testkit/platform/control-planes.ts'
-import {
-  deploy,
-  noWindow,
-  sampleSource,
-  tgz,
-  until,
-  untilDeployed,
-} from '../../../testkit/platform/deploy.ts'
+import { deploy, noWindow, sampleSource, tgz, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Canaries } from '../../../testkit/secrets/canaries.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const leftOut = noPostgres ?? noS3Server
 const hasRedis = await present('redis-cli', 'redis-server')
@@ -104,7 +98,7 @@ describe.skipIf(leftOut)(
       // A build waits for the bucket.
       link.mode = 'refuse'
       await client.call(notifyCodeUpload, { appEnvId, storageKey })
-      await until(
+      await untilRead(
         async () => north().stderr,
         (text) => text.includes('cannot make an image; retrying'),
         'a build that waits',
@@ -134,7 +128,7 @@ describe.skipIf(leftOut)(
       expect(secrets.foundIn([{ where: 'bucket', text }])).toEqual([])
       rmSync(path.join(north().home, 'logs'), { recursive: true })
       await north().start()
-      const after = await until(build, (logs) => logs.length > 0, 'the logs of the bucket')
+      const after = await untilRead(build, (logs) => logs.length > 0, 'the logs of the bucket')
       expect(after).toEqual(expect.arrayContaining(before))
 
       link.mode = 'refuse'
@@ -152,7 +146,7 @@ describe.skipIf(leftOut)(
     it.skipIf(!hasRedis)(
       'a backup taken on one machine is restored on another (skipped without Redis)',
       async (context) => {
-        await until(
+        await untilRead(
           async () => (await north().client().call(listRegions, {})).regions,
           (regions) => regions.every(({ capabilities }) => capabilities.databases.includes('REDIS')),
           'both machines know that they can run Redis',
@@ -165,7 +159,7 @@ describe.skipIf(leftOut)(
         const { backup } = await client.call(createAppEnvBackup, { appEnvId: from })
         const { backupId } = backup
         const ended = () =>
-          until(
+          untilRead(
             () => client.call(getAppEnvBackup, { backupId }),
             (found) => [found.backup, ...found.restores].every(({ finishedAt }) => finishedAt !== null),
             'the end of the copy',

@@ -7,9 +7,10 @@ import { updateAppEnvVariables } from '../../../src/contract/app-env-actions.ts'
 import { getLogs } from '../../../src/contract/app-env-reads.ts'
 import { listAudit } from '../../../src/contract/audit.ts'
 import { secretMask } from '../../../src/contract/fields.ts'
-import { deploy, makeFunction, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, makeFunction, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 import { Canaries, type Output } from '../../../testkit/secrets/canaries.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 interface Span {
   name: string
@@ -75,13 +76,13 @@ it('one trace leads from a tool call to its audit entry, the gateway and the con
   const client = installation.client()
   const { entries } = await client.call(listAudit, { accountId: installation.ready.accountId, traceId })
   expect(entries).toMatchObject([{ operation: 'update-app-env-variables', surface: 'mcp', traceId }])
-  const requests = await until(
+  const requests = await untilRead(
     () => client.call(getLogs, { appEnvId, type: 'REQUEST', search: traceId }),
     ({ logs }) => logs.some(({ request }) => request?.path === '/traced'),
     'a request of the trace',
   )
   expect(requests.logs[0]?.request?.traceId).toBe(traceId)
-  const output = await until(
+  const output = await untilRead(
     () => client.call(getLogs, { appEnvId, search: 'got ' }),
     ({ logs }) => logs.length > 0,
     'the header that the container got',
@@ -90,7 +91,7 @@ it('one trace leads from a tool call to its audit entry, the gateway and the con
 
   const named = (name: string) => spans.find((span) => span.name === name && span.traceId === traceId)
   const request = `GET ${requests.logs[0]?.podName?.replace(/-\w{10}$/, '')}`
-  await until(
+  await untilRead(
     async () => spans.length,
     () => ['tools/call probe-function', 'probe-function', request].every((name) => named(name)),
     `spans of the trace, ${request} too`,
@@ -113,7 +114,7 @@ it('the collector gets no secret: not that of a call, of a path or of a query st
   await installation.request(host, `/kept/${value}?key=${query}`)
   const paths = () =>
     spans.flatMap(({ attributes }) => attributes.map(({ value }) => value.stringValue ?? ''))
-  await until(
+  await untilRead(
     async () => paths(),
     (found) => found.includes(`/kept/${secretMask}`),
     'the span of the request',

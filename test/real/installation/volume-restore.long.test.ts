@@ -5,8 +5,9 @@ import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { createAppEnvBackup, getAppEnvBackup, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
-import { deploy, noWindow, sampleSource, until, untilDeployed } from '../../../testkit/platform/deploy.ts'
+import { deploy, noWindow, sampleSource, untilDeployed } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 /** Fills its volume with 60 MB that follow from a word, and says what is in it. */
 const server = `
@@ -43,7 +44,7 @@ describe.each(await availableEngines())('restoring a volume on the $engine engin
     const host = (await client().call(getAppEnv, { appEnvId })).hosts[0]?.host ?? ''
     const answer = async (path: string) =>
       (
-        await until(
+        await untilRead(
           () => installation.request(host, path),
           ({ status }) => status === 200,
           path,
@@ -51,7 +52,7 @@ describe.each(await availableEngines())('restoring a volume on the $engine engin
       ).body
     const stop = async () => {
       await client().call(stopAppEnv, { appEnvId })
-      await until(
+      await untilRead(
         () => client().call(getAppEnvPods, { appEnvId }),
         ({ pods }) => pods.every(({ status }) => status === 'Succeeded' || status === 'Failed'),
         'the end of its container',
@@ -60,7 +61,7 @@ describe.each(await availableEngines())('restoring a volume on the $engine engin
     const whole = await answer('/fill?word=first')
     const { backupId } = (await client().call(createAppEnvBackup, { appEnvId })).backup
     const ended = () =>
-      until(
+      untilRead(
         () => client().call(getAppEnvBackup, { backupId }),
         ({ backup, restores }) => [backup, ...restores].every(({ finishedAt }) => finishedAt !== null),
         'the end',

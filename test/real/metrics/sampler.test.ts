@@ -10,7 +10,7 @@ import { IngressCounter } from '../../../src/metrics/ingress-counter.ts'
 import { periodAt, Sampler } from '../../../src/metrics/sampler.ts'
 import { MetricStore } from '../../../src/metrics/store.ts'
 import { ProcessInstallation } from '../../../testkit/engines/process-installation.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const log = createLog('test', 'silent')
 
@@ -73,9 +73,9 @@ setInterval(() => { const end = Date.now() + 20; while (Date.now() < Math.min(en
       const ask = (what: string) => fetch(`http://${address!.host}:${address!.port}/${what}`)
       await ask('burn')
       // It wants four fifths of a core; 8% of one are enough here, and a busy machine gives that.
-      await until(latest, (point) => (point?.value ?? 0) > 40, 'a busy container')
+      await untilRead(latest, (point) => (point?.value ?? 0) > 40, 'a busy container')
       await ask('rest')
-      await until(latest, (point) => point !== undefined && point.value < 20, 'a resting container')
+      await untilRead(latest, (point) => point !== undefined && point.value < 20, 'a resting container')
       const memory = { appEnvId: 'env_1', fromMs: Date.now() - 5_000, toMs: Date.now(), stepMs: 5_000 }
       const [used] = await store.series({ ...memory, metric: 'memory_usage' })
       expect(used!.value).toBeGreaterThan(10)

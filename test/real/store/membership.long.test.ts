@@ -4,8 +4,8 @@ import { createLog } from '../../../src/log.ts'
 import type { Db } from '../../../src/store/db.ts'
 import type { InstanceFacts } from '../../../src/store/membership.ts'
 import { joinPostgres, openPostgresAlone } from '../../../src/store/postgres/db.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { noPostgres, PostgresServer } from '../../../testkit/store/postgres-server.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const log = createLog('test', 'silent')
 const facts: InstanceFacts = { version: '1', host: 'h', address: '', dataKey: '', regions: [] }
@@ -72,7 +72,7 @@ describe.skipIf(noPostgres)(
         db.read((tx) => tx.selectFrom('installation').selectAll().execute()),
       ).rejects.toMatchObject(refused)
       expect(await keys()).toEqual(['before'])
-      await until(
+      await untilRead(
         async () => works.has('work'),
         (has) => !has,
         'the end of the work',
@@ -86,17 +86,17 @@ describe.skipIf(noPostgres)(
           name === 'a' ? 0 : 1
         ] as { instance_id: string; token: number }
       const apart = async () => members.map(({ works }) => [...works.keys()].join())
-      await until(apart, (held) => held.toSorted().join() === 'a,b', 'one lease for each')
+      await untilRead(apart, (held) => held.toSorted().join() === 'a,b', 'one lease for each')
       const [a, b] = [await rowOf('a'), await rowOf('b')]
       // As after a hand-back that failed: the row names the holder of the other lease.
       const update = `update leases set instance_id = '${a.instance_id}', token = token + 1 where name = 'b'`
       await server.query(database.name, update)
-      await until(
+      await untilRead(
         () => rowOf('b'),
         (row) => row.instance_id === b.instance_id && Number(row.token) > Number(b.token) + 1,
         'the lease of its own holder',
       )
-      await until(apart, (held) => held.toSorted().join() === 'a,b', 'one lease for each again')
+      await untilRead(apart, (held) => held.toSorted().join() === 'a,b', 'one lease for each again')
     })
 
     it('the calls that one let through are reported to the others, however many, and not to itself', async () => {
@@ -106,7 +106,7 @@ describe.skipIf(noPostgres)(
         (_, nth) => ['writes', `usr_${nth}${'x'.repeat(40)}`, nth] as const,
       )
       one.membership.announceSpent(calls)
-      await until(
+      await untilRead(
         async () => two.spent.length,
         (length) => length === calls.length,
         'every report',
@@ -139,7 +139,7 @@ describe.skipIf(noPostgres)(
         .then(() => events.push('taken'))
       const waiting =
         "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-      await until(
+      await untilRead(
         () => server.query(database.name, waiting),
         (rows) => rows.length > 0,
         'a waiting holder',
@@ -156,11 +156,11 @@ describe.skipIf(noPostgres)(
       expect([...one.works.keys()].sort()).toEqual(leases)
       const two = await join('two', { leases })
       const counts = async () => [one.works.size, two.works.size]
-      await until(counts, (found) => `${found}` === '2,2', 'two parts each')
+      await untilRead(counts, (found) => `${found}` === '2,2', 'two parts each')
       expect([...one.works.keys(), ...two.works.keys()].sort()).toEqual(leases)
       const [last] = open.splice(1)
       await last?.close()
-      await until(counts, (found) => `${found}` === '4,0', 'all work back at the first one')
+      await untilRead(counts, (found) => `${found}` === '4,0', 'all work back at the first one')
     })
 
     it('takes over the work of an instance that is gone, and ends its sessions', async () => {
@@ -170,12 +170,12 @@ describe.skipIf(noPostgres)(
         `insert into instances (node, instance_id, place, record, started_ms, seen_ms) values ('gone', '0', 'gone', '', 0, 0);
        update leases set instance_id = '0', token = token + 1 where name = 'work'`,
       )
-      await until(
+      await untilRead(
         async () => one.works.has('work'),
         (has) => !has,
         'the end of the work',
       )
-      await until(
+      await untilRead(
         async () => one.works.has('work'),
         (has) => has,
         'the work again',
@@ -190,7 +190,7 @@ describe.skipIf(noPostgres)(
       two.membership.announce(['env_1', 'env_2'])
       two.membership.announce(['env_2', 'env_3'])
       two.membership.wakeLease('work')
-      await until(
+      await untilRead(
         async () => one.woken,
         (woken) => woken.length === 2,
         'both messages',
@@ -208,7 +208,7 @@ describe.skipIf(noPostgres)(
       const second = await join('one')
       await expect(insert(first.membership.machineDb, 'k')).rejects.toMatchObject({ kind: 'unavailable' })
       await insert(second.membership.machineDb, 'k')
-      await until(
+      await untilRead(
         async () => first.replaced(),
         (reason) => reason !== null,
         'the end of the first one',
@@ -250,13 +250,13 @@ describe.skipIf(noPostgres)(
       const { works, woken } = await join('one', { leases: ['work'] })
       await server.halt('SIGKILL')
       await server.launch()
-      await until(
+      await untilRead(
         async () => woken,
         (all) => all.includes(null),
         'a look at everything',
       )
       const db = works.get('work') as Db
-      await until(
+      await untilRead(
         () => insert(db, 'again').then(() => true),
         (done) => done,
         'a write',

@@ -8,8 +8,8 @@ import { getAppEnv, listAppEnvs } from '../../../src/contract/app-envs.ts'
 import { listAudit, undoChange } from '../../../src/contract/audit.ts'
 import { listContactPoints } from '../../../src/contract/contact-points.ts'
 import { listJobRuns } from '../../../src/contract/jobs.ts'
-import { until } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const run = promisify(execFile)
 const fixture = path.resolve('testkit/fixtures/data-directory-before-standard-terms.tgz')
@@ -31,7 +31,7 @@ it('opens the data directory of an older build: what was stored is read, served 
   const appEnvId = idOf('store-prod')
 
   const { hosts } = await client.call(getAppEnv, { appEnvId })
-  await until(
+  await untilRead(
     () => client.call(getAppEnvStatus, { appEnvId }),
     ({ status, currentVersion }) => status === 'RUNNING' && currentVersion === 2,
     'the function running again',

@@ -5,9 +5,9 @@ import { getAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { AppAutoscaler } from '../../../../src/regions/machine/app-autoscaler.ts'
 import { type Fault, FaultyDb } from '../../../../testkit/fakes/faulty-db.ts'
-import { until } from '../../../../testkit/platform/deploy.ts'
 import { failEachWrite } from '../../../../testkit/platform/fault-fixture.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 const periodMs = 10_000
 
@@ -45,7 +45,7 @@ describe('the autoscaler of regular apps', () => {
 
   const status = () => client().call(getAppEnvStatus, { appEnvId })
   const untilContainers = (count: number) =>
-    until(
+    untilRead(
       status,
       ({ containers }) => containers.ready === count && containers.running === count,
       `${count} containers`,
@@ -60,10 +60,10 @@ describe('the autoscaler of regular apps', () => {
     })
     ;({ appEnvId } = await platform.makeEnvironment({ app: { useImage: true } }))
     await client().call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/app:1' })
-    await until(status, (read) => read.status === 'RUNNING', 'a running app')
+    await untilRead(status, (read) => read.status === 'RUNNING', 'a running app')
     await client().call(updateAppEnvAutoscaling, { appEnvId, enabled: true, maxContainers: 4 })
     const settled = () => platform.reconciler!.metricTargets().some(({ autoscaled }) => autoscaled !== null)
-    await until(async () => settled(), Boolean, 'autoscaling in force')
+    await untilRead(async () => settled(), Boolean, 'autoscaling in force')
   })
   afterAll(() => platform.close())
 
@@ -114,18 +114,18 @@ describe('the autoscaler of regular apps', () => {
     const inForce = (count: number) => () =>
       platform.reconciler!.metricTargets().find((one) => one.appEnvId === appEnvId)?.autoscaled
         ?.containers === count
-    await until(async () => inForce(6)(), Boolean, 'the count set by hand')
+    await untilRead(async () => inForce(6)(), Boolean, 'the count set by hand')
     const seenBefore = platform.reconciler!.metricTargets()
     await client().call(updateAppEnvAutoscaling, { appEnvId, maxContainers: 6 })
     await newAutoscaler(() => seenBefore).turn()
     expect((await status()).containers.desired, 'bounds that changed while it decided').toBe(6)
     await client().call(scaleAppEnvContainers, { appEnvId, containers: 7 })
-    await until(async () => inForce(7)(), Boolean, 'another count set by hand')
+    await untilRead(async () => inForce(7)(), Boolean, 'another count set by hand')
     await newAutoscaler().turn()
     expect((await status()).containers.desired).toBe(6)
     await client().call(updateAppEnvAutoscaling, { appEnvId, enabled: false })
     const off = () => platform.reconciler!.metricTargets().every(({ autoscaled }) => autoscaled === null)
-    await until(async () => off(), Boolean, 'autoscaling off')
+    await untilRead(async () => off(), Boolean, 'autoscaling off')
     await use(0, 400)
     expect((await status()).containers.desired).toBe(6)
   })

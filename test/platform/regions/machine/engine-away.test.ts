@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest'
 import { getAppEnvStatus, getLogs } from '../../../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
-import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 let platform: TestPlatform
 afterEach(() => platform.close())
@@ -15,7 +15,7 @@ it('a deployment waits while the engine is away, asks seldom, says so in its log
   engine.calls.length = 0
   await admin.client.call(deployAppEnvImage, { appEnvId, image: 'sample:1' })
   const pulls = () => engine.calls.filter((call) => call.startsWith('pull')).length
-  await until(
+  await untilRead(
     async () => pulls(),
     (count) => count >= 3,
     'it was tried again',
@@ -30,7 +30,7 @@ it('a deployment waits while the engine is away, asks seldom, says so in its log
     'The fake engine is away. The build waits and restarts automatically.',
   )
   engine.faults.away = false
-  await until(
+  await untilRead(
     status,
     (now) => now.status === 'RUNNING' && now.currentDeployment?.status === 'DEPLOYED',
     'it serves',

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findContent, listContents, saveContent } from '../../../../src/store/repositories/rollouts.ts'
-import { tgz, until } from '../../../../testkit/platform/deploy.ts'
+import { tgz } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -23,14 +24,14 @@ async function deploy(appEnvId: string, cmd = 'node'): Promise<void> {
 }
 
 const settled = (appEnvId: string, expected: string) =>
-  until(
+  untilRead(
     () => send('GET', '/app-env/status', { appEnvId }),
     ({ currentDeployment }) => currentDeployment?.status === expected,
     `a deployment that is ${expected}`,
   )
 
 const serves = (appEnvId: string, version: number) =>
-  until(
+  untilRead(
     () => send('GET', '/app-env/status', { appEnvId }),
     ({ status, currentVersion }) => status === 'RUNNING' && currentVersion === version,
     `version ${version} that serves`,
@@ -46,7 +47,7 @@ async function deployVersions(appEnvId: string, count: number): Promise<void> {
 const imagesOf = (appEnvId: string) =>
   [...platform.engine.host.images.keys()].filter((image) => image.startsWith(`fake/${appEnvId}:`))
 const imagesLeft = (appEnvId: string, count: number) =>
-  until(
+  untilRead(
     async () => imagesOf(appEnvId),
     (images) => images.length === count,
     `${count} images`,
@@ -142,7 +143,7 @@ it('keeps what is stored of a version while its old image is being removed', asy
     await removeImage(image)
   }
   await platform.restart()
-  const found = await until(
+  const found = await untilRead(
     () => platform.db.read((tx) => findContent(tx, content.contentId)),
     (now) => Object.keys(now?.removedImages ?? {}).length === 0,
     'the removed image to be forgotten',

@@ -8,7 +8,7 @@ import type { Db } from '../../../../src/store/db.ts'
 import { listEnvironmentIdsIn } from '../../../../src/store/repositories/environments-in-regions.ts'
 import { openSqliteDb } from '../../../../src/store/sqlite/db.ts'
 import { TestClock } from '../../../../testkit/fakes/clock.ts'
-import { until } from '../../../../testkit/platform/deploy.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 let dir: string
 let db: Db
@@ -59,7 +59,7 @@ it('finds changes without an announcement, of its own regions only', async () =>
   for (const id of ['changed', 'foreign']) await change(id)
   await remove('deleted')
   await clock.advance(5_000)
-  await until(
+  await untilRead(
     async () => woken,
     (ids) => ids.length >= 3,
     'three environments',
@@ -73,7 +73,7 @@ it('an announcement wakes those of its own regions, and one it has that is gone 
   await own.start()
   known.add('gone')
   own.wake(['mine', 'foreign', 'gone'])
-  await until(
+  await untilRead(
     async () => woken,
     (ids) => ids.length >= 2,
     'two environments',
@@ -88,7 +88,7 @@ it('a machine that starts again finds what an environment has left there, or ser
   expect(await db.read((tx) => listEnvironmentIdsIn(tx, ['north']))).toEqual(['mine', 'moving'])
   await own.start()
   own.wake(['moving', 'foreign'])
-  await until(
+  await untilRead(
     async () => woken,
     (ids) => ids.length >= 1,
     'one environment',
@@ -114,7 +114,7 @@ it('an announcement of another region wakes nothing, and a machine without regio
   scoped([]).wake(['foreign'])
   expect([calls, reads]).toEqual([[[]], 0])
   scoped(['north']).wake(['foreign'])
-  await until(
+  await untilRead(
     async () => calls,
     ({ length }) => length === 3,
     'the answer of the store',

@@ -4,8 +4,8 @@ import { getAppEnvPods, getAppEnvStatus } from '../../../../src/contract/app-env
 import { deleteAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { FakeEngine } from '../../../../testkit/fakes/engine.ts'
-import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 let platform: TestPlatform
 afterEach(() => platform.close())
@@ -22,7 +22,7 @@ async function serving() {
 
 async function deploy(appEnvId: string, image: string): Promise<void> {
   const { contentId } = await platform.admin.client.call(deployAppEnvImage, { appEnvId, image })
-  await until(
+  await untilRead(
     () => platform.admin.client.call(getAppEnvStatus, { appEnvId }),
     ({ currentDeployment }) =>
       currentDeployment?.contentId === contentId && currentDeployment.status === 'DEPLOYED',
@@ -32,7 +32,7 @@ async function deploy(appEnvId: string, image: string): Promise<void> {
 
 const created = () => [...platform.engine.host.containers.values()].filter(({ state }) => state === 'created')
 const spares = (count: number) =>
-  until(
+  untilRead(
     async () => created(),
     (containers) => containers.length === count,
     `${count} prepared containers`,
@@ -45,7 +45,7 @@ async function desire(appEnvId: string, containers: number): Promise<void> {
   for (const { spec } of platform.engine.running().slice(containers)) {
     platform.reconciler?.drained(appEnvId, spec.name)
   }
-  await until(
+  await untilRead(
     async () => platform.engine.running().length,
     (running) => running === containers,
     `${containers} running containers`,
@@ -60,7 +60,7 @@ describe('a container made ahead', () => {
     const [prewarmed] = await spares(1)
     const { pods } = await platform.admin.client.call(getAppEnvPods, { appEnvId })
     expect(pods.map((pod) => pod.name)).not.toContain(prewarmed?.spec.name)
-    await until(
+    await untilRead(
       () => platform.admin.client.call(getAppEnvStatus, { appEnvId }),
       ({ containers }) => containers.running === 0,
       'nothing that runs',
@@ -78,7 +78,7 @@ describe('a container made ahead', () => {
     const appEnvId = await serving()
     const [first] = created()
     await deploy(appEnvId, 'sample:2')
-    const [second] = await until(
+    const [second] = await untilRead(
       async () => created(),
       (containers) => containers.length === 1 && containers[0]?.spec.image === 'sample:2',
       'one prepared container of the new version',
@@ -98,7 +98,7 @@ describe('a container made ahead', () => {
     await deploy(other.appEnvId, 'sample:1')
     await spares(1)
     await platform.admin.client.call(deleteAppEnv, { appEnvId: other.appEnvId })
-    await until(
+    await untilRead(
       async () => platform.engine.host.containers.size,
       (size) => size === 0,
       'no container at all',
@@ -111,7 +111,7 @@ describe('a container made ahead', () => {
     const lists = () => platform.engine.calls.filter((call) => call === 'list').length
     const soFar = lists()
     platform.reconciler?.unreachable('', '')
-    await until(
+    await untilRead(
       async () => lists(),
       (count) => count > soFar + 1,
       'two more looks',

@@ -6,8 +6,8 @@ import { createAppEnv, getAppEnv, updateAppEnv } from '../../../../src/contract/
 import { listAudit, undoChange } from '../../../../src/contract/audit.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { listRegions } from '../../../../src/contract/regions.ts'
-import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 const image = 'registry.example.com/team/app:1'
 
@@ -21,7 +21,7 @@ describe('regions', () => {
   const call = () => platform.admin.client
   const read = (appEnvId: string) => call().call(getAppEnv, { appEnvId })
   const settled = (appEnvId: string) =>
-    until(
+    untilRead(
       () => call().call(getAppEnvStatus, { appEnvId }),
       ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status ?? ''),
       'a finished deployment',
@@ -54,27 +54,27 @@ describe('regions', () => {
     platform.plainEngine.faults.listenDelayMs = 300
     await call().call(updateAppEnv, { appEnvId, region: 'plain' })
     expect(await read(appEnvId)).toMatchObject({ region: 'plain', changingRegion: true, status: 'UPDATING' })
-    await until(
+    await untilRead(
       async () => containersIn(platform.plainEngine, appEnvId).length,
       (count) => count === 1,
       'a container in the new region',
     )
     expect(before?.state).toBe('running')
     expect(platform.routes.routes.get(appEnvId)?.containers[0]?.name).toBe(before?.spec.name)
-    const after = await until(
+    const after = await untilRead(
       () => read(appEnvId),
       ({ changingRegion }) => !changingRegion,
       'the move',
     )
     platform.plainEngine.faults.listenDelayMs = 0
     expect(after).toMatchObject({ region: 'plain', status: 'RUNNING' })
-    await until(
+    await untilRead(
       async () => containersIn(platform.engine, appEnvId).length,
       (count) => count === 0,
       'the old region left',
     )
     const [moved] = containersIn(platform.plainEngine, appEnvId)
-    await until(
+    await untilRead(
       async () => platform.routes.routes.get(appEnvId)?.containers.map(({ name }) => name),
       (names) => names?.length === 1 && names[0] === moved?.spec.name,
       'a route to the new region',
@@ -91,7 +91,7 @@ describe('regions', () => {
       return call().call(undoChange, { entryId: last?.entryId ?? '' })
     }
     const moved = (region: string) =>
-      until(
+      untilRead(
         () => read(appEnvId),
         (one) => !one.changingRegion && one.region === region && one.status === 'RUNNING',
         `a move to ${region}`,
@@ -107,7 +107,7 @@ describe('regions', () => {
     expect(message).toContain('plain serves until it does')
     expect(message).not.toContain('pending')
     await moved('local')
-    await until(
+    await untilRead(
       async () => [platform.engine, platform.plainEngine].map((one) => containersIn(one, appEnvId).length),
       ([here, there]) => here === 1 && there === 0,
       'one container, where it was',
@@ -131,7 +131,7 @@ describe('regions', () => {
     const appEnvId = await deployed()
     await call().call(stopAppEnv, { appEnvId })
     await call().call(updateAppEnv, { appEnvId, region: 'plain' })
-    const after = await until(
+    const after = await untilRead(
       () => read(appEnvId),
       ({ changingRegion }) => !changingRegion,
       'nothing to move',
@@ -147,7 +147,7 @@ describe('regions', () => {
     platform.plainEngine.faults.away = true
     const [container] = containersIn(platform.engine, appEnvId)
     platform.engine.crash(container?.spec.name ?? '')
-    await until(
+    await untilRead(
       async () => containersIn(platform.engine, appEnvId).length,
       (count) => count === 1,
       'a new container where the engine answers',

@@ -5,8 +5,8 @@ import { deleteAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
 import { getAppEnvUsage } from '../../../../src/contract/measurements.ts'
 import { listOpenRuns } from '../../../../src/store/repositories/usage.ts'
-import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 describe('usage of a running platform', () => {
   it('counts containers while they run and stops when they end; a deleted environment is 404', async () => {
@@ -30,7 +30,7 @@ describe('usage of a running platform', () => {
         hours: [],
       })
       await client.call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/fn:1' })
-      const counted = await until(usage, (read) => read.containerSeconds > 0, 'a billed second')
+      const counted = await untilRead(usage, (read) => read.containerSeconds > 0, 'a billed second')
       expect(counted.zCloudSeconds).toBe(counted.containerSeconds * 2)
       expect(counted.billedZCloudSeconds).toBe(counted.zCloudSeconds * 3)
       expect(counted.hours).toEqual([
@@ -42,7 +42,7 @@ describe('usage of a running platform', () => {
         },
       ])
       await client.call(stopAppEnv, { appEnvId })
-      await until(
+      await untilRead(
         () => client.call(getAppEnvStatus, { appEnvId }),
         ({ containers }) => containers.running === 0,
         'no container',
@@ -66,12 +66,12 @@ describe('usage of a running platform', () => {
       const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
       await client.call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/app:1' })
       const open = () => platform.db.read((tx) => listOpenRuns(tx))
-      const [before] = await until(open, ({ length }) => length === 1, 'an open run')
+      const [before] = await untilRead(open, ({ length }) => length === 1, 'an open run')
       await platform.reconciler?.stop()
       platform.engine.host.containers.clear()
       await platform.restartReconciler()
       const isAnother = ([run]: { container: string }[]) => run && run.container !== before?.container
-      await until(open, (runs) => runs.length === 1 && isAnother(runs) === true, 'a run of its own')
+      await untilRead(open, (runs) => runs.length === 1 && isAnother(runs) === true, 'a run of its own')
     } finally {
       await platform.close()
     }

@@ -8,8 +8,8 @@ import {
 import { getAppEnvStatus } from '../../../../src/contract/app-env-reads.ts'
 import { getAppEnv, updateAppEnv } from '../../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../../src/contract/deployments.ts'
-import { until } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 const image = 'registry.example.com/team/app:1'
 
@@ -22,7 +22,7 @@ describe('volumes of regular apps', () => {
 
   const call = () => platform.admin.client
   const settled = (appEnvId: string) =>
-    until(
+    untilRead(
       () => call().call(getAppEnvStatus, { appEnvId }),
       ({ currentDeployment }) => ['DEPLOYED', 'FAILED'].includes(currentDeployment?.status ?? ''),
       'a finished deployment',
@@ -67,7 +67,7 @@ describe('volumes of regular apps', () => {
     platform.engine.faults.failStarts = { times: 1, reason: 'exited', message: 'told to fail' }
     await call().call(restartAppEnv, { appEnvId })
     expect((await settled(appEnvId)).currentDeployment).toMatchObject({ status: 'FAILED' })
-    await until(
+    await untilRead(
       async () => containers(appEnvId).length,
       (count) => count === 1,
       'the old version again',

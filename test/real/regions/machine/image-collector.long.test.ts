@@ -13,8 +13,9 @@ import { sampleDockerfile, sampleServerJs } from '../../../../testkit/builds/sam
 import { type AvailableEngine, availableEngines } from '../../../../testkit/engines/available-engines.ts'
 import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
 import { ProcessInstallation } from '../../../../testkit/engines/process-installation.ts'
-import { tgz, until } from '../../../../testkit/platform/deploy.ts'
+import { tgz } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 const here = await availableEngines()
 
@@ -64,7 +65,7 @@ describe.each(here)('old images on the $engine engine', (place) => {
     const { client } = platform.admin
     const { appEnvId } = await platform.makeEnvironment()
     const running = (version: number) =>
-      until(
+      untilRead(
         () => client.call(getAppEnvStatus, { appEnvId }),
         ({ status, currentVersion, currentDeployment }) =>
           status === 'RUNNING' && currentVersion === version && currentDeployment?.status === 'DEPLOYED',
@@ -80,7 +81,7 @@ describe.each(here)('old images on the $engine engine', (place) => {
       await client.call(notifyCodeUpload, { appEnvId, storageKey })
       await running(version)
     }
-    const images = await until(
+    const images = await untilRead(
       () => opened.images(appEnvId),
       (names) => names.length === 2,
       'two images',

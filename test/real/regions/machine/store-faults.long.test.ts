@@ -13,8 +13,9 @@ import { type AvailableEngine, availableEngines } from '../../../../testkit/engi
 import { DockerFixture } from '../../../../testkit/engines/docker-fixture.ts'
 import { ProcessInstallation } from '../../../../testkit/engines/process-installation.ts'
 import { FaultyDb } from '../../../../testkit/fakes/faulty-db.ts'
-import { tgz, until } from '../../../../testkit/platform/deploy.ts'
+import { tgz } from '../../../../testkit/platform/deploy.ts'
 import { TestPlatform } from '../../../../testkit/platform/test-platform.ts'
+import { untilRead } from '../../../../testkit/until.ts'
 
 /** Each write fails in one of so many rounds, with writes that succeed in between. */
 const rounds = 3
@@ -85,7 +86,7 @@ describe.each(here)('a store of which one write fails, on the $engine engine', (
   }
 
   const becomes = <T>(what: string, read: () => Promise<T>, expected: T) =>
-    until(read, (now) => JSON.stringify(now) === JSON.stringify(expected), what, patienceMs)
+    untilRead(read, (now) => JSON.stringify(now) === JSON.stringify(expected), what, patienceMs)
 
   async function scenario(arm: () => void): Promise<void> {
     const { appEnvId } = await platform.makeEnvironment()
