@@ -5,6 +5,7 @@
  *   npm run build && npm run bench -- databases [kills] [process|docker]
  *       20 kills on each by default
  */
+
 import { deleteAppEnv } from '../src/contract/app-envs.ts'
 import { dockerSocketAnswers } from '../src/engines/docker/socket.ts'
 import { CommittingWriter } from '../testkit/databases/committing-writer.ts'
@@ -12,6 +13,7 @@ import { DatabaseFixture } from '../testkit/databases/fixture.ts'
 import { databaseImageSource, ensureDatabaseImages } from '../testkit/databases/images.ts'
 import { killEach, type Victim } from '../testkit/databases/kills.ts'
 import { leftOnDocker } from '../testkit/engines/docker-images.ts'
+import { median } from '../testkit/figures.ts'
 import { Installation } from '../testkit/platform/installation.ts'
 import { untilRead } from '../testkit/until.ts'
 
@@ -62,10 +64,6 @@ async function measure(engine: 'process' | 'docker'): Promise<number> {
   } finally {
     await installation.dispose()
   }
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 let wrong = 0

@@ -11,11 +11,13 @@
  *   npm run build && npm run bench -- deployments [deployments] [first versions of each kind]
  *       100 and 10 by default; with 0 deployments it measures only the first answers
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { createAppEnv, deleteAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
 import { availableEngines } from '../testkit/engines/available-engines.ts'
+import { median } from '../testkit/figures.ts'
 import { loadOn, versionSource } from '../testkit/gateway/rolling-load.ts'
 import { deploy, noWindow, untilDeployed } from '../testkit/platform/deploy.ts'
 import { Installation } from '../testkit/platform/installation.ts'
@@ -86,7 +88,7 @@ async function firstAnswers(installation: Installation, engine: string, base: st
     }
   }
   process.stdout.write(
-    `${engine}: upload to first answer ${median(took.with)} ms with the window, ${median(took.without)} ms without (medians of ${firstVersions})\n`,
+    `${engine}: upload to first answer ${Math.round(median(took.with))} ms with the window, ${Math.round(median(took.without))} ms without (medians of ${firstVersions})\n`,
   )
 }
 
@@ -99,8 +101,4 @@ async function firstAnswerMs(installation: Installation, base: string, name: str
   await untilDeployed(installation, appEnvId)
   await installation.client().call(deleteAppEnv, { appEnvId })
   return tookMs
-}
-
-function median(values: number[]): number {
-  return Math.round(values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0)
 }

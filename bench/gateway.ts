@@ -9,6 +9,7 @@
  *       --processes also measures a gateway of so many processes, with as many functions, each served by
  *       another process
  */
+
 import { execFile, fork } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
@@ -23,15 +24,11 @@ import { runGateway } from '../src/gateway/gateway.ts'
 import { ownerOf } from '../src/gateway/workers/messages.ts'
 import { worker } from '../src/gateway/workers/worker.ts'
 import { createLog } from '../src/log.ts'
+import { median } from '../testkit/figures.ts'
 import { benchHost, has, startOthers, startUpstream, type Target } from './gateway/other-proxies.ts'
 
 const run = promisify(execFile)
 const self = fileURLToPath(import.meta.url)
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]!
-}
 
 const gatewayPort = 19_302
 const manyPort = 19_305

@@ -6,6 +6,7 @@
  *   npm run build && npm run bench -- kills [kills] [writes]
  *       200 kills and 10,000 writes by default
  */
+
 import { execFileSync } from 'node:child_process'
 import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -13,6 +14,7 @@ import { updateAppEnvVariables } from '../src/contract/app-env-actions.ts'
 import { getAppEnvPods } from '../src/contract/app-env-reads.ts'
 import { createAppEnv, getAppEnv } from '../src/contract/app-envs.ts'
 import { createApp } from '../src/contract/apps.ts'
+import { median } from '../testkit/figures.ts'
 import { deploy, makeFunction, sampleSource, untilDeployed } from '../testkit/platform/deploy.ts'
 import { Installation } from '../testkit/platform/installation.ts'
 import { untilRead } from '../testkit/until.ts'
@@ -93,10 +95,6 @@ async function lost(counters: readonly Counter[]): Promise<string[]> {
     if (value < least || value > sent) wrong.push(`${appEnvId}: ${value}, not ${least} to ${sent}`)
   }
   return wrong
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 const problems: string[] = []

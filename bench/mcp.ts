@@ -10,6 +10,7 @@
  *
  *   npm run build && npm run bench -- mcp [runs]
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -24,6 +25,7 @@ import { defaultToolPolicy } from '../src/mcp/policy/tool-policy.ts'
 import { publishTools } from '../src/mcp/tools/publish.ts'
 import { listedTools } from '../src/mcp/tools/published-tool.ts'
 import { createMcpHttpHandler } from '../src/mcp/transport/http/handler.ts'
+import { median } from '../testkit/figures.ts'
 import { rpc2026 } from '../testkit/mcp/rpc-2026.ts'
 import { tools } from '../tools/index.ts'
 import { bareEnv, StdioSession } from './mcp/stdio-session.ts'
@@ -54,10 +56,6 @@ async function main(runs: number): Promise<void> {
 
 function say(what: string, value: string): void {
   process.stdout.write(`${what.padEnd(58)} ${value}\n`)
-}
-
-function median(values: number[]): number {
-  return [...values].sort((one, other) => one - other)[values.length >> 1]!
 }
 
 // --- start

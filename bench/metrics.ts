@@ -7,6 +7,7 @@
  *
  *   npm run bench -- metrics [containers]
  */
+
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -18,6 +19,7 @@ import { IngressCounter } from '../src/metrics/ingress-counter.ts'
 import { type MetricTargetContainer, Sampler } from '../src/metrics/sampler.ts'
 import { MetricStore } from '../src/metrics/store.ts'
 import { ProcessInstallation } from '../testkit/engines/process-installation.ts'
+import { median } from '../testkit/figures.ts'
 
 const count = Number(process.argv[2] ?? 200)
 const environments = 1_000
@@ -129,10 +131,6 @@ function bytesIn(dir: string): number {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).size, 0)
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 }
 
 function mb(bytes: number): string {

@@ -7,6 +7,7 @@
  *
  *   npm run bench -- process-cold-start [runs]
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
@@ -15,6 +16,7 @@ import { systemClock } from '../src/clock.ts'
 import type { Address } from '../src/engines/engine.ts'
 import { waitUntilListening } from '../src/engines/wait-until-listening.ts'
 import { ProcessInstallation } from '../testkit/engines/process-installation.ts'
+import { median } from '../testkit/figures.ts'
 
 const runs = Number(process.argv[2] ?? 20)
 const server = `require('node:http').createServer((_, response) => response.end('ok')).listen(Number(process.env.PORT))`
@@ -80,10 +82,6 @@ async function applied(): Promise<number> {
   })
   await engine.remove(spec.name)
   return tookMs
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 }
 
 function supervisorMb(): number {

@@ -1,7 +1,8 @@
 import net from 'node:net'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
-import { machine, ms, quantile, say, startFixture } from './fixture.ts'
+import { machine, ms, quantile, say } from '../../testkit/figures.ts'
+import { startFixture } from './fixture.ts'
 
 const concurrency = 10
 const maxScale = 3
@@ -11,9 +12,9 @@ const refused = 503
  * 200 requests at once at zero: containers made, failures, the most requests in one container; then twice
  * as many requests as there are slots and waiting places: refusals and how soon they come (goal: 50 ms p99).
  */
-export async function burst(here: AvailableEngine): Promise<void> {
+export async function burst(available: AvailableEngine): Promise<void> {
   const functionConfig = { containerConcurrency: concurrency, maxScale }
-  const fixture = await startFixture(here, { functionConfig })
+  const fixture = await startFixture(available, { functionConfig })
   const podIds = async () => {
     const { pods } = await fixture.client.call(getAppEnvPods, { appEnvId: fixture.appEnvId })
     return pods.map((pod) => pod.podId)
@@ -23,7 +24,7 @@ export async function burst(here: AvailableEngine): Promise<void> {
     const before = new Set(await podIds())
     const cold = await together(fixture.gatewayPort, fixture.host, 200, '/?ms=100')
     const started = (await podIds()).filter((podId) => !before.has(podId)).length
-    say(`burst of 200 at zero, ${here.engine} engine (${machine()})`)
+    say(`burst of 200 at zero, ${available.engine} engine (${machine()})`)
     say(`  containers started ${started} (maxScale ${maxScale}), ${summary(cold)}`)
     // Enough to fill every slot (30) and every waiting place (300), and as many again refused.
     const requests = 10 * concurrency * maxScale + 360

@@ -1,13 +1,14 @@
 import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
+import { machine, median, ms, quantile, say } from '../../testkit/figures.ts'
 import { pausedWay, waysByHand } from './by-hand.ts'
-import { type Fixture, firstByte, machine, median, ms, quantile, say, startFixture } from './fixture.ts'
+import { type Fixture, firstByte, startFixture } from './fixture.ts'
 
 /**
  * F2: a request at zero until its first byte, against starting the same container by hand until it answers; runs
  * taken in turn, medians. Goal: at most 15 ms above.
  */
-export async function coldStart(here: AvailableEngine, runs: number): Promise<void> {
-  const fixture = await startFixture(here)
+export async function coldStart(available: AvailableEngine, runs: number): Promise<void> {
+  const fixture = await startFixture(available)
   try {
     const ways = await waysByHand(fixture)
     const samples = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]))
@@ -23,7 +24,7 @@ export async function coldStart(here: AvailableEngine, runs: number): Promise<vo
       if (status !== 200) throw new Error(`the cold request was answered ${status}`)
       if (run >= 0) cold.push(tookMs)
     }
-    say(`cold start, ${here.engine} engine, ${runs} runs in turn (${machine()})`)
+    say(`cold start, ${available.engine} engine, ${runs} runs in turn (${machine()})`)
     for (const [name, all] of samples) say(line(name, all))
     say(line('request at zero → first byte', cold))
     for (const [name, all] of [...samples].filter(([way]) => way !== pausedWay)) {

@@ -1,5 +1,4 @@
 import net from 'node:net'
-import os from 'node:os'
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { type AvailableEngine, availableEngines } from '../../testkit/engines/available-engines.ts'
 import { deploy, makeFunction, sampleSource, untilDeployed } from '../../testkit/platform/deploy.ts'
@@ -22,22 +21,22 @@ export interface Fixture {
 const zeroSoonScale = 1_000
 
 export async function startFixture(
-  here: AvailableEngine,
+  available: AvailableEngine,
   options: { clockScale?: number; functionConfig?: Record<string, number>; server?: string } = {},
 ): Promise<Fixture> {
   const installation = new Installation({
-    LONGSHORE_ENGINE: here.engine,
+    LONGSHORE_ENGINE: available.engine,
     LONGSHORE_CLOCK_SCALE: String(options.clockScale ?? zeroSoonScale),
   })
   await installation.start()
   const client = installation.client()
   const { appEnvId, host } = await makeFunction(installation, 'bench', options.functionConfig)
-  await deploy(installation, appEnvId, sampleSource(here.base, options.server))
+  await deploy(installation, appEnvId, sampleSource(available.base, options.server))
   const status = await untilDeployed(installation, appEnvId)
   if (status.currentDeployment?.status !== 'DEPLOYED') throw new Error(JSON.stringify(status))
   const gatewayPort = Number(new URL(installation.ready.gateway).port)
   return {
-    engine: here.engine,
+    engine: available.engine,
     installation,
     appEnvId,
     host,
@@ -76,27 +75,4 @@ export function firstByte(port: number, host: string, path = '/', address = '127
     socket.once('error', failed)
     socket.once('close', failed)
   })
-}
-
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
-
-export function median(values: readonly number[]): number {
-  return quantile(values, 0.5)
-}
-
-export function ms(value: number): string {
-  return `${value.toFixed(1)} ms`
-}
-
-/** The machine and what else it does, to be quoted with every figure. */
-export function machine(): string {
-  const [one, five] = os.loadavg()
-  return `${os.cpus().length} cores, load ${one!.toFixed(1)} (5 min ${five!.toFixed(1)}), Node ${process.versions.node}`
-}
-
-export function say(...lines: string[]): void {
-  for (const line of lines) process.stdout.write(`${line}\n`)
 }

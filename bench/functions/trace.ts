@@ -1,7 +1,8 @@
 import http from 'node:http'
 import { getAppEnvPods } from '../../src/contract/app-env-reads.ts'
 import type { AvailableEngine } from '../../testkit/engines/available-engines.ts'
-import { machine, ms, quantile, say, startFixture } from './fixture.ts'
+import { machine, ms, quantile, say } from '../../testkit/figures.ts'
+import { startFixture } from './fixture.ts'
 
 const slots = 10
 const maxScale = 5
@@ -29,10 +30,10 @@ interface Call {
  * as fast (windows and idle period too, starts of containers not): container-seconds used against the least
  * possible, with foresight and starts that take no time, without and with the idle period that F1 asks for.
  */
-export async function trace(here: AvailableEngine, speed: number): Promise<void> {
+export async function trace(available: AvailableEngine, speed: number): Promise<void> {
   const calls = hourOfCalls()
   const functionConfig = { containerConcurrency: slots, maxScale, idleTimeoutSeconds: idleSeconds }
-  const fixture = await startFixture(here, { clockScale: speed, functionConfig })
+  const fixture = await startFixture(available, { clockScale: speed, functionConfig })
   const agent = new http.Agent({ keepAlive: true, maxSockets: 512 })
   const pods = new Map<string, { startedAt: string | null; finishedAt: string | null }>()
   const look = async () => {
@@ -57,7 +58,7 @@ export async function trace(here: AvailableEngine, speed: number): Promise<void>
     const used = made.reduce((sum, pod) => sum + lifeMs(pod), 0) * speed
     const failed = outcomes.filter(({ status }) => status !== 200).length
     const over = outcomes.map(({ tookMs }, index) => tookMs - calls[index]!.lastsMs / speed)
-    say(`an hour of traffic in ${(tookMs / 1000).toFixed(0)} s, ${here.engine} engine (${machine()})`)
+    say(`an hour of traffic in ${(tookMs / 1000).toFixed(0)} s, ${available.engine} engine (${machine()})`)
     say(
       `  ${calls.length} requests, ${failed} failed, ${made.length} containers started (maxScale ${maxScale})`,
     )

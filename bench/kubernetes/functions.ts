@@ -1,8 +1,9 @@
 import { clusterNamespace } from '../../src/domain/environments/cluster-names.ts'
+import { median } from '../../testkit/figures.ts'
 import { cluster, kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { untilRead } from '../../testkit/until.ts'
-import { deployed, median, onCluster, pause, timed } from './fixture.ts'
+import { deployed, onCluster, pause, timed } from './on-cluster.ts'
 
 const image = () => `${cluster.registry}/demo/echo:1`
 const windows = ['scale-to-zero-grace-period', 'stable-window'] as const

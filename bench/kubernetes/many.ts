@@ -4,11 +4,12 @@ import { stopAppEnv, updateAppEnvVariables } from '../../src/contract/app-env-ac
 import { getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
 import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { ClusterClient } from '../../src/regions/kubernetes/client.ts'
+import { median } from '../../testkit/figures.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { untilRead } from '../../testkit/until.ts'
-import { deployed, median, onCluster, pause } from './fixture.ts'
+import { deployed, onCluster, pause } from './on-cluster.ts'
 
 const ticksASecond = 100
 const resyncMs = 60_000

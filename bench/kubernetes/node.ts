@@ -5,7 +5,7 @@ import { kubectl } from '../../testkit/kubernetes/cluster.ts'
 import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-installation.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { untilRead } from '../../testkit/until.ts'
-import { deployed, onCluster, pause, timed, withTwo } from './fixture.ts'
+import { deployed, onCluster, pause, timed, withTwo } from './on-cluster.ts'
 
 const everyMs = 20
 const settleMs = 90_000

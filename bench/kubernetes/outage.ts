@@ -3,7 +3,7 @@ import { getAppEnvUsage } from '../../src/contract/measurements.ts'
 import { cluster } from '../../testkit/kubernetes/cluster.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { untilRead } from '../../testkit/until.ts'
-import { deployed, onCluster, pause, timed } from './fixture.ts'
+import { deployed, onCluster, pause, timed } from './on-cluster.ts'
 
 /** Longshore is killed for some minutes: what answers meanwhile, and how soon it is up to date afterwards. */
 export function outage(minutes = 1): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { pause } from './fixture.ts'
+import { pause } from './on-cluster.ts'
 
 /** Programs of the control plane that a fault may hit. */
 const names = ['apiserver', 'controller-manager', 'scheduler']

@@ -11,7 +11,7 @@ import type { ClusterInstallation } from '../../testkit/kubernetes/cluster-insta
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { untilDeployed } from '../../testkit/platform/deploy.ts'
 import { untilRead } from '../../testkit/until.ts'
-import { deployed, onCluster, pause } from './fixture.ts'
+import { deployed, onCluster, pause } from './on-cluster.ts'
 import { controlPlane } from './processes.ts'
 
 const apps = 4

@@ -2,7 +2,7 @@ import { deployAppEnvImage } from '../../src/contract/deployments.ts'
 import { shellImage, webScript } from '../../testkit/kubernetes/images.ts'
 import { untilDeployed } from '../../testkit/platform/deploy.ts'
 import { untilRead } from '../../testkit/until.ts'
-import { deployed, onCluster, pause, timed, withTwo } from './fixture.ts'
+import { deployed, onCluster, pause, timed, withTwo } from './on-cluster.ts'
 
 const everyMs = 10
 

@@ -173,16 +173,16 @@ class ByteReader {
   /** The next header block; null at the end. */
   async block(): Promise<Buffer | null> {
     if (this.#held.length >= blockBytes) return this.#cut(blockBytes)
-    const deps: Buffer[] = []
+    const chunks: Buffer[] = []
     let missing = blockBytes
     while (missing > 0 && (await this.#fill())) {
       const part = this.#cut(missing)
-      deps.push(part)
+      chunks.push(part)
       missing -= part.length
     }
-    if (deps.length === 0) return null
+    if (chunks.length === 0) return null
     if (missing > 0) throw endsEarly()
-    return Buffer.concat(deps)
+    return Buffer.concat(chunks)
   }
 
   async *take(count: number): AsyncGenerator<Buffer> {

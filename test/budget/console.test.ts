@@ -2,13 +2,8 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { builtConsole, ConsoleFixture, noBrowser } from '../../testkit/console/fixture.ts'
-import {
-  fillAccount,
-  median,
-  msToInteractive,
-  onOneCore,
-  scrollFrames,
-} from '../../testkit/console/measure.ts'
+import { fillAccount, msToInteractive, onOneCore, scrollFrames } from '../../testkit/console/measure.ts'
+import { median } from '../../testkit/figures.ts'
 
 const budgetBytes = 180 * 1024
 const environments = 5_000

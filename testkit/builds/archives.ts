@@ -81,7 +81,7 @@ export interface ZipEntry {
 }
 
 export function zip(entries: ZipEntry[], options: { claimedCount?: number } = {}): Buffer {
-  const deps: Buffer[] = []
+  const chunks: Buffer[] = []
   const central: Buffer[] = []
   const offsets: number[] = []
   let offset = 0
@@ -104,7 +104,7 @@ export function zip(entries: ZipEntry[], options: { claimedCount?: number } = {}
     if (shared === undefined) {
       const local = { ...facts, ...entry.local, name: Buffer.from(entry.local?.name ?? facts.name) }
       const bytes = Buffer.concat([zipHeader(local, false, 0, 0, false), data])
-      deps.push(bytes)
+      chunks.push(bytes)
       offset += bytes.length
     }
     central.push(zipHeader(facts, true, entry.mode ?? 0o100644, start, entry.zip64 ?? false))
@@ -116,7 +116,7 @@ export function zip(entries: ZipEntry[], options: { claimedCount?: number } = {}
   end.writeUInt16LE(options.claimedCount ?? entries.length, 10)
   end.writeUInt32LE(directory.length, 12)
   end.writeUInt32LE(offset, 16)
-  return Buffer.concat([...deps, directory, end])
+  return Buffer.concat([...chunks, directory, end])
 }
 
 function zipHeader(

@@ -102,9 +102,9 @@ export class GitHost {
       stdio: ['pipe', 'pipe', 'ignore'],
     })
     request.pipe(child.stdin)
-    const deps: Buffer[] = []
-    child.stdout.on('data', (part: Buffer) => deps.push(part))
-    child.once('close', () => answerOfCgi(Buffer.concat(deps), response))
+    const chunks: Buffer[] = []
+    child.stdout.on('data', (part: Buffer) => chunks.push(part))
+    child.once('close', () => answerOfCgi(Buffer.concat(chunks), response))
   }
 }
 

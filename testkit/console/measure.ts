@@ -84,10 +84,6 @@ export async function memoryOf(page: Page): Promise<PageMemory> {
   return { heapMb: bytes / 2 ** 20, nodes, listeners }
 }
 
-export function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
 /** A measured time as it would be on a machine without other work, which takes a share of each core. */
 export async function onOneCore(measured: () => Promise<number>): Promise<number> {
   const before = shareOfCore()

@@ -24,9 +24,9 @@ export async function runFakeCommand(
     return container.end(0)
   }
   const isShell = argv[0] === '/bin/sh' && argv[1] === '-lc'
-  const deps = isShell ? (argv[2] ?? '').split(/;|&&/) : [argv.join(' ')]
+  const commands = isShell ? (argv[2] ?? '').split(/;|&&/) : [argv.join(' ')]
   const positional = argv.slice(4)
-  for (const part of deps) {
+  for (const part of commands) {
     const text = isShell ? filled(part, positional, container) : part
     const [program = '', ...words] = text.trim().split(/\s+/)
     const code = await runWord(container, program, words, clock)

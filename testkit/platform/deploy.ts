@@ -33,9 +33,9 @@ export function tgz(files: Record<string, string>): Promise<Buffer> {
   for (const [name, text] of Object.entries(files)) archive.entry({ name }, text)
   archive.finalize()
   return new Promise((resolve, reject) => {
-    const deps: Buffer[] = []
-    archive.on('data', (part) => deps.push(part as Buffer))
-    archive.once('end', () => resolve(gzipSync(Buffer.concat(deps))))
+    const chunks: Buffer[] = []
+    archive.on('data', (part) => chunks.push(part as Buffer))
+    archive.once('end', () => resolve(gzipSync(Buffer.concat(chunks))))
     archive.once('error', reject)
   })
 }

@@ -83,17 +83,17 @@ export function logicalLine(
   { escapeChar, doubledContinues }: Reading,
 ): LogicalLine & { next: number } {
   const end = continued[escapeChar === '`' ? 'backtick' : 'backslash'][doubledContinues ? 'any' : 'one']
-  const deps: string[] = []
+  const texts: string[] = []
   let first: number | null = null
   let next = index
   for (; next < lines.length; next += 1) {
     const line = lines[next]!
     if (/^\s*(?:#.*)?$/.test(line)) continue
     first ??= next
-    deps.push(line.replace(end, ''))
+    texts.push(line.replace(end, ''))
     if (!end.test(line)) break
   }
-  return { line: (first ?? index) + 1, text: deps.join('').trim(), next: next + 1 }
+  return { line: (first ?? index) + 1, text: texts.join('').trim(), next: next + 1 }
 }
 
 /** All JSON lists in a text: the engine accepts one behind flags of any form. */

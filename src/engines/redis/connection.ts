@@ -37,12 +37,12 @@ export class RedisConnection {
 
   /** Waits while the server is slow to read. */
   async send(words: readonly (string | Buffer)[]): Promise<void> {
-    const deps: Buffer[] = [Buffer.from(`*${words.length}\r\n`)]
+    const chunks: Buffer[] = [Buffer.from(`*${words.length}\r\n`)]
     for (const word of words) {
       const bytes = typeof word === 'string' ? Buffer.from(word) : word
-      deps.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'))
+      chunks.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'))
     }
-    if (this.#socket.write(Buffer.concat(deps))) return
+    if (this.#socket.write(Buffer.concat(chunks))) return
     await new Promise<void>((resolve, reject) => {
       const done = () => {
         this.#socket.off('close', lost)

@@ -168,9 +168,9 @@ describe('ambiguous and malformed requests', () => {
       maxLength: 8,
     })
     fc.assert(
-      fc.property(chunks, fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }), (deps, cuts) => {
+      fc.property(chunks, fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }), (pieces, cuts) => {
         const coded = Buffer.from(
-          `${deps.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\nNEXT`,
+          `${pieces.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\nNEXT`,
           'latin1',
         )
         const scanner = new ChunkScanner()
@@ -182,7 +182,7 @@ describe('ambiguous and malformed requests', () => {
             data += piece.toString('latin1', from, to)
           })
         }
-        expect(data).toBe(deps.join(''))
+        expect(data).toBe(pieces.join(''))
         expect(coded.subarray(position).toString()).toBe('NEXT')
       }),
     )

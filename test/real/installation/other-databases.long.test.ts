@@ -100,8 +100,8 @@ describe('MariaDB and RabbitMQ on the process engine', () => {
 
 /** Speaks until the server answers twice: `tune` when it takes the login, else `refused`. */
 function amqpLogin({ hostname, port, username }: URL, password: string): Promise<'tune' | 'refused'> {
-  const method = (classId: number, methodId: number, ...deps: Buffer[]) => {
-    const payload = Buffer.concat([Buffer.from([0, classId, 0, methodId]), ...deps])
+  const method = (classId: number, methodId: number, ...fields: Buffer[]) => {
+    const payload = Buffer.concat([Buffer.from([0, classId, 0, methodId]), ...fields])
     const head = Buffer.alloc(7)
     head[0] = 1
     head.writeUInt32BE(payload.length, 3)

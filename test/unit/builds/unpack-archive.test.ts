@@ -115,7 +115,7 @@ it('no entry name ever writes outside (property, tar and zip)', async () => {
     fc.constantFrom('..', '.', '', 'a', 'b', '/', '\\', 'C:', '\0', '~', '...', ' ', 'source', '..\u2044'),
     fc.string({ maxLength: 6, unit: 'binary' }),
   )
-  const name = fc.array(part, { minLength: 1, maxLength: 6 }).map((deps) => deps.join('/'))
+  const name = fc.array(part, { minLength: 1, maxLength: 6 }).map((names) => names.join('/'))
   const names = fc.array(name, { minLength: 1, maxLength: 5 })
   let written = 0
   await fc.assert(

@@ -83,8 +83,4 @@ export function timed(host: string, pathname = '/'): Promise<{ status: number; m
   })
 }
 
-export function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
