@@ -152,37 +152,50 @@ describe('a request that ended after its commit, without an answer', () => {
 })
 
 it('another instance refuses the request while it may still run, and then has its provisional answer', async () => {
-  const call: Call = {
+  const call = (idempotencyKey: string): Call => ({
     operation: testContactPoint,
     input: { contactPointId },
     token: null,
     surface: 'cli',
     traceparent: newTraceparent(),
-    idempotencyKey: 'shared',
+    idempotencyKey,
     dryRun: false,
-  }
+  })
   const limits = { readOnly: false, scopes: null, scope: null, expiresAt: null }
   const token = { tokenId: 'tok_1', name: '', ...limits }
   const caller: Caller = { kind: 'user', userId: 'usr_1', principal: 'usr_1', token }
   const instance = (node: string) => new KeptResponses({ db, secrets: platform.secrets, node })
   const [alder, birch] = [instance('alder'), instance('birch')]
   const at = (second: number) => timestamp(Date.parse('2026-03-01T12:00:00.000Z') + second * 1_000)
-  const repeated = (on: KeptResponses, second: number) =>
-    db.write(async (tx) => {
-      const kept = await on.find(tx, caller, call)
-      return on.answerOf(tx, kept!, { caller, call, now: at(second) })
-    })
   const provisional = { status: 200, body: '{"delivered":false}' }
   const complete = { status: 200, body: '{"delivered":true}' }
+  const repeated = (on: KeptResponses, key: string, second: number) =>
+    db.write(async (tx) => {
+      const kept = await on.find(tx, caller, call(key))
+      return on.answerOf(tx, kept!, { caller, call: call(key), now: at(second) })
+    })
+  const during = (key: string, work: () => Promise<void>) =>
+    alder.run(async (runId) => {
+      const first = { caller, call: call(key), now: at(0) }
+      await db.write((tx) => alder.keep(tx, first, { reply: provisional, runId }))
+      await work()
+      await alder.complete(caller, call(key), { reply: complete, runId })
+    })
 
-  await alder.run(async (runId) => {
-    await db.write((tx) => alder.keep(tx, { caller, call, now: at(0) }, { reply: provisional, runId }))
-    expect(await repeated(alder, 59)).toHaveProperty('first')
-    await expect(repeated(birch, 59)).rejects.toThrow('The same request is still running')
-    expect(await repeated(birch, 60)).toEqual(provisional)
-    // A new process of the same machine proves that the old one is gone.
-    expect(await repeated(instance('alder'), 1)).toEqual(provisional)
-    await alder.complete(caller, call, { reply: complete, runId })
+  await during('shared', async () => {
+    expect(await repeated(alder, 'shared', 59)).toHaveProperty('first')
+    await expect(repeated(birch, 'shared', 59)).rejects.toThrow('The same request is still running')
   })
-  expect(await repeated(birch, 1)).toEqual(complete)
+  expect(await repeated(birch, 'shared', 1)).toEqual(complete)
+
+  // An answer that was given stays.
+  await during('late', async () => {
+    expect(await repeated(birch, 'late', 60)).toEqual(provisional)
+  })
+  expect(await repeated(birch, 'late', 61)).toEqual(provisional)
+
+  // A new process of the same machine proves that the old one is gone.
+  await during('restarted', async () => {
+    expect(await repeated(instance('alder'), 'restarted', 1)).toEqual(provisional)
+  })
 })
