@@ -197,6 +197,7 @@ function operationRunner(
     tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),
     node: membership.isShared ? nodeName : 'local',
+    isAlive: (node) => membership.instances().some((one) => one.node === node && one.isAlive),
     rateSharing: work.rateSharing,
     wake: (appEnvIds) => {
       wakeEnvironments(started, appEnvIds)

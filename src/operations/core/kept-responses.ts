@@ -17,6 +17,15 @@ import { hashOf, keptBody, keyHolder, replay, requireSameRequest } from './idemp
 /** Longer than any operation works after its commit: an older run of another instance has ended. */
 const longestRunMs = 60_000
 
+export interface KeptResponsesDeps {
+  db: Db
+  secrets: SecretBox
+  /** A name that no other living instance has. */
+  node: string
+  /** Whether the instance with that name is there. Absent: this one is the only one. */
+  isAlive?: ((node: string) => boolean) | undefined
+}
+
 /** The same request runs now in this process; `first` resolves at its end. */
 interface RunsAlready {
   first: Promise<void>
@@ -31,13 +40,14 @@ export class KeptResponses {
   readonly #db: Db
   readonly #secrets: SecretBox
   readonly #ids: string
+  readonly #isAlive: (node: string) => boolean
   readonly #running = new Map<string, Promise<void>>()
 
-  /** `node` is a name that no other living instance has. */
-  constructor({ db, secrets, node }: { db: Db; secrets: SecretBox; node: string }) {
+  constructor({ db, secrets, node, isAlive = () => false }: KeptResponsesDeps) {
     this.#db = db
     this.#secrets = secrets
     this.#ids = `${node}/`
+    this.#isAlive = isAlive
   }
 
   /** Carries out one run of a write. */
@@ -104,7 +114,9 @@ export class KeptResponses {
 
   /** A run of this machine that is not in memory ended with an earlier process. */
   #mayRunElsewhere(runId: string, { createdAt }: KeptResponse, now: string): boolean {
-    return !runId.startsWith(this.#ids) && Date.parse(now) - Date.parse(createdAt) < longestRunMs
+    const node = runId.slice(0, runId.lastIndexOf('/'))
+    const isRecent = Date.parse(now) - Date.parse(createdAt) < longestRunMs
+    return !runId.startsWith(this.#ids) && isRecent && this.#isAlive(node)
   }
 }
 

@@ -12,7 +12,7 @@ import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
-import { KeptResponses } from './kept-responses.ts'
+import { KeptResponses, type KeptResponsesDeps } from './kept-responses.ts'
 import { networkOf, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import type { RateSharing } from './rate-sharing.ts'
 import { recorded } from './recorded.ts'
@@ -21,16 +21,14 @@ import { checkRevision } from './revision.ts'
 import { shownChanges } from './visibility.ts'
 
 interface RunnerDeps
-  extends Pick<Context, 'secrets' | 'notifications' | 'tokenMail' | 'tokenUses' | 'installation'> {
-  db: Db
+  extends Omit<KeptResponsesDeps, 'secrets'>,
+    Pick<Context, 'secrets' | 'notifications' | 'tokenMail' | 'tokenUses' | 'installation'> {
   sources: Sources
   clock: Clock
   handlers: readonly Handler[]
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void
   rateLimits: RateLimits
-  /** Name of this machine, which no other living instance has. */
-  node: string
   /** Absent: this instance is the only one. */
   rateSharing?: RateSharing | undefined
 }

@@ -8,6 +8,7 @@ import { scaleAppEnvContainers } from '../../../src/contract/app-env-actions.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { AppError } from '../../../src/errors.ts'
 import { type FakeBackend, fakeToken, startFakeBackend } from '../../../testkit/fakes/backend.ts'
+import { TestClock } from '../../../testkit/fakes/clock.ts'
 
 let backend: FakeBackend
 const servers: Server[] = []
@@ -158,6 +159,27 @@ describe('the reconnecting client', () => {
     await client.call(scaleAppEnvContainers, { envName: 'shop-prod', containers: 2 })
     expect(keys).toHaveLength(2)
     expect(keys[1]).toBe(keys[0])
+  })
+
+  it('repeats with the same key while another instance waits for the first one to end', async () => {
+    const keys: unknown[] = []
+    const url = await serve((req, res) => {
+      keys.push(req.headers['idempotency-key'])
+      if (keys.length === 1) return req.socket.destroy()
+      if (keys.length === 4) return res.end('{"success":true}')
+      const headers = { 'content-type': 'application/json', 'retry-after': '5' }
+      res.writeHead(409, headers).end('{"error":"The same request is still running"}')
+    })
+    const clock = new TestClock()
+    const client = createReconnectingClient(async () => clientOf(url), clock)
+    let isDone = false
+    const call = client.call(scaleAppEnvContainers, { envName: 'shop-prod', containers: 2 }).finally(() => {
+      isDone = true
+    })
+    await clock.advanceUntil(() => isDone, 'the answer')
+    await call
+    expect([keys.length, new Set(keys).size]).toEqual([4, 1])
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(10_000)
   })
 
   it('does not repeat what was refused', async () => {

@@ -164,7 +164,9 @@ it('another instance refuses the request while it may still run, and then has it
   const limits = { readOnly: false, scopes: null, scope: null, expiresAt: null }
   const token = { tokenId: 'tok_1', name: '', ...limits }
   const caller: Caller = { kind: 'user', userId: 'usr_1', principal: 'usr_1', token }
-  const instance = (node: string) => new KeptResponses({ db, secrets: platform.secrets, node })
+  const living = new Set(['alder', 'birch'])
+  const instance = (node: string) =>
+    new KeptResponses({ db, secrets: platform.secrets, node, isAlive: (other) => living.has(other) })
   const [alder, birch] = [instance('alder'), instance('birch')]
   const at = (second: number) => timestamp(Date.parse('2026-03-01T12:00:00.000Z') + second * 1_000)
   const provisional = { status: 200, body: '{"delivered":false}' }
@@ -193,6 +195,12 @@ it('another instance refuses the request while it may still run, and then has it
     expect(await repeated(birch, 'late', 60)).toEqual(provisional)
   })
   expect(await repeated(birch, 'late', 61)).toEqual(provisional)
+
+  // That of an instance that is gone is over at once.
+  await during('gone', async () => {
+    living.delete('alder')
+    expect(await repeated(birch, 'gone', 6)).toEqual(provisional)
+  })
 
   // A new process of the same machine proves that the old one is gone.
   await during('restarted', async () => {
