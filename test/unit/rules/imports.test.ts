@@ -80,7 +80,7 @@ const allowed: Record<string, readonly string[]> = {
     'read-progress',
     'trace',
   ],
-  client: ['contract', 'errors', 'nearest'],
+  client: ['clock', 'contract', 'errors', 'nearest'],
   console: ['client', 'contract', 'errors'],
   mcp: [
     'client',
