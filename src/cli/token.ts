@@ -17,9 +17,10 @@ export const newTokenExtension: RowExtension = {
   prepare(input, { expiresAt }) {
     Object.assign(input, expiry(expiresAt))
   },
-  print(cli, made: OutputOf<typeof createUserToken>) {
+  print({ cli, input }, made: OutputOf<typeof createUserToken>) {
+    const kind = input.readOnly === true ? 'read-only token' : 'token'
     const end = made.expiresAt === null ? '' : `, which expires at ${made.expiresAt}`
-    cli.io.stderr.write(`Created the token ${made.tokenId}${end}. It is shown once:\n`)
+    cli.io.stderr.write(`Created the ${kind} ${made.tokenId}${end}. It is shown once:\n`)
     print(cli, made, [made.token])
   },
 }

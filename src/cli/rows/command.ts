@@ -79,12 +79,13 @@ async function dryRunOf(
 }
 
 async function printAnswer(
-  { cli, client, input, options }: RowCall,
+  call: RowCall,
   row: Operation,
   extension: RowExtension,
   answer: never,
 ): Promise<void> {
-  if (extension.print) return extension.print(cli, answer)
+  const { cli, client, input, options } = call
+  if (extension.print) return extension.print(call, answer)
   if (cli.json) return print(cli, answer, [])
   const after = (await extension.after?.(client, input)) ?? []
   const named = await withNames(client, row.id, await withEnvName(client, input, answer), input)

@@ -34,7 +34,7 @@ export interface RowExtension {
   /** Lines for people that need another read, after the answer. */
   after?(client: Client, input: Options): Promise<string[]>
   /** Prints the answer itself, where it is not for standard output alone. */
-  print?(cli: Cli, answer: never): void
+  print?(call: RowCall, answer: never): void
   /** An exit code for scripts; without it, 0 for every answer. */
   exitCode?(answer: never, options: Options): number
 }

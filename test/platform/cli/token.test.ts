@@ -31,7 +31,7 @@ async function run(argv: string[], token = platform.admin.token) {
 describe('longshore token', () => {
   it('creates a read-only token, lists it and revokes it', async () => {
     const made = await run(['create', '--name', 'agent', '--read-only'])
-    expect(made.code).toBe(0)
+    expect([made.code, made.err]).toEqual([0, expect.stringContaining('Created the read-only token tok_')])
     const token = made.out.trim()
     expect(token).toMatch(/^lsu_/)
     const { appEnvId } = await platform.makeEnvironment()
