@@ -34,7 +34,8 @@ export class FakeVolumes implements VolumeCopies {
   async load(spec: VolumeSpec, source: Readable, signal: AbortSignal): Promise<void> {
     this.#refuseIfAway()
     const { holdLoads } = this.#faults
-    if (holdLoads) {
+    // A signal that is aborted already has no more events.
+    if (holdLoads && !signal.aborted) {
       const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
       await Promise.race([holdLoads, aborted])
     }
