@@ -69,6 +69,8 @@ async function runDatabaseTool(
   pipe.on('error', () => {})
   const cut = () => pipe.destroy()
   signal.addEventListener('abort', cut, { once: true })
+  // It may have come while the engine prepared the tool.
+  if (signal.aborted) cut()
   try {
     const [fed, errorText] = await Promise.allSettled([
       input ? pipeline(input, pipe, { end: true }) : null,

@@ -190,6 +190,7 @@ export class ClusterClient {
       stream.end()
     }
     signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
     try {
       yield* linesIn(stream)
     } finally {

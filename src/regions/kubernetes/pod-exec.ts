@@ -65,6 +65,8 @@ export async function runInPod(
   for (const event of ['close', 'error'] as const) opened.addEventListener(event, () => stdout.end())
   const cut = () => opened.terminate()
   signal.addEventListener('abort', cut, { once: true })
+  // It may have come while the connection opened.
+  if (signal.aborted) cut()
   try {
     const fed = feed(opened, env, input).catch((error: unknown) => error)
     if (output) await pipeline(stdout, output, { end: false })
