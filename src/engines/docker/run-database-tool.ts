@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type Docker from 'dockerode'
@@ -67,10 +68,8 @@ async function runDatabaseTool(
   const pipe: Duplex = await engineCall(exec.start({ hijack: true, stdin: true }))
   // Also when nothing reads or writes any more: the engine may reset the connection then.
   pipe.on('error', () => {})
-  const cut = () => pipe.destroy()
-  signal.addEventListener('abort', cut, { once: true })
-  // It may have come while the engine prepared the tool.
-  if (signal.aborted) cut()
+  // Also if the stop came while the engine prepared the tool.
+  const stopping = addAbortListener(signal, () => pipe.destroy())
   try {
     const [fed, errorText] = await Promise.allSettled([
       input ? pipeline(input, pipe, { end: true }) : null,
@@ -82,7 +81,7 @@ async function runDatabaseTool(
     if (ExitCode !== 0) throw new EngineFailure('database', toolFailure(errorText.value, database))
     if (fed.status === 'rejected') throw fed.reason
   } finally {
-    signal.removeEventListener('abort', cut)
+    stopping[Symbol.dispose]()
     pipe.destroy()
   }
 }

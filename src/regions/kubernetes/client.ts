@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { ApiException, Exec, Log } from '@kubernetes/client-node'
 import { linesIn } from '../../engines/line-splitter.ts'
@@ -189,12 +190,11 @@ export class ClusterClient {
       request.abort()
       stream.end()
     }
-    signal.addEventListener('abort', end, { once: true })
-    if (signal.aborted) end()
+    const stopping = addAbortListener(signal, end)
     try {
       yield* linesIn(stream)
     } finally {
-      signal.removeEventListener('abort', end)
+      stopping[Symbol.dispose]()
       end()
     }
   }

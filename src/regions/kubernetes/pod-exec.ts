@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { EngineFailure } from '../../engines/engine.ts'
@@ -63,10 +64,8 @@ export async function runInPod(
   socket = opened
   stdout.on('drain', () => opened.resume())
   for (const event of ['close', 'error'] as const) opened.addEventListener(event, () => stdout.end())
-  const cut = () => opened.terminate()
-  signal.addEventListener('abort', cut, { once: true })
-  // It may have come while the connection opened.
-  if (signal.aborted) cut()
+  // Also if the stop came while the connection opened.
+  const stopping = addAbortListener(signal, () => opened.terminate())
   try {
     const fed = feed(opened, env, input).catch((error: unknown) => error)
     if (output) await pipeline(stdout, output, { end: false })
@@ -79,7 +78,7 @@ export async function runInPod(
     if (failed !== undefined) throw failed
     return null
   } finally {
-    signal.removeEventListener('abort', cut)
+    stopping[Symbol.dispose]()
     opened.terminate()
   }
 }

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { existsSync } from 'node:fs'
 import type net from 'node:net'
 import { AppError } from '../../../errors.ts'
@@ -98,8 +99,7 @@ export class SupervisorClient {
     await this.ask({ verb: 'hello' })
     const { id, socket, answer } = await this.#send({ verb: 'step', step }, onOutput)
     const cancel = () => sendJsonLine(socket, { id: this.#nextId++, verb: 'cancel-step', step: id })
-    signal.addEventListener('abort', cancel, { once: true })
-    if (signal.aborted) cancel()
+    const stopping = addAbortListener(signal, cancel)
     try {
       return (await answer) as StepResult
     } catch (error) {
@@ -112,7 +112,7 @@ export class SupervisorClient {
         },
       )
     } finally {
-      signal.removeEventListener('abort', cancel)
+      stopping[Symbol.dispose]()
     }
   }
 
