@@ -3,7 +3,7 @@ import { defaultThresholds, type Metric, metrics, metricUnits } from '../../cont
 import { type Cli, type CliCommand, connected, type Done, environmentRef, print } from '../command.ts'
 import { exitCodes, UsageError } from '../command-io.ts'
 import { withIds } from '../names/lookup.ts'
-import { addFields, inputOf, rowCommand } from '../rows/command.ts'
+import { addFields, inputOf, mayBeCalled, rowCommand } from '../rows/command.ts'
 import type { Input } from '../rows/extension.ts'
 import { fieldsOf } from '../rows/fields.ts'
 import { addShortForms, completeAlert, shortForms } from './create.ts'
@@ -34,11 +34,12 @@ export function addAlertCommands(alerts: CliCommand, cli: Cli, done: Done): void
 
 /** The dry run of `alerts create` or `alerts update`, under a name that people look for. */
 function addPreviewCommand(alerts: CliCommand, cli: Cli, done: Done): void {
-  const fields = fieldsOf(updateAlert, ['alertId', 'enabled', 'expectedRevision'])
   const command = alerts
     .command('preview')
     .description('how often a new or changed alert would have fired; changes nothing')
     .argument('<environment or alertId>', 'an environment for a new alert, an alert for a change of it')
+  if (!mayBeCalled(cli, command)) return
+  const fields = fieldsOf(updateAlert, ['alertId', 'enabled', 'expectedRevision'])
   addFields(command, fields)
   for (const option of shortForms) command.addOption(option)
   command.runs(cli, done, async ([object = ''], options) => {

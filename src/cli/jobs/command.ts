@@ -16,6 +16,7 @@ import {
 import { exitCodes } from '../command-io.ts'
 import { addDryRun, printDryRun } from '../dry-run.ts'
 import { createProgress, type Progress, printable, readableDuration } from '../progress.ts'
+import { mayBeCalled } from '../rows/command.ts'
 import { addRunFields, withProgram } from './options.ts'
 import { endText, settingsReport } from './report.ts'
 import { createRunLog, watchRun } from './watch.ts'
@@ -82,6 +83,7 @@ function addStartCommand(jobs: CliCommand, cli: Cli, done: Done): void {
     .usage('<environment> [options] [-- program argument...]')
     .note('The program after -- runs without a shell. Without a program, the configured command runs.')
     .takesProgram()
+  if (!mayBeCalled(cli, command)) return
   const inputOf = addRunFields(command)
   command.runs(cli, done, async (args, options) => {
     // Parsed before the first request, so that a wrong call starts nothing.

@@ -37,8 +37,7 @@ export function rowCommand(
   fixed: Options = {},
 ): CliCommand {
   command.description(inShellWords(row.summary))
-  // Options come from the schema of the input, at a cost: only for the command that is called, or for all without one.
-  if (cli.words.length > 0 && !cli.words.includes(command.name())) return command
+  if (!mayBeCalled(cli, command)) return command
   const fields = fieldsOf(row, Object.keys(fixed))
   const extension = extensionOf(row)
   addFields(command, fields, extension.filled)
@@ -66,6 +65,11 @@ export function rowCommand(
     await printAnswer(call, row, extension, answer)
     return extension.exitCode?.(answer, options) ?? exitCodes.done
   })
+}
+
+/** Options come from the schema of the input, at a cost: only for the command that is called, or for all without one. */
+export function mayBeCalled({ words }: Cli, command: CliCommand): boolean {
+  return words.length === 0 || words.includes(command.name())
 }
 
 async function dryRunOf(

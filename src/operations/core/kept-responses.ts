@@ -51,7 +51,7 @@ export class KeptResponses {
   }
 
   /** Carries out one run of a write. */
-  async run<T>(work: (runId: string) => Promise<T>): Promise<T> {
+  async track<T>(work: (runId: string) => Promise<T>): Promise<T> {
     const runId = this.#ids + randomUUID()
     const done = work(runId)
     const ended = () => {

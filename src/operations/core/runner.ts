@@ -40,14 +40,14 @@ interface RunnerDeps
 export function createRunner(deps: RunnerDeps): OperationRunner {
   const handlers = checkHandlers(deps.handlers)
   const refusals = new RefusalAudit(deps)
-  const answers = new KeptResponses(deps)
+  const responses = new KeptResponses(deps)
 
   async function run(call: Call): Promise<Reply> {
     const handler = handlers.get(call.operation.id)
     if (!handler) throw new Error(`no handler for ${call.operation.id}`)
     if (isRead(call.operation)) return read(handler, call)
     if (call.dryRun) return dry(handler, call)
-    const done = await answers.run((runId) => runOnce(handler, call, runId))
+    const done = await responses.track((runId) => runOnce(handler, call, runId))
     if (!('first' in done)) return done
     await done.first
     return run(call)
@@ -59,7 +59,7 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
     const { wake = [] } = written.outcome
     if (wake.length > 0) deps.wake(wake)
     deps.notifications.wake()
-    return answerAfterCommit(deps, { call, runId, answers }, written)
+    return answerAfterCommit(deps, { call, runId, responses }, written)
   }
 
   /** A refused attempt to see secrets leaves a trace, as a successful one does. */
@@ -89,7 +89,7 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
   async function write(handler: Handler, call: Call, runId: string): Promise<Written> {
     const trace: Trace = { caller: null, accountId: null, wake: [] }
     try {
-      return await deps.db.write((tx) => runWrite(deps, tx, { handler, call, runId, answers, trace }))
+      return await deps.db.write((tx) => runWrite(deps, tx, { handler, call, runId, responses, trace }))
     } catch (error) {
       // The commit may have succeeded although its answer was lost.
       if (trace.wake.length > 0) deps.wake([...trace.wake])
@@ -172,24 +172,24 @@ interface WriteRun {
   handler: Handler
   call: Call
   runId: string
-  answers: KeptResponses
+  responses: KeptResponses
   trace: Trace
 }
 
 async function runWrite(
   deps: RunnerDeps,
   tx: Tx,
-  { handler, call, runId, answers, trace }: WriteRun,
+  { handler, call, runId, responses, trace }: WriteRun,
 ): Promise<Written> {
   const now = timestamp(deps.clock.wallMs())
   const caller = await callerOf(tx, call, now)
   trace.caller = caller
-  const kept = await answers.find(tx, caller, call)
+  const kept = await responses.find(tx, caller, call)
   if (kept) {
     // A kept answer does not bypass permissions that changed since, above all where it grants access.
     const isRefused = refusalOfToken(caller, call.operation, call.input) !== null
     if (isRefused || call.operation.answersCapability) await admit(deps, tx, call, trace)
-    const earlier = await answers.answerOf(tx, kept, { caller, call, now })
+    const earlier = await responses.answerOf(tx, kept, { caller, call, now })
     if (earlier) return { earlier }
   }
   const { context, target } = await admit(deps, tx, call, trace)
@@ -199,24 +199,24 @@ async function runWrite(
   await record(tx, context, call, outcome)
   const provisional = outcome.answer === null ? null : replyOf(outcome.answer)
   const completedBy = outcome.afterCommit ? runId : null
-  await answers.keep(tx, { caller, call, now: context.now }, { reply: provisional, runId: completedBy })
+  await responses.keep(tx, { caller, call, now: context.now }, { reply: provisional, runId: completedBy })
   return { caller, outcome, provisional }
 }
 
 async function answerAfterCommit(
   { db, sources, notifications }: RunnerDeps,
-  { call, runId, answers }: Pick<WriteRun, 'call' | 'runId' | 'answers'>,
+  { call, runId, responses }: Pick<WriteRun, 'call' | 'runId' | 'responses'>,
   { caller, outcome: { afterCommit }, provisional }: Committed,
 ): Promise<Reply> {
   if (!afterCommit) return provisional!
   try {
     const reply = replyOf(await afterCommit((work) => db.write(work), sources))
     notifications.wake()
-    await answers.complete(caller, call, { reply, runId })
+    await responses.complete(caller, call, { reply, runId })
     return reply
   } catch (error) {
     // Errors are not kept: where nothing was stored, the key is free at once, on other instances too.
-    if (provisional === null) await answers.complete(caller, call, { reply: null, runId }).catch(() => {})
+    if (provisional === null) await responses.complete(caller, call, { reply: null, runId }).catch(() => {})
     throw error
   }
 }

@@ -177,7 +177,7 @@ it('another instance refuses the request while it may still run, and then has it
       return on.answerOf(tx, kept!, { caller, call: call(key), now: at(second) })
     })
   const during = (key: string, work: () => Promise<void>) =>
-    alder.run(async (runId) => {
+    alder.track(async (runId) => {
       const first = { caller, call: call(key), now: at(0) }
       await db.write((tx) => alder.keep(tx, first, { reply: provisional, runId }))
       await work()
