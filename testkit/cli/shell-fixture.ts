@@ -13,23 +13,30 @@ interface ShellFixture {
   created(...options: string[]): Promise<string>
 }
 
+/** One call of the command line as the platform's admin; without `ask`, as without a terminal. */
+export async function runShell(
+  platform: TestPlatform,
+  argv: readonly string[],
+  ask?: () => Promise<string | null>,
+): Promise<{ code: number; out: string; err: string }> {
+  const said = { out: '', err: '' }
+  const io = {
+    stdout: { write: (text: string) => (said.out += text) },
+    stderr: { write: (text: string) => (said.err += text) },
+    onInterrupt: () => () => {},
+    ...(ask ? { ask } : {}),
+  }
+  const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token }
+  return { code: await runCli(argv, env, io as never), ...said }
+}
+
 /** The command line of the admin of a platform that is shared by the tests of a file. */
 export function shellFixture(): ShellFixture {
   let count = 0
   const fixture: ShellFixture = {
     platform: undefined as never,
     answers: [],
-    async run(...argv) {
-      const said = { out: '', err: '' }
-      const io = {
-        stdout: { write: (text: string) => (said.out += text) },
-        stderr: { write: (text: string) => (said.err += text) },
-        onInterrupt: () => () => {},
-        ask: async () => fixture.answers.shift() ?? null,
-      }
-      const env = { LONGSHORE_URL: fixture.platform.apiUrl, LONGSHORE_TOKEN: fixture.platform.admin.token }
-      return { code: await runCli(argv, env, io as never), ...said }
-    },
+    run: (...argv) => runShell(fixture.platform, argv, async () => fixture.answers.shift() ?? null),
     async json(...argv) {
       const { code, out, err } = await fixture.run(...argv, '--json')
       expect(code, err + out).toBe(0)

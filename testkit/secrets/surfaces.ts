@@ -1,10 +1,9 @@
 import { fieldsOf } from '../../src/cli/rows/fields.ts'
 import { wordsOf } from '../../src/cli/rows/words.ts'
 import type { Operation } from '../../src/contract/operation.ts'
-import { runCli } from '../../src/server/commands/run-cli.ts'
 import { tools } from '../../tools/index.ts'
 import type { Answer, Json } from '../api/scenario-call.ts'
-import type { TestPlatform } from '../platform/test-platform.ts'
+import { runShell } from '../cli/shell-fixture.ts'
 import { ofId, type SecretSweep } from './sweep.ts'
 
 /** Makes one call as an operator of that surface does; returns the response, also that of a refusal. */
@@ -33,23 +32,10 @@ export const surfaces: Record<string, (sweep: SecretSweep, looks?: boolean) => S
 const withoutCommand = new Set(['create-user-token', 'restore-app-env-backup'])
 
 async function shell(sweep: SecretSweep, row: Operation, input: Json, argv: string[]): Promise<Answer> {
-  const { out, err } = await commandLine(sweep.platform, argv)
+  const { out, err } = await runShell(sweep.platform, argv, async () => null)
   const answer = argv.includes('--json') && out.startsWith('{') ? JSON.parse(out) : {}
   sweep.heard(`longshore ${argv.slice(0, 2).join(' ')}`, `${out}\n${err}`, row, input, answer)
   return answer
-}
-
-async function commandLine(platform: TestPlatform, argv: readonly string[]) {
-  const said = { out: '', err: '' }
-  const io = {
-    stdout: { write: (text: string) => (said.out += text) },
-    stderr: { write: (text: string) => (said.err += text) },
-    onInterrupt: () => () => {},
-    ask: async () => null,
-  }
-  const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token }
-  await runCli(argv, env, io as never)
-  return said
 }
 
 /** The command line that makes this call: every operation has one, derived from its row. */

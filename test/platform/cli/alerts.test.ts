@@ -3,8 +3,8 @@ import { createNotifier } from '../../../src/alerting/notifiers/deliver.ts'
 import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createContactPoint } from '../../../src/contract/contact-points.ts'
 import { createLog } from '../../../src/log.ts'
-import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { Receiver } from '../../../testkit/alerting/receiver.ts'
+import { runShell } from '../../../testkit/cli/shell-fixture.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { FakeMetrics } from '../../../testkit/fakes/metrics.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
@@ -47,16 +47,7 @@ describe('longshore alerts', () => {
     environment = await platform.admin.client.call(getAppEnv, { appEnvId })
   })
 
-  async function run(...argv: string[]) {
-    const said = { out: '', err: '' }
-    const io = {
-      stdout: { write: (text: string) => (said.out += text) },
-      stderr: { write: (text: string) => (said.err += text) },
-      onInterrupt: () => () => {},
-    }
-    const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token }
-    return { code: await runCli(['alerts', ...argv], env, io as never), ...said }
-  }
+  const run = (...argv: string[]) => runShell(platform, ['alerts', ...argv])
 
   async function json(...argv: string[]) {
     const { out } = await run(...argv, '--json')

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAccount } from '../../../src/contract/accounts.ts'
 import { createContactPoint } from '../../../src/contract/contact-points.ts'
-import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { AlertingFixture } from '../../../testkit/alerting/fixture.ts'
+import { runShell } from '../../../testkit/cli/shell-fixture.ts'
 
 describe('longshore contact-points', () => {
   let fixture: AlertingFixture
@@ -20,17 +20,7 @@ describe('longshore contact-points', () => {
   })
   afterAll(() => fixture.close())
 
-  async function run(...argv: string[]) {
-    const { platform } = fixture
-    const said = { out: '', err: '' }
-    const io = {
-      stdout: { write: (text: string) => (said.out += text) },
-      stderr: { write: (text: string) => (said.err += text) },
-      onInterrupt: () => () => {},
-    }
-    const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token }
-    return { code: await runCli(argv, env, io as never), ...said }
-  }
+  const run = (...argv: string[]) => runShell(fixture.platform, argv)
   const points = (...argv: string[]) => run('contact-points', ...argv)
 
   it('tests a contact point: exit code 1 if the notification did not arrive', async () => {
