@@ -160,10 +160,9 @@ export class ClusterRegion {
 
   async stop(): Promise<void> {
     for (const environment of this.#environments.values()) environment.abort()
-    await Promise.all([
-      ...[this.#queue.end(), this.#worker.stop()],
-      ...[this.#jobs.stop(), this.#backups.stop(), this.#deps.cache.stop()],
-    ])
+    await Promise.all([this.#queue.end(), this.#worker.stop(), this.#jobs.stop(), this.#backups.stop()])
+    // After the last pass, which may begin to follow one more kind.
+    await this.#deps.cache.stop()
     this.#followers.close()
     await this.#usage.settled()
   }

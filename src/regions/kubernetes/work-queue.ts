@@ -64,8 +64,9 @@ export class WorkQueue<Task> {
     this.#interrupt()
   }
 
-  /** Resolves when all that is urgent now has been worked on, or the queue is closed. */
+  /** Resolves when all that is urgent now has been worked on, or the queue is closed: then nothing waits for it. */
   async caughtUp(): Promise<void> {
+    if (!this.#isOpen) return
     const { user, cluster } = this.#waiting
     const urgent = [...this.#running.values()].filter(({ urgency }) => urgency !== 'background')
     const all = [...urgent, ...user.values(), ...cluster.values()].map(({ done }) => done)

@@ -88,4 +88,13 @@ describe('the work queue of a cluster region', () => {
     queue.open()
     expect(begun).toEqual(['a 0', 'b 0'])
   })
+
+  it('ended before it opens, lets no caller wait for what is left', async () => {
+    const { queue, begun } = queueOf()
+    queue.add('a', 'user', 0)
+    await queue.end()
+    queue.open()
+    await queue.caughtUp()
+    expect(begun).toEqual([])
+  })
 })
