@@ -53,6 +53,11 @@ export class AppError extends Error {
   }
 }
 
+/** Throws for a call that breaks a rule (src/contract/rules.ts); null: it breaks none. */
+export function rejectViolation(violation: { message: string; details: string; rule?: string } | null): void {
+  if (violation) throw new AppError('invalid', violation.message, violation)
+}
+
 /** At which level work that is retried logs its failure: what is unavailable comes back, anything else is a bug. */
 export function logLevelOf(error: unknown): 'warn' | 'error' {
   return error instanceof AppError ? 'warn' : 'error'

@@ -42,7 +42,7 @@ export function createHostCheck(names: ServerNames): (headers: IncomingHttpHeade
 }
 
 /** The name in a Host header, lower case, without port and final dot; null if it is invalid. */
-function hostNameOf(host: string): string | null {
+export function hostNameOf(host: string): string | null {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/i.exec(host)
   return match === null ? null : match[1]!.toLowerCase().replace(/\.$/, '')
 }

@@ -1,5 +1,5 @@
 import { scaleAppEnvContainers } from '../src/contract/app-env-actions.ts'
-import { notAFunction, notAJob } from '../src/mcp/tools/checks.ts'
+import { isScalable } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -10,5 +10,5 @@ export default defineTool({
     'Sets the number of containers of an app or database. Not for functions (F8: use update-function-config) or jobs.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   unlistedInputs: ['dryRun'],
-  checks: [notAFunction, notAJob],
+  checks: [isScalable],
 })

@@ -1,5 +1,5 @@
 import { updateAppEnvAutoscaling } from '../src/contract/app-env-actions.ts'
-import { notADatabase, notAFunction, notAJob } from '../src/mcp/tools/checks.ts'
+import { isScalable } from '../src/mcp/tools/checks.ts'
 import { defineTool } from '../src/mcp/tools/define-tool.ts'
 
 export default defineTool({
@@ -10,5 +10,5 @@ export default defineTool({
     'Sets CPU and memory autoscaling of an app. Not for functions (F8: use update-function-config), jobs or databases.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   unlistedInputs: ['scaleUpWindowSeconds', 'scaleDownWindowSeconds'],
-  checks: [notAFunction, notAJob, notADatabase],
+  checks: [isScalable],
 })

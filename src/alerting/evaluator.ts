@@ -135,7 +135,8 @@ export class Evaluator {
         stepMs: rangeMs,
       })
     } catch (error) {
-      if (!(error instanceof AppError)) log.error({ err: error }, 'cannot read metric values')
+      if (!(error instanceof AppError))
+        log.error({ err: error, alertId: alert.alertId }, 'the metric of an alert cannot be read')
       return null
     }
   }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
+import { hostNameOf } from '../host-check.ts'
 import type { Call, OperationRunner, Reply } from '../operations/core/call.ts'
 import { type SpanSink, spanIds } from '../trace.ts'
 import { callHeaders } from './authenticate.ts'
@@ -86,9 +87,7 @@ function traced(spans: SpanSink | undefined, { id, method, path }: Operation, gi
 /** The address at which the caller reached this server; `/mcp` passes on that of its own caller. */
 function requestedUrl(headers: IncomingHttpHeaders): string | undefined {
   const name = headers['x-forwarded-host'] ?? headers.host
-  return typeof name === 'string' && /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/i.test(name)
-    ? `http://${name.toLowerCase()}`
-    : undefined
+  return typeof name === 'string' && hostNameOf(name) !== null ? `http://${name.toLowerCase()}` : undefined
 }
 
 /** Fails the start for a row without a policy, with a loose input or a duplicate address. */

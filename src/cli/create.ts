@@ -1,5 +1,6 @@
 import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import { createApp, deleteApp } from '../contract/apps.ts'
+import { databasePresetNames } from '../contract/fields.ts'
 import { listRegions } from '../contract/regions.ts'
 import { AppError } from '../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, type Options, print } from './command.ts'
@@ -48,11 +49,8 @@ export function addCreateCommand(program: CliCommand, cli: Cli, done: Done): voi
 }
 
 function nextStep(cliEnvName: string, { dockerPreset = 'CUSTOM', useImage }: Options): string {
-  if (!isSource(String(dockerPreset))) return `Check its status: longshore status ${cliEnvName}`
+  if (databasePresetNames.some((name) => name === dockerPreset))
+    return `Check its status: longshore status ${cliEnvName}`
   const source = useImage === true ? '--image <reference>' : '--dir <folder>'
   return `Deploy to it: longshore deploy --env ${cliEnvName} ${source}`
-}
-
-function isSource(preset: string): boolean {
-  return ['CUSTOM', 'FUNCTION', 'JOB', 'NEXT_JS', 'EXPRESS', 'NODE_JS', 'STATIC'].includes(preset)
 }

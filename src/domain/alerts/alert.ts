@@ -1,6 +1,5 @@
 import type { Alert } from '../../contract/alerts.ts'
-import { defaultThresholds, isIngressMetric, type Metric, metricUnits } from '../../contract/metrics.ts'
-import { AppError } from '../../errors.ts'
+import { defaultThresholds, isIngressMetric, metricUnits } from '../../contract/metrics.ts'
 
 /** The definition of an alert, without its evaluation state (state.ts). */
 export type StoredAlert = Omit<Alert, 'contactPoints' | 'lastKnownState' | 'lastStateCheck'>
@@ -23,22 +22,6 @@ export function spanMs(span: Alert['duration'] | Alert['queryRange']): number {
 
 export function isMet(rule: Pick<Alert, 'operator' | 'threshold'>, value: number): boolean {
   return rule.operator === 'gt' ? value > rule.threshold : value < rule.threshold
-}
-
-/** Which metrics an environment has: F9 for functions, 2.7 for databases. */
-export function checkMetric(metric: Metric, app: { isFunction: boolean; isDatabase: boolean }): void {
-  if (app.isFunction && !isIngressMetric(metric)) {
-    throw new AppError('invalid', `${metric} is not collected for functions`, {
-      details:
-        'CPU and memory are not measured for functions. Use an ingress metric, such as ingress_p95_latency, ingress_5xx_percent or ingress_request_rate.',
-      rule: 'F9',
-    })
-  }
-  if (app.isDatabase && isIngressMetric(metric)) {
-    throw new AppError('invalid', `${metric} is not available for database environments`, {
-      details: 'Databases are not behind the ingress. Use a CPU or memory metric, such as cpu_percent.',
-    })
-  }
 }
 
 type Threshold = Pick<Alert, 'metric' | 'operator' | 'threshold'>

@@ -3,12 +3,12 @@ import type { AccountSettings } from '../../contract/accounts.ts'
 import type { updateAppEnv } from '../../contract/app-envs.ts'
 import type { App } from '../../contract/apps.ts'
 import type { InputOf } from '../../contract/operation.ts'
-import { AppError } from '../../errors.ts'
+import { scalingViolation } from '../../contract/rules.ts'
+import { AppError, rejectViolation } from '../../errors.ts'
 import { usesGitHost } from '../apps/app.ts'
 import { type DatabaseAvailabilities, databasePresetOf } from '../databases/presets.ts'
 import { checkDatabase } from '../databases/settings.ts'
 import { checkFunctionConfig } from '../functions/config.ts'
-import { checkScalable } from '../functions/scalable.ts'
 import type { RegionFacts } from './creation.ts'
 import type { Environment } from './environment.ts'
 import { checkHealthCheck } from './health-check.ts'
@@ -49,7 +49,7 @@ export function checkEnvironmentUpdate(
     )
   }
   if (input.containers !== undefined && input.containers !== saved.containers)
-    checkScalable(app, 'manual container scaling')
+    rejectViolation(scalingViolation(app, 'manual container scaling'))
   if (app.isDatabase) {
     const preset = databasePresetOf(app.dockerPreset)
     const { containers, disk, databaseSettings } = input

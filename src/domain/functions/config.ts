@@ -1,6 +1,7 @@
 import type { AccountSettings } from '../../contract/accounts.ts'
 import type { FunctionConfig, FunctionConfigInput } from '../../contract/function-config.ts'
-import { AppError } from '../../errors.ts'
+import { functionLimitsViolation } from '../../contract/rules.ts'
+import { AppError, rejectViolation } from '../../errors.ts'
 
 const platformDefaults = {
   containerConcurrency: 20,
@@ -36,39 +37,14 @@ export function warmContainers(config: FunctionConfig, account: AccountSettings)
 
 /** Checks given values, not defaults, against account limits and each other (E3, 8.scale-limits). */
 export function checkFunctionConfig(config: FunctionConfigInput, account: AccountSettings): void {
-  const idle = config.idleTimeoutSeconds
-  if (idle !== undefined && idle < account.functionMinIdleTimeoutSeconds) {
-    throw refused(
-      `idleTimeoutSeconds must be at least ${account.functionMinIdleTimeoutSeconds}`,
-      `The account's functionMinIdleTimeoutSeconds is ${account.functionMinIdleTimeoutSeconds} (the platform's least is 300); ${idle} is below it.`,
-    )
-  }
-  aboveLimit('maxScale', config.maxScale, 'functionMaxScale', account.functionMaxScale)
-  aboveLimit('minScale', config.minScale, 'functionMaxMinScale', account.functionMaxMinScale)
-  const effective = effectiveFunctionConfig(config, account)
   const maxScale = config.maxScale ?? Math.min(account.functionDefaultMaxScale, account.functionMaxScale)
-  if (effective.minScale > maxScale) {
-    throw refused(
-      `minScale ${effective.minScale} is above maxScale ${maxScale}`,
-      'Raise maxScale or lower minScale: minScale may be at most maxScale.',
-    )
-  }
+  rejectViolation(functionLimitsViolation({ ...config, maxScale }, account))
+  const effective = effectiveFunctionConfig(config, account)
   if (effective.responseStartTimeoutSeconds > effective.timeoutSeconds) {
-    throw refused(
+    throw new AppError(
+      'invalid',
       `responseStartTimeoutSeconds ${effective.responseStartTimeoutSeconds} is above timeoutSeconds ${effective.timeoutSeconds}`,
-      'Lower responseStartTimeoutSeconds or raise timeoutSeconds.',
+      { details: 'Lower responseStartTimeoutSeconds or raise timeoutSeconds.', rule: 'E3' },
     )
   }
-}
-
-function aboveLimit(field: string, value: number | undefined, limit: string, most: number): void {
-  if (value === undefined || value <= most) return
-  throw refused(
-    `${field} must be at most ${most}`,
-    `The account's ${limit} is ${most}; ${value} is above it.`,
-  )
-}
-
-function refused(message: string, details: string): AppError {
-  return new AppError('invalid', message, { details, rule: 'E3' })
 }

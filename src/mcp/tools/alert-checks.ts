@@ -1,26 +1,16 @@
 import { counted } from '../../amounts.ts'
 import { getAlert } from '../../contract/alerts.ts'
 import { getContactPoint } from '../../contract/contact-points.ts'
-import { isIngressMetric, type Metric, metrics } from '../../contract/metrics.ts'
-import { AppError } from '../../errors.ts'
+import { type Metric, metrics } from '../../contract/metrics.ts'
+import { metricViolation } from '../../contract/rules.ts'
+import { rejectViolation } from '../../errors.ts'
 import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
 
 /** F9 and 2.7: functions have no CPU and memory metrics, databases no ingress metrics. */
 export const metricCollected: Check = async (ctx, input) => {
   const metric = input.metric as Metric
   if (!metrics.includes(metric)) return undefined
-  const env = await ctx.reads.environment(input, ctx.signal)
-  if (env.isFunction && !isIngressMetric(metric)) {
-    throw new AppError('invalid', `${metric} is not collected for functions`, {
-      details: 'Use an ingress metric: ingress_p95_latency, ingress_5xx_percent, ingress_request_rate.',
-      rule: 'F9',
-    })
-  }
-  if (env.isDatabase && isIngressMetric(metric)) {
-    throw new AppError('invalid', `${metric} is not available for database environments`, {
-      details: 'Databases have no HTTP traffic. Use a CPU or memory metric.',
-    })
-  }
+  rejectViolation(metricViolation(metric, await ctx.reads.environment(input, ctx.signal)))
   return undefined
 }
 

@@ -1,14 +1,12 @@
-import { AppError } from '../../errors.ts'
+import { jobOnlyViolation } from '../../contract/rules.ts'
+import { AppError, rejectViolation } from '../../errors.ts'
 import type { Check } from './define-tool.ts'
 
 /** E4: job settings and runs exist on apps with the JOB preset only. */
 export const isAJob: Check = async (ctx, input) => {
   const env = await ctx.reads.environment(input, ctx.signal)
-  if (env.isJob) return undefined
-  throw new AppError('invalid', 'Only JOB apps have job settings and runs', {
-    details: `This app uses the ${env.dockerPreset} preset. Create an app with dockerPreset JOB for commands that run and end.`,
-    rule: 'E4',
-  })
+  rejectViolation(jobOnlyViolation(env, ctx.operation.id === 'start-job-run' ? 'runs' : 'job settings'))
+  return undefined
 }
 
 /** The platform needs the environment beside the run id; get-job-run shows it. */

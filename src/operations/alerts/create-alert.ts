@@ -2,8 +2,10 @@ import { insertAlertState } from '../../alerting/states.ts'
 import { counted } from '../../amounts.ts'
 import { createAlert } from '../../contract/alerts.ts'
 import { metricUnits } from '../../contract/metrics.ts'
-import { checkMetric, type StoredAlert } from '../../domain/alerts/alert.ts'
+import { metricViolation } from '../../contract/rules.ts'
+import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import { newId } from '../../domain/ids.ts'
+import { rejectViolation } from '../../errors.ts'
 import { insertAlert } from '../../store/repositories/alerts.ts'
 import { handler } from '../core/handler.ts'
 import { ownContactPoints } from './contact-point-responses.ts'
@@ -11,7 +13,7 @@ import { alertChange, alertPreviewFacts, shownContactPoints, warningsFor } from 
 
 export default handler(createAlert, async (context, input, target) => {
   const { environment, app, account } = target
-  checkMetric(input.metric, app)
+  rejectViolation(metricViolation(input.metric, app))
   const points = await ownContactPoints(context, account.accountId, input.contactPointIds)
   const { name, metric, operator, threshold, duration, aggregation, queryRange } = input
   const alert: StoredAlert = {

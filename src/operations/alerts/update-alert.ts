@@ -1,5 +1,7 @@
 import { type Alert, updateAlert } from '../../contract/alerts.ts'
-import { checkMetric, type StoredAlert } from '../../domain/alerts/alert.ts'
+import { metricViolation } from '../../contract/rules.ts'
+import type { StoredAlert } from '../../domain/alerts/alert.ts'
+import { rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { saveAlertChange } from './change-alert.ts'
 import { ownContactPoints } from './contact-point-responses.ts'
@@ -8,7 +10,7 @@ import { alertPreviewFacts, alertResponses, warningsFor } from './responses.ts'
 export default handler(updateAlert, async (context, input, target) => {
   const { alertId: _id, expectedRevision: _revision, contactPointIds, ...given } = input
   const changes = given as Partial<StoredAlert>
-  if (input.metric !== undefined) checkMetric(input.metric, target.app)
+  if (input.metric !== undefined) rejectViolation(metricViolation(input.metric, target.app))
   if (contactPointIds) {
     const points = await ownContactPoints(context, target.account.accountId, contactPointIds)
     changes.contactPointIds = points.map((point) => point.contactPointId)

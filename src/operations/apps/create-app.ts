@@ -7,6 +7,7 @@ import { slugOf } from '../../domain/environments/names.ts'
 import { newId } from '../../domain/ids.ts'
 import { insertApp } from '../../store/repositories/apps.ts'
 import { handler } from '../core/handler.ts'
+import { userIdOrNull } from '../core/user-of.ts'
 
 export default handler(createApp, async ({ tx, caller, now, installation }, input, { account }) => {
   checkApp(input)
@@ -37,7 +38,7 @@ export default handler(createApp, async ({ tx, caller, now, installation }, inpu
     revision: 1,
   }
   checkHealthCheck({ ...app, healthCheck: undefined }, input.healthCheck)
-  await insertApp(tx, app, caller.kind === 'user' ? caller.userId : null)
+  await insertApp(tx, app, userIdOrNull(caller))
   return {
     answer: { appId: app.appId },
     change: { objectType: 'app', objectId: app.appId, accountId: app.accountId, before: null, after: app },

@@ -11,7 +11,8 @@ import type { Environment } from '../../domain/environments/environment.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
 import { insertBackup } from '../../store/repositories/backups.ts'
 import { handler } from '../core/handler.ts'
-import { noteActivity } from '../deployments/begin-rollout.ts'
+import { userIdOrNull } from '../core/user-of.ts'
+import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse } from '../environments/responses.ts'
 import { checkBackupCount } from './check-backup-count.ts'
 
@@ -24,7 +25,7 @@ export default handler(createAppEnvBackup, async (context, _input, { environment
   const backup = newBackup(environment, app, {
     format,
     ...regionOfData(format, environment),
-    createdBy: context.caller.kind === 'user' ? context.caller.userId : null,
+    createdBy: userIdOrNull(context.caller),
     createdAt: context.now,
   })
   await insertBackup(context.tx, backup)

@@ -11,7 +11,8 @@ import { AppError } from '../../errors.ts'
 import { insertRestore, isRestoring } from '../../store/repositories/backups.ts'
 import { loadVisible, notFound } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
-import { noteActivity } from '../deployments/begin-rollout.ts'
+import { userIdOrNull } from '../core/user-of.ts'
+import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse } from '../environments/responses.ts'
 
 /** Only records the request; the reconciler restores the data once the database answers, or its containers ended. */
@@ -31,7 +32,7 @@ export default handler(restoreAppEnvBackup, async (context, input, { environment
   const restore = newRestore(backup, {
     appEnvId: environment.appEnvId,
     ...regionOfData(format, environment),
-    createdBy: caller.kind === 'user' ? caller.userId : null,
+    createdBy: userIdOrNull(caller),
     createdAt: now,
   })
   await insertRestore(tx, restore)

@@ -7,8 +7,8 @@ import { listActiveBackups, listActiveRestores } from '../../store/repositories/
 import { listDependentIds } from '../../store/repositories/variable-references.ts'
 import { openDatabaseSecrets } from '../../store/secrets/opened.ts'
 import { handler } from '../core/handler.ts'
-import { noteActivity } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse } from '../environments/responses.ts'
 
 /** Records the new password; the reconciler gives it to the server, whose old one stays beside it until then. */

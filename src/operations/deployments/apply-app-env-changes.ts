@@ -7,8 +7,9 @@ import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
-import { beginRollout, changeWantedSettings, noteActivity } from './begin-rollout.ts'
+import { beginRollout, changeWantedSettings } from './begin-rollout.ts'
 import { builtAgain } from './content-to-deploy.ts'
 
 export default handler(applyAppEnvChanges, async (context, _input, target) => {

@@ -13,6 +13,8 @@ import {
   saveRollout,
 } from '../../store/repositories/rollouts.ts'
 import type { Context } from '../core/handler.ts'
+import { userIdOrNull } from '../core/user-of.ts'
+import { noteActivity } from '../environments/note-activity.ts'
 import { resolveReferences } from '../environments/refresh-references.ts'
 
 /** Adds the next version of an environment; the caller saves the environment. */
@@ -28,7 +30,7 @@ export async function addContent(
     containerImage: null,
     gitBranch: null,
     images: {},
-    createdBy: userOf(context),
+    createdBy: userIdOrNull(context.caller),
     createdAt: context.now,
     ...what,
   }
@@ -64,7 +66,7 @@ export async function beginRollout(
     settings: options.settings,
     failure: null,
     activity: options.activity,
-    createdBy: userOf(context),
+    createdBy: userIdOrNull(context.caller),
     createdAt: context.now,
     deployedAt: null,
   }
@@ -155,32 +157,4 @@ async function giveUp(
     gitCommitId: content?.gitCommitId ?? null,
     details: `${failure.reason}: ${failure.message}`,
   })
-}
-
-export async function noteActivity(
-  context: Context,
-  appEnvId: string,
-  what: {
-    activity: string
-    status: string
-    contentId?: string | null
-    version?: number | null
-    gitCommitId?: string | null
-    details?: string | null
-  },
-): Promise<void> {
-  await insertActivity(context.tx, appEnvId, {
-    activity: what.activity,
-    contentId: what.contentId ?? null,
-    version: what.version ?? null,
-    status: what.status,
-    timestamp: context.now,
-    userId: userOf(context),
-    gitCommitId: what.gitCommitId ?? null,
-    details: what.details ?? null,
-  })
-}
-
-function userOf(context: Context): string | null {
-  return context.caller.kind === 'user' ? context.caller.userId : null
 }

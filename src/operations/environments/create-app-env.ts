@@ -16,6 +16,7 @@ import { updateMembership } from '../../store/repositories/accounts.ts'
 import { environmentNameTaken, insertEnvironment } from '../../store/repositories/environments.ts'
 import type { AppTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
+import { userIdOrNull } from '../core/user-of.ts'
 import { deployDatabase } from '../databases/deploy-database.ts'
 import { checkAccountSize, environmentSize } from './change-environment.ts'
 import { checkSavedVariables } from './seal-variables.ts'
@@ -114,7 +115,7 @@ async function newEnvironment(context: Context, input: Input, target: AppTarget)
     currentVersion: null,
     nextVersion: 1,
     changingRegion: false,
-    createdBy: context.caller.kind === 'user' ? context.caller.userId : null,
+    createdBy: userIdOrNull(context.caller),
     createdAt: context.now,
     updatedAt: context.now,
     revision: 1,

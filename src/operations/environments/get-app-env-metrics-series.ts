@@ -1,8 +1,8 @@
 import { timestamp } from '../../clock.ts'
 import { getAppEnvMetricsSeries } from '../../contract/measurements.ts'
 import { metricUnits } from '../../contract/metrics.ts'
-import { checkMetric } from '../../domain/alerts/alert.ts'
-import { AppError } from '../../errors.ts'
+import { metricViolation } from '../../contract/rules.ts'
+import { AppError, rejectViolation } from '../../errors.ts'
 import type { MetricPoint } from '../../metrics/source.ts'
 import { handler } from '../core/handler.ts'
 
@@ -13,7 +13,7 @@ const mostPoints = 2_500
 /** Steps are aligned to multiples of `step` since the epoch, so that repeated reads return the same points. */
 export default handler(getAppEnvMetricsSeries, async ({ now }, input, { environment, app }) => {
   const { metric } = input
-  checkMetric(metric, app)
+  rejectViolation(metricViolation(metric, app))
   const { appEnvId } = environment
   const unit = metricUnits[metric]
   const toMs = input.to === undefined ? Date.parse(now) : Date.parse(input.to)

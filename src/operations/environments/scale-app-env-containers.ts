@@ -1,7 +1,8 @@
 import { scaleAppEnvContainers } from '../../contract/app-env-actions.ts'
+import { scalingViolation } from '../../contract/rules.ts'
 import { databasePresetOf } from '../../domain/databases/presets.ts'
 import { checkDatabase } from '../../domain/databases/settings.ts'
-import { checkScalable } from '../../domain/functions/scalable.ts'
+import { rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { environmentResponse } from './responses.ts'
@@ -9,7 +10,7 @@ import { setContainers } from './set-containers.ts'
 
 export default handler(scaleAppEnvContainers, async (context, input, target) => {
   const { app, environment } = target
-  checkScalable(app, 'manual container scaling')
+  rejectViolation(scalingViolation(app, 'manual container scaling'))
   if (app.isDatabase) {
     const preset = databasePresetOf(app.dockerPreset)
     const availability = context.installation

@@ -2,7 +2,8 @@ import { counted } from '../../amounts.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { checkVolumeContainers } from '../../domain/environments/volume.ts'
 import type { Context } from '../core/handler.ts'
-import { changeWantedSettings, noteActivity } from '../deployments/begin-rollout.ts'
+import { changeWantedSettings } from '../deployments/begin-rollout.ts'
+import { noteActivity } from './note-activity.ts'
 
 /**
  * Sets the number of containers: for an app immediately, for a database as a pending change (3.3).

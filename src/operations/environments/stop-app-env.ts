@@ -2,9 +2,10 @@ import { stopAppEnv } from '../../contract/app-env-actions.ts'
 import { cancelMove } from '../../domain/environments/volume-move.ts'
 import { listActiveJobRuns } from '../../store/repositories/job-runs.ts'
 import { handler } from '../core/handler.ts'
-import { cancelRollout, noteActivity } from '../deployments/begin-rollout.ts'
+import { cancelRollout } from '../deployments/begin-rollout.ts'
 import { cancelRun } from '../jobs/cancel-job-run.ts'
 import { draftOf, saveChange } from './change-environment.ts'
+import { noteActivity } from './note-activity.ts'
 import { environmentResponse } from './responses.ts'
 
 export default handler(stopAppEnv, async (context, _input, target) => {

@@ -5,9 +5,10 @@ import { checkFunctionConfig } from '../../domain/functions/config.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { UndoHandler } from '../audit/undo-handler.ts'
-import { changeWantedSettings, noteActivity } from '../deployments/begin-rollout.ts'
+import { changeWantedSettings } from '../deployments/begin-rollout.ts'
 import { saveChange } from './change-environment.ts'
 import { changeRegion } from './change-region.ts'
+import { noteActivity } from './note-activity.ts'
 
 /** `applied` comes along where a change took effect at once; a deployment under way has settings of its own. */
 const atOnce = ['containers', 'functionConfig', 'jobConfig', 'healthCheck'] as const

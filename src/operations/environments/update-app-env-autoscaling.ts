@@ -1,16 +1,17 @@
 import { updateAppEnvAutoscaling } from '../../contract/app-env-actions.ts'
+import { scalingViolation } from '../../contract/rules.ts'
 import { checkAutoscaling } from '../../domain/apps/autoscaling-settings.ts'
 import { checkVolumeContainers } from '../../domain/environments/volume.ts'
-import { checkScalable } from '../../domain/functions/scalable.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
-import { changeWantedSettings, noteActivity } from '../deployments/begin-rollout.ts'
+import { changeWantedSettings } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
+import { noteActivity } from './note-activity.ts'
 import { environmentResponse } from './responses.ts'
 
 export default handler(updateAppEnvAutoscaling, async (context, input, target) => {
   const { app, account } = target
-  checkScalable(app, 'autoscaling')
+  rejectViolation(scalingViolation(app, 'autoscaling'))
   const { appEnvId: _id, envName: _name, expectedRevision: _revision, ...given } = input
   if (given.enabled && !account.settings.allowAutoScaling) {
     throw new AppError('invalid', 'Autoscaling is off for this account', {

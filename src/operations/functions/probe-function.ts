@@ -1,4 +1,5 @@
 import { probeFunction } from '../../contract/function-probe.ts'
+import { functionOnlyViolation } from '../../contract/rules.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import {
   coldStartSeconds,
@@ -6,18 +7,13 @@ import {
   probeChecks,
   probeProposal,
 } from '../../domain/functions/probe.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 
 /** Sends the load after the transaction commits; its results are not stored. */
 export default handler(probeFunction, async (context, input, { environment, app, account }) => {
   const { appEnvId } = environment
-  if (!app.isFunction) {
-    throw new AppError('invalid', 'Only FUNCTION apps can be probed', {
-      details: `This app uses the ${app.dockerPreset} preset. Use get-app-env-metrics to see its load.`,
-      rule: 'E3',
-    })
-  }
+  rejectViolation(functionOnlyViolation(app, 'probe-function'))
   if (environment.desiredState !== 'running' || environment.currentRolloutId === null) {
     throw new AppError('conflict', 'The function is not running', {
       details: `Its status is ${environment.status}. Deploy or start it (start-app-env), then probe it.`,

@@ -1,18 +1,15 @@
 import { updateFunctionConfig } from '../../contract/app-env-actions.ts'
+import { functionOnlyViolation } from '../../contract/rules.ts'
 import { checkFunctionConfig, effectiveFunctionConfig } from '../../domain/functions/config.ts'
-import { AppError } from '../../errors.ts'
+import { rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
-import { changeWantedSettings, noteActivity } from '../deployments/begin-rollout.ts'
+import { changeWantedSettings } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { noteActivity } from '../environments/note-activity.ts'
 
 export default handler(updateFunctionConfig, async (context, input, target) => {
   const { app, account } = target
-  if (!app.isFunction) {
-    throw new AppError('invalid', 'Only FUNCTION apps have function settings', {
-      details: `This app uses the ${app.dockerPreset} preset. Use update-app-env, scale-app-env-containers or update-app-env-autoscaling.`,
-      rule: 'E3',
-    })
-  }
+  rejectViolation(functionOnlyViolation(app, 'update-function-config'))
   const { appEnvId: _id, envName: _name, applyImmediately, expectedRevision: _revision, ...given } = input
   const draft = draftOf(target.environment)
   draft.saved.functionConfig = { ...draft.saved.functionConfig, ...given }

@@ -1,6 +1,7 @@
 import { ignoresArguments, type JobConfig } from '../../contract/job-config.ts'
 import { startJobRun } from '../../contract/jobs.ts'
 import type { InputOf } from '../../contract/operation.ts'
+import { jobOnlyViolation } from '../../contract/rules.ts'
 import { howToDeploy } from '../../domain/apps/app.ts'
 import { newId } from '../../domain/ids.ts'
 import {
@@ -11,22 +12,19 @@ import {
   withoutEmpty,
 } from '../../domain/jobs/config.ts'
 import { type JobRun, jobRunResponse } from '../../domain/jobs/run.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, rejectViolation } from '../../errors.ts'
 import { countActiveJobRuns, insertJobRun, nextJobRunNumber } from '../../store/repositories/job-runs.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
+import { userIdOrNull } from '../core/user-of.ts'
 
 type Input = InputOf<typeof startJobRun>
 
 /** Takes the settings snapshot: this call's fields override the applied settings, then the app's, then the platform's. */
 export default handler(startJobRun, async (context, input, target) => {
   const { environment, app } = target
-  if (!app.isJob)
-    throw refusal(
-      'Only JOB apps have runs',
-      `This app uses the ${app.dockerPreset} preset. Create an app with dockerPreset JOB for commands that run and end.`,
-    )
+  rejectViolation(jobOnlyViolation(app, 'runs'))
   const { content, region } = await deployedContent(context, target)
   const config = resolvedJobConfig(app.jobConfig, environment.applied.jobConfig)
   const limit = mostActiveRuns(config)
@@ -125,7 +123,7 @@ async function newRun(
     number: await nextJobRunNumber(tx, appEnvId),
     status: 'PENDING',
     attempt: 0,
-    trigger: { userId: caller.kind === 'user' ? caller.userId : null, tokenKind: caller.kind },
+    trigger: { userId: userIdOrNull(caller), tokenKind: caller.kind },
     settings: { envVars, zClouds, useVolume, mountPath },
     createdAt: now,
     startedAt: null,

@@ -1,10 +1,11 @@
 import { updateJobConfig } from '../../contract/jobs.ts'
+import { jobOnlyViolation } from '../../contract/rules.ts'
 import { changedJobConfig, givenJobConfig, jobConfigWarnings } from '../../domain/jobs/config.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, rejectViolation } from '../../errors.ts'
 import { findRollout, saveRollout } from '../../store/repositories/rollouts.ts'
 import { handler } from '../core/handler.ts'
-import { noteActivity } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { noteActivity } from '../environments/note-activity.ts'
 import { pendingOf } from '../environments/responses.ts'
 
 export default handler(updateJobConfig, async (context, input, target) => {
@@ -15,12 +16,7 @@ export default handler(updateJobConfig, async (context, input, target) => {
       rule: 'X4',
     })
   }
-  if (!app.isJob) {
-    throw new AppError('invalid', 'Only JOB apps have job settings', {
-      details: `This app uses the ${app.dockerPreset} preset. Use update-app-env for its settings.`,
-      rule: 'E4',
-    })
-  }
+  rejectViolation(jobOnlyViolation(app, 'job settings'))
   const given = givenJobConfig(input.jobConfig, input, input.clear ?? [])
   const draft = draftOf(target.environment)
   draft.saved.jobConfig = changedJobConfig(draft.saved.jobConfig, given, input.clear)

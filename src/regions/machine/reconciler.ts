@@ -115,7 +115,7 @@ export class Reconciler {
       clock,
       everyMs: lookEveryMs,
       pass: () => this.#observe(),
-      failed: (error) => log.error({ err: error }, 'containers cannot be listed'),
+      failed: (error) => log.error({ err: error }, 'containers cannot be listed; retrying'),
     })
     this.#own = new OwnEnvironments({
       ...{ db, clock, log, scope },
@@ -253,7 +253,8 @@ export class Reconciler {
       if (problem) throw problem
       this.#problem = null
     } catch (error) {
-      if (!(error instanceof AppError)) this.#deps.log.error({ err: error }, 'containers cannot be listed')
+      if (!(error instanceof AppError))
+        this.#deps.log.error({ err: error }, 'containers cannot be listed; retrying')
       else if (this.#problem === null) this.#deps.log.warn({ err: error }, error.message)
       this.#problem = error instanceof AppError ? error.message : 'The engine cannot be read'
     }

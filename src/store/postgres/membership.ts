@@ -223,7 +223,7 @@ export class PostgresMembership implements Membership {
     const { begin } = this.#beginnings.get(name) ?? {}
     if (!rows[0] || !begin) return
     const lease = { name, token: rows[0].token }
-    log.info({ lease: name }, 'shared work begins here')
+    log.info({ lease: name }, 'acquired the lease')
     this.#held.set(name, { lease, work: begin(fenced(db, lease)) })
   }
 
@@ -251,7 +251,7 @@ export class PostgresMembership implements Membership {
     if (!held) return
     this.#held.delete(name)
     const { log } = this.#options
-    log.info({ lease: name }, 'shared work ends here')
+    log.info({ lease: name }, 'no longer holds the lease')
     const ending = Promise.resolve(held.work.stop())
       .catch((error) => log.error({ err: error, lease: name }, 'shared work could not be stopped cleanly'))
       .then(() => void this.#endings.delete(name))

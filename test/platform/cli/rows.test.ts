@@ -88,6 +88,7 @@ describe('commands derived from the contract rows', () => {
     expect(install).not.toMatch(/Global|--json/)
     expect(install.match(/--read-only \[on\]/g)).toHaveLength(1)
     expect(await help('envs', 'list')).toContain('--json')
+    expect(await help('envs', 'compare-versions')).toContain('number of the other version')
   })
 
   it('every option and every id of a derived command has a text in its help', () => {

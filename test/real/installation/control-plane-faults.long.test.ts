@@ -138,7 +138,7 @@ describe.skipIf(noPostgres)(
       const firing = await fires('after a pause', paused)
       await fires('later', observer)
       expect(firing).toHaveLength(1)
-      expect(planes.at(paused).stderr).toContain('shared work ends here')
+      expect(planes.at(paused).stderr).toContain('no longer holds the lease')
     })
 
     it('a machine that is away is named; its environments can still be read and changed', async () => {

@@ -1,9 +1,9 @@
 import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 import { describe, expect, it } from 'vitest'
-import { mcpHosts } from '../../src/client/mcp-hosts.ts'
-import { type Entry, entryWords } from '../../src/console/pages/activity/entries.ts'
-import { callersOf, operationsOf, sessionsOf } from '../../src/console/pages/agents/callers.ts'
+import { mcpHosts } from '../../../src/client/mcp-hosts.ts'
+import { type Entry, entryWords } from '../../../src/console/pages/activity/entries.ts'
+import { callersOf, operationsOf, sessionsOf } from '../../../src/console/pages/agents/callers.ts'
 import {
   type Access,
   accessOf,
@@ -12,11 +12,11 @@ import {
   type Member,
   opened,
   toggled,
-} from '../../src/console/pages/members/access-draft.ts'
-import { packFiles } from '../../src/console/pages/start/archive.ts'
-import { operationCounts, parseMetrics } from '../../src/console/pages/system/metrics-text.ts'
-import { changeWords } from '../../src/console/words/changes.ts'
-import { aboutInput, inWords } from '../../src/console/words/text.ts'
+} from '../../../src/console/pages/members/access-draft.ts'
+import { packFiles } from '../../../src/console/pages/start/archive.ts'
+import { operationCounts, parseMetrics } from '../../../src/console/pages/system/metrics-text.ts'
+import { changeWords } from '../../../src/console/words/changes.ts'
+import { aboutInput, inWords } from '../../../src/console/words/text.ts'
 
 describe('members and access', () => {
   const all = ['a', 'b', 'c'].map((id) => ({ appEnvId: id, appId: id, name: id, cliEnvName: id }))

@@ -1,16 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { axisLabel, readoutAt, timeAround } from '../../src/console/components/Chart.tsx'
-import { problemOf } from '../../src/console/components/Field.tsx'
-import { ago, counted, exactTime, megabytes, quantity } from '../../src/console/components/words.ts'
-import { byDay, type Entry, queryOf, withOperation } from '../../src/console/pages/activity/entries.ts'
-import { movedByKey, scaleOf, valueAt } from '../../src/console/pages/alerts/scale.ts'
-import { byUrgency, conditionWords, newestWords, stateSpans } from '../../src/console/pages/alerts/words.ts'
-import { gapsOf, spansOf, spanTimes } from '../../src/console/pages/environments/ContainerTimeline.tsx'
-import { statusWords } from '../../src/console/pages/environments/status-words.ts'
-import { matching } from '../../src/console/pages/overview/matching.ts'
-import { insideConsole } from '../../src/console/pages/sign-in/inside-console.ts'
-import type { Pod } from '../../src/contract/app-env-reads.ts'
-import { AppError } from '../../src/errors.ts'
+import { axisLabel, readoutAt, timeAround } from '../../../src/console/components/Chart.tsx'
+import { problemOf } from '../../../src/console/components/Field.tsx'
+import { ago, counted, exactTime, megabytes, quantity } from '../../../src/console/components/words.ts'
+import { byDay, type Entry, queryOf, withOperation } from '../../../src/console/pages/activity/entries.ts'
+import { movedByKey, scaleOf, valueAt } from '../../../src/console/pages/alerts/scale.ts'
+import {
+  byUrgency,
+  conditionWords,
+  newestWords,
+  stateSpans,
+} from '../../../src/console/pages/alerts/words.ts'
+import { gapsOf, spansOf, spanTimes } from '../../../src/console/pages/environments/ContainerTimeline.tsx'
+import { statusWords } from '../../../src/console/pages/environments/status-words.ts'
+import { matching } from '../../../src/console/pages/overview/matching.ts'
+import { insideConsole } from '../../../src/console/pages/sign-in/inside-console.ts'
+import type { Pod } from '../../../src/contract/app-env-reads.ts'
+import { AppError } from '../../../src/errors.ts'
 
 type Status = Parameters<typeof statusWords>[0]
 const status = (change: Partial<Status>): Status => ({

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { configInputs, configOf, emptyConfig } from '../../src/console/pages/contact-points/config-inputs.ts'
-import { reasonWords, secondsWords, tookWords } from '../../src/console/pages/jobs/run-words.ts'
-import { changeOf, type JobDraft, valueWords } from '../../src/console/pages/jobs/settings.ts'
+import {
+  configInputs,
+  configOf,
+  emptyConfig,
+} from '../../../src/console/pages/contact-points/config-inputs.ts'
+import { reasonWords, secondsWords, tookWords } from '../../../src/console/pages/jobs/run-words.ts'
+import { changeOf, type JobDraft, valueWords } from '../../../src/console/pages/jobs/settings.ts'
 
 describe('runs in words', () => {
   it('writes spans in their two largest units', () => {
