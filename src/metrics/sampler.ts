@@ -100,7 +100,7 @@ export class Sampler {
     const readings = new Map<string, Reading>()
     const waiting = [...containers]
     const read = async () => {
-      for (let next = waiting.pop(); next; next = waiting.pop()) {
+      for (let next = waiting.pop(); next && !this.#worker.stopped; next = waiting.pop()) {
         const usage = await this.#usage(next)
         if (!usage) continue
         const now: Reading = { cpuMs: usage.cpuMs, atMs: this.#deps.clock.monotonicMs() }

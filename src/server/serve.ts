@@ -3,6 +3,7 @@ import path from 'node:path'
 import { tools } from '../../tools/index.ts'
 import { createMailer } from '../alerting/notifiers/email.ts'
 import { type ApiServer, createApiServer } from '../api/server.ts'
+import { systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { operations } from '../contract/index.ts'
 import { HttpProber } from '../gateway/control/prober.ts'
@@ -26,6 +27,7 @@ import { handlers } from '../operations/index.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
+import { endParts, type Part } from './end-parts.ts'
 import { copyLogs, sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
@@ -51,6 +53,8 @@ import { logsHere, reconcilerOf, runClusters } from './regions/run.ts'
 import { type Measuring, openMeasuring } from './telemetry/measurements.ts'
 
 const mailDeadlineMs = 10_000
+/** Less than `longshore stop` waits. What has not ended by then, such as a backup, is as after a crash. */
+const stopLimitMs = 25_000
 
 /** `longshore serve`: control plane, and the gateway as a process of its own. Resolves to the exit code. */
 export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -69,15 +73,12 @@ export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv):
   continueAfterBugs((error) => log.fatal({ err: error }, 'bug: the control plane continues'))
   const { reason, exitCode } = await Promise.race([stopped, replaced])
   process.stderr.write(`\nlongshore: ${reason}; finishing requests in flight\n`)
-  await controlPlane.close()
+  const unended = await endParts(controlPlane, stopLimitMs, systemClock)
+  if (unended) log.warn({ part: unended }, 'not ended in time; the next start continues its work')
   process.stderr.write(
     'longshore: stopped. Containers and the gateway keep running and are adopted at the next start; `longshore stop` ends them too.\n',
   )
   return exitCode
-}
-
-interface ControlPlane {
-  close(): Promise<void>
 }
 
 async function startControlPlane(
@@ -85,7 +86,7 @@ async function startControlPlane(
   log: Log,
   toolPolicy: ToolPolicy,
   onReplaced: (reason: string) => void,
-): Promise<ControlPlane> {
+): Promise<readonly Part[]> {
   const platform = await openPlatform(config, log, commandLine, onReplaced)
   const started: Started = {
     apiUrl: '',
@@ -129,20 +130,18 @@ async function startControlPlane(
   const workers = [dataKeys, ...sweepFiles(platform), copyLogs(platform), ...checks]
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started, gateway.url(), signInUrl)
-  return {
-    async close() {
-      await Promise.all(workers.map((worker) => worker.stop()))
-      await measuring.stop()
-      mcp.close()
-      await api.close()
-      await tokenUses.stop()
-      await work.stop()
-      await Promise.all([reconciler, ...started.clusters].map((one) => one.stop()))
-      await gateway.close()
-      rmSync(platform.home.serveFile, { force: true })
-      await platform.close()
-    },
-  }
+  return [
+    ['checks', () => Promise.all(workers.map((worker) => worker.stop()))],
+    ['measurements', () => measuring.stop()],
+    ['MCP', () => mcp.close()],
+    ['API', () => api.close()],
+    ['uses of tokens', () => tokenUses.stop()],
+    ['alerting', () => work.stop()],
+    ['regions', () => Promise.all([reconciler, ...started.clusters].map((one) => one.stop()))],
+    ['link to the gateway', () => gateway.close()],
+    ['address file', () => rmSync(platform.home.serveFile, { force: true })],
+    ['store', () => platform.close()],
+  ]
 }
 
 /** Gateway and reconciler: from now on this machine runs what is stored. */

@@ -2,6 +2,7 @@ import { addAbortListener } from 'node:events'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type Docker from 'dockerode'
+import { raceAbort } from '../../race-abort.ts'
 import { type DatabaseTool, dumpTool, loadTool, passwordTool, toolFailure } from '../database-tools.ts'
 import { type CopySource, type DatabaseSpec, EngineFailure } from '../engine.ts'
 import { drained } from '../redis/connection.ts'
@@ -65,7 +66,8 @@ async function runDatabaseTool(
       abortSignal,
     }),
   )
-  const pipe: Duplex = await engineCall(exec.start({ hijack: true, stdin: true }))
+  const starting: Promise<Duplex> = engineCall(exec.start({ hijack: true, stdin: true }))
+  const pipe = await raceAbort(starting, signal, (late) => late.destroy())
   // Also when nothing reads or writes any more: the engine may reset the connection then.
   pipe.on('error', () => {})
   // Also if the stop came while the engine prepared the tool.

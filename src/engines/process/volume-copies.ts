@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import {
   chmod,
@@ -24,10 +25,10 @@ import { recoverVolume, replacedFolder, volumeFolder } from './volumes.ts'
 export function folderCopies(volumesDir: string): VolumeCopies {
   const folderOf = ({ appEnvId, mount }: VolumeSpec) => volumeFolder(volumesDir, appEnvId, mount.volume)
   return {
-    dump(spec) {
+    dump(spec, signal) {
       const folder = folderOf(spec)
       recoverVolume(folder)
-      return packFolder(folder)
+      return packFolder(folder, signal)
     },
     async load(spec, source, signal) {
       const folder = folderOf(spec)
@@ -54,13 +55,18 @@ export function folderCopies(volumesDir: string): VolumeCopies {
   }
 }
 
-async function* packFolder(folder: string): AsyncGenerator<Buffer> {
+async function* packFolder(folder: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const tar = pack()
+  const stopping = addAbortListener(signal, () => tar.destroy(signal.reason as Error))
   packBelow(tar, folder, '').then(
     () => tar.finalize(),
     (error) => tar.destroy(error),
   )
-  yield* tar as AsyncIterable<Buffer>
+  try {
+    yield* tar as AsyncIterable<Buffer>
+  } finally {
+    stopping[Symbol.dispose]()
+  }
 }
 
 /** Files that go while they are copied are left out. */

@@ -19,7 +19,10 @@ export class RedisConnection {
   /** Connected and authenticated. */
   static async open(database: DatabaseSpec, signal: AbortSignal): Promise<RedisConnection> {
     const port = database.ports[0]!.hostPort
+    signal.throwIfAborted()
     const socket = net.connect({ host: '127.0.0.1', port, signal })
+    // The next read or write reports it.
+    socket.on('error', () => {})
     socket.setTimeout(silenceMs, () => socket.destroy(new Error('the server stopped responding')))
     const connection = new RedisConnection(socket)
     await connection.ask('AUTH', database.password)
@@ -43,14 +46,8 @@ export class RedisConnection {
       chunks.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'))
     }
     if (this.#socket.write(Buffer.concat(chunks))) return
-    await new Promise<void>((resolve, reject) => {
-      const done = () => {
-        this.#socket.off('close', lost)
-        resolve()
-      }
-      const lost = () => reject(ended())
-      this.#socket.once('drain', done)
-      this.#socket.once('close', lost)
+    await drained(this.#socket).catch((cause) => {
+      throw ended(cause)
     })
   }
 

@@ -23,6 +23,8 @@ interface StdioOptions {
 
 /** Idle time after a response before loading begins: a client sends tools/list right after initialize. */
 const quietMs = 150
+/** For the last responses at the end of a session. */
+const flushMs = 2_000
 const longestBytes = 16 * 1024 * 1024
 
 /**
@@ -67,7 +69,8 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   await Promise.race([terminated, atMost(options.graceMs ?? 10_000, allIdle(servers))])
   openWhenQuiet.cancel()
   await Promise.all(servers.map((server) => server.close()))
-  await new Promise((resolve) => process.stdout.write('', resolve))
+  // A client that is there but does not read would keep this process from ending.
+  await atMost(flushMs, new Promise((resolve) => process.stdout.write('', () => resolve())))
 }
 
 async function allIdle(servers: readonly DeferredServer[]): Promise<void> {

@@ -2,6 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { createInterface } from 'node:readline'
 import { KubeConfig } from '@kubernetes/client-node'
+import { raceAbort } from '../../race-abort.ts'
 
 const callTimeoutMs = 15_000
 /** The API server sends a bookmark a minute: a watch that is silent for longer is broken. */
@@ -100,7 +101,8 @@ export class ClusterConfig extends KubeConfig {
     const url = new URL(`${this.#cluster().server.replace(/\/$/, '')}/${path}`)
     url.search = new URLSearchParams(query).toString()
     const isTls = url.protocol === 'https:'
-    const options = await this.#options()
+    // A plugin of the kubeconfig that gets credentials has no limit of its own.
+    const options = await raceAbort(this.#options(), signal)
     const agent = isTls ? { agent: this.#agentOf(options) } : {}
     const type = body ? { 'content-type': body.type } : {}
     const headers = { ...options.headers, ...type, accept }

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { ApiException, Exec, Log } from '@kubernetes/client-node'
 import { linesIn } from '../../engines/line-splitter.ts'
 import { AppError } from '../../errors.ts'
+import { raceAbort } from '../../race-abort.ts'
 import { ApiRefusal, ClusterConfig } from './api-server.ts'
 import { type Kind, kindOf, pathOf } from './kinds.ts'
 import type { Manifest } from './manifests/workload.ts'
@@ -40,6 +41,9 @@ export interface PodSocket {
   terminate(): void
   addEventListener(event: 'close' | 'error', listener: () => void): void
 }
+
+/** How long the API server and a node may take to open a connection to a pod. */
+const openingTimeoutMs = 30_000
 
 /** `kubeconfig` absent: the cluster this process runs in; `context` absent: the file's current one. */
 interface CredentialSource {
@@ -163,18 +167,25 @@ export class ClusterClient {
     await orMissing(() => this.config.change('PATCH', path, {}, mergePatch(fields)))
   }
 
-  /** Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. */
+  /**
+   * Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. The library
+   * waits for ever for a node that does not answer, so `signal` and a time limit end the opening.
+   */
   async podSocket(
     { namespace, name }: Place,
     command: string,
     onFrame: (channel: number, data: Buffer) => void,
+    signal: AbortSignal,
   ): Promise<PodSocket> {
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/${command}`
     const opened = new Exec(this.config).handler.connect(path, null, (channel, data) => {
       onFrame(channel, data)
       return true
     })
-    return (await called(() => opened)) as unknown as PodSocket
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(openingTimeoutMs)])
+    return await called(() =>
+      raceAbort(opened as unknown as Promise<PodSocket>, limit, (late) => late.terminate()),
+    )
   }
 
   /** Lines as `<time> <text>`; with `follow`, until the container ends or the signal aborts. */

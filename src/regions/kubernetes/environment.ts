@@ -82,8 +82,9 @@ export class ClusterEnvironment {
     return this.#changing
   }
 
-  abort(): void {
-    this.#images.abort()
+  /** Ends what goes on beside the passes, for good. */
+  close(): void {
+    this.#images.close()
     this.#rotation.abort()
   }
 

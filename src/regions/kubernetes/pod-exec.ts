@@ -53,14 +53,15 @@ export async function runInPod(
   let status: ExecStatus | null = null
   const stdout = new PassThrough()
   let socket: PodSocket | null = null
-  const opened = await client.podSocket(pod, `exec?${query}`, (from, data) => {
+  const onFrame = (from: number, data: Buffer) => {
     if (from === channel.stdout && !stdout.write(data)) socket?.pause()
     if (from === channel.stderr) errorText = (errorText + data.toString('utf8')).slice(0, keptErrorBytes)
     if (from === channel.status) {
       status = JSON.parse(data.toString('utf8')) as ExecStatus
       socket?.close()
     }
-  })
+  }
+  const opened = await client.podSocket(pod, `exec?${query}`, onFrame, signal)
   socket = opened
   stdout.on('drain', () => opened.resume())
   for (const event of ['close', 'error'] as const) opened.addEventListener(event, () => stdout.end())

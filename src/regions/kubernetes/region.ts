@@ -159,7 +159,7 @@ export class ClusterRegion {
   }
 
   async stop(): Promise<void> {
-    for (const environment of this.#environments.values()) environment.abort()
+    for (const environment of this.#environments.values()) environment.close()
     await Promise.all([this.#queue.end(), this.#worker.stop(), this.#jobs.stop(), this.#backups.stop()])
     // After the last pass, which may begin to follow one more kind.
     await this.#deps.cache.stop()

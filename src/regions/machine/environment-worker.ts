@@ -92,7 +92,7 @@ export class EnvironmentWorker {
   /** Starts no further pass; `settled` waits for the current one. */
   close(): void {
     void this.#worker.stop()
-    this.#images.abort()
+    this.#images.close()
     this.#rotation.abort()
     this.#checks.stop()
     this.#pods.abortStarts()

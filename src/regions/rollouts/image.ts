@@ -27,6 +27,7 @@ export class RolloutImage {
   /** The rollout whose image has to wait for an unavailable engine, and the time of the next attempt. */
   #held: { rolloutId: string; tries: number; notBeforeMs: number } | null = null
   #ended = 0
+  #isClosed = false
 
   /** `finished` is called after each attempt; `later` with the delay until the next check. */
   constructor(deps: RolloutImageDeps, finished: () => void, later: (delayMs: number) => void) {
@@ -37,6 +38,12 @@ export class RolloutImage {
 
   abort(): void {
     this.#making?.controller.abort()
+  }
+
+  /** Aborts for good: a pass that is under way begins no other attempt. */
+  close(): void {
+    this.#isClosed = true
+    this.abort()
   }
 
   /** How many attempts have ended. */
@@ -54,7 +61,14 @@ export class RolloutImage {
       wanted && !(wanted.rollout.region in wanted.content.images) && wanted.rollout.status !== 'FAILED'
     // The next one starts after this one has ended: both may be of the same content.
     if (this.#making && this.#making.rolloutId !== wanted?.rollout.rolloutId) this.abort()
-    if (!needs || this.#making || ended !== this.#ended || this.#isHeld(wanted.rollout.rolloutId)) return
+    if (
+      this.#isClosed ||
+      !needs ||
+      this.#making ||
+      ended !== this.#ended ||
+      this.#isHeld(wanted.rollout.rolloutId)
+    )
+      return
     const making = { rolloutId: wanted.rollout.rolloutId, controller: new AbortController() }
     this.#making = making
     void this.#deps.images

@@ -26,6 +26,7 @@ export class LeasedRegion implements LeasedWork {
   readonly #opening: Worker
   #running: Running | null = null
   #problem: string | null = null
+  #stopping: Promise<void> | null = null
 
   constructor(
     platform: Platform,
@@ -67,7 +68,13 @@ export class LeasedRegion implements LeasedWork {
     this.#running?.cluster.wake(appEnvIds)
   }
 
+  /** May be called again: once for the end of the lease and once for the end of the process. */
   async stop(): Promise<void> {
+    this.#stopping ??= this.#end()
+    await this.#stopping
+  }
+
+  async #end(): Promise<void> {
     await this.#opening.stop()
     await Promise.all((this.#running?.parts ?? []).map((part) => part.stop()))
     if (this.#isShared) await this.#running?.logs.close(stopCopyMs)

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { spawnChild } from '../../../spawn-child.ts'
@@ -23,8 +24,10 @@ export async function runDatabaseTool(
     cwd: '/',
     env: { PATH: around.path, LANG: 'C.UTF-8', HOME: '/nonexistent', ...tool.env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    signal: around.signal,
+    detached: true,
   })
+  // The shell has children of its own, which hold its streams open: all of its group end.
+  const stopping = addAbortListener(around.signal, () => killGroup(child.pid))
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve(code ?? 137))
@@ -40,9 +43,18 @@ export async function runDatabaseTool(
     streams.input ? pipeline(streams.input, child.stdin) : child.stdin.end(),
     streams.output ? pipeline(child.stdout, streams.output, { end: false }) : null,
   ])
+  stopping[Symbol.dispose]()
   around.signal.throwIfAborted()
   if (code.status === 'rejected') throw code.reason
   if (code.value !== 0) throw new EngineFailure('database', toolFailure(errorText, database))
   if (read.status === 'rejected') throw read.reason
   if (written.status === 'rejected') throw written.reason
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
 }

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { addAbortListener, once } from 'node:events'
 import net from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { type DatabaseTool, toolFailure } from '../../../engines/database-tools.ts'
@@ -43,18 +43,22 @@ export async function withForwardedPort<T>(
 }
 
 async function forward(client: ClusterClient, pod: ExecPod, port: number, local: net.Socket) {
+  const gone = new AbortController()
+  local.once('close', () => gone.abort())
   // The first frame of each channel repeats the number of the port.
   const begun = new Set<number>()
   let socket: PodSocket | null = null
-  const opened = await client.podSocket(pod, `portforward?ports=${port}`, (from, data) => {
+  const onFrame = (from: number, data: Buffer) => {
     if (!begun.has(from)) begun.add(from)
     else if (from !== 0) local.destroy()
     else if (!local.write(data)) socket?.pause()
-  })
+  }
+  const opened = await client.podSocket(pod, `portforward?ports=${port}`, onFrame, gone.signal)
   socket = opened
   local.on('drain', () => opened.resume())
-  local.once('close', () => opened.terminate())
   for (const event of ['close', 'error'] as const) opened.addEventListener(event, () => local.end())
+  // Also if it closed while the connection opened.
+  addAbortListener(gone.signal, () => opened.terminate())
   for await (const chunk of local) await send(opened, 0, chunk as Buffer)
   opened.close()
 }

@@ -69,3 +69,18 @@ describe('a volume whose restore was killed while it replaced the folder', () =>
     expect(note()).toBe('kept')
   })
 })
+
+it('a stop ends a backup of a volume at once', async () => {
+  const stop = new AbortController()
+  mkdirSync(path.join(ofEnvironment(), 'data'), { recursive: true })
+  for (let at = 0; at < 50; at += 1)
+    writeFileSync(path.join(ofEnvironment(), 'data', `f${at}`), Buffer.alloc(100_000))
+  let files = 0
+  const reading = eachEntry(folderCopies(dir).dump(spec, stop.signal), async (_entry, content) => {
+    files += 1
+    stop.abort(new Error('stopped'))
+    for await (const _chunk of content);
+  })
+  await expect(reading).rejects.toThrow('stopped')
+  expect(files).toBe(1)
+})

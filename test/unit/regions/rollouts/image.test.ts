@@ -53,3 +53,10 @@ it('an image that is still missing in a view read after the build is built again
   image.look(view({}), image.ended)
   expect(builds).toHaveLength(2)
 })
+
+it('a pass that is under way at the stop begins no build', () => {
+  const { image, builds } = rolloutImage()
+  image.close()
+  image.look(view({}), image.ended)
+  expect(builds).toHaveLength(0)
+})

@@ -1,0 +1,25 @@
+import { addAbortListener } from 'node:events'
+
+/**
+ * The result of `promise`, or the reason of `signal` if it aborts earlier or has aborted: for calls of libraries that take
+ * no signal. `discard` gets a result that comes later.
+ */
+export async function raceAbort<T>(
+  promise: Promise<T>,
+  signal: AbortSignal,
+  discard: (late: T) => void = () => {},
+): Promise<T> {
+  let stopped = () => {}
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stopped = () => reject(signal.reason)
+  })
+  const listening = addAbortListener(signal, () => stopped())
+  try {
+    return await Promise.race([promise, aborted])
+  } catch (error) {
+    promise.then(discard, () => {})
+    throw error
+  } finally {
+    listening[Symbol.dispose]()
+  }
+}

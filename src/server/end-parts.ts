@@ -1,0 +1,33 @@
+import { type Clock, sleep } from '../clock.ts'
+
+/** A part of the process that has to end before it exits, with its name for the operator. */
+export type Part = readonly [name: string, end: () => unknown]
+
+/**
+ * Ends the parts one after the other. Returns the name of the part that had not ended after `limitMs`, whose work the next
+ * start continues; null when all have ended.
+ */
+export async function endParts(
+  parts: readonly Part[],
+  limitMs: number,
+  clock: Clock,
+): Promise<string | null> {
+  const over = new AbortController()
+  let current: string | null = null
+  const ending = (async () => {
+    for (const [name, end] of parts) {
+      if (over.signal.aborted) return
+      current = name
+      await end()
+    }
+    current = null
+  })()
+  // One that fails after the limit is no news.
+  ending.catch(() => {})
+  try {
+    await Promise.race([ending, sleep(clock, limitMs, over.signal)])
+    return current
+  } finally {
+    over.abort()
+  }
+}
