@@ -27,7 +27,6 @@ import { handlers } from '../operations/index.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
-import { endParts, type Part } from './end-parts.ts'
 import { copyLogs, sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
@@ -50,6 +49,7 @@ import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { openPlatform, type Platform } from './platform.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { logsHere, reconcilerOf, runClusters } from './regions/run.ts'
+import { type StopStep, stopInOrder } from './stop-in-order.ts'
 import { type Measuring, openMeasuring } from './telemetry/measurements.ts'
 
 const mailDeadlineMs = 10_000
@@ -73,8 +73,8 @@ export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv):
   continueAfterBugs((error) => log.fatal({ err: error }, 'bug: the control plane continues'))
   const { reason, exitCode } = await Promise.race([stopped, replaced])
   process.stderr.write(`\nlongshore: ${reason}; finishing requests in flight\n`)
-  const unended = await endParts(controlPlane, stopLimitMs, systemClock)
-  if (unended) log.warn({ part: unended }, 'not ended in time; the next start continues its work')
+  const unended = await stopInOrder(controlPlane, stopLimitMs, systemClock)
+  if (unended) log.warn({ step: unended }, 'not ended in time; the next start continues its work')
   process.stderr.write(
     'longshore: stopped. Containers and the gateway keep running and are adopted at the next start; `longshore stop` ends them too.\n',
   )
@@ -86,7 +86,7 @@ async function startControlPlane(
   log: Log,
   toolPolicy: ToolPolicy,
   onReplaced: (reason: string) => void,
-): Promise<readonly Part[]> {
+): Promise<readonly StopStep[]> {
   const platform = await openPlatform(config, log, commandLine, onReplaced)
   const started: Started = {
     apiUrl: '',

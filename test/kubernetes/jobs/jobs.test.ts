@@ -133,7 +133,8 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     await reach(one.name, 'exited')
     await jobs.remove(one.name)
     await jobs.remove(one.name)
-    expect(await find(one.name)).toBeUndefined()
+    // The list is of the watch, which a removal reaches a moment later.
+    await expect.poll(() => find(one.name)).toBeUndefined()
     const left = () => kubectl(['-n', namespace, 'get', 'jobs,pods,secrets', '-o', 'name'])
     await expect.poll(left).toBe('')
   })

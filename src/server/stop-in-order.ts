@@ -1,21 +1,21 @@
 import { type Clock, sleep } from '../clock.ts'
 
-/** A part of the process that has to end before it exits, with its name for the operator. */
-export type Part = readonly [name: string, end: () => unknown]
+/** A step of the process that has to end before it exits, with its name for the operator. */
+export type StopStep = readonly [name: string, end: () => unknown]
 
 /**
- * Ends the parts one after the other. Returns the name of the part that had not ended after `limitMs`, whose work the next
+ * Ends the steps one after the other. Returns the name of the step that had not ended after `limitMs`, whose work the next
  * start continues; null when all have ended.
  */
-export async function endParts(
-  parts: readonly Part[],
+export async function stopInOrder(
+  steps: readonly StopStep[],
   limitMs: number,
   clock: Clock,
 ): Promise<string | null> {
   const over = new AbortController()
   let current: string | null = null
   const ending = (async () => {
-    for (const [name, end] of parts) {
+    for (const [name, end] of steps) {
       if (over.signal.aborted) return
       current = name
       await end()
