@@ -52,9 +52,12 @@ export async function killEach(
   }
   await writer.stop()
   wrong.push(...(await writer.wrong()))
-  const { pods } = await installation.client().call(getAppEnvPods, { appEnvId })
-  const running = pods.filter(({ status }) => status === 'Running').length
-  if (running !== 1) wrong.push(`${running} containers run, not 1`)
+  // The database accepts writes before the platform has stored that it runs.
+  await untilRead(
+    () => installation.client().call(getAppEnvPods, { appEnvId }),
+    ({ pods }) => pods.filter(({ status }) => status === 'Running').length === 1,
+    'one container',
+  ).catch((error: Error) => wrong.push(error.message))
   return { kills: options.kills, committed: writer.committed, awayMs, wrong }
 }
 

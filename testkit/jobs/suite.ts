@@ -73,11 +73,11 @@ export function describeJobs({ installation, region, base }: Place): void {
     })
 
     it('is billed to the second for what ended while the platform was dead', async () => {
-      const jobRunId = await start({ command: 'sleep 2' })
+      const jobRunId = await start({ command: 'sleep 6' })
       await running(jobRunId)
       await installation.end('SIGKILL')
       // The platform is down: wait until the container must have exited.
-      await new Promise((resolve) => setTimeout(resolve, 3_500))
+      await new Promise((resolve) => setTimeout(resolve, 7_500))
       await installation.start()
       expect(await ended(jobRunId)).toMatchObject({ status: 'SUCCEEDED', attempt: 1 })
       const second = (iso: string | null) => Math.floor(Date.parse(iso!) / 1_000)

@@ -64,7 +64,6 @@ export class RandomScenario {
           return status === 'RUNNING' && enough
         },
         `${appEnvId} ${runs ? 'running' : 'stopped'}`,
-        30_000,
       )
       const wanted = Object.fromEntries([...applied.variables].map(([name, { value }]) => [name, value]))
       await untilRead(
@@ -75,7 +74,6 @@ export class RandomScenario {
             : containers.length === 0) &&
           containers.every((seen) => names.every((name) => seen[name] === wanted[name])),
         `containers of ${appEnvId} with ${JSON.stringify(wanted)}`,
-        30_000,
       )
     }
   }
@@ -204,7 +202,6 @@ export class RandomScenario {
       async () => (await this.#on.ask('GET', '/app-env/status', { appEnvId })).json,
       ({ currentDeployment }: Answer) => currentDeployment.status === 'DEPLOYED',
       `${appEnvId} deployed`,
-      30_000,
     )
   }
 

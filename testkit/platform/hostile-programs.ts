@@ -6,6 +6,7 @@ export const hostileClockScale = 5
 
 export const listens = (rest: string, port = 'process.env.PORT') => `
 const server = require('node:http').createServer((request, response) => {
+  if (request.url === '/break') global.broken = true
   response.statusCode = global.broken ? 500 : 200
   response.end('99')
 })
@@ -13,17 +14,23 @@ server.listen(${port})
 ${rest}
 `
 
-export const exitsAfter = (ms: number) => listens(`setTimeout(() => process.exit(3), ${ms})`)
+/** Listens, and does it so long after the first request: how long a container takes to be seen differs. */
+const afterRequest = (ms: number, code: string) =>
+  listens(`server.once('request', () => setTimeout(() => { ${code} }, ${ms}))`)
+
+/** Exits so long after its start, whether it has been seen or not. */
+const exitsEarly = (ms: number) => listens(`setTimeout(() => process.exit(3), ${ms})`)
+export const exitsAfter = (ms: number) => afterRequest(ms, 'process.exit(3)')
 
 /** What no deployment may count as good. */
 export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
   'exits before it listens': { server: 'process.exit(1)', reason: /exits-at-once/ },
-  'exits after 0.2 s': { server: exitsAfter(40), reason: /exit/ },
-  'exits after 1 s': { server: exitsAfter(200), reason: /exit/ },
+  'exits after 0.2 s': { server: exitsEarly(40), reason: /exit/ },
+  'exits after 1 s': { server: exitsEarly(200), reason: /exit/ },
   'exits after 5 s': { server: exitsAfter(1_000), reason: /exited/ },
   'answers 500 from the start': { server: listens('global.broken = true'), reason: /failing-checks/ },
   'answers 500 after 4 s': {
-    server: listens('setTimeout(() => { global.broken = true }, 800)'),
+    server: afterRequest(800, 'global.broken = true'),
     reason: /failing-checks/,
   },
   // Most of its 512 MB before it listens: on a busy machine the window is over before so much is written.
@@ -32,9 +39,7 @@ export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
     reason: /out-of-memory/,
   },
   'stops listening after 2 s': {
-    server: listens(
-      'setTimeout(() => { server.close(); server.closeAllConnections(); setInterval(() => {}, 1e6) }, 400)',
-    ),
+    server: afterRequest(400, 'server.close(); server.closeAllConnections(); setInterval(() => {}, 1e6)'),
     reason: /failing-checks|unreachable/,
   },
   'listens on loopback only': {
@@ -47,7 +52,7 @@ export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
 export const latePrograms: Record<string, { server: string; verdict: Health['verdict'] }> = {
   'exits after 20 s': { server: exitsAfter(4_000), verdict: 'CRASH_LOOP' },
   'answers 500 after a minute': {
-    server: listens('setTimeout(() => { global.broken = true }, 12_000)'),
+    server: afterRequest(12_000, 'global.broken = true'),
     verdict: 'FAILING_CHECKS',
   },
 }

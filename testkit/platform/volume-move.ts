@@ -8,7 +8,8 @@ import { untilRead } from '../until.ts'
 import { deploy, noWindow, sampleSource, untilDeployed } from './deploy.ts'
 import type { Installation } from './installation.ts'
 
-const limitMs = 120_000
+/** A cluster may have to pull, copy and start again before it gives up. */
+const limitMs = 240_000
 
 interface Served {
   appEnvId: string

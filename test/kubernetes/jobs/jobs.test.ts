@@ -53,9 +53,14 @@ async function jobsOfOwn() {
     }
   }
   const find = async (name: string) => (await jobs.list()).find((one) => one.name === name)
-  const reach = async (name: string, state: EngineContainer['state']) => {
-    await expect.poll(async () => (await find(name))?.state).toBe(state)
-    return (await find(name))!
+  /** Applies it again until it starts, as the scheduler does: its pod may come late. */
+  const reach = async (one: ContainerSpec, state: EngineContainer['state']) => {
+    const look = async () => {
+      const { state: now = 'created' } = (await find(one.name)) ?? {}
+      return now === 'created' ? (await jobs.apply(one)).state : now
+    }
+    await expect.poll(look).toBe(state)
+    return (await find(one.name))!
   }
   const logOf = async (name: string) => {
     const lines: string[] = []
@@ -76,7 +81,7 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     await jobs.apply(one)
     // A repeated call starts nothing.
     await jobs.apply(one)
-    const ended = await reach(one.name, 'exited')
+    const ended = await reach(one, 'exited')
     expect(ended).toMatchObject({ exitCode: 3, podId: one.podId, appEnvId: 'env_a', outOfMemory: false })
     expect(Date.parse(ended.finishedAt!)).toBeGreaterThanOrEqual(Date.parse(ended.startedAt!))
     expect(await logOf(one.name)).toEqual(['hello', 'there from /bin/sh in /tmp'])
@@ -86,7 +91,7 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     const { namespace, jobs, spec, reach } = await jobsOfOwn()
     const one = spec('sleep 5')
     await jobs.apply(one)
-    await reach(one.name, 'running')
+    await reach(one, 'running')
     const named = ['-n', namespace, 'get', 'pods', '-l', `longshore.dev/name=${one.name}`]
     const [pod] = JSON.parse(await kubectl([...named, '-o', 'json'])).items
     const { name, namespace: of, labels, annotations, ownerReferences, finalizers } = pod.metadata
@@ -99,7 +104,7 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     await jobs.apply(one)
     // As its controller does with a surplus pod, which is no failure of the attempt.
     await kubectl(['-n', namespace, 'delete', 'pod', `${name}-2`, '--ignore-not-found'])
-    const ended = await reach(one.name, 'exited')
+    const ended = await reach(one, 'exited')
     expect(ended).toMatchObject({ exitCode: 0 })
     const started = '{range .items[*]}{.metadata.name}={.spec.nodeName}{"\\n"}{end}'
     const pods = (await kubectl([...named, '-o', `jsonpath=${started}`])).trim().split('\n')
@@ -110,7 +115,7 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     const { jobs, spec, reach } = await jobsOfOwn()
     const one = spec('echo first; while [ ! -e /tmp/go ]; do sleep 0.1; done')
     await jobs.apply(one)
-    await reach(one.name, 'running')
+    await reach(one, 'running')
     const stop = new AbortController()
     const lines = jobs
       .logs(one.name, { since: null, follow: true, signal: stop.signal })
@@ -128,9 +133,9 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     const { namespace, jobs, spec, find, reach } = await jobsOfOwn()
     const one = spec('trap "exit 0" TERM; while true; do sleep 0.1; done')
     await jobs.apply(one)
-    await reach(one.name, 'running')
+    await reach(one, 'running')
     await jobs.stop(one.name, 10)
-    await reach(one.name, 'exited')
+    await reach(one, 'exited')
     await jobs.remove(one.name)
     await jobs.remove(one.name)
     // The list is of the watch, which a removal reaches a moment later.
@@ -143,7 +148,7 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     const { jobs, spec, reach } = await jobsOfOwn()
     const one = spec('dd if=/dev/zero of=/dev/null bs=200M count=1')
     await jobs.apply(one)
-    expect(await reach(one.name, 'exited')).toMatchObject({ outOfMemory: true, exitCode: 137 })
+    expect(await reach(one, 'exited')).toMatchObject({ outOfMemory: true, exitCode: 137 })
   })
 
   it('fail for an image that does not exist, and never start later', async () => {

@@ -27,15 +27,21 @@ describe('metrics of environments', () => {
     return appEnvId
   }
 
-  /** One sample with a time four seconds ago, then load, then one sample now. */
-  async function measure(): Promise<void> {
-    let shiftMs = -apartMs
+  /** Stands still at now, and moves with `shift.ms`. */
+  function frozenClock(shift: { ms: number }) {
     const { clock } = platform
-    const shifted = {
-      wallMs: () => clock.wallMs() + shiftMs,
-      monotonicMs: () => clock.monotonicMs() + shiftMs,
+    const [wallMs, monotonicMs] = [clock.wallMs(), clock.monotonicMs()]
+    return {
+      wallMs: () => wallMs + shift.ms,
+      monotonicMs: () => monotonicMs + shift.ms,
       after: clock.after.bind(clock),
     }
+  }
+
+  /** One sample with a time four seconds ago, then load, then one sample now. */
+  async function measure(): Promise<void> {
+    const shift = { ms: -apartMs }
+    const shifted = frozenClock(shift)
     const ingress = new IngressCounter(platform.metrics.periodMs)
     ingress.hello(1, shifted.monotonicMs())
     const sampler = new Sampler({
@@ -50,7 +56,7 @@ describe('metrics of environments', () => {
     const counters = { requests: 40, answered4xx: 4, answered5xx: 2, unanswered: 0, inFlight: 1, queued: 0 }
     const latency = { [bucketOf(100)]: 38, [bucketOf(2_000)]: 2 }
     ingress.traffic([app, fn].map((appEnvId) => ({ appEnvId, ...counters, latency })))
-    shiftMs = 0
+    shift.ms = 0
     await sampler.sample()
   }
 
@@ -123,12 +129,8 @@ describe('metrics of environments', () => {
   it('counts local replies of the gateway immediately, even for a stopped environment', async () => {
     const { clock } = platform
     const appEnvId = await deployed('CUSTOM')
-    let shiftMs = 0
-    const shifted = {
-      wallMs: () => clock.wallMs() + shiftMs,
-      monotonicMs: () => clock.monotonicMs() + shiftMs,
-      after: clock.after.bind(clock),
-    }
+    const shift = { ms: 0 }
+    const shifted = frozenClock(shift)
     const ingress = new IngressCounter(platform.metrics.periodMs)
     ingress.hello(1, shifted.monotonicMs() - 2_000)
     platform.metrics.sinceSample = (id) => ingress.peek(id, shifted.monotonicMs())
@@ -166,9 +168,9 @@ describe('metrics of environments', () => {
       (runs) => runs === false,
       'stopped',
     )
-    shiftMs = 2_000
+    shift.ms = 2_000
     await sampler.sample()
-    shiftMs = 4_000
+    shift.ms = 4_000
     ingress.traffic([{ appEnvId, requests: 8, answered5xx: 8, ...counters, latency: { [bucketOf(1)]: 5 } }])
     await sampler.sample()
     platform.metrics.sinceSample = () => null

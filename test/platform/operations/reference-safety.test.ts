@@ -120,7 +120,7 @@ it('a change passes through a long chain of references in one pass', async () =>
     expect(new Set((await read(appEnvId)).envVars.map(({ value }: { value: string }) => value))).toEqual(
       new Set(['second']),
     )
-}, 20_000)
+})
 
 it('the event loop has its turn between large environments that are read one after the other', async () => {
   const { appEnvId } = await app()

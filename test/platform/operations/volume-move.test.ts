@@ -21,9 +21,6 @@ import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { untilRead } from '../../../testkit/until.ts'
 
-const limitMs = 30_000
-const until: typeof untilRead = (read, fits, what) => untilRead(read, fits, what, limitMs)
-
 let platform: TestPlatform
 
 beforeAll(async () => {
@@ -43,13 +40,13 @@ const stored = async (appEnvId: string) =>
   (await platform.db.read((tx) => findEnvironment(tx, { appEnvId }))) as Environment
 const moveTo = (appEnvId: string, region: string) => call(updateAppEnv, { appEnvId, region })
 const settled = (appEnvId: string, region: string) =>
-  until(
+  untilRead(
     () => read(appEnvId),
     (one) => !one.changingRegion && one.region === region && one.status === 'RUNNING',
     `a move to ${region}`,
   )
 const cleared = (appEnvId: string) =>
-  until(
+  untilRead(
     () => stored(appEnvId),
     (environment) => environment.leftVolumeIn === undefined,
     'nothing left behind',
@@ -79,7 +76,7 @@ function heldRestore(): { release: () => void } {
   return { release: () => release() }
 }
 const copying = (appEnvId: string) =>
-  until(
+  untilRead(
     () => stored(appEnvId),
     ({ volumeMove }) => volumeMove?.restoreId !== undefined,
     'a restore in the new region',
@@ -131,7 +128,7 @@ describe('3.3 a move of an environment with a volume', () => {
     await moveTo(appEnvId, 'plain')
     await settled(appEnvId, 'local')
     platform.plainEngine.faults.failStarts.times = 0
-    await until(
+    await untilRead(
       async () => runningIn(platform.engine, appEnvId),
       (count) => count === 1,
       'its container',
@@ -164,7 +161,7 @@ describe('3.3 a move of an environment with a volume', () => {
     expect(await read(appEnvId)).toMatchObject({ region: 'local', changingRegion: false, status: 'STOPPED' })
     release()
     await cleared(appEnvId)
-    await until(
+    await untilRead(
       () => call(listAppEnvBackups, { accountId: platform.accountId, appEnvId }),
       ({ restores }) => restores.every(({ finishedAt }) => finishedAt !== null),
       'the end of the restore',
@@ -229,7 +226,7 @@ describe('3.3 a move of an environment with a volume', () => {
     const appEnvId = await made()
     const { faults } = platform.plainEngine
     const step = (wanted: string) =>
-      until(
+      untilRead(
         () => stored(appEnvId),
         ({ volumeMove }) => volumeMove?.step === wanted,
         wanted,
@@ -244,7 +241,7 @@ describe('3.3 a move of an environment with a volume', () => {
     })
     await copying(appEnvId)
     await platform.restart(async () => {
-      Object.assign(faults, { holdLoads: null, listenDelayMs: 1_000 })
+      Object.assign(faults, { holdLoads: null, listenDelayMs: 5_000 })
     })
     await step('start')
     await platform.restart()

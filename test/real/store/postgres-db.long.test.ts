@@ -99,7 +99,7 @@ describe.skipIf(noPostgres)(`PostgreSQL${noPostgres ? `: left out, ${noPostgres}
     await held
     expect(await keysOf(db)).toEqual([])
     await db.close()
-  }, 15_000)
+  })
 
   it('a full disk at the server fails the write, leaves nothing of it, and no read', async () => {
     const db = store()
