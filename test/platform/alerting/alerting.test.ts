@@ -143,7 +143,7 @@ describe('alerting', () => {
     expect(eventsOf(alertId).map(({ body }) => body.event)).toEqual(['firing', 'resolved'])
   })
 
-  it('9: firing ends with the environment: the pending notification arrives, then a resolved one', async () => {
+  it('firing ends with the environment: the pending notification arrives, then a resolved one', async () => {
     const webhook = await point('webhook', { url: receiver.url('/deleted') })
     const incident = await point('incident', { integrationKey: 'deleted' })
     const { appEnvId, alertId } = await makeAlert([webhook, incident])
