@@ -30,6 +30,16 @@ function resolves(citation: string, citedIn: string): boolean {
   return anchor === undefined || anchorsOf(documents.get(target) ?? '').has(anchor)
 }
 
+/** Values that `rule` has in a source file: of a property or a default, also one of several. */
+function rulesNamedIn(text: string): string[] {
+  const values = text.matchAll(
+    /\brule(?::| =) (?:[^'"\n]* \? |z\.enum\(\[)?('[^'\n]*'(?:(?:, | : )'[^'\n]*')*)/g,
+  )
+  return [...values].flatMap((match) =>
+    [...(match[1] as string).matchAll(/'([^']*)'/g)].map(([, id = '']) => id),
+  )
+}
+
 /**
  * Numbers at the start of a title that are no rule id: `3.9`, `9:`, `8 takes names`. A count is at least 10 in digits and
  * has no colon (`50 at once`, `2,000 calls`), so a smaller one is written as a word.
@@ -116,6 +126,20 @@ describe('a rule id is defined in docs/interface.md', () => {
       return ids.filter((id) => !rules.has(id)).map((id) => `${name} cites ${id}`)
     })
     expect(unknown).toEqual([])
+  })
+
+  it('wherever an error or a response names one: `rule` in src and tools', () => {
+    const named = [...sources]
+      .filter(([name]) => /^(?:src|tools)\//.test(name))
+      .flatMap(([name, text]) => rulesNamedIn(text).map((id) => ({ name, id })))
+    expect(named.length).toBeGreaterThan(30)
+    expect(named.filter(({ id }) => !rules.has(id))).toEqual([])
+  })
+
+  it('reads the values of `rule`, also behind a condition and as defaults', () => {
+    const text =
+      "rule: 'F8' rule = 'A3', rule: isFunction ? 'F6' : 'F5', rule: z.enum(['F1', 'F2']) rule: string, 'X'"
+    expect(rulesNamedIn(text)).toEqual(['F8', 'A3', 'F6', 'F5', 'F1', 'F2'])
   })
 
   it('knows an id that nothing defines', () => {
