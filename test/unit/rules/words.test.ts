@@ -99,6 +99,17 @@ describe('the terms of the glossary', () => {
     expect(findings('example.ts', "const home = env.HOME // A user's own HOME.")).toEqual([])
   })
 
+  it('reads titles, also after the options of a test', () => {
+    const calls = [
+      `${'it'}('one', () => {})`,
+      `${'it'}.each<[string, Map<string, X>]>([\n  ['a)', { b: [1] }], // ]\n  [/[)]\\)/, \`]\`],\n])(\n  "it's two %s",`,
+      `${'describe'}.skipIf(no(Docker))('three', () => {`,
+      `${'it'}.skipIf(none).each(f(a))(\`four\`, () => {`,
+      "/it/.test('none')",
+    ]
+    expect(titlesOf(calls.join('\n'))).toEqual(['one', "it's two %s", 'three', 'four'])
+  })
+
   it('reads the sources', () => {
     expect(clean.length).toBeGreaterThan(300)
   })
