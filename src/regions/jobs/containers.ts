@@ -26,7 +26,7 @@ export interface JobSchedulerDeps {
   /** Divides back-off and the time containers are kept (docs/interface.md#clock-scale). */
   clockScale: number
   /** A clock that never steps and survives restarts. */
-  moment(): BootTime
+  bootTime(): BootTime
   engineOf(region: string): JobEngine
   /** The regions of this machine; absent: all. */
   regions?: readonly string[] | undefined

@@ -45,7 +45,7 @@ export class JobScheduler {
       pass: () => this.#pass(),
       failed: (error) => log[logLevelOf(error)]({ err: error }, 'a pass over job runs failed; retrying'),
     })
-    const times = { wallMs: () => clock.wallMs(), moment: () => deps.moment(), clockScale }
+    const times = { wallMs: () => clock.wallMs(), bootTime: () => deps.bootTime(), clockScale }
     this.#transitions = new JobRunWriter(db, times, nodeName)
     this.#containers = new JobContainers(deps, this.#transitions, {
       wake: () => this.wake(),
@@ -118,7 +118,7 @@ export class JobScheduler {
       applying: busy === 'apply',
       unstartedMs: attempt ? this.#unstartedMs(attempt, run, busy === 'apply' || wasStarted(container)) : 0,
       otherAttemptsLive: (perEnvironment.get(run.appEnvId) ?? 0) - (attempt ? 1 : 0),
-      now: this.#deps.moment(),
+      now: this.#deps.bootTime(),
     })
     await this.#perform(step, run, attempt, container)
   }
@@ -174,7 +174,7 @@ export class JobScheduler {
     for (const { run, attempt } of await db.read((tx) => listKeptJobAttempts(tx, this.#deps.regions))) {
       const { attemptId, kept } = attempt
       if (!kept || calls.has(attemptId)) continue
-      const elapsed = elapsedMs(kept.since, this.#deps.moment())
+      const elapsed = elapsedMs(kept.since, this.#deps.bootTime())
       if (elapsed === null) await this.#transitions.keptFromNow(attemptId)
       const leftMs = kept.forMs - (elapsed ?? 0)
       if (leftMs > 0) this.#sweepWithin(leftMs)

@@ -97,7 +97,7 @@ export class ClusterRegion {
       removeJobs: (appEnvId) => this.#removeJobs(appEnvId),
     }
     this.#jobs = new JobScheduler({
-      ...{ db, clock, log, secrets, nodeName, clockScale, moment: readBootTime },
+      ...{ db, clock, log, secrets, nodeName, clockScale, bootTime: readBootTime },
       regions: [region],
       engineOf: () => engine,
       list: () => this.#listJobs(),

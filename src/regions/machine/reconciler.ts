@@ -51,7 +51,7 @@ interface ReconcilerDeps {
   /** Deployed versions whose images stay for a rollback; default 10. */
   keptVersions?: number
   /** A clock that never steps and outlives restarts; the machine's own when left out. */
-  moment?: () => BootTime
+  bootTime?: () => BootTime
 }
 
 /**
@@ -106,7 +106,7 @@ export class Reconciler {
     this.#jobs = new JobScheduler({
       ...work,
       clockScale: deps.clockScale ?? 1,
-      moment: deps.moment ?? readBootTime,
+      bootTime: deps.bootTime ?? readBootTime,
       list: () => this.#engines.list(),
       followers,
       usage,
