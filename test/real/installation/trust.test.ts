@@ -61,18 +61,18 @@ describe('the door of a real serve', () => {
   it.skipIf(outward === undefined)(
     'listens on loopback only, and warns when it is configured otherwise',
     async () => {
-      const reaches = (port: number) =>
+      const accepts = (port: number) =>
         new Promise<boolean>((resolve) => {
           const socket = net.connect({ host: outward!, port }, () => resolve(true))
           socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
         })
-      expect(await reaches(portOf(installation.ready.api))).toBe(false)
-      expect(await reaches(portOf(installation.ready.gateway))).toBe(false)
+      expect(await accepts(portOf(installation.ready.api))).toBe(false)
+      expect(await accepts(portOf(installation.ready.gateway))).toBe(false)
       expect(installation.stderr).not.toContain('WARNING')
       const open = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_HOST: '0.0.0.0' })
       try {
         await open.start()
-        expect(await reaches(portOf(open.ready.api))).toBe(true)
+        expect(await accepts(portOf(open.ready.api))).toBe(true)
         expect(open.stderr).toMatch(
           /WARNING +LONGSHORE_HOST=0\.0\.0\.0: reachable from other machines, without TLS/,
         )
