@@ -24,7 +24,7 @@ const outward = Object.values(os.networkInterfaces())
 
 const portOf = (address: string) => Number(new URL(address).port)
 
-describe('the door of a real serve', () => {
+describe('access to a running platform', () => {
   /** A request with headers that fetch does not allow. */
   const knock = (path: string, headers: Record<string, string>) =>
     new Promise<number>((resolve, reject) => {
