@@ -74,8 +74,8 @@ export function timestamp(wallMs: number): string {
 let bootId: string | null = null
 
 /**
- * A moment on the machine's own clock, which never steps and outlives restarts of this program. `clock` names the
- * machine's start: moments of two starts cannot be compared.
+ * The time on the machine's boot clock, which never steps and outlives restarts of this program. `clock` names the
+ * machine's start: times of two starts cannot be compared.
  */
 export function readBootTime(): { clock: string; ms: number } {
   bootId ??= readBootId()

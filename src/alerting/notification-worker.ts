@@ -19,8 +19,8 @@ import {
 
 const lookEveryMs = 1_000
 const shortestLookMs = 50
-/** A wait longer than any we set was written before the wall clock stepped back: it counts as over. */
-const farMs = 2 * 3_600_000
+/** No wait is longer: a time further ahead was written before the wall clock stepped back, and counts as due. */
+const longestWaitMs = 2 * 3_600_000
 const mostAtOnce = 256
 const mostPerPoint = 8
 /**
@@ -33,9 +33,10 @@ const longestFreshMs = 2_000
 const freshPerAnswer = 4
 const quickAnswerMs = 100
 const mostFresh = 2
-/** Weight of a slow response after the next one. */
-const forgetting = 0.8
-const patience = 3
+/** How much of a long response time remains after a shorter one. */
+const decayFactor = 0.8
+/** After so many failures in a row, a contact point gets one notification at a time. */
+const failureThreshold = 3
 const testAttempts = 2
 const stopWaitMs = 3_000
 /** How long a test of a contact point waits for the store. */
@@ -156,12 +157,14 @@ export class NotificationWorker {
     const { db, clock } = this.#deps
     const nowMs = clock.wallMs()
     this.#ended.clear()
-    const points = await db.read((tx) => listDueContactPoints(tx, nowMs, farMs))
+    const points = await db.read((tx) => listDueContactPoints(tx, nowMs, longestWaitMs))
     for (const contactPointId of points) {
       const free = this.#freeLanes(contactPointId)
       if (free <= 0 || this.#abort.signal.aborted) continue
       const limit = free + (this.#lanes.get(contactPointId)?.size ?? 0)
-      const due = await db.read((tx) => listDueNotifications(tx, { contactPointId, nowMs, farMs, limit }))
+      const due = await db.read((tx) =>
+        listDueNotifications(tx, { contactPointId, nowMs, longestWaitMs, limit }),
+      )
       const isTaken = ({ notificationId }: OutboxNotification) =>
         this.#ended.has(notificationId) || this.#lanes.get(contactPointId)?.has(notificationId)
       for (const notification of due.filter((one) => !isTaken(one)).slice(0, free)) this.#begin(notification)
@@ -171,7 +174,7 @@ export class NotificationWorker {
   /** How many more notifications may be sent to this contact point now. */
   #freeLanes(contactPointId: string): number {
     const busy = [...(this.#lanes.get(contactPointId)?.values() ?? [])]
-    const most = (this.#failures.get(contactPointId) ?? 0) >= patience ? 1 : mostPerPoint
+    const most = (this.#failures.get(contactPointId) ?? 0) >= failureThreshold ? 1 : mostPerPoint
     const nowMs = this.#deps.clock.monotonicMs()
     const freshMs = this.#freshMs(contactPointId)
     const fresh = busy.filter((beganMs) => nowMs - beganMs < freshMs).length
@@ -190,7 +193,7 @@ export class NotificationWorker {
     // Longer times are timeouts, not response times.
     if (tookMs >= longestFreshMs) return
     const before = this.#answerMs.get(contactPointId) ?? 0
-    this.#answerMs.set(contactPointId, Math.max(tookMs, before * forgetting))
+    this.#answerMs.set(contactPointId, Math.max(tookMs, before * decayFactor))
   }
 
   #begin(notification: OutboxNotification): void {

@@ -81,12 +81,12 @@ export async function insertNotification(
 }
 
 /** Contact points with a notification that is due. */
-export async function listDueContactPoints(tx: Tx, nowMs: number, farMs: number): Promise<string[]> {
+export async function listDueContactPoints(tx: Tx, nowMs: number, longestWaitMs: number): Promise<string[]> {
   const rows = await tx
     .selectFrom('notifications')
     .select('contact_point_id')
     .where('status', '=', 'due')
-    .where((e) => e.or([e('next_at_ms', '<=', nowMs), e('next_at_ms', '>', nowMs + farMs)]))
+    .where((e) => e.or([e('next_at_ms', '<=', nowMs), e('next_at_ms', '>', nowMs + longestWaitMs)]))
     .groupBy('contact_point_id')
     .orderBy((e) => e.fn.min('next_at_ms'))
     .execute()
@@ -96,19 +96,19 @@ export async function listDueContactPoints(tx: Tx, nowMs: number, farMs: number)
 /**
  * Due notifications of one contact point, longest waiting first. For each alert only the first undelivered one, so
  * that a resolved notification never overtakes its firing one. Those of a paused alert wait until it is resumed
- * (3.2). A time beyond `farMs` from now was written before the wall clock stepped back, and counts as due.
+ * (3.2). A time beyond `longestWaitMs` from now was written before the wall clock stepped back, and counts as due.
  */
 export async function listDueNotifications(
   tx: Tx,
-  options: { contactPointId: string; nowMs: number; farMs: number; limit: number },
+  options: { contactPointId: string; nowMs: number; longestWaitMs: number; limit: number },
 ): Promise<OutboxNotification[]> {
-  const { contactPointId, nowMs, farMs, limit } = options
+  const { contactPointId, nowMs, longestWaitMs, limit } = options
   const rows = await tx
     .selectFrom('notifications as n')
     .selectAll('n')
     .where('n.status', '=', 'due')
     .where('n.contact_point_id', '=', contactPointId)
-    .where((e) => e.or([e('n.next_at_ms', '<=', nowMs), e('n.next_at_ms', '>', nowMs + farMs)]))
+    .where((e) => e.or([e('n.next_at_ms', '<=', nowMs), e('n.next_at_ms', '>', nowMs + longestWaitMs)]))
     .where((e) =>
       e.not(
         e.exists(

@@ -3,7 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import { AppError } from '../errors.ts'
 import { errorResponse } from './error-response.ts'
-import { beginFairly } from './request-turns.ts'
+import { beginFairly } from './fair-queue.ts'
 
 /** Headers of every response. */
 export const commonHeaders: Readonly<Record<string, string>> = {

@@ -64,14 +64,14 @@ export async function eachEntry(
   }
   const fed = pipeline(source, tar).catch(failed)
   const rules = new VolumeRules()
-  const turns = new Pacer()
+  const pacer = new Pacer()
   try {
     for await (const content of tar) {
       const entry = rules.admit(content.header)
       if (entry) await take(entry, chunksOf(content as AsyncIterable<Buffer>))
       // What was not read.
       content.resume()
-      await turns.after(content.header.name.length)
+      await pacer.after(content.header.name.length)
     }
   } catch (error) {
     failed(error)

@@ -38,8 +38,8 @@ const mostTooOld = 10_000
 /** How long reading lines may block the event loop. */
 const longestSliceMs = 5
 
-/** Gives the event loop its turn while lines are read: they add up to 64 MiB. */
-class Turns {
+/** Lets the event loop run between slices of reading lines, which add up to 64 MiB. */
+class TimeSlice {
   #sinceMs = performance.now()
 
   get isOver(): boolean {
@@ -111,14 +111,14 @@ export class LogStore {
     const found: { line: LogLine; position: string }[] = []
     const fromMs = filter.from === undefined ? null : Date.parse(filter.from)
     let tooOld = 0
-    const turns = new Turns()
+    const slice = new TimeSlice()
     const isRepeated = this.#repetitions()
     for (const number of segments.numbers) {
       if (start && number > start.segment) continue
       const text = await segments.text(number)
       const end = start && number === start.segment ? start.offset : text.length
       for (const { line, offset } of linesBackwards(text, end)) {
-        if (turns.isOver) await turns.next()
+        if (slice.isOver) await slice.next()
         const kept = parseLine(line)
         if (kept) tooOld = fromMs !== null && Date.parse(kept.at) < fromMs ? tooOld + 1 : 0
         if (tooOld > mostTooOld) return { logs: inOrder(found), cursor: null, truncated: false }
@@ -155,11 +155,11 @@ export class LogStore {
     await segments.flush()
     const searched = this.#isShared ? segments.numbers.slice(0, 1 + mostCopiesRead) : segments.numbersHere
     let oldest: string | null = null
-    const turns = new Turns()
+    const slice = new TimeSlice()
     for (const number of searched) {
       const text = await segments.text(number)
       for (const { line } of linesBackwards(text, text.length)) {
-        if (turns.isOver) await turns.next()
+        if (slice.isOver) await slice.next()
         const kept = parseLine(line)
         if (kept?.podName === podName && kept.type !== 'BUILD') return kept.at
         oldest = kept?.at ?? oldest

@@ -11,19 +11,19 @@ class HandClock implements Clock {
     this.due.push(task)
     return () => void this.due.splice(this.due.indexOf(task), 1)
   }
-  turn = () => this.due.shift()!()
+  runNext = () => this.due.shift()!()
 }
 
 it('a periodic task continues after a run that threw, and the error is not swallowed', async () => {
   const clock = new HandClock()
-  let turns = 0
+  let runs = 0
   const cancel = every(clock, 10, () => {
-    turns += 1
-    if (turns === 1) throw new Error('a bug')
+    runs += 1
+    if (runs === 1) throw new Error('a bug')
   })
-  await expect(clock.turn()).rejects.toThrow('a bug')
-  await clock.turn()
-  expect(turns).toBe(2)
+  await expect(clock.runNext()).rejects.toThrow('a bug')
+  await clock.runNext()
+  expect(runs).toBe(2)
   cancel()
   expect(clock.due).toEqual([])
 })
@@ -32,11 +32,11 @@ it('runs never overlap, and a run that is canceled in progress is the last one',
   const clock = new HandClock()
   let end: () => void = () => {}
   const cancel = every(clock, 10, () => new Promise<void>((resolve) => (end = resolve)))
-  const turn = clock.turn()
+  const run = clock.runNext()
   expect(clock.due).toEqual([])
   cancel()
   end()
-  await turn
+  await run
   expect(clock.due).toEqual([])
 })
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { beginFairly, noteConnect } from '../../src/api/request-turns.ts'
+import { beginFairly, noteConnect } from '../../src/api/fair-queue.ts'
 import { Pacer, yieldAlone } from '../../src/pacer.ts'
 
 let round = 0

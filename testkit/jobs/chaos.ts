@@ -163,7 +163,7 @@ function startScheduler(world: World) {
     secrets: platform.secrets,
     nodeName: 'chaos',
     clockScale: 1,
-    moment: () => ({ clock: 'chaos', ms: clock.monotonicMs() }),
+    bootTime: () => ({ clock: 'chaos', ms: clock.monotonicMs() }),
     engineOf: () => flaky,
     list: async () => ({ containers: await flaky.list(), isListed: () => true }),
     followers: new LogFollowers(logs, new LogMasks(db, platform.secrets), log),

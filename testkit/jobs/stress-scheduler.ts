@@ -55,7 +55,7 @@ async function runScheduler(options: StressSchedulerOptions): Promise<void> {
     secrets,
     nodeName: 'stress',
     clockScale: options.clockScale,
-    moment: readBootTime,
+    bootTime: readBootTime,
     engineOf: () => unreliable,
     list: async () => ({ containers: await unreliable.list(), isListed: () => true }),
     followers: new LogFollowers(new LogStore(options.logs), new LogMasks(db, secrets), log),

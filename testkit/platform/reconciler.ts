@@ -56,7 +56,7 @@ export function createTestReconciler(platform: PlatformOfReconciler, uploads: Up
     clockScale: options.clockScale ?? 1,
     stabilityScale: options.stabilityScale ?? Number.POSITIVE_INFINITY,
     ...(options.keptVersions !== undefined && { keptVersions: options.keptVersions }),
-    moment: () => ({ clock: 'test', ms: clock.monotonicMs() }),
+    bootTime: () => ({ clock: 'test', ms: clock.monotonicMs() }),
     builder: (request) =>
       buildContent({
         ...request,

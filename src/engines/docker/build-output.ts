@@ -55,10 +55,10 @@ export class BuildOutput {
 
   /** Takes turns with other work: programs print as fast as they can. */
   async feedAll(messages: AsyncIterable<Record<string, unknown>>): Promise<void> {
-    const turns = new Pacer()
+    const pacer = new Pacer()
     for await (const message of messages) {
       this.feed(message)
-      await turns.after(comparesPerCharacter * String(message.stream ?? '').length)
+      await pacer.after(comparesPerCharacter * String(message.stream ?? '').length)
     }
   }
 

@@ -177,19 +177,19 @@ function segmentsOf(pattern: string): string[] {
 
 /** True when the pattern matches the path or a folder above it. */
 function coversPath(segments: readonly string[], path: readonly string[], steps: MatchSteps): boolean {
-  // reach[i]: the segments so far can match the first i folders of the path.
-  let reach = new Array<boolean>(path.length + 1).fill(false)
-  reach[0] = true
+  // matched[i]: the segments so far can match the first i folders of the path.
+  let matched = new Array<boolean>(path.length + 1).fill(false)
+  matched[0] = true
   for (const segment of segments) {
     steps.spend(path.length)
-    if (!reach.includes(true)) return false
+    if (!matched.includes(true)) return false
     const next = new Array<boolean>(path.length + 1).fill(false)
     for (let at = 0; at <= path.length; at++) {
-      if (segment === '**') next[at] = reach[at]! || (at > 0 && next[at - 1]!)
-      else if (at > 0) next[at] = reach[at - 1]! && matchesWildcard(segment, path[at - 1]!, steps)
+      if (segment === '**') next[at] = matched[at]! || (at > 0 && next[at - 1]!)
+      else if (at > 0) next[at] = matched[at - 1]! && matchesWildcard(segment, path[at - 1]!, steps)
     }
-    reach = next
+    matched = next
   }
   // `**` alone also matches 0 folders, which is the context itself and not a file in it.
-  return reach.some((reached, at) => reached && at > 0)
+  return matched.some((isMatch, at) => isMatch && at > 0)
 }

@@ -261,12 +261,12 @@ function sizeOfInteger(encoding: number): number {
 /** LZF: literal runs, and references to earlier output. */
 async function decompress(input: Buffer, length: number): Promise<Buffer> {
   const output = Buffer.alloc(length)
-  const turns = new Pacer()
+  const pacer = new Pacer()
   let at = 0
   let paced = 0
   for (let next = 0; next < input.length; ) {
     if (at - paced > mostInATurn) {
-      await turns.after(at - paced)
+      await pacer.after(at - paced)
       paced = at
     }
     const control = input[next++]!

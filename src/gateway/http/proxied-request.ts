@@ -107,7 +107,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   /** The client disconnected, so the response is not needed. */
   clientLeft(): void {
     if (this.#phase === 'done') return
-    this.#settle('broken')
+    this.#releaseUpstream('broken')
   }
 
   /** Ends the request if it exceeded a timeout. */
@@ -153,7 +153,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
 
   upstreamEnded(): void {
     if (this.#phase === 'body' && this.#response.endsWithConnection()) {
-      this.#settle('spent')
+      this.#releaseUpstream('spent')
       this.#client.requestDone(false)
     } else {
       this.#upstream?.destroy()
@@ -223,7 +223,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
 
   #finish(): void {
     const keep = this.#response.keepsClient
-    this.#settle(this.#response.keepsUpstream && this.#client.requestComplete ? 'reusable' : 'spent')
+    this.#releaseUpstream(this.#response.keepsUpstream && this.#client.requestComplete ? 'reusable' : 'spent')
     this.#client.requestDone(keep)
   }
 
@@ -235,7 +235,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     this.#account.close(this.#nowMs())
     client.socket.write(renderUpgrade(head!), 'latin1')
     this.tunnel = new Tunnel(client.socket, this.#upstream!, client.context.clock, () => {
-      this.#settle('broken')
+      this.#releaseUpstream('broken')
       client.socket.destroySoon()
     })
     if (early && early.length > 0) this.tunnel.upstreamData(early)
@@ -260,7 +260,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   #answer(answer: LocalReply): void {
     this.#account.status = answer.status
     this.#account.refused = answer.error
-    this.#settle('broken')
+    this.#releaseUpstream('broken')
     this.#client.answer(answer, this.#head)
   }
 
@@ -268,12 +268,12 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   #break(why: LocalReply): void {
     this.#account.status = why.status
     this.#account.refused = why.error
-    this.#settle('broken')
+    this.#releaseUpstream('broken')
     this.#client.break()
   }
 
-  /** Releases everything once: connection, slot or place in the queue. */
-  #settle(upstreamIs: 'reusable' | 'spent' | 'broken'): void {
+  /** Ends the request once: releases its connection, and its slot or its place in the queue. */
+  #releaseUpstream(upstreamIs: 'reusable' | 'spent' | 'broken'): void {
     if (this.#phase === 'done') return
     const tunnel = this.#phase === 'tunnel'
     this.#phase = 'done'

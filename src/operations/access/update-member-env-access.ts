@@ -15,14 +15,14 @@ export default handler(updateMemberEnvAccess, async ({ tx }, input, { account, m
   await updateMembership(tx, draft)
   const environments = await listEnvironmentIds(tx, { accountId: account.accountId })
   const there = new Set(environments.map(({ appEnvId }) => appEnvId))
-  const reach = ({ allowedAppEnvIds: ids }: Membership) =>
+  const describeAccess = ({ allowedAppEnvIds: ids }: Membership) =>
     ids.length === 0
       ? `all ${there.size} environments`
       : `${ids.filter((id) => there.has(id)).length} of ${there.size} environments`
   const later = account.settings.memberEnvAccessEnabled
     ? ''
     : '. Per-environment access is off, so the list takes effect when the setting memberEnvAccessEnabled of the account is turned on'
-  const message = `Access changed from ${reach(member)} to ${reach(draft)}${later}`
+  const message = `Access changed from ${describeAccess(member)} to ${describeAccess(draft)}${later}`
   return {
     answer: { ...envAccessResponse(account, draft), message },
     change: {

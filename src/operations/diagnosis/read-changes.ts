@@ -103,7 +103,7 @@ function entryEvents(entry: StoredAuditEntry, target: EnvironmentTarget): Event[
   const { appEnvId } = target.environment
   const { at, operation, objectType, objectId, principal: by } = entry
   const shared = { at, by }
-  if (objectType === 'membership' && reaches(entry.before, appEnvId) !== reaches(entry.after, appEnvId))
+  if (objectType === 'membership' && accessTo(entry.before, appEnvId) !== accessTo(entry.after, appEnvId))
     return [{ ...shared, kind: 'access', what: `${operation} of ${objectId}`, names: [] }]
   if (objectType === 'token' && objectId === appEnvId)
     return [{ ...shared, kind: 'access', what: operation, names: [] }]
@@ -138,7 +138,7 @@ function savedOf(environment: unknown): unknown {
 }
 
 /** An empty list names no environment: whether that means all of them is a setting of the account. */
-function reaches(membership: unknown, appEnvId: string): string {
+function accessTo(membership: unknown, appEnvId: string): string {
   const ids = (membership as { allowedAppEnvIds?: string[] } | null)?.allowedAppEnvIds
   return ids === undefined ? 'none' : ids.length === 0 ? 'all' : String(ids.includes(appEnvId))
 }

@@ -38,11 +38,11 @@ export async function refresh(
 /** Resolves the references of a deployment again; refused while a database has no address. */
 export async function resolveReferences(context: Context, draft: Environment): Promise<void> {
   const find = sourceReader(context.tx)
-  const turns = new Pacer()
+  const pacer = new Pacer()
   let isWaiting = false
   for (const variable of draft.saved.envVars) {
     if ((await refresh(context, find, draft, variable)) === 'waiting') isWaiting = true
-    if (variable.from) await turns.after(3 * variable.value.length)
+    if (variable.from) await pacer.after(3 * variable.value.length)
   }
   if (!isWaiting) return
   throw new AppError('conflict', 'A referenced database has no address yet', {
@@ -65,7 +65,7 @@ export async function refreshDependents(
   if (drafts.size === 0) return []
   const find = sourceReader(context.tx, source, ...drafts.values())
   const resolved = new Set<StoredVariable>()
-  const turns = new Pacer()
+  const pacer = new Pacer()
   const changed = new Map<Environment, string[]>()
   const resolve = async (draft: Environment, variable: StoredVariable): Promise<void> => {
     if (!variable.from || resolved.has(variable)) return
@@ -76,7 +76,7 @@ export async function refreshDependents(
     if (between && earlier) await resolve(between, earlier)
     if ((await refresh(context, find, draft, variable)) === 'changed')
       changed.set(draft, [...(changed.get(draft) ?? []), variable.name])
-    await turns.after(3 * variable.value.length)
+    await pacer.after(3 * variable.value.length)
   }
   for (const draft of drafts.values())
     for (const variable of draft.saved.envVars) await resolve(draft, variable)

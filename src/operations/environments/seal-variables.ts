@@ -21,13 +21,13 @@ export async function sealVariables(
   wanted: readonly ClearVariable[],
 ): Promise<StoredVariable[]> {
   const before = new Map(stored.map((variable) => [variable.name, variable]))
-  const turns = new Pacer()
+  const pacer = new Pacer()
   const sealed: StoredVariable[] = []
   for (const variable of wanted) {
     const row = sealVariable(secrets, appEnvId, before.get(variable.name), variable)
     sealed.push(row)
     // The old value is opened and the new one sealed.
-    await turns.after('keep' in variable.value ? 0 : 2 * row.value.length)
+    await pacer.after('keep' in variable.value ? 0 : 2 * row.value.length)
   }
   return sealed
 }

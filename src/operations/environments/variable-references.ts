@@ -29,14 +29,14 @@ export async function storeVariables(
 ): Promise<StoredVariable[]> {
   const find = sourceReader(context.tx)
   const known = new Map(stored.map((variable) => [variable.name, variable]))
-  const turns = new Pacer()
+  const pacer = new Pacer()
   const clear: ClearVariable[] = []
   for (const { value, ...variable } of wanted) {
     if ('source' in value) {
       const before = known.get(variable.name)
       const one = await resolved(context, find, owners, place, before, { ...variable, ...value })
       clear.push(one)
-      await turns.after('clear' in one.value ? one.value.clear.length : 0)
+      await pacer.after('clear' in one.value ? one.value.clear.length : 0)
     } else clear.push({ ...variable, value })
   }
   return sealVariables(context.secrets, place.appEnvId, stored, clear)
@@ -88,13 +88,13 @@ export async function followReferences(
     if (isShownAgain && !variable.isSecret) await refresh(context, find, draft, variable)
   }
   if (added.length > 0) {
-    const turns = new Pacer()
+    const pacer = new Pacer()
     const inForce = before ? (await settingsInForce(context, before)).envVars : []
     for (const { name, from, value } of added) {
       // What runs may refer to a source that was deleted since: discarding pending changes returns to it.
       const runs = inForce.some((one) => one.name === name && one.value === value && isSame(one.from, from!))
       if (!runs || (await find(from!))) await requireSource(context, find, owners, draft, from!)
-      await turns.after(value.length)
+      await pacer.after(value.length)
     }
     await refuseCycles(find, draft)
   }

@@ -26,7 +26,7 @@ export interface JobSchedulerDeps {
   /** Divides back-off and the time containers are kept (docs/interface.md#clock-scale). */
   clockScale: number
   /** A clock that never steps and survives restarts. */
-  moment(): BootTime
+  bootTime(): BootTime
   engineOf(region: string): JobEngine
   /** The regions of this machine; absent: all. */
   regions?: readonly string[] | undefined
@@ -56,7 +56,7 @@ interface JobContainersListener {
  */
 export class JobContainers {
   readonly #deps: JobSchedulerDeps
-  readonly #transitions: JobRunWriter
+  readonly #runs: JobRunWriter
   readonly #listener: JobContainersListener
   /** Engine calls in progress, by attempt. */
   readonly #busy = new Map<string, 'apply' | 'other'>()
@@ -66,9 +66,9 @@ export class JobContainers {
   readonly #followed = new Set<string>()
   readonly #tasks = new Set<Promise<void>>()
 
-  constructor(deps: JobSchedulerDeps, transitions: JobRunWriter, listener: JobContainersListener) {
+  constructor(deps: JobSchedulerDeps, runs: JobRunWriter, listener: JobContainersListener) {
     this.#deps = deps
-    this.#transitions = transitions
+    this.#runs = runs
     this.#listener = listener
   }
 
@@ -108,11 +108,11 @@ export class JobContainers {
       } catch (error) {
         if (!(error instanceof EngineFailure)) {
           const why = error instanceof AppError ? error.message : 'The engine failed; see its log'
-          await this.#transitions.delayed(attempt.attemptId, `Waiting: ${why}`)
+          await this.#runs.delayed(attempt.attemptId, `Waiting: ${why}`)
           throw error
         }
         const end = this.#endOf(null, `StartFailed: ${error.message}`)
-        await this.#transitions.ended(attempt.attemptId, end, null)
+        await this.#runs.ended(attempt.attemptId, end, null)
       }
     })
   }
@@ -124,7 +124,7 @@ export class JobContainers {
     container: EngineContainer,
     isNew: boolean,
   ): Promise<void> {
-    if (await this.#transitions.started(attempt.attemptId, container)) this.#follow(run, attempt, isNew)
+    if (await this.#runs.started(attempt.attemptId, container)) this.#follow(run, attempt, isNew)
     // Its attempt was given up while the container was being created by a late call: stop it.
     else await this.#deps.engineOf(run.region).stop(attempt.containerName, stopGraceSeconds)
   }
@@ -143,7 +143,7 @@ export class JobContainers {
   giveUp(run: JobRun, attempt: JobAttempt): void {
     this.#beside(attempt, 'other', async () => {
       await this.#deps.engineOf(run.region).remove(attempt.containerName)
-      await this.#transitions.ended(attempt.attemptId, this.#endOf(null, 'NeverStarted'), null)
+      await this.#runs.ended(attempt.attemptId, this.#endOf(null, 'NeverStarted'), null)
     })
   }
 
@@ -151,7 +151,7 @@ export class JobContainers {
   remove(run: JobRun, attempt: JobAttempt): void {
     this.#beside(attempt, 'other', async () => {
       await this.#deps.engineOf(run.region).remove(attempt.containerName)
-      await this.#transitions.gone(attempt.attemptId)
+      await this.#runs.gone(attempt.attemptId)
     })
   }
 
@@ -198,7 +198,7 @@ export class JobContainers {
       ...this.#endOf(exitCode, reasonOf(container)),
       ...(container?.finishedAt && { finishedAt: container.finishedAt }),
     }
-    await this.#transitions.ended(attempt.attemptId, end, container)
+    await this.#runs.ended(attempt.attemptId, end, container)
     this.#listener.sweepWithin((run.ttlSecondsAfterFinished * 1_000) / this.#deps.clockScale)
   }
 

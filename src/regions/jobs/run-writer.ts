@@ -25,7 +25,7 @@ import {
 
 interface JobTimes {
   wallMs(): number
-  moment(): BootTime
+  bootTime(): BootTime
   clockScale: number
 }
 
@@ -104,7 +104,7 @@ export class JobRunWriter {
     return this.#withAttempt(attemptId, async (tx, attempt, run) => {
       const begun =
         attempt.state === 'creating' && container ? await this.#start(tx, attempt, run, container) : null
-      const now = this.#times.moment()
+      const now = this.#times.bootTime()
       const { startedAt } = begun?.attempt ?? attempt
       // Docker records the end of a very short run slightly before its start.
       const finishedAt = startedAt !== null && startedAt > end.finishedAt ? startedAt : end.finishedAt
@@ -133,7 +133,7 @@ export class JobRunWriter {
    * full.
    */
   rebased(jobRunId: string): Promise<void> {
-    const now = this.#times.moment()
+    const now = this.#times.bootTime()
     return this.#withRun(jobRunId, (run) => ({
       ...run,
       began: run.began && now,
@@ -145,7 +145,7 @@ export class JobRunWriter {
     return this.#db.write(async (tx) => {
       const attempt = await findJobAttempt(tx, attemptId)
       if (!attempt?.kept) return
-      await saveJobAttempt(tx, { ...attempt, kept: { ...attempt.kept, since: this.#times.moment() } })
+      await saveJobAttempt(tx, { ...attempt, kept: { ...attempt.kept, since: this.#times.bootTime() } })
     })
   }
 
@@ -176,7 +176,7 @@ export class JobRunWriter {
             // The result of an earlier attempt does not apply to this one.
             exitCode: null,
             reason: null,
-            began: run.began ?? this.#times.moment(),
+            began: run.began ?? this.#times.bootTime(),
           },
     }
     await saveJobAttempt(tx, started.attempt)

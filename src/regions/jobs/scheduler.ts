@@ -27,7 +27,7 @@ interface Live {
  */
 export class JobScheduler {
   readonly #deps: JobSchedulerDeps
-  readonly #transitions: JobRunWriter
+  readonly #runs: JobRunWriter
   readonly #containers: JobContainers
   /**
    * When the container of an attempt was first seen unstarted without this scheduler creating it; by attempt and
@@ -45,9 +45,9 @@ export class JobScheduler {
       pass: () => this.#pass(),
       failed: (error) => log[logLevelOf(error)]({ err: error }, 'a pass over job runs failed; retrying'),
     })
-    const times = { wallMs: () => clock.wallMs(), moment: () => deps.moment(), clockScale }
-    this.#transitions = new JobRunWriter(db, times, nodeName)
-    this.#containers = new JobContainers(deps, this.#transitions, {
+    const times = { wallMs: () => clock.wallMs(), bootTime: () => deps.bootTime(), clockScale }
+    this.#runs = new JobRunWriter(db, times, nodeName)
+    this.#containers = new JobContainers(deps, this.#runs, {
       wake: () => this.wake(),
       later: (delayMs) => this.#worker.wakeWithin(delayMs),
       sweepWithin: (delayMs) => this.#sweepWithin(delayMs),
@@ -118,7 +118,7 @@ export class JobScheduler {
       applying: busy === 'apply',
       unstartedMs: attempt ? this.#unstartedMs(attempt, run, busy === 'apply' || wasStarted(container)) : 0,
       otherAttemptsLive: (perEnvironment.get(run.appEnvId) ?? 0) - (attempt ? 1 : 0),
-      now: this.#deps.moment(),
+      now: this.#deps.bootTime(),
     })
     await this.#perform(step, run, attempt, container)
   }
@@ -132,14 +132,14 @@ export class JobScheduler {
     if (step.do === 'wait') {
       if (step.ms !== null) this.#worker.wakeWithin(step.ms)
     } else if (step.do === 'time-out') {
-      await this.#transitions.timedOut(run.jobRunId)
+      await this.#runs.timedOut(run.jobRunId)
       this.wake()
     } else if (step.do === 'rebase') {
-      await this.#transitions.rebased(run.jobRunId)
+      await this.#runs.rebased(run.jobRunId)
       this.wake()
     } else if (step.do === 'begin') {
       if (!this.#containers.mayApply) return
-      const begun = await this.#transitions.begin(run)
+      const begun = await this.#runs.begin(run)
       if (begun) this.#containers.apply(begun.run, begun.attempt, true)
     } else if (attempt) {
       await this.#performOn(step.do, run, attempt, container)
@@ -174,8 +174,8 @@ export class JobScheduler {
     for (const { run, attempt } of await db.read((tx) => listKeptJobAttempts(tx, this.#deps.regions))) {
       const { attemptId, kept } = attempt
       if (!kept || calls.has(attemptId)) continue
-      const elapsed = elapsedMs(kept.since, this.#deps.moment())
-      if (elapsed === null) await this.#transitions.keptFromNow(attemptId)
+      const elapsed = elapsedMs(kept.since, this.#deps.bootTime())
+      if (elapsed === null) await this.#runs.keptFromNow(attemptId)
       const leftMs = kept.forMs - (elapsed ?? 0)
       if (leftMs > 0) this.#sweepWithin(leftMs)
       else this.#containers.remove(run, attempt)

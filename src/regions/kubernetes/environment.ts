@@ -40,7 +40,7 @@ interface ClusterEnvironmentDeps extends EnvironmentObjectsDeps {
   engine: Engine
   db: Db
   clock: Clock
-  transitions: RolloutWriter
+  rollouts: RolloutWriter
   images: ImageBuilder
   followers: LogFollowers
   wake(appEnvId: string): void
@@ -176,15 +176,15 @@ export class ClusterEnvironment {
   /** Applies what should run; true while it is on its way. */
   async #converge(view: EnvironmentView, observed: Observed | undefined): Promise<boolean> {
     const { environment, app, current, wanted } = view
-    const { transitions } = this.#deps
+    const { rollouts } = this.#deps
     const { appEnvId } = environment
     const next = startable(view)
     if (environment.changingRegion && environment.desiredState === 'stopped')
-      await transitions.settleRegion(appEnvId)
+      await rollouts.endStoppedMove(appEnvId)
     if (app.isJob) {
       // Its attempts run there, and an account may have jobs only.
       await this.#objects.ensureAccount(view)
-      if (next) await transitions.promote(appEnvId, next.rollout.rolloutId)
+      if (next) await rollouts.promote(appEnvId, next.rollout.rolloutId)
       return wanted !== null
     }
     const version = next ?? current
@@ -206,8 +206,8 @@ export class ClusterEnvironment {
     // Before it is stored that they are over: a program that ends in between finds them again.
     if (!app.isDatabase)
       await this.#objects.dropVariables(view, state.is === 'ready' ? next : current, [current, next])
-    if (state.is === 'ready') await transitions.promote(appEnvId, rolloutId)
-    else await transitions.fail(appEnvId, rolloutId, { reason: state.reason, message: state.message })
+    if (state.is === 'ready') await rollouts.promote(appEnvId, rolloutId)
+    else await rollouts.fail(appEnvId, rolloutId, { reason: state.reason, message: state.message })
     this.#deps.wake(appEnvId)
     return true
   }

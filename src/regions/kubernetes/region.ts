@@ -81,23 +81,23 @@ export class ClusterRegion {
     this.#deps = deps
     this.#problem = deps.engine.problem
     const { db, clock, log, logs, secrets, builder, uploads, engine, nodeName, clockScale } = deps
-    const transitions = new RolloutWriter(db, () => clock.wallMs())
+    const rollouts = new RolloutWriter(db, () => clock.wallMs())
     const masks = new LogMasks(db, secrets)
     this.#followers = new LogFollowers(logs, masks, log)
     // Its own runs: the list of a machine does not have these containers.
     this.#usage = new UsageMeter(db, clock, log, `region:${deps.region}`)
-    const images = new ImageBuilder({ db, clock, log, logs, masks, secrets, builder, uploads, transitions })
+    const images = new ImageBuilder({ db, clock, log, logs, masks, secrets, builder, uploads, rollouts })
     const { installationId, options, client, region } = deps
     const wake = (appEnvId: string) => this.wake([appEnvId])
     this.#accounts = new ClusterAccounts({ client, installationId, options })
     this.#shared = {
-      ...{ db, clock, log, secrets, engine, transitions, images, followers: this.#followers },
+      ...{ db, clock, log, secrets, engine, rollouts, images, followers: this.#followers },
       ...{ installationId, options, client, region, wake, clockScale, accounts: this.#accounts },
       claims: new NameClaims(),
       removeJobs: (appEnvId) => this.#removeJobs(appEnvId),
     }
     this.#jobs = new JobScheduler({
-      ...{ db, clock, log, secrets, nodeName, clockScale, moment: readBootTime },
+      ...{ db, clock, log, secrets, nodeName, clockScale, bootTime: readBootTime },
       regions: [region],
       engineOf: () => engine,
       list: () => this.#listJobs(),

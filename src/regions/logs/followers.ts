@@ -104,7 +104,7 @@ export class LogFollowers {
     let batch: Parameters<LogStore['append']>[1][number][] = []
     let timer: NodeJS.Timeout | null = null
     // Programs print as fast as they can.
-    const turns = new Pacer()
+    const pacer = new Pacer()
     const flush = () => {
       timer = null
       if (batch.length > 0) this.#logs.append(appEnvId, batch)
@@ -122,7 +122,7 @@ export class LogFollowers {
         })
         if (batch.length >= 500) flush()
         else timer ??= setTimeout(flush, batchMs)
-        await turns.after(comparesPerCharacter * line.message.length)
+        await pacer.after(comparesPerCharacter * line.message.length)
       }
     } finally {
       if (timer) clearTimeout(timer)

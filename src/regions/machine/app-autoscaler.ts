@@ -35,8 +35,8 @@ export class AppAutoscaler {
     this.#worker = new Worker({
       clock,
       everyMs: metrics.periodMs,
-      pass: () => this.turn(),
-      failed: (error) => log.error({ err: error }, 'autoscaling failed; retrying at the next turn'),
+      pass: () => this.pass(),
+      failed: (error) => log.error({ err: error }, 'autoscaling failed; retrying with the next sample'),
     })
   }
 
@@ -49,7 +49,7 @@ export class AppAutoscaler {
   }
 
   /** Checks every autoscaled environment once. */
-  async turn(): Promise<void> {
+  async pass(): Promise<void> {
     for (const { appEnvId, autoscaled } of this.#deps.environments()) {
       if (!autoscaled) continue
       try {

@@ -79,7 +79,7 @@ export class EnvironmentPods {
         const { rolloutId } = pod.record
         const isTried = rolloutId === wantedRolloutId
         const failure = isTried ? await this.#explained(pod, unsaved.failure) : unsaved.failure
-        await this.#deps.transitions.failedContainer(this.#appEnvId, rolloutId, failure)
+        await this.#deps.rollouts.failedContainer(this.#appEnvId, rolloutId, failure)
       }
       if (pod.unsaved === unsaved) pod.unsaved = null
       if (pod.record.desiredState === 'gone') this.#pods.delete(pod.record.podId)
@@ -138,7 +138,7 @@ export class EnvironmentPods {
     const prewarmed = this.#prewarmed.availability(rolloutId)
     const made = prewarmed ? { ...prewarmed, createdAt: this.#now() } : this.#newRecord(view, rollout)
     const record: PodRecord = ordinal === undefined ? made : { ...made, ordinal }
-    if (!(await this.#deps.transitions.addPod(record))) return
+    if (!(await this.#deps.rollouts.addPod(record))) return
     // Release only now: until the pod's row is written, the claim keeps the prewarmed container from being removed.
     if (prewarmed) this.#prewarmed.taken()
     const pod = this.#keep(record)
@@ -222,7 +222,7 @@ export class EnvironmentPods {
 
   /** The store first, then memory: after a failed write, memory has the state that a restart would find. */
   async #change(pod: LivePod, change: Partial<PodRecord>): Promise<void> {
-    await this.#deps.transitions.savePod({ ...pod.record, ...change })
+    await this.#deps.rollouts.savePod({ ...pod.record, ...change })
     pod.record = { ...pod.record, ...change }
   }
 

@@ -210,7 +210,7 @@ export class EnvironmentWorker {
       await this.#perform(step, view)
     }
     if (view.environment.changingRegion && view.environment.desiredState === 'stopped')
-      await this.#deps.transitions.settleRegion(this.#appEnvId)
+      await this.#deps.rollouts.endStoppedMove(this.#appEnvId)
     this.#checks.look(this.#pods.all)
     this.#pods.keepPrewarmed(view)
     this.#rotation.look(view, this.#pods.ready)
@@ -245,7 +245,7 @@ export class EnvironmentWorker {
       case 'remove-pod':
         return this.#pods.remove(this.#pods.get(step.podId))
       case 'try':
-        await this.#deps.transitions.beginTrial(this.#appEnvId, step.rolloutId)
+        await this.#deps.rollouts.beginTrial(this.#appEnvId, step.rolloutId)
         return this.wake()
       case 'promote':
         return this.#promote(step.rolloutId, view)
@@ -259,7 +259,7 @@ export class EnvironmentWorker {
       this.#view = promoted
       this.#publish()
     }
-    if (await this.#deps.transitions.promote(this.#appEnvId, rolloutId)) {
+    if (await this.#deps.rollouts.promote(this.#appEnvId, rolloutId)) {
       this.#view = promoted
       this.#backoff.reset()
     }

@@ -51,7 +51,7 @@ interface ReconcilerDeps {
   /** Deployed versions whose images stay for a rollback; default 10. */
   keptVersions?: number
   /** A clock that never steps and outlives restarts; the machine's own when left out. */
-  moment?: () => BootTime
+  bootTime?: () => BootTime
 }
 
 /**
@@ -81,14 +81,14 @@ export class Reconciler {
     const { db, clock, log, secrets, routes, logs, builder, uploads, nodeName, scope } = deps
     const common = { db, clock, log, secrets, nodeName }
     const masks = new LogMasks(db, secrets)
-    const transitions = new RolloutWriter(db, () => clock.wallMs())
+    const rollouts = new RolloutWriter(db, () => clock.wallMs())
     this.#workerDeps = {
       ...common,
       stabilityScale: deps.stabilityScale ?? deps.clockScale ?? 1,
       routes: this.#heldRoutes(routes),
-      transitions,
+      rollouts,
       followers: new LogFollowers(logs, masks, log),
-      images: new ImageBuilder({ db, clock, log, logs, masks, secrets, builder, uploads, transitions }),
+      images: new ImageBuilder({ db, clock, log, logs, masks, secrets, builder, uploads, rollouts }),
       usage: new UsageMeter(db, clock, log, scope?.node),
       found: new Map(),
       engineOf: (region) => this.#engines.of(region),
@@ -106,7 +106,7 @@ export class Reconciler {
     this.#jobs = new JobScheduler({
       ...work,
       clockScale: deps.clockScale ?? 1,
-      moment: deps.moment ?? readBootTime,
+      bootTime: deps.bootTime ?? readBootTime,
       list: () => this.#engines.list(),
       followers,
       usage,

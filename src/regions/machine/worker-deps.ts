@@ -22,7 +22,7 @@ export interface WorkerDeps {
   /** Whether the region is one of this machine's. */
   isOwn(region: string): boolean
   routes: RouteSink
-  transitions: RolloutWriter
+  rollouts: RolloutWriter
   followers: LogFollowers
   images: ImageBuilder
   /** Gets each container before it is removed. */

@@ -30,7 +30,7 @@ export interface ImageBuilderDeps {
   secrets: SecretBox
   builder: Builder
   uploads: UploadFiles
-  transitions: RolloutWriter
+  rollouts: RolloutWriter
 }
 
 interface MadeImage {
@@ -62,7 +62,7 @@ export class ImageBuilder {
           ? await this.#build(engine, view, wanted, onLog, signal)
           : await this.#pull(engine, view, wanted, onLog, signal)
       if (signal.aborted) return
-      await this.#store(signal, () => this.#deps.transitions.imageReady(rolloutId, image, gitCommitId))
+      await this.#store(signal, () => this.#deps.rollouts.imageReady(rolloutId, image, gitCommitId))
     } catch (error) {
       if (signal.aborted) return
       const say = (message: string) =>
@@ -75,7 +75,7 @@ export class ImageBuilder {
       // A failure may quote build output and expanded variables: masked first, then cut.
       const failure = { reason, message: mask(message).slice(0, longestFailure) }
       say(failure.message)
-      await this.#store(signal, () => this.#deps.transitions.fail(appEnvId, rolloutId, failure))
+      await this.#store(signal, () => this.#deps.rollouts.fail(appEnvId, rolloutId, failure))
     }
   }
 

@@ -87,7 +87,7 @@ interface MoveDeps {
   log: Log
   isHere(region: string): boolean
   engineOf(region: string): Engine
-  transitions: {
+  rollouts: {
     beginCopy(appEnvId: string, rolloutId: string): Promise<boolean>
     giveUpIdleCopy(appEnvId: string): Promise<boolean>
     leftVolumeRemoved(appEnvId: string, region: string): Promise<void>
@@ -97,17 +97,17 @@ interface MoveDeps {
 /** What a move with a volume needs of a runtime beside containers; false if that is not done, or has changed the view. */
 export async function continueMove(whole: EnvironmentView, deps: MoveDeps): Promise<boolean> {
   const { appEnvId, region, wantedRolloutId, volumeMove, leftVolumeIn } = whole.environment
-  const { transitions } = deps
+  const { rollouts } = deps
   if (
     deps.isHere(region) &&
     wantedRolloutId !== null &&
     volumeMove?.step === 'prepare' &&
     hasImage(whole.wanted)
   ) {
-    await transitions.beginCopy(appEnvId, wantedRolloutId)
+    await rollouts.beginCopy(appEnvId, wantedRolloutId)
     return false
   }
-  if (volumeMove?.step === 'copy') return !(await transitions.giveUpIdleCopy(appEnvId))
+  if (volumeMove?.step === 'copy') return !(await rollouts.giveUpIdleCopy(appEnvId))
   if (leftVolumeIn === undefined || !deps.isHere(leftVolumeIn)) return true
   return removeLeftVolume(whole, leftVolumeIn, deps).catch((error) => {
     deps.log.warn({ err: error, appEnvId }, 'a volume that moved is not removed yet; retrying')
@@ -128,7 +128,7 @@ function hasImage(wanted: RolloutView | null): boolean {
 async function removeLeftVolume(
   { environment, pods, current }: EnvironmentView,
   region: string,
-  { db, engineOf, transitions }: MoveDeps,
+  { db, engineOf, rollouts }: MoveDeps,
 ): Promise<boolean> {
   const { appEnvId, accountId, cliEnvName: envName, applied } = environment
   const isNeeded = [environment.region, environment.servedFrom].includes(region)
@@ -139,6 +139,6 @@ async function removeLeftVolume(
     const image = current?.content.images[region] ?? ''
     await engineOf(region).volumes?.remove({ appEnvId, accountId, envName, mount, image })
   }
-  await transitions.leftVolumeRemoved(appEnvId, region)
+  await rollouts.leftVolumeRemoved(appEnvId, region)
   return true
 }

@@ -92,7 +92,7 @@ export class RolloutWriter {
   }
 
   /** No containers to move: the environment was not running when its region changed. */
-  settleRegion(appEnvId: string): Promise<void> {
+  endStoppedMove(appEnvId: string): Promise<void> {
     return this.#db.write(async (tx) => {
       const environment = await findEnvironment(tx, { appEnvId })
       if (!environment?.changingRegion || environment.desiredState === 'running') return

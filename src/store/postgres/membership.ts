@@ -162,7 +162,7 @@ export class PostgresMembership implements Membership {
     const alive = new Set(rows.filter(({ age_ms }) => age_ms <= expiryMs).map((row) => row.instance_id))
     if (performance.now() - this.#steadySinceMs > expiryMs) await this.#endGone(rows, alive)
     const living = rows.filter((row) => alive.has(row.instance_id))
-    if (this.#wakes && !this.#beats.stopped) await this.#settle(leases, living)
+    if (this.#wakes && !this.#beats.stopped) await this.#applyLeases(leases, living)
   }
 
   #noteBeat(): void {
@@ -185,7 +185,7 @@ export class PostgresMembership implements Membership {
     }
   }
 
-  async #settle(leases: readonly LeaseRow[], living: readonly InstanceRow[]): Promise<void> {
+  async #applyLeases(leases: readonly LeaseRow[], living: readonly InstanceRow[]): Promise<void> {
     const { instanceId } = this.#options
     const rowOf = (name: string) => leases.find((lease) => lease.name === name)
     const instances = living.map((row) => ({ id: row.instance_id, regions: regionsOf(row) }))

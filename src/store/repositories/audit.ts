@@ -69,10 +69,10 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     undid: entry.undid,
   }
   // Both texts together have up to megabytes.
-  const turns = new Pacer()
-  await turns.after(row.before.length + row.after.length)
+  const pacer = new Pacer()
+  await pacer.after(row.before.length + row.after.length)
   row.hash = hashOfEntry(row)
-  await turns.after(row.before.length + row.after.length)
+  await pacer.after(row.before.length + row.after.length)
   await tx.insertInto('audit_log').values(row).execute()
   await saveHead(tx, entry.accountId, { ...head, entries: head.entries + 1, hash: row.hash }, secrets)
   return row.entry_id

@@ -97,10 +97,10 @@ export async function listEnvironments(
 /** A record has up to megabytes: the event loop has its turn between them. */
 async function parsed(rows: readonly { record: string }[]): Promise<Environment[]> {
   const found: Environment[] = []
-  const turns = new Pacer()
+  const pacer = new Pacer()
   for (const row of rows) {
     found.push(environmentRecord.parse(row.record))
-    await turns.after(row.record.length)
+    await pacer.after(row.record.length)
   }
   return found
 }

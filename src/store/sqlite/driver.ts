@@ -36,7 +36,7 @@ class EmbeddedDriver extends SqliteDriver {
   /** By SQL, the one used last at the end: preparing a query again takes longer than reading a row. */
   readonly #statements = new Map<string, Database.Statement>()
   /** Statements run on the event loop, and rows have up to megabytes. */
-  readonly #turns = new Pacer()
+  readonly #pacer = new Pacer()
   readonly #connection: DatabaseConnection = {
     executeQuery: async (query) => {
       // libsql ends the process when it is given one.
@@ -44,7 +44,7 @@ class EmbeddedDriver extends SqliteDriver {
         throw new TypeError('the store takes no booleans')
       const given = textLength(query.parameters)
       const result = this.#execute(query, given <= keptParameters)
-      await this.#turns.after(given + textLength(result.rows))
+      await this.#pacer.after(given + textLength(result.rows))
       return result
     },
     streamQuery: () => {

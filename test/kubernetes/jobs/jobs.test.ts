@@ -54,7 +54,7 @@ async function jobsOfOwn() {
   }
   const find = async (name: string) => (await jobs.list()).find((one) => one.name === name)
   /** Applies it again until it starts, as the scheduler does: its pod may come late. */
-  const reach = async (one: ContainerSpec, state: EngineContainer['state']) => {
+  const untilState = async (one: ContainerSpec, state: EngineContainer['state']) => {
     const look = async () => {
       const { state: now = 'created' } = (await find(one.name)) ?? {}
       return now === 'created' ? (await jobs.apply(one)).state : now
@@ -68,12 +68,12 @@ async function jobsOfOwn() {
     for await (const { message } of jobs.logs(name, options)) lines.push(message)
     return lines
   }
-  return { namespace, jobs, spec, find, reach, logOf }
+  return { namespace, jobs, spec, find, untilState, logOf }
 }
 
 describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
   it('run in a shell with their variables, and show output, times and exit code', async () => {
-    const { jobs, spec, reach, logOf } = await jobsOfOwn()
+    const { jobs, spec, untilState, logOf } = await jobsOfOwn()
     const one = spec('echo "$GREETING from $0 in $(pwd)"; exit 3', {
       env: { GREETING: 'hello\nthere' },
       workingDir: '/tmp',
@@ -81,17 +81,17 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     await jobs.apply(one)
     // A repeated call starts nothing.
     await jobs.apply(one)
-    const ended = await reach(one, 'exited')
+    const ended = await untilState(one, 'exited')
     expect(ended).toMatchObject({ exitCode: 3, podId: one.podId, appEnvId: 'env_a', outOfMemory: false })
     expect(Date.parse(ended.finishedAt!)).toBeGreaterThanOrEqual(Date.parse(ended.startedAt!))
     expect(await logOf(one.name)).toEqual(['hello', 'there from /bin/sh in /tmp'])
   })
 
   it('2.5: start one container, also when the cluster makes another pod for the Job', async () => {
-    const { namespace, jobs, spec, reach } = await jobsOfOwn()
+    const { namespace, jobs, spec, untilState } = await jobsOfOwn()
     const one = spec('sleep 5')
     await jobs.apply(one)
-    await reach(one, 'running')
+    await untilState(one, 'running')
     const named = ['-n', namespace, 'get', 'pods', '-l', `longshore.dev/name=${one.name}`]
     const [pod] = JSON.parse(await kubectl([...named, '-o', 'json'])).items
     const { name, namespace: of, labels, annotations, ownerReferences, finalizers } = pod.metadata
@@ -104,7 +104,7 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     await jobs.apply(one)
     // As its controller does with a surplus pod, which is no failure of the attempt.
     await kubectl(['-n', namespace, 'delete', 'pod', `${name}-2`, '--ignore-not-found'])
-    const ended = await reach(one, 'exited')
+    const ended = await untilState(one, 'exited')
     expect(ended).toMatchObject({ exitCode: 0 })
     const started = '{range .items[*]}{.metadata.name}={.spec.nodeName}{"\\n"}{end}'
     const pods = (await kubectl([...named, '-o', `jsonpath=${started}`])).trim().split('\n')
@@ -112,10 +112,10 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
   })
 
   it('follow the log while they run, and continue after a line', async () => {
-    const { jobs, spec, reach } = await jobsOfOwn()
+    const { jobs, spec, untilState } = await jobsOfOwn()
     const one = spec('echo first; while [ ! -e /tmp/go ]; do sleep 0.1; done')
     await jobs.apply(one)
-    await reach(one, 'running')
+    await untilState(one, 'running')
     const stop = new AbortController()
     const lines = jobs
       .logs(one.name, { since: null, follow: true, signal: stop.signal })
@@ -130,12 +130,12 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
   })
 
   it('end when they are stopped, and leave nothing when they are removed', async () => {
-    const { namespace, jobs, spec, find, reach } = await jobsOfOwn()
+    const { namespace, jobs, spec, find, untilState } = await jobsOfOwn()
     const one = spec('trap "exit 0" TERM; while true; do sleep 0.1; done')
     await jobs.apply(one)
-    await reach(one, 'running')
+    await untilState(one, 'running')
     await jobs.stop(one.name, 10)
-    await reach(one, 'exited')
+    await untilState(one, 'exited')
     await jobs.remove(one.name)
     await jobs.remove(one.name)
     // The list is of the watch, which a removal reaches a moment later.
@@ -145,10 +145,10 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
   })
 
   it('report that a container took too much memory', async () => {
-    const { jobs, spec, reach } = await jobsOfOwn()
+    const { jobs, spec, untilState } = await jobsOfOwn()
     const one = spec('dd if=/dev/zero of=/dev/null bs=200M count=1')
     await jobs.apply(one)
-    expect(await reach(one, 'exited')).toMatchObject({ outOfMemory: true, exitCode: 137 })
+    expect(await untilState(one, 'exited')).toMatchObject({ outOfMemory: true, exitCode: 137 })
   })
 
   it('fail for an image that does not exist, and never start later', async () => {

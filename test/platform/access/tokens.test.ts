@@ -33,7 +33,7 @@ describe('tokens', () => {
     expect((await call('GET', '/app-env', second, { appEnvId })).status).toBe(401)
   })
 
-  it('a read-only token reads, changes nothing, and shows no secret', async () => {
+  it('read-only-token: it reads, changes nothing, and shows no secret', async () => {
     const made = await call('POST', '/user/tokens', platform.admin.token, { name: 'agent', readOnly: true })
     const { token, tokenId } = made.json
     const { appEnvId } = await platform.makeEnvironment({

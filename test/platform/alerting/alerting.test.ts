@@ -83,7 +83,7 @@ describe('alerting', () => {
     const deps = { db, clock, log, secrets, metrics, notifier: fixture.newNotifier(), clockScale: 1 }
     const again = createAlerting({ ...deps, publicUrl: () => platform.apiUrl })
     clock.stepWall(60 * minute)
-    const turn = async (count: number) => {
+    const cyclesAfterRestart = async (count: number) => {
       for (let index = 0; index < count; index += 1) {
         await clock.advance(10_000)
         metrics.add(appEnvId, 'cpu_percent', clock.wallMs(), 95)
@@ -91,11 +91,11 @@ describe('alerting', () => {
       }
     }
     // 40 s were held before; the first cycle after the restart adds nothing.
-    await turn(2)
+    await cyclesAfterRestart(2)
     expect((await read(alertId)).lastKnownState).toBe('Pending')
-    await turn(1)
+    await cyclesAfterRestart(1)
     expect((await read(alertId)).lastKnownState).toBe('Firing')
-    await turn(5)
+    await cyclesAfterRestart(5)
     await untilRead(
       async () => eventsOf(alertId).length,
       (count) => count === 1,
@@ -143,7 +143,7 @@ describe('alerting', () => {
     expect(eventsOf(alertId).map(({ body }) => body.event)).toEqual(['firing', 'resolved'])
   })
 
-  it('9: firing ends with the environment: the pending notification arrives, then a resolved one', async () => {
+  it('firing ends with the environment: the pending notification arrives, then a resolved one', async () => {
     const webhook = await point('webhook', { url: receiver.url('/deleted') })
     const incident = await point('incident', { integrationKey: 'deleted' })
     const { appEnvId, alertId } = await makeAlert([webhook, incident])

@@ -57,7 +57,7 @@ describe('delivery of notifications', () => {
     receiver.answer = () => ({ status: 200 })
   })
 
-  it('6: a paused alert sends none; what waits goes out when it is resumed, and not once it is deleted', async () => {
+  it('3.2: a paused alert sends none; what waits goes out when it is resumed, and not once it is deleted', async () => {
     const webhook = await point('webhook', { url: receiver.url('/held') })
     const [held, dropped] = [await makeAlert([webhook]), await makeAlert([webhook])]
     receiver.answer = () => ({ status: 503 })
@@ -157,7 +157,7 @@ describe('delivery of notifications', () => {
     expect(sent()).toBe(2)
   })
 
-  it('9: gives up after 24 h of trying, and get-alert shows the dead letter with its reason', async () => {
+  it('gives up after 24 h of trying, and get-alert shows the dead letter with its reason', async () => {
     const { alertId, appEnvId } = await makeAlert([await point('webhook', { url: receiver.url('/down') })])
     receiver.answer = ({ path }) => (path === '/down' ? 'reset' : { status: 200 })
     await cycles(appEnvId, 95, 8)

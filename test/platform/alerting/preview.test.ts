@@ -37,7 +37,7 @@ describe('the preview of an alert', () => {
   })
   afterAll(() => platform.close())
 
-  it('11: fires where the evaluator fired on the same samples, whatever the metric and aggregation', async () => {
+  it('fires where the evaluator fired on the same samples, whatever the metric and aggregation', async () => {
     const { client } = platform.admin
     const { appEnvId } = await platform.makeEnvironment()
     const rules = [

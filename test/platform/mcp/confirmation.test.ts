@@ -210,7 +210,7 @@ describe('every tool that destroys', () => {
     Object.entries(destructions).flatMap(([name, { name: typed }]) =>
       typed ? [[name, typed] as const] : [],
     ),
-  )('%s needs the exact name where nobody can be asked', async (name, typed) => {
+  )('%s needs the exact name if the client cannot ask', async (name, typed) => {
     const made = await prepared(name)
     const before = await state()
     const session = await connect()

@@ -167,7 +167,7 @@ async function called(
   }
 }
 
-describe("3: tenants' text never appears in our own sentences", () => {
+describe("tenants' text never appears in our own sentences", () => {
   it.each(tools.map((tool) => [tool.name, tool] as const))('%s', async (name, tool) => {
     const world = await plantedWorld()
     const args = await argsFor(tool, world)
@@ -216,7 +216,7 @@ describe("3: tenants' text never appears in our own sentences", () => {
   })
 })
 
-describe("20: the platform's diagnosis is outside the envelope, tenants' text inside", () => {
+describe("the platform's diagnosis is outside the envelope, tenants' text inside", () => {
   async function deployed(reason: string, message: string): Promise<ToolReply> {
     const { appEnvId } = await serving.makeEnvironment({
       app: { name: `RaVeN ${reason}`, useImage: true },
@@ -256,7 +256,7 @@ describe("20: the platform's diagnosis is outside the envelope, tenants' text in
   })
 })
 
-it('26: agents can change only the member access setting of an account', async () => {
+it('agents can change only the member access setting of an account', async () => {
   const { accountId } = platform
   const on = await called('update-account', { accountId, memberEnvAccessEnabled: true })
   expect(on.text).toMatch(/^Per-environment access of account acc_\w+ is on\./)
@@ -272,7 +272,7 @@ it('26: agents can change only the member access setting of an account', async (
   expect((await called('update-account', { ...off, confirm: 'RaVeN account' })).isError).toBe(false)
 })
 
-it('26, E5: update-app-env takes functionConfig, within the limits of the account', async () => {
+it('E5: update-app-env takes functionConfig, within the limits of the account', async () => {
   const { appEnvId } = await environmentOf('FUNCTION', {})
   expect(tools.find(({ name }) => name === 'update-app-env')!.unlistedInputs).not.toContain('functionConfig')
   const said = await called('update-app-env', { appEnvId, functionConfig: { maxScale: 2 } })

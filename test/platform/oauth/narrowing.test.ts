@@ -110,7 +110,7 @@ describe('what a person narrows holds at every call', () => {
     await elsewhere.close()
   })
 
-  it('the API itself refuses calls beyond, also with the key of a call that the person made', async () => {
+  it('agent-scope, insufficient-scope: the API itself refuses calls beyond, also with the key of a call that the person made', async () => {
     const inside = await platform.makeEnvironment()
     const { appEnvId } = await platform.makeEnvironment()
     const environments = [inside.appEnvId]
@@ -134,16 +134,17 @@ describe('what a person narrows holds at every call', () => {
     )
     await platform.runner.run({ ...write, token: platform.admin.token })
     const { accountId } = platform
-    for (const [refused, why] of [
-      [write, 'You have no access to this app environment'],
-      [call(getAppEnv, { appEnvId }), 'You have no access to this app environment'],
+    for (const [refused, message, rule] of [
+      [write, 'You have no access to this app environment', 'M2'],
+      [call(getAppEnv, { appEnvId }), 'You have no access to this app environment', 'M2'],
       [
         call(createApp, { accountId, name: 'x', port: 80, dockerPreset: 'CUSTOM' }),
         'The agent is not allowed to do this',
+        'agent-scope',
       ],
-      [call(getAppEnv, { ...inside, decrypt: true }), 'insufficient_scope'],
+      [call(getAppEnv, { ...inside, decrypt: true }), 'insufficient_scope', 'insufficient-scope'],
     ] as const)
-      await expect(platform.runner.run({ ...refused, ...byAgent }), why).rejects.toThrow(why)
+      await expect(platform.runner.run({ ...refused, ...byAgent })).rejects.toMatchObject({ message, rule })
     const { appEnvId: own } = inside
     expect((await platform.runner.run({ ...call(getAppEnv, { appEnvId: own }), ...byAgent })).status).toBe(
       200,

@@ -83,7 +83,7 @@ describe('sign-in of agents with the embedded authorization server', () => {
   })
 
   it.each(['first', 'second'] as const)(
-    'refuses a call beyond the scopes with 403, and the host asks the person for more (%s)',
+    'insufficient-scope: refuses a call beyond the scopes with 403, and the host asks the person for more (%s)',
     async (library) => {
       const host = hostOf({}, library)
       const agent = await host.connect()

@@ -205,7 +205,7 @@ describe('the account at a glance', () => {
     expect(bare.status).toBe(400)
   })
 
-  it('8 bills an account for what ran in the range, of the environments that the caller may see', async () => {
+  it('bills an account for what ran in the range, of the environments that the caller may see', async () => {
     const { accountId, admin } = await account()
     const [one, two] = [
       await environment({ accountId, admin }, 'bill-one'),

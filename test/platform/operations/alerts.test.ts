@@ -77,7 +77,7 @@ describe('alerts', () => {
     expect(listed.json).toEqual({ alerts: [plain] })
   })
 
-  it('2.7 and 8 reject invalid fields', async () => {
+  it('2.7, 8.alert-name and 8.alert-description reject invalid fields', async () => {
     const wrong: Record<string, unknown>[] = [
       { name: '' },
       { name: 'x'.repeat(101) },
@@ -113,7 +113,7 @@ describe('alerts', () => {
     expect((await call('PATCH', '/alert', { alertId, metric: 'cpu_usage' })).status).toBe(400)
   })
 
-  it('7 rejects unknown contact points and those of another account with the same response', async () => {
+  it('4.3 rejects unknown contact points and those of another account with the same response', async () => {
     const { accountId } = (await platform.request('GET', '/accounts', { token: stranger.token })).json
       .accounts[0]
     const config = { addresses: ['x@example.com'] }

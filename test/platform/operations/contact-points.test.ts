@@ -109,7 +109,7 @@ describe('contact points', () => {
     expect(answer.json.details).toContain(said)
   })
 
-  it('8 takes names of 1 to 50 characters', async () => {
+  it('8.contact-point-name takes names of 1 to 50 characters', async () => {
     const config = { addresses: ['a@b.example'] }
     expect((await create('email', config, 'x'.repeat(50))).status).toBe(200)
     expect((await create('email', config, 'x'.repeat(51))).status).toBe(400)

@@ -29,7 +29,7 @@ describe('details of the contract', () => {
     }
   })
 
-  it('2.1 and 8.Job defaults: appJobConfig contains inherited values, including platform defaults', async () => {
+  it('2.1 and 8.job-defaults: appJobConfig contains inherited values, including platform defaults', async () => {
     const app = { dockerPreset: 'JOB', jobConfig: { command: 'true', timeoutSeconds: 60 } }
     const { appEnvId } = await platform.makeEnvironment({ app })
     const { json } = await send('GET', '/app-env', { appEnvId })

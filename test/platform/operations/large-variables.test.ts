@@ -27,7 +27,7 @@ async function recordLength(appEnvId: string): Promise<number> {
   return record.length
 }
 
-/** The most characters sealed or opened between two turns of the event loop while `work` runs. */
+/** The most characters sealed or opened between two rounds of the event loop while `work` runs. */
 async function mostAtOnce(work: () => Promise<unknown>): Promise<number> {
   const { seal, open } = platform.secrets
   let atOnce = 0
@@ -37,9 +37,9 @@ async function mostAtOnce(work: () => Promise<unknown>): Promise<number> {
     most = Math.max(most, atOnce)
   }
   let isDone = false
-  const turn = () => {
+  const nextRound = () => {
     atOnce = 0
-    if (!isDone) setImmediate(turn)
+    if (!isDone) setImmediate(nextRound)
   }
   platform.secrets.seal = (clear, boundTo) => {
     count(clear.length)
@@ -49,7 +49,7 @@ async function mostAtOnce(work: () => Promise<unknown>): Promise<number> {
     count(sealed.length)
     return open(sealed, boundTo)
   }
-  turn()
+  nextRound()
   await work().finally(() => {
     isDone = true
     Object.assign(platform.secrets, { seal, open })

@@ -41,7 +41,7 @@ describe('usage of containers whose meter is away', () => {
   const lastCount = async ({ appEnvId }: MeteredContainer) =>
     (await read('/app-env/container-series', { appEnvId })).points.at(-1)
 
-  it('8 counts up to when a machine that does not come back saw them, and adds what really ran if it does', async () => {
+  it('counts up to when a machine that does not come back saw them, and adds what really ran if it does', async () => {
     const [one, two] = [await meterOf('one'), await meterOf('two')]
     const [lost, kept] = [await container('a'), await container('b')]
     await look(one, [lost])
@@ -63,7 +63,7 @@ describe('usage of containers whose meter is away', () => {
     expect([await secondsOf(lost), await secondsOf(kept)]).toEqual([2440, 2440])
   })
 
-  it('8 counts on in a cluster region that another control plane runs now', async () => {
+  it('counts on in a cluster region that another control plane runs now', async () => {
     const running = await container('a')
     await look(await meterOf('region:eu'), [running])
     await clock.advance(20 * minute)
@@ -73,7 +73,7 @@ describe('usage of containers whose meter is away', () => {
     expect(await secondsOf(running)).toBe(1230)
   })
 
-  it('8 counts a container on that no meter has seen yet', async () => {
+  it('counts a container on that no meter has seen yet', async () => {
     const { appEnvId, name } = await container('a')
     const run = { container: name, appEnvId, accountId: platform.accountId, zClouds: 1, rateMultiplier: 1 }
     await platform.db.write((tx) =>
@@ -83,7 +83,7 @@ describe('usage of containers whose meter is away', () => {
     expect((await read('/app-env/usage', { appEnvId })).containerSeconds).toBe(600)
   })
 
-  it('8 counts containers on while another engine of their machine is away, and after a crash up to then', async () => {
+  it('counts containers on while another engine of their machine is away, and after a crash up to then', async () => {
     const meter = await meterOf('one')
     const [listed, unlisted] = [await container('a'), await container('b')]
     const seconds = async () => [await secondsOf(listed), await secondsOf(unlisted)]

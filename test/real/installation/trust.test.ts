@@ -24,7 +24,7 @@ const outward = Object.values(os.networkInterfaces())
 
 const portOf = (address: string) => Number(new URL(address).port)
 
-describe('the door of a real serve', () => {
+describe('access to a running platform', () => {
   /** A request with headers that fetch does not allow. */
   const knock = (path: string, headers: Record<string, string>) =>
     new Promise<number>((resolve, reject) => {
@@ -61,18 +61,18 @@ describe('the door of a real serve', () => {
   it.skipIf(outward === undefined)(
     'listens on loopback only, and warns when it is configured otherwise',
     async () => {
-      const reaches = (port: number) =>
+      const accepts = (port: number) =>
         new Promise<boolean>((resolve) => {
           const socket = net.connect({ host: outward!, port }, () => resolve(true))
           socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
         })
-      expect(await reaches(portOf(installation.ready.api))).toBe(false)
-      expect(await reaches(portOf(installation.ready.gateway))).toBe(false)
+      expect(await accepts(portOf(installation.ready.api))).toBe(false)
+      expect(await accepts(portOf(installation.ready.gateway))).toBe(false)
       expect(installation.stderr).not.toContain('WARNING')
       const open = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_HOST: '0.0.0.0' })
       try {
         await open.start()
-        expect(await reaches(portOf(open.ready.api))).toBe(true)
+        expect(await accepts(portOf(open.ready.api))).toBe(true)
         expect(open.stderr).toMatch(
           /WARNING +LONGSHORE_HOST=0\.0\.0\.0: reachable from other machines, without TLS/,
         )

@@ -150,7 +150,7 @@ describe('a crash of the evaluator between any two of its steps', () => {
     return { heard, diedBefore: first.diedBefore }
   }
 
-  it('6: loses no firing and no resolved notification, and repeats only what was sent but not recorded, with the same event id', async () => {
+  it('loses no firing and no resolved notification, and repeats only what was sent but not recorded, with the same event id', async () => {
     const diedBefore = new Set<string>()
     const doubledBy = new Set<string>()
     for (let run = 0; ; run += 1) {

@@ -162,29 +162,29 @@ it('copies of a deleted environment, and old ones, are removed', async () => {
 
 it('control planes that take turns overwrite nothing of each other, also what was not copied', async () => {
   written = 0
-  const turn = async (home: string, firstSegment: number) =>
+  const openIn = async (home: string, firstSegment: number) =>
     new LogStore(path.join(dir, home), {
       archive: await LogArchive.open(storage, 'region:eu'),
       ...{ segmentBytes, firstSegment },
     })
-  const alder = await turn('alder', 100)
+  const alder = await openIn('alder', 100)
   append(alder, 2)
   await alder.copy()
   append(alder, 1)
   // Killed: its last line is on its own disk only.
   await alder.close()
-  const birch = await turn('birch', 200)
+  const birch = await openIn('birch', 200)
   expect(await birch.lastAt(appEnvId, 'pod')).toBe(new Date(2_000).toISOString())
   expect(await readAll(birch)).toEqual([1, 2])
   // It reads line 3 once more from the container, which still runs.
   written = 2
   append(birch, 2)
   await birch.close(5_000)
-  const again = await turn('alder', 300)
+  const again = await openIn('alder', 300)
   expect(await readAll(again)).toEqual([1, 2, 3, 4])
   append(again, 1)
   await again.close(5_000)
-  const last = await turn('birch', 400)
+  const last = await openIn('birch', 400)
   expect(await readAll(last)).toEqual([1, 2, 3, 4, 5])
   await last.close()
 })

@@ -138,9 +138,9 @@ describe('downsampled records', () => {
       latencies: fc.option(fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 5 }), { nil: null }),
     })
     await fc.assert(
-      fc.asyncProperty(fc.array(oneSample, { minLength: 30, maxLength: 60 }), async (turns) => {
+      fc.asyncProperty(fc.array(oneSample, { minLength: 30, maxLength: 60 }), async (made) => {
         const make = (turn: number): Sample[] => {
-          const one = turns[turn - 1]!
+          const one = made[turn - 1]!
           const ingress = one.latencies && traffic(one.latencies, 0, Math.min(1, one.latencies.length))
           return [
             sample(
@@ -150,9 +150,9 @@ describe('downsampled records', () => {
           ]
         }
         const fine = await openStore()
-        await run(fine, turns.length, make)
+        await run(fine, made.length, make)
         const coarse = await openStore()
-        await run(coarse, turns.length, make)
+        await run(coarse, made.length, make)
         await coarse.append(startMs + 12 * hourMs, [])
         await coarse.append(startMs + 12 * hourMs + periodMs, [])
         for (const metric of metrics) {
@@ -182,12 +182,12 @@ describe('downsampled records', () => {
     const dir = newDir()
     const store = await openStore(dir)
     const days = 10
-    // One turn in five minutes, to be quick.
-    const turns = (days * 24 * hourMs) / periodMs
-    for (let turn = 30; turn <= turns; turn += 30) {
-      await store.append(startMs + turn * periodMs, [sample([container(100, 100)])])
+    // One sample in five minutes, to be quick.
+    const periods = (days * 24 * hourMs) / periodMs
+    for (let period = 30; period <= periods; period += 30) {
+      await store.append(startMs + period * periodMs, [sample([container(100, 100)])])
     }
-    const endMs = startMs + turns * periodMs
+    const endMs = startMs + periods * periodMs
     const count = async (fromMs: number, toMs: number) =>
       (await store.series({ appEnvId: 'env_a', metric: 'cpu_usage', fromMs, toMs, stepMs: 5 * minuteMs }))
         .length

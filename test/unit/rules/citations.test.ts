@@ -30,6 +30,29 @@ function resolves(citation: string, citedIn: string): boolean {
   return anchor === undefined || anchorsOf(documents.get(target) ?? '').has(anchor)
 }
 
+/** Values that `rule` has in a source file: of a property or a default, also one of several. */
+function rulesNamedIn(text: string): string[] {
+  const values = text.matchAll(
+    /\brule(?::| =) (?:[^'"\n]* \? |z\.enum\(\[)?('[^'\n]*'(?:(?:, | : )'[^'\n]*')*)/g,
+  )
+  return [...values].flatMap((match) =>
+    [...(match[1] as string).matchAll(/'([^']*)'/g)].map(([, id = '']) => id),
+  )
+}
+
+/**
+ * Numbers at the start of a title that are no rule id: `3.9`, `9:`, `8 takes names`. A count is at least 10 in digits and
+ * has no colon (`50 at once`, `2,000 calls`), so a smaller one is written as a word.
+ */
+function undefinedNumbers(title: string, rules: ReadonlyMap<string, string>): string[] {
+  const words = title.split(' ')
+  const end = words.findIndex((word) => !/^(?:and|or|[A-Z]?\d[\w.,:-]*)$/.test(word))
+  return words.slice(0, end === -1 ? undefined : end).filter((word) => {
+    const id = word.replace(/[.,:]+$/, '')
+    return /^\d/.test(word) && !rules.has(id) && (word !== id || !/^\d{2,}$|^\d+,\d{3}\b/.test(word))
+  })
+}
+
 /** Prose of a source file; of a document all but its code, where a newcomer's own files may stand. */
 function proseOf(name: string, text: string): string {
   if (name.endsWith('.md')) return text.replaceAll(/^```[\s\S]*?^```/gm, '')
@@ -97,7 +120,7 @@ describe('a rule id is defined in docs/interface.md', () => {
         ...[...text.matchAll(lettered)].map(([id]) => id),
         ...[...proseOf(name, text).matchAll(numbered)].map((match) => match[1] as string),
         ...(name.startsWith('test/')
-          ? titlesOf(text).flatMap((title) => title.match(/^\d\.[\w-]+/) ?? [])
+          ? titlesOf(text).flatMap((title) => undefinedNumbers(title, rules))
           : []),
       ]
       return ids.filter((id) => !rules.has(id)).map((id) => `${name} cites ${id}`)
@@ -105,9 +128,37 @@ describe('a rule id is defined in docs/interface.md', () => {
     expect(unknown).toEqual([])
   })
 
+  it('wherever an error or a response names one: `rule` in src and tools', () => {
+    const named = [...sources]
+      .filter(([name]) => /^(?:src|tools)\//.test(name))
+      .flatMap(([name, text]) => rulesNamedIn(text).map((id) => ({ name, id })))
+    expect(named.length).toBeGreaterThan(30)
+    expect(named.filter(({ id }) => !rules.has(id))).toEqual([])
+  })
+
+  it('reads the values of `rule`, also behind a condition and as defaults', () => {
+    const text =
+      "rule: 'F8' rule = 'A3', rule: isFunction ? 'F6' : 'F5', rule: z.enum(['F1', 'F2']) rule: string, 'X'"
+    expect(rulesNamedIn(text)).toEqual(['F8', 'A3', 'F6', 'F5', 'F1', 'F2'])
+  })
+
   it('knows an id that nothing defines', () => {
     const id = `F${99}`
     expect(id.match(lettered)).toEqual([id])
     expect(rules.has(id)).toBe(false)
+  })
+
+  it.each([
+    ['9: firing ends', ['9:']],
+    ['26, E5: update-app-env', ['26,']],
+    ['8 takes names', ['8']],
+    ['2.1 and 8.Job defaults: inherited', ['8.Job']],
+    ['7.404 and 7.999 tell callers apart', ['7.999']],
+    ['2.7, 8.alert-name and E5: fields', []],
+    ['50 at once', []],
+    ['2,000 calls of 64 clients', []],
+    ['429', []],
+  ])('knows a number at the start of a title that is no id: %s', (title, found) => {
+    expect(undefinedNumbers(title, rules)).toEqual(found)
   })
 })

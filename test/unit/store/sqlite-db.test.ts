@@ -41,12 +41,12 @@ describe('SQLite', () => {
   })
 
   it('the event loop has its turn between statements that move much text', async () => {
-    let turns = 0
-    const turn = () => {
-      turns += 1
-      next = setImmediate(turn)
+    let rounds = 0
+    const countRound = () => {
+      rounds += 1
+      next = setImmediate(countRound)
     }
-    let next = setImmediate(turn)
+    let next = setImmediate(countRound)
     const text = 'x'.repeat(300_000)
     await store().write(async (tx) => {
       for (const key of ['a', 'b', 'c'])
@@ -54,6 +54,6 @@ describe('SQLite', () => {
       await tx.selectFrom('installation').selectAll().execute()
     })
     clearImmediate(next)
-    expect(turns).toBeGreaterThanOrEqual(4)
+    expect(rounds).toBeGreaterThanOrEqual(4)
   })
 })

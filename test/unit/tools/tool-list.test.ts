@@ -47,7 +47,7 @@ describe('the tool list', () => {
     }
   })
 
-  it('13: gives all four hints of every tool; only deployments and test notifications reach outside', () => {
+  it('gives all four hints of every tool; only deployments and test notifications reach outside', () => {
     for (const { name, annotations } of list) {
       expect(Object.keys(annotations).sort(), name).toEqual([
         'destructiveHint',

@@ -11,7 +11,6 @@ import {
   versionHeader,
 } from '../server.ts'
 import type { Http2026 } from './era-2026.ts'
-import { HttpExchange, type Resumption } from './exchange.ts'
 import { createForeignGuard, isOurMethod, type Refusal, refuse } from './guards.ts'
 import {
   answerProtocolError,
@@ -25,6 +24,7 @@ import {
 } from './messages.ts'
 import { admittedAgent, unauthenticatedBy } from './oauth.ts'
 import { type McpHttpLimits, type McpHttpOptions, mcpHttpLimits } from './options.ts'
+import { PostResponse, type Resumption } from './post-response.ts'
 import {
   notAcceptable,
   otherOptions,
@@ -34,7 +34,7 @@ import {
   wrongMethod,
 } from './refusals.ts'
 import { HttpSessions, type Session } from './sessions.ts'
-import { HttpTools, type Visitor } from './tools.ts'
+import { type HttpCaller, HttpTools } from './tools.ts'
 import { HttpTransport } from './transport.ts'
 
 /** How long calls in flight may continue when the platform stops. */
@@ -68,7 +68,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
 
 /** The messages of one POST. */
 interface Posted {
-  visitor: Visitor
+  caller: HttpCaller
   known: Session | null
   messages: JSONRPCMessage[]
   isBatch: boolean
@@ -128,9 +128,9 @@ class McpEndpoint {
     if (principal !== null && typeof principal !== 'string') return refuse(req, res, principal)
     const toolPolicy = this.#tools.toolPolicyOf(req, agent.limits)
     if ('status' in toolPolicy) return refuse(req, res, toolPolicy)
-    const visitor = { token, principal, toolPolicy, host: req.headers.host }
-    if (req.method === 'POST') return this.#post(req, res, visitor)
-    const session = this.#sessionOf(req, visitor)
+    const caller = { token, principal, toolPolicy, host: req.headers.host }
+    if (req.method === 'POST') return this.#post(req, res, caller)
+    const session = this.#sessionOf(req, caller)
     if (session === null) return refuse(req, res, wrongMethod)
     if ('status' in session) return refuse(req, res, session)
     if (req.method === 'GET') return resume(req, res, session)
@@ -139,7 +139,7 @@ class McpEndpoint {
   }
 
   /** The session that a request names; null if it names none. */
-  #sessionOf(req: IncomingMessage, { token, toolPolicy }: Visitor): Session | Refusal | null {
+  #sessionOf(req: IncomingMessage, { token, toolPolicy }: HttpCaller): Session | Refusal | null {
     const version = req.headers[versionHeader]
     if (version !== undefined && !protocolVersions.includes(String(version))) return unknownVersion
     const id = req.headers['mcp-session-id']
@@ -149,39 +149,39 @@ class McpEndpoint {
     return session.policyText === JSON.stringify(toolPolicy) ? session : otherOptions
   }
 
-  async #post(req: IncomingMessage, res: ServerResponse, visitor: Visitor): Promise<void> {
+  async #post(req: IncomingMessage, res: ServerResponse, caller: HttpCaller): Promise<void> {
     const body = await readPost(req, this.#limits)
     if (body === 'gone') return
     if (!Buffer.isBuffer(body)) return refuse(req, res, body)
     const json = parseBody(body)
     if ('refusal' in json) return answerProtocolError(res, json.refusal)
-    const beyond = await this.#tools.scopeRefusalOf(req, json.value, visitor)
+    const beyond = await this.#tools.scopeRefusalOf(req, json.value, caller)
     if (beyond !== null) return refuse(req, res, beyond)
-    if (isHttpOf2026(req.headers, json.value)) return this.#serve2026(req, res, visitor, json.value)
-    const known = this.#sessionOf(req, visitor)
+    if (isHttpOf2026(req.headers, json.value)) return this.#serve2026(req, res, caller, json.value)
+    const known = this.#sessionOf(req, caller)
     if (known !== null && 'status' in known) return refuse(req, res, known)
     const parsed = messagesOf(json.value)
     if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
-    this.#serveMessages(req, res, { visitor, known, ...parsed })
+    this.#serveMessages(req, res, { caller, known, ...parsed })
   }
 
   /** Without sessions: each request names its revision and capabilities. */
-  async #serve2026(req: IncomingMessage, res: ServerResponse, visitor: Visitor, body: unknown) {
+  async #serve2026(req: IncomingMessage, res: ServerResponse, caller: HttpCaller, body: unknown) {
     const { log, clock, createServer2026: create } = this.#options
     this.#http2026 ??= import('./era-2026.ts').then(
       ({ Http2026 }) => new Http2026({ log, clock, ...(create && { create }) }),
     )
-    const { token, principal } = visitor
-    const server = { ...this.#tools.serverOptions(visitor), questions: this.#questions }
+    const { token, principal } = caller
+    const server = { ...this.#tools.serverOptions(caller), questions: this.#questions }
     await (await this.#http2026).serve(req, res, { body, token, principal: principal ?? token, server })
   }
 
   #serveMessages(
     req: IncomingMessage,
     res: ServerResponse,
-    { visitor, known, messages, isBatch }: Posted,
+    { caller, known, messages, isBatch }: Posted,
   ): void {
-    const { token } = visitor
+    const { token } = caller
     const ids = requestIdsOf(messages)
     if (ids.length === 0) {
       // Without a session, notifications have no receiver.
@@ -189,11 +189,11 @@ class McpEndpoint {
       res.writeHead(202).end()
       return
     }
-    const serving = known ?? this.#serve(visitor, messages)
+    const serving = known ?? this.#serve(caller, messages)
     const headers: Record<string, string> = serving.id === '' ? {} : { 'mcp-session-id': serving.id }
     const resumption = serving.id === '' ? null : this.#resumptionOf(serving)
     const done = serving.id === '' ? () => void serving.server.close() : this.sessions.use(serving)
-    const exchange = new HttpExchange(res, {
+    const response = new PostResponse(res, {
       ids,
       isBatch,
       streaming: streamingOf(req.headers.accept) ?? 'refused',
@@ -201,13 +201,13 @@ class McpEndpoint {
       resumption,
       onBroken: () => serving.transport.boundBroken(),
       onOver: (unanswered) => {
-        serving.transport.forget(exchange, unanswered)
+        serving.transport.forget(response, unanswered)
         if (serving.transport.isIdle) this.#busy.delete(serving)
         done()
       },
     })
     this.#busy.add(serving)
-    serving.transport.accept(messages, exchange, { token, headers: req.headers })
+    serving.transport.accept(messages, response, { token, headers: req.headers })
   }
 
   #resumptionOf({ transport, primes }: Session): Resumption {
@@ -220,7 +220,7 @@ class McpEndpoint {
   }
 
   /** A new server object over shared lists; kept as a session if the client supports questions. */
-  #serve(caller: Visitor, messages: readonly JSONRPCMessage[]): Session {
+  #serve(caller: HttpCaller, messages: readonly JSONRPCMessage[]): Session {
     const { token, principal, toolPolicy } = caller
     const transport = new HttpTransport()
     const hello = messages.find(canElicit)
@@ -235,7 +235,7 @@ class McpEndpoint {
     return opened ?? { id: '', ...session }
   }
 
-  #newServer(caller: Visitor): McpServer {
+  #newServer(caller: HttpCaller): McpServer {
     const { createServer = createMcpServer } = this.#options
     return createServer(this.#tools.serverOptions(caller))
   }
@@ -245,8 +245,8 @@ class McpEndpoint {
 function resume(req: IncomingMessage, res: ServerResponse, session: Session): void {
   const lastEventId = String(req.headers['last-event-id'])
   const streaming = streamingOf(req.headers.accept)
-  const exchange = session.transport.streamOf(lastEventId)
+  const response = session.transport.streamOf(lastEventId)
   if (streaming === null || streaming === 'refused') refuse(req, res, notAcceptable)
-  else if (exchange === undefined) refuse(req, res, unknownStream)
-  else exchange.resume(res, lastEventId)
+  else if (response === undefined) refuse(req, res, unknownStream)
+  else response.resume(res, lastEventId)
 }

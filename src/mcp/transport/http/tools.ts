@@ -18,7 +18,7 @@ import type { McpHttpOptions } from './options.ts'
 import { tooMany } from './refusals.ts'
 
 /** The caller of a request, its tools, and its address of this server. */
-export interface Visitor {
+export interface HttpCaller {
   token: string
   /** Null while the store is unavailable. */
   principal: string | null
@@ -70,7 +70,7 @@ export class HttpTools {
   async scopeRefusalOf(
     req: IncomingMessage,
     body: unknown,
-    { token, toolPolicy: { scopes } }: Visitor,
+    { token, toolPolicy: { scopes } }: HttpCaller,
   ): Promise<Refusal | null> {
     const { oauth } = this.#options
     if (oauth === undefined || scopes === null) return null
@@ -80,7 +80,7 @@ export class HttpTools {
     return refusal
   }
 
-  serverOptions(caller: Visitor): McpServerOptions {
+  serverOptions(caller: HttpCaller): McpServerOptions {
     const { token, toolPolicy } = caller
     return {
       tools: () => this.#list(token, toolPolicy),
@@ -96,8 +96,8 @@ export class HttpTools {
     return listedTools(this.#published, toolPolicy, permissions)
   }
 
-  async #callTool(call: IncomingCall, visitor: Visitor): Promise<ToolResult> {
-    const { token, toolPolicy, host, agentSession } = visitor
+  async #callTool(call: IncomingCall, caller: HttpCaller): Promise<ToolResult> {
+    const { token, toolPolicy, host, agentSession } = caller
     const { clock, log, apiUrl, send } = this.#options
     const client = createClient({
       url: apiUrl(),

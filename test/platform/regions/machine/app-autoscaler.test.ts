@@ -39,7 +39,7 @@ describe('the autoscaler of regular apps', () => {
       aheadMs += periodMs
       const sample = { cpuMillicores, cpuLimitMillicores: 500, memoryMb: 100, memoryLimitMb: 512 }
       await platform.metrics.append(wallMs(), [{ appEnvId, containers: [sample], ingress: null }])
-      await autoscaler.turn()
+      await autoscaler.pass()
     }
   }
 
@@ -117,11 +117,11 @@ describe('the autoscaler of regular apps', () => {
     await untilRead(async () => inForce(6)(), Boolean, 'the count set by hand')
     const seenBefore = platform.reconciler!.metricTargets()
     await client().call(updateAppEnvAutoscaling, { appEnvId, maxContainers: 6 })
-    await newAutoscaler(() => seenBefore).turn()
+    await newAutoscaler(() => seenBefore).pass()
     expect((await status()).containers.desired, 'bounds that changed while it decided').toBe(6)
     await client().call(scaleAppEnvContainers, { appEnvId, containers: 7 })
     await untilRead(async () => inForce(7)(), Boolean, 'another count set by hand')
-    await newAutoscaler().turn()
+    await newAutoscaler().pass()
     expect((await status()).containers.desired).toBe(6)
     await client().call(updateAppEnvAutoscaling, { appEnvId, enabled: false })
     const off = () => platform.reconciler!.metricTargets().every(({ autoscaled }) => autoscaled === null)

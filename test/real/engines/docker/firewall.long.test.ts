@@ -45,7 +45,7 @@ describe.skipIf(!here)(
     })
 
     /** What a container of the account gets from an address: the first bytes, or the code of the error. */
-    const reach = async (host: string, at: number | string) =>
+    const connectTo = async (host: string, at: number | string) =>
       (
         await fixture.run(
           `const gateway = require('fs').readFileSync('/proc/net/route', 'utf8').split('\\n').map((row) => row.split('\\t')).find((row) => row[1] === '00000000')[2].match(/../g).reverse().map((hex) => parseInt(hex, 16)).join('.')
@@ -64,17 +64,17 @@ describe.skipIf(!here)(
     it('is out of reach: its services and instance metadata', async () => {
       await open()
       expect(fixture.engine.isolation!()).toEqual({ metadataBlocked: true })
-      expect(await reach('gateway', port)).toBe('ECONNREFUSED')
-      expect(await reach("'169.254.169.254'", 80)).toBe('ECONNREFUSED')
+      expect(await connectTo('gateway', port)).toBe('ECONNREFUSED')
+      expect(await connectTo("'169.254.169.254'", 80)).toBe('ECONNREFUSED')
       const counted = execFileSync('iptables', ['-w', '-vnxL', `${chain}-F`], { encoding: 'utf8' })
       expect(counted).toMatch(/^\s*[1-9]\d*\s+\d+\s+REJECT .*169\.254\.0\.0\/16/m)
     })
 
     it('answers on the platform’s own ports', async () => {
       await open({ openPorts: [port] })
-      expect(await reach('gateway', port)).toBe('reached')
+      expect(await connectTo('gateway', port)).toBe('reached')
       await open()
-      expect(await reach('gateway', port)).toBe('ECONNREFUSED')
+      expect(await connectTo('gateway', port)).toBe('ECONNREFUSED')
     })
 
     it('is open where the operator wants it so, and the regions say it', async () => {
@@ -84,7 +84,7 @@ describe.skipIf(!here)(
         reason: 'LONGSHORE_ALLOW_HOST_ACCESS opens them.',
       })
       expect(rules()).not.toContain(chain)
-      expect(await reach('gateway', port)).toBe('reached')
+      expect(await connectTo('gateway', port)).toBe('reached')
     })
 
     it('stays closed to build steps', async () => {

@@ -14,7 +14,7 @@ function imageBuilder() {
     logs: { append: () => {} },
     db: { read: async () => ({ uploadId: 'upl_1', extension: '.tgz' }) },
     uploads: { path: () => 'upl_1' },
-    transitions: { imageReady: async () => {} },
+    rollouts: { imageReady: async () => {} },
     builder: ({ content }: { content: { appEnvId: string } }) =>
       new Promise((resolve) =>
         ends.set(content.appEnvId, () => resolve({ image: 'image', gitCommitId: null })),

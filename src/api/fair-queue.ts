@@ -6,7 +6,7 @@ const mostBesideConnects = 2
 
 type Begin = () => void
 
-/** What waits, by its key; the first one has waited longest for its turn. Each step takes the same time, however many wait. */
+/** Waiting values by key, the oldest first. Each step takes the same time, however many wait. */
 class WaitingByKey<Value> {
   readonly #values = new Map<string, Value>()
   /** Kept: another iterator would pass all removed keys again. It never ends, because what it passes is taken. */

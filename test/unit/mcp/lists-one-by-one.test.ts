@@ -14,14 +14,14 @@ it('lists of tools whose callers become known at once are made one in a turn of 
     clock: systemClock,
     permissions: () => known,
   })
-  const visitor = { token: 't', principal: 'usr_1', toolPolicy: defaultToolPolicy, host: undefined }
+  const caller = { token: 't', principal: 'usr_1', toolPolicy: defaultToolPolicy, host: undefined }
   const turns: number[] = []
   let turn = 0
   let next = setImmediate(function count() {
     turn += 1
     next = setImmediate(count)
   })
-  const lists = Array.from({ length: 10 }, () => tools.serverOptions(visitor).tools())
+  const lists = Array.from({ length: 10 }, () => tools.serverOptions(caller).tools())
   await Promise.all(lists.map((list) => Promise.resolve(list).then(() => turns.push(turn))))
   clearImmediate(next)
   expect(new Set(turns).size).toBe(10)

@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../../clock.ts'
 import type { RequestId } from '../json-rpc.ts'
 import type { JSONRPCMessage } from '../server.ts'
 
-/** How a client resumes the stream of an exchange after its connection broke (`Last-Event-ID`). */
+/** How a client resumes the stream of a response after its connection broke (`Last-Event-ID`). */
 export interface Resumption {
   /** Name of the stream, unique in its session. */
   name: string
@@ -14,17 +14,17 @@ export interface Resumption {
   keptMs: number
 }
 
-interface ProxiedRequestOptions {
+interface PostResponseOptions {
   ids: readonly RequestId[]
   isBatch: boolean
   /** Whether the Accept header allows event streams. */
   streaming: 'allowed' | 'required' | 'refused'
   headers: Record<string, string>
-  /** Null without a session; then a broken connection ends the exchange. */
+  /** Null without a session; then a broken connection ends the response. */
   resumption: Resumption | null
   /** Called when its connection broke and its stream is kept for another one. */
   onBroken?(): void
-  /** Called once at the end of the exchange, with the requests that stay unanswered. */
+  /** Called once at the end of the response, with the requests that stay unanswered. */
   onOver(unanswered: RequestId[]): void
 }
 
@@ -34,22 +34,22 @@ const quickMs = 1_000
 const retryMs = 1_000
 /** Most events kept of a stream; the oldest, which are progress, are dropped first. */
 const mostEvents = 256
-/** Answers of this many characters fill an exchange; a list of all tools has 100,000. */
+/** Answers of this many characters fill a response; a list of all tools has 100,000. */
 const fullAt = 256 * 1024
 /** A client that leaves this much unread loses its connection. */
 const mostUnreadBytes = 1024 ** 2
 
 /**
- * One POST in flight: its requests and the response that answers them. Plain JSON if only answers are sent; an event
+ * The response to one POST, until all of its requests are answered. Plain JSON if only answers are sent; an event
  * stream from the first progress notification or question on, or, in a session, when a call takes long. The stream of a
  * session outlives its connection for a while.
  */
-export class HttpExchange {
+export class PostResponse {
   readonly #waiting: Set<RequestId>
   /** As JSON. */
   readonly #answers: string[] = []
   #characters = 0
-  readonly #options: ProxiedRequestOptions
+  readonly #options: PostResponseOptions
   /** The connection; null while there is none. */
   #res: ServerResponse | null = null
   #isStream = false
@@ -59,7 +59,7 @@ export class HttpExchange {
   #keepAlive: NodeJS.Timeout | undefined
   #cancelTimer: Cancel = () => {}
 
-  constructor(res: ServerResponse, options: ProxiedRequestOptions) {
+  constructor(res: ServerResponse, options: PostResponseOptions) {
     this.#waiting = new Set(options.ids)
     this.#options = options
     this.#use(res)
@@ -115,7 +115,7 @@ export class HttpExchange {
     this.#finishWhenDone()
   }
 
-  /** Answers the remaining requests with an error and ends the exchange. */
+  /** Answers the remaining requests with an error and ends the response. */
   end(error: { code: number; message: string }): void {
     for (const id of [...this.#waiting]) this.answer(id, { jsonrpc: '2.0', id, error })
     if (this.#res === null) this.abandon()
