@@ -10,7 +10,7 @@ import { withRefreshed } from './refreshed.ts'
 const leastPercent = 5
 const leastFailures = 3
 const appStartTimeoutSeconds = 60
-/** How long before the last failed request the program may have share why. */
+/** Log lines this long before the last failed request may explain it. */
 const explainedByMs = 60_000
 
 /** Answers that take longer are slow. */
@@ -26,7 +26,7 @@ export function detectErrors(facts: Facts): Finding | null {
   const { traffic } = facts
   if (!traffic || !isBurst(traffic)) return null
   const kind = kindOf(facts, traffic)
-  // Where every container is busy, capacity.ts says why.
+  // If every container is busy, capacity.ts explains the failures.
   if (kind === 'failed' && isSaturated(facts)) return null
   const shared = { severity: severityOf(traffic), since: sinceOf(facts, kind) }
   const failing: Evidence = {
@@ -73,7 +73,7 @@ function unnamed(facts: Facts, kind: Kind): [DiagnosisCause, string] {
   return ['error-burst', '; the log shows no known cause']
 }
 
-/** Whether so many requests of the last minute went wrong that it counts. */
+/** Whether enough requests of the last minute failed to count as a burst. */
 export function isBurst({ requests, failed, unanswered }: TrafficFacts): boolean {
   const wrong = failed + unanswered
   return wrong >= leastFailures && wrong * 100 >= leastPercent * requests
@@ -98,7 +98,7 @@ function kindOf(facts: Facts, { failed, unanswered }: TrafficFacts): Kind {
 function isOfKind(kind: Kind): (request: RequestFacts) => boolean {
   return ({ status, refused }) => {
     if (kind === 'unanswered') return status === null
-    // Only the gateway knows a time-out from a program that answers 504.
+    // Only the gateway can distinguish a time-out from a program that answers 504.
     return kind === 'timed-out' ? status === 504 && refused !== null : status !== null && status >= 500
   }
 }
@@ -108,7 +108,7 @@ function sinceOf({ requests }: Facts, kind: Kind): string | null {
   return requests.find(isOfKind(kind))?.at ?? null
 }
 
-/** The requests that went wrong most often: what, how, and in which container. */
+/** The requests that fail most often: method and path, failure, and container. */
 function requestEvidence({ requests }: Facts, kind: Kind): Evidence[] {
   const groups = new Map<string, { last: RequestFacts; count: number; slowestMs: number }>()
   for (const request of requests.filter(isOfKind(kind))) {
@@ -141,7 +141,7 @@ function namedByLog(facts: Facts) {
   return named && named.cause !== 'wrong-port' && named.cause !== 'bad-command' ? named : null
 }
 
-/** What the program printed before the last minute does not explain the errors of it. */
+/** Lines from before the last minute do not explain the errors of that minute. */
 function recentLines({ servingLog, nowMs }: Facts) {
   return servingLog.filter(({ timestamp }) => nowMs - Date.parse(timestamp) <= explainedByMs)
 }

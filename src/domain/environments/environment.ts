@@ -13,7 +13,7 @@ export interface StoredVariable {
   value: string
   type: (typeof variableTypes)[number]
   isSecret: boolean
-  /** A reference: `value` is what its source held when it was last resolved. */
+  /** A reference: `value` is the value of its source when it was last resolved. */
   from?: VariableReference
 }
 
@@ -34,7 +34,7 @@ export interface Settings {
   functionConfig: FunctionConfigInput
   jobConfig: JobConfig
   databaseSettings: DatabaseSettings
-  /** What differs from the app's own; absent: nothing. */
+  /** Settings that differ from the app's own; absent: none. */
   healthCheck?: HealthCheckInput
   /** A persistent volume at `mountPath`; allows one container at most. Regular apps only. */
   useVolume: boolean
@@ -42,8 +42,8 @@ export interface Settings {
 }
 
 /**
- * A move that copies a volume (docs/interface.md#moving-to-another-region): while its image is made in the new region, the
- * environment serves where it did; while its volume is copied, nothing of it runs; then it starts with the copy.
+ * A move that copies a volume (docs/interface.md#moving-to-another-region). `prepare`: the image is made in the new region
+ * while the old one serves. `copy`: no container runs while the volume is copied. `start`: it starts with the copy.
  */
 interface VolumeMove {
   step: 'prepare' | 'copy' | 'start'
@@ -164,7 +164,7 @@ export interface PodRecord {
   exits?: string[]
   /** When the first of its exits ended that followed each other within minutes. */
   loopSince?: string
-  /** While it starts: where it listens in place of the port of the app. */
+  /** While it starts: the port where it listens, if not on that of the app. */
   listensElsewhere?: { message: string; since: string } | null
   /** Why it takes no requests although it runs. */
   unhealthy?: { reason: string; message: string; since: string } | null

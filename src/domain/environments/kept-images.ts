@@ -1,6 +1,6 @@
 import type { Content, Environment, Rollout } from './environment.ts'
 
-/** Versions whose images and sources stay for a rollback, besides the ones in use, when nothing else is set. */
+/** Default number of versions whose images and sources stay for a rollback, besides the ones in use. */
 export const defaultKeptVersions = 10
 
 interface VersionUse {
@@ -12,7 +12,7 @@ interface VersionUse {
   keptVersions: number
 }
 
-/** The built versions whose images may be removed: all that need not be kept. Pure. */
+/** The built versions whose images may be removed. Pure. */
 export function collectableContents(use: VersionUse): Content[] {
   const kept = keptContents(use)
   return newestFirst(use.contents).filter(

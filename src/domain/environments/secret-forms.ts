@@ -33,7 +33,7 @@ export function secretForms(value: string, lines: readonly string[], shortest: n
   return forms.filter(({ text }) => text.length >= shortest)
 }
 
-/** As JSON writes it, also inside a text that is JSON itself, as many log lines have it. */
+/** The form in JSON, also inside a text that is JSON itself, as many log lines have it. */
 function jsonForms(text: string): string[] {
   const escaped = JSON.stringify(text).slice(1, -1)
   return escaped === text ? [] : [escaped, JSON.stringify(escaped).slice(1, -1)]

@@ -22,8 +22,8 @@ export interface ContainerRun {
 const awayMs = 600_000
 
 /**
- * The end of a run as far as it is known. One that was last seen a while ago counts up to then, because its machine may
- * never come back; if it does, the meter stores the real end. `seenMs` is 0 for one that was never seen.
+ * The known end of a run. A container that was last seen a while ago counts up to that time, because its machine may never
+ * come back; if it does, the meter stores the real end. `seenMs` is 0 for a container that was never seen.
  */
 export function knownEnd(
   { startedMs, finishedMs }: Pick<ContainerRun, 'startedMs' | 'finishedMs'>,
