@@ -37,7 +37,7 @@ async function isOf(tx: Tx, accountId: string, scope: AgentScope): Promise<boole
   return false
 }
 
-/** The refusal of an operation that cannot be limited to what the agent may use; null if it can. */
+/** The refusal of an operation that cannot be limited to the agent's scope; null if it can. */
 export function refusalOutsideScope({ token: { scope } }: Caller, operation: Operation): AppError | null {
   const level = scope && levelOf(scope)
   const as = isRead(operation) ? 'reads' : 'writes'

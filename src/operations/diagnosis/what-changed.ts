@@ -45,7 +45,7 @@ async function metricBreak(
 ): Promise<Break | null> {
   const { appEnvId, createdAt } = environment
   const { periodMs } = metrics
-  // A young environment has few points of a long step, too few to tell what is usual.
+  // With long steps, a young environment has too few points to show its usual level.
   const fromMs = Math.max(beginMs, Date.parse(createdAt))
   if (fromMs >= toMs) return null
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / metricPoints / periodMs)) * periodMs
