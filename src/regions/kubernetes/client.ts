@@ -17,20 +17,20 @@ interface Page<T> {
   metadata: { continue?: string }
 }
 
-/** What is read of an object that Longshore applied: which one it is, whose, and who wrote into it when. */
+/** The fields that are read of an applied object: its identity, its owner, and the times and authors of writes to it. */
 export interface ObjectMetadata {
   name: string
   namespace?: string
   uid: string
   labels?: Record<string, string>
   ownerReferences?: { controller?: boolean }[]
-  /** Set: it ends as soon as what uses it does. */
+  /** Set: the object is being deleted, and disappears once its last user is gone. */
   deletionTimestamp?: string
   generation?: number
   managedFields?: { manager: string; time?: string; subresource?: string }[]
 }
 
-/** What is used of the WebSocket of a pod's channels; the library's type lacks the methods of Node's own. */
+/** The part of a pod's WebSocket that is used; the library's type lacks the methods of Node's own. */
 export interface PodSocket {
   readonly protocol: string
   send(data: Buffer, done: (error?: Error) => void): void
@@ -64,7 +64,7 @@ export class ClusterClient {
   readonly #source: CredentialSource
   #opened: ClusterConfig | null = null
 
-  /** Reads the credentials with the first call, so that a cluster without any is away and nothing else. */
+  /** Reads the credentials with the first call, so that missing credentials only make this cluster unreachable. */
   constructor(source: CredentialSource) {
     this.#source = source
   }
@@ -80,7 +80,7 @@ export class ClusterClient {
     this.#opened = null
   }
 
-  /** Server-side apply under Longshore's field manager: repairs what others changed in its fields. */
+  /** Server-side apply under Longshore's field manager: reverts changes by others to its fields. */
   async apply(object: Manifest): Promise<ObjectMetadata> {
     const { namespace, name } = object.metadata
     const path = pathOf(kindOf(object), namespace, name)
@@ -122,7 +122,7 @@ export class ClusterClient {
     return (await orMissing(() => this.config.getJson(pathOf(kind), { limit: '1' }))) !== null
   }
 
-  /** Unknown objects are ignored. What belongs to the object is removed in the background. */
+  /** Unknown objects are ignored. Dependents of the object are removed in the background. */
   async delete(kind: Kind, namespace: string, name: string, graceSeconds?: number): Promise<void> {
     const grace: Record<string, string> =
       graceSeconds === undefined ? {} : { gracePeriodSeconds: String(graceSeconds) }
@@ -138,7 +138,7 @@ export class ClusterClient {
     await orMissing(change, [404, 409])
   }
 
-  /** The metadata of an object; null: there is none. Of a Secret it takes no permission to read. */
+  /** The metadata of an object; null if there is none. For a Secret this needs no permission to read. */
   async identify(kind: Kind, namespace: string, name: string): Promise<ObjectMetadata | null> {
     const path = pathOf(kind, namespace, name)
     const found = await orMissing(() =>
@@ -163,7 +163,7 @@ export class ClusterClient {
     await orMissing(() => this.config.change('PATCH', path, {}, mergePatch(fields)))
   }
 
-  /** Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. */
+  /** Opens a connection with channels to a pod, such as its `exec`; `onFrame` gets the output of each channel. */
   async podSocket(
     { namespace, name }: Place,
     command: string,
@@ -263,7 +263,7 @@ async function called<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Null for what the cluster does not have: it answers with one of these statuses. */
+/** Null for a missing object or kind: the cluster answers with one of these statuses. */
 async function orMissing<T>(call: () => Promise<T>, statuses: readonly number[] = [404]): Promise<T | null> {
   try {
     return await call()

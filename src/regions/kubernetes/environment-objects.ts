@@ -59,8 +59,8 @@ export class EnvironmentObjects {
   }
 
   /**
-   * Applies what is different from last time. Returns why the cluster refuses the version; null if it takes it. Throws
-   * while the cluster has objects of a deleted environment of the same name.
+   * Applies objects that differ from the last applied ones. Returns why the cluster refuses the version; null if it accepts
+   * it. Throws while the cluster has objects of a deleted environment of the same name.
    */
   async apply(
     view: EnvironmentView,
@@ -134,7 +134,7 @@ export class EnvironmentObjects {
     this.#secrets.clear()
   }
 
-  /** Nothing more of it is applied: another environment may take its name. */
+  /** Applies no more objects of this environment: another environment may take its name. */
   release(): void {
     this.#names.release()
   }

@@ -15,7 +15,7 @@ export class NameClaims {
     return holder === appEnvId
   }
 
-  /** Nothing more is written for the environment. */
+  /** Frees the names of an environment once nothing more is written for it. */
   release(appEnvId: string): void {
     for (const [name, holder] of this.#holders) if (holder === appEnvId) this.#holders.delete(name)
   }
@@ -53,7 +53,7 @@ export class OwnedNames {
       const { namespace = '', name, labels } = manifest.metadata
       const kind = kindOf(manifest)
       const key = keyOf(kind, manifest.metadata)
-      // The name of what belongs to one version has the id of the version.
+      // The names of objects of one version contain its id.
       if (labels?.[label.rollout] !== undefined || this.#own.has(key)) continue
       const owner = (await client.identify(kind, namespace, name))?.labels?.[label.environment]
       if (owner !== undefined && owner !== this.#appEnvId) throw nameInUse(`${key} of ${owner}`)
