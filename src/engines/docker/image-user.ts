@@ -4,10 +4,10 @@ import { EngineFailure } from '../engine.ts'
 import { eachEntry, type Owner } from '../volume-tar.ts'
 import { orNull, requestInTime } from './client.ts'
 
-/** Of a file that the author of the image wrote. */
+/** Limit for the passwd file, which the author of the image wrote. */
 const mostBytes = 256 * 1024
 
-/** What USER of an image says; empty for root. */
+/** The USER of an image; empty for root. */
 export async function userOf(docker: Docker, image: string): Promise<string> {
   const found = await orNull(
     requestInTime((abortSignal) => docker.getImage(image).inspect({ abortSignal } as object)),
