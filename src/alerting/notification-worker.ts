@@ -69,7 +69,7 @@ export class NotificationWorker {
   readonly #failures = new Map<string, number>()
   /** Recent worst response time of a contact point, in milliseconds. */
   readonly #answerMs = new Map<string, number>()
-  /** Notifications whose sending ended since the look for due ones began, which may have read them before. */
+  /** Notifications that were sent while due ones were being read: the read may still contain them. */
   readonly #ended = new Set<string>()
   readonly #sending = new Set<Promise<unknown>>()
   readonly #worker: Worker

@@ -15,7 +15,7 @@ export interface UploadStore {
   receive(key: string, body: AsyncIterable<Uint8Array>, declaredLength: number | null): Promise<number>
   /** Path of the whole file, which may be a copy in `dir`; null if there is none. The caller removes `dir`. */
   fetch(key: string, dir: string): Promise<string | null>
-  /** Removes every file whose key `listKept` does not give, and what interrupted uploads left. Returns their number. */
+  /** Removes files whose key `listKept` does not give, and leftovers of interrupted uploads. Returns their number. */
   sweep(listKept: () => Promise<Iterable<string>>): Promise<number>
 }
 

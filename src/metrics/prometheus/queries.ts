@@ -7,7 +7,7 @@ export interface PrometheusTarget {
   workload: string
 }
 
-/** What one query reads; each of the fifteen metrics is computed from one of them. */
+/** The four kinds of query; each of the fifteen metrics is computed from one of them. */
 export type SampleKind = 'cpu' | 'memory' | 'requests' | 'latency'
 
 /** Length of `rate` windows: at least two scrapes, so the scrape interval may be up to 30 s. */
@@ -64,7 +64,7 @@ function increase(counter: string): string {
   return `${isNew} / ${rateWindowMs / 1_000} or rate(${counter}${window})`
 }
 
-/** Pods of other workloads whose names begin alike are read too; `podWorkload` tells them apart. */
+/** The query also matches pods of workloads with a similar name; `podWorkload` filters them out. */
 function containersOf(targets: readonly PrometheusTarget[]): string {
   const namespaces = [...new Set(targets.map(({ namespace }) => namespace))]
   const workloads = targets.map(({ workload }) => `${workload}-.+`)

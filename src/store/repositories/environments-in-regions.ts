@@ -28,7 +28,7 @@ function withPartIn(tx: Tx, regions?: readonly string[]) {
   return query.where((e) => e.or([e('region', 'in', some), e('other_region', 'in', some)]))
 }
 
-/** PostgreSQL knows no empty list; no region has this name. */
+/** PostgreSQL has no empty list; no region has this name. */
 export function listed(regions: readonly string[]): string[] {
   return regions.length === 0 ? ['-'] : [...regions]
 }
