@@ -209,7 +209,7 @@ async function grantOf(
   })
 }
 
-/** Not 401, with which the client would sign in again and again. */
+/** A 403, because after a 401 the client would sign in again and again. */
 function tooManyTokens(): AppError {
   return new AppError('forbidden', `The person has ${mostTokensOfUser} tokens and connected agents`, {
     details:

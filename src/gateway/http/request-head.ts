@@ -47,7 +47,7 @@ export interface RequestHead {
   /** Length of the body in bytes; 0 for none. Meaningless if `chunked`. */
   bodyLength: number
   chunked: boolean
-  /** The client wants to keep the connection. */
+  /** The client requested to keep the connection. */
   keepAlive: boolean
   /** The request asks to become a WebSocket. */
   upgrade: boolean
